@@ -1,0 +1,95 @@
+# ppl-topics: everyday tasks. `make demo` and `make test` need Python >= 3.11, make, and nothing else.
+
+PYTHONS := python3 python3.13 python3.12 python3.11
+PYTHON  ?=
+
+PACKAGES := ppl_topics models samplers diagnostics
+
+VENV := .venv
+BIN  := $(VENV)/bin
+PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow check bench docs clean
+
+help:  ## show this list
+	@echo 'make TARGET [PYTHON=python3.12]'
+	@echo
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
+
+demo: $(VENV)/.installed $(VENV)/.compiled  ## fit LDA on a small corpus and read the result
+	$(BIN)/ppl-topics demo
+
+test: $(VENV)/.installed-test $(VENV)/.compiled  ## run the tests, the slow ones left out
+	$(BIN)/pytest -m "not slow"
+
+test-slow: $(VENV)/.installed-test $(VENV)/.compiled  ## run the long statistical tests
+	$(BIN)/pytest -m slow
+
+# The type checker reads an installed copy: it cannot follow the folder mapping of the sources. All of build/
+# goes first, since setuptools would copy files that were deleted since from a left-over build/lib.
+check: $(VENV)/.installed-check  ## lint, check the format, check the types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	rm -rf build
+	$(PIP) install --no-deps --target build/typed .
+	$(BIN)/mypy build/typed/ppl_topics
+
+# A script is run if benchmarks/README.md names it.
+bench: $(VENV)/.installed-bench $(VENV)/.compiled  ## run the benchmarks that benchmarks/README.md documents
+	@ran=0; for script in benchmarks/*.py; do \
+	    if grep -qF "$$script" benchmarks/README.md; then \
+	        echo "== $$script"; $(BIN)/python "$$script" || exit 1; ran=$$((ran + 1)); \
+	    fi; \
+	done; echo "$$ran benchmark script(s) run"
+
+docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo 'open docs/_build/html/index.html'
+
+clean:  ## remove build output and caches (the environment in .venv stays)
+	rm -rf build dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find $(wildcard $(PACKAGES) tests examples benchmarks docs) \
+	    -type d -name __pycache__ -prune -exec rm -rf {} +
+
+# --- the environment -------------------------------------------------------------------------------------------
+# Installed anew only when pyproject.toml is newer than the stamp, or the environment was made anew.
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	@echo 'installing ppl-topics into $(VENV) (a few minutes the first time)'
+	@$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	@echo 'installing ppl-topics[$*] into $(VENV) (a few minutes the first time)'
+	@$(PIP) install --editable '.[$*]'
+	@touch $@ $(VENV)/.installed
+
+# numba's cache on disk does not see that a function called from another file has changed, so after any change of
+# the sources it is emptied: what runs is what is written.
+$(VENV)/.compiled: $(wildcard $(foreach d,$(PACKAGES),$(d)/*.py $(d)/*/*.py $(d)/*/*/*.py)) | $(BIN)/python
+	@find $(PACKAGES) -name '*.nb[ci]' -exec rm -f {} +
+	@touch $@
+
+# The first interpreter that is new enough and can make an environment with pip in it; one that is new enough and
+# cannot is remembered for the message. A name on PATH may be a shim that fails, so each is tried.
+$(BIN)/python:
+	@incomplete=''; \
+	for python in $(or $(PYTHON),$(PYTHONS)); do \
+	    $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 || continue; \
+	    if $$python -c 'import ensurepip, venv' >/dev/null 2>&1; then \
+	        echo "creating $(VENV) with $$($$python --version) ($$python)"; \
+	        $$python -m venv --clear $(VENV) && exit 0; \
+	        rm -rf $(VENV); exit 1; \
+	    fi; \
+	    incomplete="$${incomplete:-$$python}"; \
+	done; \
+	if [ -n "$$incomplete" ]; then \
+	    version=$$($$incomplete -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+	    echo "$$incomplete is Python $$version but cannot create environments: its venv or ensurepip module is missing." >&2; \
+	    echo "On Debian and Ubuntu: sudo apt install python$$version-venv" >&2; \
+	else \
+	    echo 'No Python >= 3.11 found (tried: $(or $(PYTHON),$(PYTHONS))).' >&2; \
+	    echo 'Install one, or name it: make PYTHON=/path/to/python3' >&2; \
+	fi; \
+	exit 1
