@@ -1,0 +1,198 @@
+"""What a chain is made of: tokens, topic assignments, counts, and arrays by variable name.
+
+Kernels work on these plain arrays. The counts are always those of ``z``: a kernel that moves tokens
+leaves them so, and :meth:`ChainState.check` says where they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.errors import RunError
+
+__all__ = ["ChainState", "Key", "Sizes", "Tokens", "topic_dtype"]
+
+MAX_TOPICS = 65_535
+
+
+class Sizes(NamedTuple):
+    """Sizes of the dims: documents, words of the vocabulary, topics, tokens."""
+
+    docs: int
+    words: int
+    topics: int
+    tokens: int
+
+    def of(self, dim: str) -> int:
+        """Return the size of a dim by its name (``doc``, ``word``, ``topic`` or ``token``)."""
+        return {"doc": self.docs, "word": self.words, "topic": self.topics, "token": self.tokens}[dim]
+
+
+class Key(NamedTuple):
+    """The name of a random stream, up to its unit (a document, word or topic).
+
+    ``step`` counts sweeps; ``kernel`` numbers the executions of kernels inside one sweep.
+    """
+
+    seed: int
+    chain: int
+    step: int
+    kernel: int
+
+    def generator(self, unit: int = 0) -> np.random.Generator:
+        """Return a NumPy generator over the stream of ``unit``, for kernels written in plain Python.
+
+        Examples
+        --------
+        >>> Key(seed=1, chain=0, step=0, kernel=0).generator().random() < 1
+        True
+        """
+        counter = np.array([0, unit, self.step, self.kernel], dtype=np.uint64)
+        key = np.array([self.seed, self.chain], dtype=np.uint64)
+        return np.random.Generator(np.random.Philox(key=key, counter=counter))
+
+
+def topic_dtype(topics: int) -> type[np.uint8] | type[np.uint16]:
+    """Return the smallest unsigned type that holds ``topics`` topics."""
+    return np.uint8 if topics <= 256 else np.uint16
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens of a corpus and two indexes over them, shared by all chains and never changed.
+
+    Attributes
+    ----------
+    doc_ptr : ndarray of int64, shape (D + 1,)
+        Tokens of document d are ``doc_ptr[d]:doc_ptr[d + 1]``.
+    words : ndarray of uint32, shape (N,)
+        Word of each token.
+    word_ptr : ndarray of int64, shape (V + 1,)
+        Tokens of word w are ``by_word[word_ptr[w]:word_ptr[w + 1]]``.
+    by_word : ndarray of uint32, shape (N,)
+        Token positions sorted by word.
+    chunk_ptr : ndarray of int64
+        Document boundaries of pieces with about equally many tokens, for parallel loops.
+    """
+
+    doc_ptr: NDArray[np.int64]
+    words: NDArray[np.uint32]
+    word_ptr: NDArray[np.int64]
+    by_word: NDArray[np.uint32]
+    chunk_ptr: NDArray[np.int64]
+
+    @property
+    def word_counts(self) -> NDArray[np.int64]:
+        """Corpus count of each word, shape (V,)."""
+        return np.diff(self.word_ptr)
+
+    @property
+    def doc_lengths(self) -> NDArray[np.int64]:
+        """Number of tokens of each document, shape (D,)."""
+        return np.diff(self.doc_ptr)
+
+    @property
+    def docs(self) -> NDArray[np.int64]:
+        """Document of each token, shape (N,); computed at each call."""
+        return np.repeat(np.arange(len(self.doc_ptr) - 1), self.doc_lengths)
+
+
+@dataclass
+class ChainState:
+    """The current values of one chain.
+
+    Attributes
+    ----------
+    tokens : Tokens
+    sizes : Sizes
+    z : ndarray of uint8 or uint16, shape (N,)
+        Topic of each token.
+    n_wk : ndarray of int32, shape (V, K)
+        Tokens of word w in topic k, word-major.
+    n_k : ndarray of int64, shape (K,)
+    arrays : dict of str to ndarray
+        Every other variable by its name in the model: phi (V x K, float32, word-major), theta
+        (D x K, float32), concentrations (float64).
+    concentrations : dict
+        By role (``alpha``, ``beta``): a fixed vector, or the name of the variable that holds it.
+    """
+
+    tokens: Tokens
+    sizes: Sizes
+    z: NDArray[Any]
+    n_wk: NDArray[np.int32]
+    n_k: NDArray[np.int64]
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    concentrations: Mapping[str, NDArray[np.float64] | str] = field(default_factory=dict)
+
+    @property
+    def alpha(self) -> NDArray[np.float64]:
+        """Concentration of each topic in a document's weights, shape (K,)."""
+        return self._concentration("alpha", self.sizes.topics)
+
+    @property
+    def beta(self) -> NDArray[np.float64]:
+        """Concentration of each word in a topic, shape (V,)."""
+        return self._concentration("beta", self.sizes.words)
+
+    def _concentration(self, role: str, size: int) -> NDArray[np.float64]:
+        value = self.concentrations[role]
+        array = self.arrays[value] if isinstance(value, str) else value
+        # A copy: kernels cannot change what is fixed, and compiled code sees one array type.
+        return np.array(np.broadcast_to(array, (size,)), dtype=np.float64)
+
+    @property
+    def n_dk(self) -> NDArray[np.int32]:
+        """Tokens of document d in topic k, shape (D, K); counted afresh at each call, in dense memory."""
+        cells = self.tokens.docs * self.sizes.topics + self.z
+        counts = np.bincount(cells, minlength=self.sizes.docs * self.sizes.topics)
+        return counts.reshape(self.sizes.docs, self.sizes.topics).astype(np.int32)
+
+    def set_z(self, z: NDArray[Any]) -> None:
+        """Replace the assignments and count them again."""
+        self.z[:] = z
+        self.n_wk[:], self.n_k[:] = self._counts()
+
+    def _counts(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        cells = self.tokens.words.astype(np.int64) * self.sizes.topics + self.z
+        n_wk = np.bincount(cells, minlength=self.sizes.words * self.sizes.topics)
+        n_wk = n_wk.reshape(self.sizes.words, self.sizes.topics)
+        return n_wk.astype(np.int32), n_wk.sum(axis=0).astype(np.int64)
+
+    def copy(self) -> ChainState:
+        """Return a state that shares only the tokens and the fixed concentrations."""
+        arrays = {name: array.copy() for name, array in self.arrays.items()}
+        return ChainState(
+            self.tokens,
+            self.sizes,
+            self.z.copy(),
+            self.n_wk.copy(),
+            self.n_k.copy(),
+            arrays,
+            self.concentrations,
+        )
+
+    def check(self) -> None:
+        """Check what must hold after every kernel.
+
+        Raises
+        ------
+        RunError
+            If the counts are not those of z, a topic is out of range, or a value is not finite.
+        """
+        if self.z.size and int(self.z.max()) >= self.sizes.topics:
+            raise RunError(f"z holds topic {int(self.z.max())}, but there are {self.sizes.topics} topics")
+        n_wk, n_k = self._counts()
+        if not np.array_equal(n_wk, self.n_wk):
+            word = int(np.flatnonzero((n_wk != self.n_wk).any(axis=1))[0])
+            raise RunError(f"the counts n_wk are not those of z; the first word that differs is number {word}")
+        if not np.array_equal(n_k, self.n_k):
+            raise RunError("the counts n_k are not those of z")
+        for name, array in self.arrays.items():
+            if not np.isfinite(array).all():
+                raise RunError(f"{name} holds a value that is not finite")
