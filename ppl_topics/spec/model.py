@@ -1,0 +1,180 @@
+"""A model as a product of factors over named variables: what the scheduler reasons about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ppl_topics.errors import SpecError
+from ppl_topics.registry import Block, blocks
+from ppl_topics.spec.document import Docs, Spec, TopWords
+from ppl_topics.spec.suggest import choices, nearest
+
+__all__ = ["Factor", "Model", "Variable"]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """An unknown of the model.
+
+    Attributes
+    ----------
+    name : str
+        As the model calls it.
+    role : str
+        As kernels call it: ``z``, ``theta``, ``phi``, ``alpha``, ``beta``.
+    dims : tuple of str
+    integrated_out : bool
+        Whether the model asks never to hold it.
+    """
+
+    name: str
+    role: str
+    dims: tuple[str, ...]
+    integrated_out: bool
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One factor of the model: a block, and the variables that it touches.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        Kind of block.
+    seams : frozenset of str
+        What the block offers to others; a kernel may handle it by kind or by seam.
+    touches : frozenset of str
+        Names of variables.
+    """
+
+    name: str
+    kind: str
+    seams: frozenset[str]
+    touches: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Model:
+    """The variables and factors of a specification.
+
+    Attributes
+    ----------
+    spec : Spec
+    variables : dict of str to Variable
+    factors : tuple of Factor
+    names : dict of str to str
+        Variable (or observing block) by role.
+    """
+
+    spec: Spec
+    variables: Mapping[str, Variable]
+    factors: tuple[Factor, ...]
+    names: Mapping[str, str]
+
+    @classmethod
+    def of(cls, spec: Spec) -> Model:
+        """Work out roles, variables and factors.
+
+        Raises
+        ------
+        SpecError
+            If a reference leads nowhere or to a block that cannot serve there, a block is used by none,
+            the same role is filled twice, or ``record`` names what does not exist.
+        """
+        roles = _roles(spec)
+        variables = {}
+        for name, block in spec.blocks.items():
+            problem = block.check(roles[name])
+            if problem:
+                raise SpecError(f"{spec.place('blocks', name)}: block {name!r} ({block.kind}): {problem}")
+            dims = block.dims(roles[name])
+            if dims is not None:
+                variables[name] = Variable(name, roles[name], dims, block.integrated_out)
+        factors = tuple(_factor(name, block, variables) for name, block in spec.blocks.items())
+        model = cls(spec, variables, factors, {role: name for name, role in roles.items()})
+        model._check_record()
+        return model
+
+    @property
+    def latent(self) -> dict[str, Variable]:
+        """The variables that a chain holds."""
+        return {name: v for name, v in self.variables.items() if not v.integrated_out}
+
+    def _check_record(self) -> None:
+        for name, rule in self.spec.record.items():
+            place = self.spec.place("record", name)
+            if name not in self.variables:
+                raise SpecError(
+                    f"{place}: record: {name!r} is no variable of model {self.spec.name!r}"
+                    f"{nearest(name, self.variables)}"
+                )
+            dims = self.variables[name].dims
+            for cls, dim in ((TopWords, "word"), (Docs, "doc")):
+                if isinstance(rule, cls) and dim not in dims:
+                    key = next(iter(cls.model_fields))
+                    raise SpecError(
+                        f"{place}: record: {name!r} has dims {dims}, so `{key}` does not apply; use all or none"
+                    )
+
+
+def _references(block: Block) -> dict[str, str]:
+    return {key: value for key in block.references if isinstance(value := getattr(block, key), str)}
+
+
+def _factor(name: str, block: Block, variables: Mapping[str, Variable]) -> Factor:
+    touched = {name, *_references(block).values()} & set(variables)
+    return Factor(name, block.kind, block.seams, frozenset(touched))
+
+
+def _roles(spec: Spec) -> dict[str, str]:
+    """Give each block its role: some have their own, the others get it from the block that refers to them."""
+    roles: dict[str, str] = {}
+    given_by: dict[str, str] = {}
+
+    def give(name: str, role: str, by: str) -> None:
+        place = spec.place("blocks", by)
+        other = next((n for n, r in roles.items() if r == role and n != name), None)
+        if other is not None:
+            raise SpecError(
+                f"{place}: both {other!r} and {name!r} would be the {role} of this model; it may have one, "
+                "so remove one or refer to the same"
+            )
+        if roles.get(name, role) != role:
+            raise SpecError(
+                f"{place}: {name!r} is {roles[name]} for {given_by[name]!r} and {role} for {by!r}; "
+                "give each its own block"
+            )
+        if name in roles:
+            return
+        roles[name], given_by[name] = role, by
+        block = spec.blocks[name]
+        for key, target in _references(block).items():
+            _check_reference(spec, name, key, target)
+            give(target, block.reference_role(key, role), name)
+
+    for name, block in spec.blocks.items():
+        if block.own_role is not None:
+            give(name, block.own_role, name)
+    for name in spec.blocks:
+        if name not in roles:
+            raise SpecError(
+                f"{spec.place('blocks', name)}: block {name!r} is referred to by none; refer to it, or remove it"
+            )
+    return roles
+
+
+def _check_reference(spec: Spec, name: str, key: str, target: str) -> None:
+    place = spec.place("blocks", name, key)
+    seam = spec.blocks[name].references[key]
+    able = [n for n, b in spec.blocks.items() if seam in b.seams]
+    what = f"{place}: block {name!r}: {key}: {target!r}"
+    kinds = choices(kind for kind, cls in blocks().items() if seam in cls.seams)
+    if target not in spec.blocks:
+        hint = nearest(target, able) if able else f"; add a block of kind {kinds}"
+        raise SpecError(f"{what} is not a block of this model{hint}")
+    if target not in able:
+        raise SpecError(
+            f"{what} is of kind {spec.blocks[target].kind!r}, which cannot serve as {key}; valid kinds: {kinds}"
+        )
