@@ -1,0 +1,123 @@
+"""The schedule of a model, ready to run and to print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ppl_topics.schedule.assign import assign
+from ppl_topics.schedule.rules import check
+from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, parse, steps
+from ppl_topics.spec.document import Spec
+from ppl_topics.spec.model import Model
+
+__all__ = ["Plan", "make_plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A model with a schedule that keeps the rules.
+
+    Attributes
+    ----------
+    model : Model
+    schedule : Node
+    """
+
+    model: Model
+    schedule: Node
+
+    @property
+    def exact(self) -> bool:
+        """Whether every kernel leaves the posterior invariant."""
+        return all(step.kernel.exact for step in steps(self.schedule))
+
+    @property
+    def inexact_kernels(self) -> list[str]:
+        """Names of the kernels that do not."""
+        return sorted({step.kernel.name for step in steps(self.schedule) if not step.kernel.exact})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain data."""
+        variables = {
+            name: {"role": v.role, "dims": list(v.dims), "integrated_out": v.integrated_out}
+            for name, v in self.model.variables.items()
+        }
+        return {
+            "model": self.model.spec.name,
+            "exact": self.exact,
+            "variables": variables,
+            "schedule": to_data(self.schedule, reasons=True),
+        }
+
+    def __str__(self) -> str:
+        """Return the tree, one entry a line, with reasons."""
+        lines = [f"model {self.model.spec.name} (topics: {self.model.spec.topics})"]
+        for name, variable in self.model.variables.items():
+            if variable.integrated_out:
+                lines.append(f"  {name} is integrated out by the model")
+        lines += _lines(self.schedule, "")
+        lines.append("exact" if self.exact else f"NOT exact: {', '.join(self.inexact_kernels)}")
+        return "\n".join(lines)
+
+
+def make_plan(spec: Spec, corpus_sizes: Mapping[str, float] | None = None, *, partial: bool = False) -> Plan:
+    """Parse or choose the schedule of a model, and check it.
+
+    Parameters
+    ----------
+    spec : Spec
+    corpus_sizes : mapping of str to float, optional
+        N, D and V, for the choice by cost.
+    partial : bool
+        Whether the schedule may leave variables as they are; see :func:`ppl_topics.schedule.rules.check`.
+
+    Raises
+    ------
+    SpecError, ScheduleError
+    """
+    model = Model.of(spec)
+    if spec.schedule is None:
+        return Plan(model, assign(model, corpus_sizes))
+    node = parse(spec.schedule, model)
+    check(node, model, partial=partial)
+    return Plan(model, node)
+
+
+def to_data(node: Node, reasons: bool = False) -> dict[str, Any]:
+    """Return the schedule as it would stand in YAML, optionally with the reasons of choices."""
+    if isinstance(node, Step):
+        options = node.options.model_dump(exclude_defaults=True)
+        entry: Any = {"kernel": node.kernel.name, **options} if options or reasons else node.kernel.name
+        if reasons:
+            entry |= {"exact": node.kernel.exact, "reason": node.reason or "named by the model"}
+        return {node.variable: entry}
+    if isinstance(node, Cycle):
+        return {"cycle": [to_data(child, reasons) for child in node.children]}
+    if isinstance(node, Mixture):
+        pairs = zip(node.weights, node.children, strict=True)
+        return {"mixture": [{"weight": weight, **to_data(child, reasons)} for weight, child in pairs]}
+    inner = to_data(node.child, reasons)
+    key, count = ("repeat", node.times) if isinstance(node, Repeat) else ("every", node.n)
+    if key in inner or (key == "repeat" and "every" in inner):
+        inner = {"cycle": [inner]}
+    return {key: count, **inner}
+
+
+def _lines(node: Node, indent: str) -> list[str]:
+    if isinstance(node, Step):
+        options = node.options.model_dump(exclude_defaults=True)
+        text = f"{indent}{node.variable}: {node.kernel.name}" + (f" {options}" if options else "")
+        return [text, f"{indent}    {node.reason}"] if node.reason else [text]
+    if isinstance(node, Every | Repeat):
+        word = f"every {node.n} sweeps" if isinstance(node, Every) else f"repeat {node.times} times"
+        return [f"{indent}{word}", *_lines(node.child, indent + "  ")]
+    lines = [f"{indent}{'cycle' if isinstance(node, Cycle) else 'mixture'}"]
+    for i, child in enumerate(node.children):
+        inner = indent + "  "
+        if isinstance(node, Mixture):
+            lines.append(f"{inner}weight {node.weights[i]:g}")
+            inner += "  "
+        lines += _lines(child, inner)
+    return lines
