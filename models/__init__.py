@@ -1,0 +1,17 @@
+"""The blocks that models are made of, and the shipped models (YAML)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ppl_topics.models.assignments import Assignments
+from ppl_topics.models.dirichlet import Dirichlet
+from ppl_topics.models.gamma import Gamma
+from ppl_topics.models.words import Words
+
+__all__ = ["Assignments", "Dirichlet", "Gamma", "Words", "shipped"]
+
+
+def shipped() -> dict[str, Path]:
+    """Return the YAML file of each shipped model by name."""
+    return {path.stem: path for path in sorted(Path(__file__).parent.glob("*.yaml"))}

@@ -1,0 +1,54 @@
+"""The topic of each token."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.registry import Block, block
+from ppl_topics.state import ChainState
+
+__all__ = ["Assignments"]
+
+
+@block("assignments")
+class Assignments(Block):
+    """Topic assignments: z_i drawn from the topic weights of its document (Blei, Ng, Jordan 2003).
+
+    Attributes
+    ----------
+    prior : str
+        Name of the block of topic weights.
+    """
+
+    seams: ClassVar[frozenset[str]] = frozenset({"assignments"})
+    references: ClassVar[Mapping[str, str]] = {"prior": "topic_weights"}
+    own_role: ClassVar[str | None] = "z"
+
+    block: Literal["assignments"] = "assignments"
+    prior: str
+
+    def reference_role(self, key: str, own_role: str) -> str:
+        """Return ``theta``."""
+        return "theta"
+
+    def dims(self, role: str) -> tuple[str, ...]:
+        """Return (token,)."""
+        return ("token",)
+
+    def simulate(
+        self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Draw each token's topic given theta."""
+        return draw_rows(values["theta"][state.tokens.docs], rng)
+
+
+def draw_rows(probabilities: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw one category from each row of unnormalised probabilities."""
+    cumulative = np.cumsum(probabilities, axis=1)
+    uniforms = rng.random((len(probabilities), 1)) * cumulative[:, -1:]
+    drawn: NDArray[np.int64] = (cumulative <= uniforms).sum(axis=1).clip(max=probabilities.shape[1] - 1)
+    return drawn

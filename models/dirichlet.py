@@ -1,0 +1,121 @@
+"""Dirichlet rows: a document's weights over topics, or a topic's over words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import pydantic
+from numpy.typing import NDArray
+
+from ppl_topics.errors import SpecError
+from ppl_topics.registry import Block, block
+from ppl_topics.state import ChainState, Sizes
+
+__all__ = ["Concentration", "Dirichlet"]
+
+Positive = Annotated[float, pydantic.Field(gt=0, allow_inf_nan=False)]
+
+
+class Sum(pydantic.BaseModel):
+    """A symmetric concentration, given by its sum over the row.
+
+    Attributes
+    ----------
+    sum : float
+        Each element is ``sum`` divided by their number.
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    sum: Positive
+
+
+Concentration = Positive | Sum | Annotated[list[Positive], pydantic.Field(min_length=1)] | str
+
+
+@block("dirichlet")
+class Dirichlet(Block):
+    """Rows with a Dirichlet law.
+
+    As ``prior`` of assignments it is theta (over topic, per doc); as ``topics`` of words it is phi (over
+    word, per topic).
+
+    Attributes
+    ----------
+    over : {"topic", "word"}
+        What a row sums over.
+    per : {"doc", "topic"}
+        What there is one row for.
+    concentration : float, {sum: float}, list of float, or str
+        Of each element; by its sum; one for each; or the name of a block that is its prior.
+    integrate_out : bool
+        Whether the variable is never held: kernels must marginalise it.
+    """
+
+    seams: ClassVar[frozenset[str]] = frozenset({"topic_weights", "topics"})
+    references: ClassVar[Mapping[str, str]] = {"concentration": "concentration"}
+
+    block: Literal["dirichlet"] = "dirichlet"
+    over: Literal["topic", "word"]
+    per: Literal["doc", "topic"]
+    concentration: Concentration
+    integrate_out: bool = False
+
+    def reference_role(self, key: str, own_role: str) -> str:
+        """Return ``alpha`` for theta's concentration, ``beta`` for phi's."""
+        return {"theta": "alpha", "phi": "beta"}[own_role]
+
+    def check(self, role: str) -> str | None:
+        """Return what is wrong in the given role, or None."""
+        wanted = {"theta": ("topic", "doc"), "phi": ("word", "topic")}[role]
+        if (self.over, self.per) == wanted:
+            return None
+        use = {"theta": "the prior of assignments", "phi": "the topics of words"}[role]
+        return f"used as {use}, it must be `over: {wanted[0]}, per: {wanted[1]}`"
+
+    def dims(self, role: str) -> tuple[str, ...]:
+        """Return (doc, topic) or (topic, word)."""
+        return (self.per, self.over)
+
+    @property
+    def integrated_out(self) -> bool:
+        """Whether the model never holds it."""
+        return self.integrate_out
+
+    def constants(self, role: str, sizes: Sizes) -> Mapping[str, NDArray[np.float64]]:
+        """Return the concentration as a vector, where it is fixed."""
+        size = sizes.of(self.over)
+        value = self.concentration
+        if isinstance(value, str):
+            return {}
+        if isinstance(value, list):
+            if len(value) != size:
+                raise SpecError(
+                    f"concentration over {self.over} has {len(value)} values, but there are {size} "
+                    f"{self.over}s; give {size} values, or one number for all"
+                )
+            vector = np.array(value)
+        else:
+            vector = np.full(size, value.sum / size if isinstance(value, Sum) else value)
+        if not (vector > 0).all():
+            raise SpecError(f"concentration over {self.over}: {value} divided by {size} is zero; give a larger one")
+        return {self.reference_role("concentration", role): vector}
+
+    def init(self, role: str, state: ChainState) -> NDArray[np.float32]:
+        """Return the mean of the rows given z."""
+        if role == "theta":
+            counts, prior = state.n_dk.astype(np.float64), state.alpha
+            rows = counts + prior
+            return np.ascontiguousarray(rows / rows.sum(axis=1, keepdims=True), dtype=np.float32)
+        columns = state.n_wk + state.beta[:, None]
+        return np.ascontiguousarray(columns / columns.sum(axis=0), dtype=np.float32)
+
+    def simulate(
+        self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Draw rows from the prior; phi comes out word-major, as the state holds it."""
+        concentration = values[self.reference_role("concentration", role)]
+        rows = rng.dirichlet(concentration, size=state.sizes.of(self.per))
+        return np.ascontiguousarray(rows.T) if role == "phi" else rows

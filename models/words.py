@@ -1,0 +1,46 @@
+"""The observed words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from ppl_topics.models.assignments import draw_rows
+
+from ppl_topics.registry import Block, block
+from ppl_topics.state import ChainState
+
+__all__ = ["Words"]
+
+
+@block("words")
+class Words(Block):
+    """Observed words: each drawn from the topic that its token is assigned to.
+
+    Attributes
+    ----------
+    topics, assignments : str
+        Names of the blocks of topics and of assignments.
+    observed : {"words"}
+        Field of the corpus that is observed.
+    """
+
+    references: ClassVar[Mapping[str, str]] = {"topics": "topics", "assignments": "assignments"}
+    own_role: ClassVar[str | None] = "w"
+
+    block: Literal["words"] = "words"
+    topics: str
+    assignments: str
+    observed: Literal["words"] = "words"
+
+    def reference_role(self, key: str, own_role: str) -> str:
+        """Return ``phi`` for the topics, ``z`` for the assignments."""
+        return {"topics": "phi", "assignments": "z"}[key]
+
+    def simulate(
+        self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Draw each token's word given phi (word-major) and z."""
+        return draw_rows(values["phi"].T[values["z"]], rng)
