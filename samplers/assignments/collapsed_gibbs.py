@@ -1,0 +1,133 @@
+"""Collapsed Gibbs sampling: one token after another, topics and proportions integrated out.
+
+References
+----------
+T. L. Griffiths, M. Steyvers (2004). Finding scientific topics. PNAS 101, equation 5.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from ppl_topics.samplers.compiled import compiled
+from ppl_topics.samplers.variates.categorical import find_cumulated
+from ppl_topics.samplers.variates.streams import new_stream, start, uniform
+
+from ppl_topics.registry import ALL_WORDS, Binding, KernelFunctions, WordSelection, kernel
+from ppl_topics.state import ChainState, Key
+
+__all__ = ["collapsed_gibbs", "sweep_collapsed"]
+
+Tokens = npt.NDArray[np.unsignedinteger[Any]]
+
+
+@compiled
+def sweep_collapsed(
+    doc_ptr: npt.NDArray[np.int64],
+    words: npt.NDArray[np.uint32],
+    z: Tokens,
+    n_wk: npt.NDArray[np.int32],
+    n_k: npt.NDArray[np.int64],
+    selected: npt.NDArray[np.bool_],
+    alpha: npt.NDArray[np.float64],
+    beta: npt.NDArray[np.float64],
+    beta_sum: float,
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+) -> None:
+    """Draw the topic of every token from its full conditional, in document order.
+
+    p(z_i = k) is proportional to (n_dk^-i + alpha_k) (n_wk^-i + beta_w) / (n_k^-i + sum of beta).
+
+    Parameters
+    ----------
+    doc_ptr : ndarray of int64 of shape (D + 1,)
+    words : ndarray of uint32 of shape (N,)
+    z : ndarray of uint8 or uint16 of shape (N,)
+        Topics of the tokens, updated in place.
+    n_wk : ndarray of int32 of shape (V, K)
+    n_k : ndarray of int64 of shape (K,)
+        Counts of z, updated in place.
+    selected : ndarray of bool of shape (V,)
+        Only the tokens of these words are drawn; all are counted.
+    alpha : ndarray of float64 of shape (K,)
+    beta : ndarray of float64 of shape (V,)
+    beta_sum : float
+    seed, chain, step, kernel : int
+        Keys of the random streams, one for each document.
+    """
+    n_topics = n_k.size
+    stream = new_stream()
+    in_doc = np.empty(n_topics, dtype=np.int64)
+    doc_factor = np.empty(n_topics)
+    topic_factor = 1.0 / (n_k + beta_sum)
+    mass = np.empty(n_topics)
+    for doc in range(doc_ptr.size - 1):
+        start(stream, seed, chain, step, kernel, doc)
+        in_doc[:] = 0
+        for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+            in_doc[z[token]] += 1
+        for topic in range(n_topics):
+            doc_factor[topic] = in_doc[topic] + alpha[topic]
+        for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+            word = words[token]
+            if not selected[word]:
+                continue
+            old = z[token]
+            in_doc[old] -= 1
+            n_wk[word, old] -= 1
+            n_k[old] -= 1
+            doc_factor[old] = in_doc[old] + alpha[old]
+            topic_factor[old] = 1.0 / (n_k[old] + beta_sum)
+            beta_w = beta[word]
+            for topic in range(n_topics):
+                mass[topic] = doc_factor[topic] * topic_factor[topic] * (n_wk[word, topic] + beta_w)
+            total = 0.0
+            for topic in range(n_topics):
+                total += mass[topic]
+                mass[topic] = total
+            new = find_cumulated(mass, n_topics, uniform(stream) * total)
+            z[token] = new
+            in_doc[new] += 1
+            n_wk[word, new] += 1
+            n_k[new] += 1
+            doc_factor[new] = in_doc[new] + alpha[new]
+            topic_factor[new] = 1.0 / (n_k[new] + beta_sum)
+
+
+@kernel(
+    "collapsed_gibbs",
+    updates="z",
+    integrates_out=("theta", "phi"),
+    reads=("alpha", "beta"),
+    handles=("dirichlet", "assignments", "words"),
+    exact=True,
+    automatic=True,
+    cost="1.5 * N * K",
+    reference="Griffiths, Steyvers 2004, eq. 5",
+)
+def collapsed_gibbs(binding: Binding, *, words: WordSelection = ALL_WORDS) -> KernelFunctions:
+    """Collapsed Gibbs: O(K) a token, sequential, theta and phi integrated out."""
+    tokens = binding.tokens
+    selected = words.mask(tokens.word_counts)
+
+    def step(state: ChainState, memory: None, key: Key) -> None:
+        beta = state.beta
+        sweep_collapsed(
+            tokens.doc_ptr,
+            tokens.words,
+            state.z,
+            state.n_wk,
+            state.n_k,
+            selected,
+            state.alpha,
+            beta,
+            float(beta.sum()),
+            *key,
+        )
+
+    return KernelFunctions(step)

@@ -1,0 +1,114 @@
+"""Counts of topics by word, the index that they are counted from, and the chunks of parallel loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from ppl_topics.samplers.compiled import compiled, parallel
+
+__all__ = ["WORD_CHUNKS", "count_words", "make_chunks", "make_word_index"]
+
+WORD_CHUNKS = 64
+
+Tokens = npt.NDArray[np.unsignedinteger[Any]]
+
+
+@compiled
+def make_chunks(pointer: npt.NDArray[np.int64], n_chunks: int) -> npt.NDArray[np.int64]:
+    """Cut documents (or words) into runs that hold similar numbers of tokens.
+
+    Parameters
+    ----------
+    pointer : ndarray of int64 of shape (n + 1,)
+        Where each document (or word) begins in its tokens, from 0 to N.
+    n_chunks : int
+        At least 1.
+
+    Returns
+    -------
+    chunk_ptr : ndarray of int64 of shape (n_chunks + 1,)
+        Chunk c holds documents ``chunk_ptr[c]`` to ``chunk_ptr[c + 1] - 1``; some chunks may be empty.
+    """
+    size = pointer.size - 1
+    cost = pointer[size] + size
+    chunk_ptr = np.empty(n_chunks + 1, dtype=np.int64)
+    item = 0
+    for chunk in range(n_chunks):
+        while item < size and (pointer[item] + item) * n_chunks < cost * chunk:
+            item += 1
+        chunk_ptr[chunk] = item
+    chunk_ptr[n_chunks] = size
+    return chunk_ptr
+
+
+@compiled
+def make_word_index(
+    words: npt.NDArray[np.uint32], n_words: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+    """Sort the tokens by word, keeping document order within a word.
+
+    Parameters
+    ----------
+    words : ndarray of uint32 of shape (N,)
+    n_words : int
+        V, the size of the vocabulary.
+
+    Returns
+    -------
+    word_ptr : ndarray of int64 of shape (V + 1,)
+    by_word : ndarray of uint32 of shape (N,)
+        Tokens ``by_word[word_ptr[w]:word_ptr[w + 1]]`` have the word w.
+    """
+    word_ptr = np.zeros(n_words + 1, dtype=np.int64)
+    for word in words:
+        word_ptr[np.int64(word) + 1] += 1
+    for word_id in range(n_words):
+        word_ptr[word_id + 1] += word_ptr[word_id]
+    place = word_ptr[:n_words].copy()
+    by_word = np.empty(words.size, dtype=np.uint32)
+    for token in range(words.size):
+        word = words[token]
+        by_word[place[word]] = token
+        place[word] += 1
+    return word_ptr, by_word
+
+
+@parallel
+def count_words(
+    z: Tokens,
+    word_ptr: npt.NDArray[np.int64],
+    by_word: npt.NDArray[np.uint32],
+    n_wk: npt.NDArray[np.int32],
+    n_k: npt.NDArray[np.int64],
+) -> None:
+    """Count the topics of the tokens of each word, in parallel over words.
+
+    Parameters
+    ----------
+    z : ndarray of uint8 or uint16 of shape (N,)
+    word_ptr : ndarray of int64 of shape (V + 1,)
+    by_word : ndarray of uint32 of shape (N,)
+        The index from `make_word_index`.
+    n_wk : ndarray of int32 of shape (V, K)
+        Overwritten.
+    n_k : ndarray of int64 of shape (K,)
+        Overwritten.
+    """
+    n_topics = n_k.size
+    chunk_ptr = make_chunks(word_ptr, WORD_CHUNKS)
+    partial = np.zeros((WORD_CHUNKS, n_topics), dtype=np.int64)
+    for chunk in numba.prange(WORD_CHUNKS):
+        for word in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
+            for topic in range(n_topics):
+                n_wk[word, topic] = 0
+            for place in range(word_ptr[word], word_ptr[word + 1]):
+                topic_of_token = z[by_word[place]]
+                n_wk[word, topic_of_token] += 1
+                partial[chunk, topic_of_token] += 1
+    for topic in range(n_topics):
+        n_k[topic] = 0
+        for chunk in range(WORD_CHUNKS):
+            n_k[topic] += partial[chunk, topic]

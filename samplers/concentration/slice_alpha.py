@@ -1,0 +1,88 @@
+"""Slice sampling of alpha under Gamma priors, the proportions integrated out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from ppl_topics.samplers.concentration.histograms import CountHistogram, alpha_statistics, log_likelihood
+from ppl_topics.samplers.concentration.slice_concentration import draw_concentration
+from ppl_topics.samplers.variates.streams import Stream, open_stream
+
+from ppl_topics.registry import Binding, KernelFunctions, kernel
+from ppl_topics.state import ChainState, Key
+
+__all__ = ["draw_alpha", "log_p_z", "slice_alpha"]
+
+Vector = npt.NDArray[np.float64]
+
+
+def log_p_z(alpha: Vector, statistics: CountHistogram) -> float:
+    """Log p(z | alpha): the Dirichlet-multinomial of the sequences of topics, theta integrated out.
+
+    Parameters
+    ----------
+    alpha : ndarray of float64 of shape (K,)
+    statistics : CountHistogram
+        From `ppl_topics.samplers.concentration.histograms.alpha_statistics`; pooled ones need equal alpha.
+    """
+    return log_likelihood(alpha, float(alpha.sum()), statistics)
+
+
+def draw_alpha(
+    alpha: Vector, statistics: CountHistogram, prior_shape: float, prior_rate: float, stream: Stream
+) -> Vector:
+    """Update alpha by slice sampling, leaving p(alpha | z) invariant.
+
+    With pooled statistics the one value that all topics share is Gamma(shape, rate) a priori; otherwise each
+    alpha_k is, independently, and they are updated one after another.
+
+    Parameters
+    ----------
+    alpha : ndarray of float64 of shape (K,)
+        Current values; not changed.
+    statistics : CountHistogram
+        From `ppl_topics.samplers.concentration.histograms.alpha_statistics`.
+    prior_shape, prior_rate : float
+        Positive.
+    stream : ndarray of uint64 of shape (15,)
+
+    Returns
+    -------
+    alpha : ndarray of float64 of shape (K,)
+    """
+    n_groups = statistics.group_ptr.size - 1
+    cells = alpha.size // n_groups
+    drawn = alpha.copy()
+    for group in range(n_groups):
+        others = float(drawn[:group].sum() + drawn[group + cells :].sum())
+        drawn[group : group + cells] = draw_concentration(
+            float(drawn[group]), group, cells, others, statistics, prior_shape, prior_rate, stream
+        )
+    return drawn
+
+
+@kernel(
+    "slice_alpha",
+    updates="alpha",
+    integrates_out="theta",
+    reads="z",
+    handles=("gamma", "dirichlet", "assignments"),
+    exact=True,
+    automatic=True,
+    cost="N + 1000 * K",
+    reference="Neal 2003; Wallach 2008, section 2.4",
+)
+def slice_alpha(binding: Binding) -> KernelFunctions:
+    """Slice sampling of log alpha, symmetric or one topic after another, theta integrated out."""
+    name, tokens, n_topics = binding.names["alpha"], binding.tokens, binding.sizes.topics
+    prior: Any = binding.blocks[name]
+
+    def step(state: ChainState, memory: None, key: Key) -> None:
+        value = state.arrays[name]
+        statistics = alpha_statistics(tokens.doc_ptr, state.z, n_topics, value.ndim == 0)
+        drawn = draw_alpha(state.alpha, statistics, prior.shape, prior.rate, open_stream(*key))
+        value[...] = drawn[0] if value.ndim == 0 else drawn
+
+    return KernelFunctions(step)

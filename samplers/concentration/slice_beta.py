@@ -1,0 +1,82 @@
+"""Slice sampling of a symmetric beta under a Gamma prior, the topics integrated out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from ppl_topics.samplers.concentration.histograms import CountHistogram, beta_statistics, log_likelihood
+from ppl_topics.samplers.concentration.slice_concentration import draw_concentration
+from ppl_topics.samplers.variates.streams import Stream, open_stream
+
+from ppl_topics.registry import Binding, KernelFunctions, kernel
+from ppl_topics.state import ChainState, Key
+
+__all__ = ["draw_beta", "log_p_w", "slice_beta"]
+
+
+def log_p_w(beta: npt.NDArray[np.float64], statistics: CountHistogram) -> float:
+    """Log p(w | z, beta): the Dirichlet-multinomial of the words of each topic, phi integrated out.
+
+    Parameters
+    ----------
+    beta : ndarray of float64 of shape (V,)
+    statistics : CountHistogram
+        From `ppl_topics.samplers.concentration.histograms.beta_statistics`; pooled ones need equal beta.
+    """
+    return log_likelihood(beta, float(beta.sum()), statistics)
+
+
+def draw_beta(
+    beta: float,
+    n_words: int,
+    statistics: CountHistogram,
+    prior_shape: float,
+    prior_rate: float,
+    stream: Stream,
+) -> float:
+    """Update a symmetric beta by slice sampling, leaving p(beta | w, z) invariant.
+
+    Parameters
+    ----------
+    beta : float
+        Current value.
+    n_words : int
+        V, the size of the vocabulary.
+    statistics : CountHistogram
+        Pooled, from `ppl_topics.samplers.concentration.histograms.beta_statistics`.
+    prior_shape, prior_rate : float
+        Of the Gamma prior; positive.
+    stream : ndarray of uint64 of shape (15,)
+
+    Returns
+    -------
+    beta : float
+    """
+    return draw_concentration(beta, 0, n_words, 0.0, statistics, prior_shape, prior_rate, stream)
+
+
+@kernel(
+    "slice_beta",
+    updates="beta",
+    integrates_out="phi",
+    reads="z",
+    handles=("gamma", "dirichlet", "words"),
+    exact=True,
+    automatic=True,
+    cost="V * K + 1000",
+    reference="Neal 2003; Wallach 2008, section 2.4",
+)
+def slice_beta(binding: Binding) -> KernelFunctions:
+    """Slice sampling of log beta, the same for all words, phi integrated out."""
+    name, n_words = binding.names["beta"], binding.sizes.words
+    prior: Any = binding.blocks[name]
+
+    def step(state: ChainState, memory: None, key: Key) -> None:
+        value = state.arrays[name]
+        statistics = beta_statistics(state.n_wk, state.n_k, True)
+        drawn = draw_beta(float(value), n_words, statistics, prior.shape, prior.rate, open_stream(*key))
+        value[...] = drawn
+
+    return KernelFunctions(step)

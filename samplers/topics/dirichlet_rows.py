@@ -1,0 +1,220 @@
+"""Topics given assignments, and proportions given assignments: rows of independent Dirichlet laws.
+
+References
+----------
+M. Magnusson, L. Jonsson, M. Villani, D. Broman (2018). Sparse partially collapsed MCMC for parallel inference
+in topic models. Journal of Computational and Graphical Statistics 27(2), equation 3.
+J. H. Ahrens, U. Dieter (1974). Computer methods for sampling from gamma, beta, Poisson and binomial
+distributions. Computing 12, algorithm GS.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from ppl_topics.samplers.assignments.counts import make_chunks
+from ppl_topics.samplers.compiled import compiled, parallel
+from ppl_topics.samplers.variates.dirichlet import dirichlet, dirichlet_in_log_space
+from ppl_topics.samplers.variates.gamma import gamma, gamma_from_proposal
+from ppl_topics.samplers.variates.streams import new_stream, start, uniform_open
+
+from ppl_topics.registry import Binding, KernelFunctions, kernel
+from ppl_topics.state import ChainState, Key
+
+__all__ = ["dirichlet_rows", "dirichlet_weights", "draw_phi", "draw_theta"]
+
+Tokens = npt.NDArray[np.unsignedinteger[Any]]
+
+CHUNKS = 64
+LOG_SMALLEST = math.log(2.0**-126)
+LOG_CERTAIN = math.log(2.0**-54)
+SAFE_SUM = 32.0
+
+
+@parallel
+def draw_phi(
+    n_wk: npt.NDArray[np.int32],
+    n_k: npt.NDArray[np.int64],
+    beta: npt.NDArray[np.float64],
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+    phi: npt.NDArray[np.float32],
+) -> None:
+    """Draw the topics from Dirichlet(n_k + beta), in parallel over words, then over topics.
+
+    A topic is normalised gamma variates, one stream for each word. A variate below the smallest normal
+    float32 (1e-38) is stored as zero. Where a topic has so few tokens that all of its variates could be that
+    small (its concentrations sum to less than 32), it is drawn in log space from a stream of its own: no
+    topic is ever zero, and a word with tokens in a topic always has a positive probability there.
+
+    Parameters
+    ----------
+    n_wk : ndarray of int32 of shape (V, K)
+    n_k : ndarray of int64 of shape (K,)
+        Counts of words and of all tokens in the topics.
+    beta : ndarray of float64 of shape (V,)
+        Prior concentrations, at least 1e-300.
+    seed, chain, step, kernel : int
+        Keys of the random streams; the unit is the word w, or V + k for a topic that is drawn in log space.
+    phi : ndarray of float32 of shape (V, K)
+        Overwritten with the draw.
+    """
+    n_words, n_topics = n_wk.shape
+    beta_sum = 0.0
+    for word in range(n_words):
+        beta_sum += beta[word]
+    dense = n_k + beta_sum >= SAFE_SUM
+    partial = np.zeros((CHUNKS, n_topics))
+    for chunk in numba.prange(CHUNKS):
+        first, last = n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS
+        draw_gammas(first, last, n_wk, dense, beta, seed, chain, step, kernel, phi, partial[chunk])
+    scale = np.zeros(n_topics)
+    for topic in range(n_topics):
+        total = 0.0
+        for chunk in range(CHUNKS):
+            total += partial[chunk, topic]
+        scale[topic] = 1.0 / total if dense[topic] else 1.0
+    for chunk in numba.prange(CHUNKS):
+        for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
+            for topic in range(n_topics):
+                phi[word, topic] *= scale[topic]
+    for topic in numba.prange(n_topics):
+        if not dense[topic]:
+            stream = new_stream()
+            start(stream, seed, chain, step, kernel, n_words + topic)
+            row = n_wk[:, topic] + beta
+            dirichlet_in_log_space(stream, row, row)
+            phi[:, topic] = row
+
+
+@compiled
+def draw_gammas(
+    first: int,
+    last: int,
+    n_wk: npt.NDArray[np.int32],
+    dense: npt.NDArray[np.bool_],
+    beta: npt.NDArray[np.float64],
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+    phi: npt.NDArray[np.float32],
+    total: npt.NDArray[np.float64],
+) -> None:
+    """Draw the gamma variates of words `first` to `last` - 1 and add them up by topic.
+
+    Most cells have no tokens and a small beta, and there the first steps of algorithm GS are spelt out: the
+    proposal x = p^(1 / beta) needs only a comparison where x < 2^-126, which is stored as zero, and no second
+    random number where x < 2^-54, whose probability of acceptance exp(-x) is 1 to the last bit.
+    """
+    stream = new_stream()
+    for word in range(first, last):
+        start(stream, seed, chain, step, kernel, word)
+        prior = beta[word]
+        bound = 1.0 + prior / math.e
+        negligible, certain = math.exp(LOG_SMALLEST * prior), math.exp(LOG_CERTAIN * prior)
+        phi[word, :] = 0.0
+        for topic in range(phi.shape[1]):
+            if not dense[topic]:
+                continue
+            count = n_wk[word, topic]
+            if count > 0 or prior >= 1.0:
+                value = gamma(stream, count + prior)
+            else:
+                proposal = bound * uniform_open(stream)
+                if proposal < negligible:
+                    continue
+                if proposal < certain:
+                    value = math.exp(math.log(proposal) / prior)
+                else:
+                    value = gamma_from_proposal(stream, prior, proposal)
+            phi[word, topic] = value
+            total[topic] += value
+
+
+@parallel
+def draw_theta(
+    doc_ptr: npt.NDArray[np.int64],
+    z: Tokens,
+    alpha: npt.NDArray[np.float64],
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+    theta: npt.NDArray[np.float32],
+) -> None:
+    """Draw the proportions from Dirichlet(n_d + alpha), in parallel over documents.
+
+    Parameters
+    ----------
+    doc_ptr : ndarray of int64 of shape (D + 1,)
+    z : ndarray of uint8 or uint16 of shape (N,)
+        Topics of the tokens.
+    alpha : ndarray of float64 of shape (K,)
+        Prior concentrations, at least 1e-300.
+    seed, chain, step, kernel : int
+        Keys of the random streams, one for each document.
+    theta : ndarray of float32 of shape (D, K)
+        Overwritten with the draw.
+    """
+    chunk_ptr = make_chunks(doc_ptr, CHUNKS)
+    for chunk in numba.prange(CHUNKS):
+        stream = new_stream()
+        row = np.empty(alpha.size)
+        for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
+            start(stream, seed, chain, step, kernel, doc)
+            row[:] = alpha
+            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+                row[z[token]] += 1.0
+            dirichlet(stream, row, row)
+            theta[doc] = row
+
+
+@kernel(
+    "dirichlet_rows",
+    updates="phi",
+    reads=("z", "beta"),
+    handles=("dirichlet", "words"),
+    exact=True,
+    full_conditional=True,
+    automatic=True,
+    parallel_over="word",
+    cost="4 * V * K",
+    reference="Magnusson et al. 2018, eq. 3",
+)
+def dirichlet_rows(binding: Binding) -> KernelFunctions:
+    """Draw the topics given z: each row Dirichlet(n_k + beta), parallel over words."""
+    phi = binding.names["phi"]
+
+    def step(state: ChainState, memory: None, key: Key) -> None:
+        draw_phi(state.n_wk, state.n_k, state.beta, *key, state.arrays[phi])
+
+    return KernelFunctions(step)
+
+
+@kernel(
+    "dirichlet_weights",
+    updates="theta",
+    reads=("z", "alpha"),
+    handles=("dirichlet", "assignments"),
+    exact=True,
+    full_conditional=True,
+    automatic=True,
+    parallel_over="doc",
+    cost="N + 4 * D * K",
+    reference="Blei, Ng, Jordan 2003",
+)
+def dirichlet_weights(binding: Binding) -> KernelFunctions:
+    """Draw the topic weights of each document given z: Dirichlet(n_d + alpha), parallel over documents."""
+    theta, doc_ptr = binding.names["theta"], binding.tokens.doc_ptr
+
+    def step(state: ChainState, memory: None, key: Key) -> None:
+        draw_theta(doc_ptr, state.z, state.alpha, *key, state.arrays[theta])
+
+    return KernelFunctions(step)

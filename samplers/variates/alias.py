@@ -1,0 +1,106 @@
+"""Alias tables: draws from a fixed categorical law in constant time.
+
+References
+----------
+A. J. Walker (1977). An efficient method for generating discrete random variables with general distributions.
+ACM TOMS 3(3).
+M. D. Vose (1991). A linear algorithm for generating random numbers with a given distribution.
+IEEE Transactions on Software Engineering 17(9).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from ppl_topics.samplers.compiled import compiled
+from ppl_topics.samplers.variates.streams import Stream, uniform
+
+__all__ = ["build_alias", "draw_alias"]
+
+Weights = npt.NDArray[np.floating[Any]]
+Indices = npt.NDArray[np.integer[Any]]
+
+
+@compiled
+def build_alias(weights: Weights, probability: Weights, alias: Indices, scratch: Indices) -> float:
+    """Build the table of a categorical law (Vose 1991).
+
+    All arithmetic is in float64, so the law that the table implies differs from the weights only by the
+    rounding of the stored probabilities.
+
+    Parameters
+    ----------
+    weights : ndarray of floating point of shape (n,)
+        Not negative, with a positive and finite sum.
+    probability : ndarray of float32 or float64 of shape (n,)
+        Overwritten with the probability that a cell yields its own index; 0 for weights of 0.
+    alias : ndarray of unsigned integers of shape (n,)
+        Overwritten with the index that a cell yields otherwise, always one of positive weight.
+    scratch : ndarray of integers of shape (n,)
+        Overwritten.
+
+    Returns
+    -------
+    total : float
+        Sum of the weights. Where it is not positive every cell yields itself.
+    """
+    size = weights.size
+    total = 0.0
+    largest = 0
+    for index in range(size):
+        total += weights[index]
+        if weights[index] > weights[largest]:
+            largest = index
+    if not total > 0.0:
+        for index in range(size):
+            probability[index] = 1.0
+            alias[index] = index
+        return total
+    scale = size / total
+    small, large = 0, size
+    for index in range(size):
+        share = weights[index] * scale
+        probability[index] = share
+        alias[index] = largest
+        if share < 1.0:
+            scratch[small] = index
+            small += 1
+        else:
+            large -= 1
+            scratch[large] = index
+    emptied, left = -1, 1.0
+    while large < size:
+        giver = scratch[large]
+        large += 1
+        share = weights[giver] * scale
+        if emptied >= 0:
+            alias[emptied] = giver
+            share -= 1.0 - left
+        while small > 0 and share >= 1.0:
+            small -= 1
+            taker = scratch[small]
+            alias[taker] = giver
+            share -= 1.0 - weights[taker] * scale
+        probability[giver] = share
+        emptied, left = (int(giver), share) if share < 1.0 else (-1, 1.0)
+    return total
+
+
+@compiled
+def draw_alias(stream: Stream, probability: Weights, alias: Indices) -> int:
+    """Draw an index from a table (Walker 1977) with one uniform number.
+
+    Parameters
+    ----------
+    stream : ndarray of uint64 of shape (15,)
+    probability : ndarray of float32 or float64 of shape (n,)
+    alias : ndarray of unsigned integers of shape (n,)
+        The table, from `build_alias`.
+    """
+    place = uniform(stream) * probability.size
+    cell = int(place)
+    if place - cell < probability[cell]:
+        return cell
+    return int(alias[cell])

@@ -1,0 +1,78 @@
+"""Draws from a categorical law by one uniform number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from ppl_topics.samplers.compiled import compiled
+from ppl_topics.samplers.variates.streams import Stream, uniform
+
+__all__ = ["categorical", "categorical_cumulated", "find_cumulated"]
+
+Weights = npt.NDArray[np.floating[Any]]
+
+
+@compiled
+def categorical(stream: Stream, weights: Weights) -> int:
+    """Draw an index with probability proportional to its weight.
+
+    Parameters
+    ----------
+    stream : ndarray of uint64 of shape (15,)
+    weights : ndarray of floating point of shape (n,)
+        Not negative, with a positive and finite sum; they need not sum to 1.
+
+    Returns
+    -------
+    index : int
+        Never an index of weight zero: where rounding carries the scan past the end, the last positive one.
+    """
+    total = 0.0
+    for weight in weights:
+        total += weight
+    target = uniform(stream) * total
+    reached = 0.0
+    last = 0
+    for index in range(weights.size):
+        weight = weights[index]
+        if weight > 0.0:
+            last = index
+            reached += weight
+            if target < reached:
+                break
+    return last
+
+
+@compiled
+def categorical_cumulated(stream: Stream, cumulated: Weights, size: int) -> int:
+    """Draw an index from weights that are already cumulated, by binary search.
+
+    Parameters
+    ----------
+    stream : ndarray of uint64 of shape (15,)
+    cumulated : ndarray of floating point of shape (n,)
+        Running sums of weights that are not negative; the last one that is used is positive and finite.
+    size : int
+        Use the first `size` entries only.
+    """
+    return find_cumulated(cumulated, size, uniform(stream) * cumulated[size - 1])
+
+
+@compiled
+def find_cumulated(cumulated: Weights, size: int, target: float) -> int:
+    """Find the first index whose running sum exceeds `target`, or else the last of positive weight.
+
+    Since an index of weight zero has the running sum of the one before, it is never found.
+    """
+    if target >= cumulated[size - 1]:
+        target = np.nextafter(cumulated[size - 1], -1.0)
+    below, above = -1, size - 1
+    while above - below > 1:
+        middle = (below + above) >> 1
+        if cumulated[middle] > target:
+            above = middle
+        else:
+            below = middle
+    return above

@@ -1,0 +1,64 @@
+"""Dirichlet variates as normalised gamma variates, in log space where these could all underflow."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from ppl_topics.samplers.compiled import compiled
+from ppl_topics.samplers.variates.gamma import gamma, log_gamma
+from ppl_topics.samplers.variates.streams import Stream
+
+__all__ = ["dirichlet", "dirichlet_in_log_space"]
+
+Vector = npt.NDArray[np.float64]
+
+SAFE_SUM = 1.0
+
+
+@compiled
+def dirichlet(stream: Stream, shape: Vector, out: Vector) -> None:
+    """Draw a probability vector from the Dirichlet law; it is never zero and never NaN.
+
+    The sum of the gamma variates is itself gamma with the sum of the shapes, so it is far above the
+    smallest float64 unless that sum is small: then the variates are drawn in log space.
+
+    Parameters
+    ----------
+    stream : ndarray of uint64 of shape (15,)
+    shape : ndarray of float64 of shape (n,)
+        Concentrations, at least 1e-300.
+    out : ndarray of float64 of shape (n,)
+        Overwritten with the draw. May be `shape` itself.
+    """
+    concentration = 0.0
+    for index in range(shape.size):
+        concentration += shape[index]
+    if concentration < SAFE_SUM:
+        dirichlet_in_log_space(stream, shape, out)
+        return
+    total = 0.0
+    for index in range(shape.size):
+        value = gamma(stream, shape[index])
+        out[index] = value
+        total += value
+    for index in range(shape.size):
+        out[index] /= total
+
+
+@compiled
+def dirichlet_in_log_space(stream: Stream, shape: Vector, out: Vector) -> None:
+    """Draw as `dirichlet` does, from log gamma variates less their maximum: for any concentrations."""
+    largest = -np.inf
+    for index in range(shape.size):
+        value = log_gamma(stream, shape[index])
+        out[index] = value
+        largest = max(largest, value)
+    total = 0.0
+    for index in range(shape.size):
+        value = math.exp(out[index] - largest)
+        out[index] = value
+        total += value
+    for index in range(shape.size):
+        out[index] /= total
