@@ -1,0 +1,331 @@
+"""What a user calls: ``sample``, ``plan``, ``load_fit`` and the ``Fit`` they return."""
+
+from __future__ import annotations
+
+import inspect
+import secrets
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numba
+import pandas as pd
+import xarray as xr
+
+from ppl_topics.corpus import Corpus
+from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
+from ppl_topics.run.bind import bind
+from ppl_topics.run.chains import Settings, run_chains
+from ppl_topics.run.execute import Executor
+from ppl_topics.run.interrupt import GracefulStop
+from ppl_topics.run.processes import run_in_processes
+from ppl_topics.run.progress import ProgressBars
+from ppl_topics.schedule import Plan, make_plan
+from ppl_topics.spec import Spec, load_spec
+from ppl_topics.spec.suggest import nearest
+from ppl_topics.trace.arviz_compat import from_groups
+from ppl_topics.trace.datasets import build_groups
+from ppl_topics.trace.store import load_groups, save_groups
+from ppl_topics.trace.topics import top_words
+
+__all__ = ["Fit", "InexactKernelWarning", "load_fit", "plan", "sample"]
+
+ModelLike = str | Path | Mapping[str, Any] | Spec
+
+MAX_SEED = 2**63 - 1
+
+
+class InexactKernelWarning(UserWarning):
+    """A schedule holds a kernel that does not leave the posterior invariant."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The result of a run.
+
+    Attributes
+    ----------
+    groups : dict of str to xarray.Dataset
+        ``posterior``, ``sample_stats``, ``warmup_posterior``, ``warmup_sample_stats``, ``observed_data`` and
+        ``constant_data``.
+    """
+
+    groups: Mapping[str, xr.Dataset]
+
+    @property
+    def idata(self) -> Any:
+        """The trace as ``arviz.InferenceData`` (ArviZ 0.x) or ``xarray.DataTree`` (1.x)."""
+        return from_groups(self.groups)
+
+    @property
+    def posterior(self) -> xr.Dataset:
+        """The posterior draws, with dims (chain, draw, ...)."""
+        return self.groups["posterior"]
+
+    @property
+    def spec(self) -> Spec:
+        """The model that was run, with its parameters."""
+        return load_spec(self.posterior.attrs["model_yaml"])
+
+    @property
+    def exact(self) -> bool:
+        """Whether all kernels of the run leave the posterior invariant."""
+        return bool(self.posterior.attrs["exact"])
+
+    def topics(self, n_words: int = 10, chain: int = 0) -> pd.DataFrame:
+        """Return each topic's share of the tokens and its most probable words.
+
+        Parameters
+        ----------
+        n_words : int
+        chain : int
+            Chains number their topics each in its own way, so they are not averaged.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``topic``, ``share`` and ``words``, largest share first.
+        """
+        return top_words(self.groups, n_words, chain)
+
+    def efficiency(self) -> pd.DataFrame:
+        """Return effective sample sizes, inefficiency factors and R-hat, a row for each variable."""
+        from ppl_topics.diagnostics.report import efficiency
+
+        return efficiency(self.groups)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the trace: to one netCDF file where ``path`` ends in ``.nc``, else to ``trace.nc`` in a folder.
+
+        Raises
+        ------
+        TraceError
+        """
+        return save_groups(self.groups, trace_path(path, make=True))
+
+
+def trace_path(path: str | Path, make: bool = False) -> Path:
+    """Return the netCDF file that a path of a run stands for, making the run's folder if asked to."""
+    path = Path(path)
+    if path.suffix == ".nc":
+        return path
+    if make and not path.exists() and path.parent.is_dir():
+        path.mkdir()
+    return path / "trace.nc"
+
+
+def load_fit(path: str | Path) -> Fit:
+    """Load what :meth:`Fit.save` or ``ppl-topics run --out`` wrote.
+
+    Raises
+    ------
+    TraceError
+    """
+    return Fit(load_groups(trace_path(path)))
+
+
+def plan(model: ModelLike, corpus: Corpus | None = None, *, schedule: Any = None, **parameters: Any) -> Plan:
+    """Return the schedule that a model would run, with the reason for each choice.
+
+    Parameters
+    ----------
+    model : str, path-like, mapping or Spec
+    corpus : Corpus, optional
+        Its sizes decide between kernels.
+    schedule : mapping or list, optional
+        Instead of the model's own.
+    **parameters
+        Model parameters to set.
+
+    Raises
+    ------
+    SpecError, ScheduleError
+
+    Examples
+    --------
+    >>> print(plan("lda_collapsed", topics=3))
+    model lda_collapsed (topics: 3)
+      theta is integrated out by the model
+      phi is integrated out by the model
+    cycle
+      z: collapsed_gibbs
+          the only exact kernel for z
+    exact
+    """
+    spec = _spec(model, parameters, None, schedule, "argument {name}")
+    return make_plan(spec, corpus_sizes(corpus))
+
+
+def corpus_sizes(corpus: Corpus | None) -> dict[str, float] | None:
+    """Return the sizes that costs depend on."""
+    if corpus is None:
+        return None
+    return {"N": float(corpus.n_tokens), "D": float(corpus.n_docs), "V": float(corpus.n_words)}
+
+
+def sample(
+    model: ModelLike,
+    corpus: Corpus,
+    *,
+    draws: int = 200,
+    warmup: int = 200,
+    chains: int = 2,
+    thin: int = 1,
+    seed: int | None = None,
+    threads: int | None = None,
+    processes: int = 1,
+    progress: bool = True,
+    record: Mapping[str, Any] | None = None,
+    schedule: Any = None,
+    debug: bool = False,
+    **parameters: Any,
+) -> Fit:
+    """Draw from the posterior of a topic model.
+
+    Ctrl-C ends the run after the sweep in progress and returns what was drawn.
+
+    Parameters
+    ----------
+    model : str, path-like, mapping or Spec
+        Name of a shipped model, a YAML file, its content, or a Spec.
+    corpus : Corpus
+    draws, warmup : int
+        Kept draws, and sweeps before them, of each chain.
+    chains : int
+    thin : int
+        Sweeps for each kept draw.
+    seed : int, optional
+        From 0 to 2**63 - 1; drawn and recorded where absent. The same seed gives the same draws at any
+        number of threads and processes.
+    threads : int, optional
+        Threads of each process; by default the cores are shared out.
+    processes : int
+        Processes that the chains are spread over.
+    progress : bool
+        Whether to show progress on standard error.
+    record : mapping, optional
+        What to keep of each variable: ``"all"``, ``"none"``, ``{"top_words": n}``, ``{"docs": n}``.
+    schedule : mapping or list, optional
+        Instead of the model's own; see :func:`ppl_topics.cycle`.
+    debug : bool
+        Whether to check after each kernel that it changed only what it declares. Slow.
+    **parameters
+        Model parameters to set, such as ``topics=50``.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    SpecError, ScheduleError
+        If the model, its parameters or its schedule are wrong.
+    CorpusError
+        If the corpus holds no token.
+    RunError
+        If the run fails, or is stopped before the first draw.
+
+    Warns
+    -----
+    InexactKernelWarning
+        If a kernel of the schedule does not leave the posterior invariant.
+
+    Examples
+    --------
+    >>> from ppl_topics import Corpus
+    >>> corpus = Corpus.from_texts(["red green red", "green blue", "blue blue red"])
+    >>> fit = sample("lda", corpus, topics=2, draws=10, warmup=5, seed=1, progress=False)
+    >>> fit.posterior["phi"].dims
+    ('chain', 'draw', 'topic', 'word')
+    """
+    _check_corpus(corpus)
+    spec = _spec(model, parameters, record, schedule, "argument {name}")
+    chosen = make_plan(spec, corpus_sizes(corpus))
+    settings = _settings(draws, warmup, chains, thin, seed, threads, processes, debug)
+    return run_plan(chosen, corpus, settings, chains=chains, processes=processes, progress=progress)
+
+
+def run_plan(chosen: Plan, corpus: Corpus, settings: Settings, *, chains: int, processes: int, progress: bool) -> Fit:
+    """Run a plan that was checked; see :func:`sample`."""
+    if not chosen.exact:
+        names = ", ".join(chosen.inexact_kernels)
+        warnings.warn(
+            f"{names} does not leave the posterior invariant: the draws are approximate in a way that more of "
+            "them does not mend",
+            InexactKernelWarning,
+            stacklevel=3,
+        )
+    bound = bind(chosen, corpus)
+    with GracefulStop() as stop, ProgressBars(chains, settings.sweeps, progress) as report:
+        if processes == 1:
+            results = run_chains(bound, list(range(chains)), settings, report, stop)
+        else:
+            results = run_in_processes(chosen, corpus, chains, min(processes, chains), settings, report, stop)
+    return Fit(build_groups(bound, corpus, results, settings, Executor(bound).labels))
+
+
+def _check_corpus(corpus: object) -> None:
+    if not isinstance(corpus, Corpus):
+        raise CorpusError(
+            f"the corpus is a {type(corpus).__name__}; make a Corpus first, as with "
+            "ppl_topics.Corpus.from_texts(texts) or ppl_topics.read_corpus(path)"
+        )
+    if corpus.n_tokens == 0:
+        raise CorpusError(f"all {corpus.n_docs:,} documents are empty; there is nothing to sample")
+
+
+def _spec(
+    model: ModelLike,
+    parameters: Mapping[str, Any],
+    record: Mapping[str, Any] | None,
+    schedule: Any,
+    call: str,
+) -> Spec:
+    spec = load_spec(model)
+    options = inspect.signature(sample).parameters
+    for name in parameters:
+        if name.split(".")[0] not in spec.parameters:
+            known = [*spec.parameters, *(p.name for p in options.values() if p.kind is p.KEYWORD_ONLY)]
+            place = call.format(name=name)
+            raise SpecError(f"{place}: model {spec.name!r} has no parameter {name!r}{nearest(name, known)}")
+    # From the model again, not from the resolved spec: there the parameters' places are already taken.
+    spec = load_spec(model, parameters, record=record, call=call)
+    return spec if schedule is None else spec.with_schedule(schedule, "argument schedule")
+
+
+def _settings(
+    draws: int,
+    warmup: int,
+    chains: int,
+    thin: int,
+    seed: int | None,
+    threads: int | None,
+    processes: int,
+    debug: bool,
+) -> Settings:
+    counts = {"draws": draws, "chains": chains, "thin": thin, "processes": processes}
+    for name, value in counts.items():
+        _check_whole(name, value, 1)
+    _check_whole("warmup", warmup, 0)
+    if seed is None:
+        seed = secrets.randbits(32)
+    _check_whole("seed", seed, 0, MAX_SEED)
+    available = int(numba.config.NUMBA_NUM_THREADS)
+    if threads is None:
+        threads = max(1, available // min(processes, chains))
+    _check_whole("threads", threads, 1)
+    if threads > available:
+        raise PplTopicsError(
+            f"threads: must be at most {available}, the cores of this machine, got {threads}; "
+            "the draws do not depend on it"
+        )
+    return Settings(draws, warmup, thin, int(seed), threads, debug)
+
+
+def _check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+    span = f"at least {least}" if most is None else f"from {least} to {most}"
+    whole = isinstance(value, int) or hasattr(value, "__index__")
+    if isinstance(value, bool) or not whole or value < least or (most is not None and value > most):
+        raise PplTopicsError(f"{name}: must be a whole number {span}, got {value!r}")

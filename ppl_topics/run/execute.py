@@ -1,0 +1,193 @@
+"""A schedule, executed: one sweep of one chain at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.errors import RunError
+from ppl_topics.registry import KernelFunctions
+from ppl_topics.run.bind import BoundModel
+from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step
+from ppl_topics.state import ChainState, Key
+
+__all__ = ["Executor", "SweepRecord"]
+
+
+@dataclass
+class SweepRecord:
+    """What a sweep did.
+
+    Attributes
+    ----------
+    seconds : ndarray of float64, shape (steps,)
+        Time spent in each step of the schedule, zero where it was not run.
+    statistics : dict of str to ndarray
+        Statistics that kernels returned, by name, each of shape (steps,); the mean where a step ran more
+        than once, NaN where it did not.
+    """
+
+    seconds: NDArray[np.float64]
+    statistics: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    runs: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def add(self, index: int, seconds: float, statistics: Mapping[str, float] | None) -> None:
+        """Add one execution of step ``index``."""
+        self.seconds[index] += seconds
+        self.runs[index] += 1
+        # Gibbs kernels take every draw; those with a Metropolis step say otherwise.
+        for name, value in ({"acceptance_rate": 1.0} | dict(statistics or {})).items():
+            values = self.statistics.setdefault(name, np.full(len(self.seconds), np.nan))
+            before = 0.0 if self.runs[index] == 1 else values[index]
+            values[index] = before + (value - before) / self.runs[index]
+
+
+@dataclass
+class _Sweep:
+    """Where a running sweep stands: its random streams are numbered in order of execution."""
+
+    state: ChainState
+    memories: list[Any]
+    seed: int
+    chain: int
+    number: int
+    record: SweepRecord
+    executions: int = 0
+
+    def key(self) -> Key:
+        self.executions += 1
+        return Key(self.seed, self.chain, self.number, self.executions)
+
+
+Runner = Callable[[_Sweep], None]
+
+
+class Executor:
+    """Runs the schedule of a bound model.
+
+    Parameters
+    ----------
+    bound : BoundModel
+    debug : bool
+        Whether to check after each kernel that it changed only what it declares, that the counts are those
+        of z, and that all values are finite. Slow.
+
+    Attributes
+    ----------
+    labels : list of str
+        ``variable:kernel`` of each step, numbered where one stands twice.
+    """
+
+    def __init__(self, bound: BoundModel, debug: bool = False) -> None:
+        self.bound = bound
+        self.debug = debug
+        self.steps: list[Step] = []
+        self.functions: list[KernelFunctions] = []
+        self._run = self._compile(bound.plan.schedule)
+        self.labels = _unique([step.label for step in self.steps])
+
+    def memories(self, state: ChainState) -> list[Any]:
+        """Return the memory of each step's kernel for one chain."""
+        return [functions.init(state) for functions in self.functions]
+
+    def sweep(self, state: ChainState, memories: list[Any], seed: int, chain: int, number: int) -> SweepRecord:
+        """Run the schedule once, in place.
+
+        Parameters
+        ----------
+        state : ChainState
+        memories : list
+            From :meth:`memories`.
+        seed, chain, number : int
+            Keys of the random streams; ``number`` counts sweeps.
+        """
+        record = SweepRecord(np.zeros(len(self.steps)), {}, np.zeros(len(self.steps), dtype=np.int64))
+        self._run(_Sweep(state, memories, seed, chain, number, record))
+        return record
+
+    def _compile(self, node: Node) -> Runner:
+        if isinstance(node, Step):
+            return self._compile_step(node)
+        if isinstance(node, Cycle):
+            return _in_turn([self._compile(child) for child in node.children])
+        if isinstance(node, Mixture):
+            return _one_of([self._compile(child) for child in node.children], node.weights)
+        child = self._compile(node.child)
+        if isinstance(node, Repeat):
+            return _in_turn([child] * node.times)
+        return _every(child, node)
+
+    def _compile_step(self, step: Step) -> Runner:
+        index = len(self.steps)
+        options = {name: getattr(step.options, name) for name in type(step.options).model_fields}
+        functions = step.kernel.build(self.bound.binding(step.variable), **options)
+        self.steps.append(step)
+        self.functions.append(functions)
+
+        def run(sweep: _Sweep) -> None:
+            before = sweep.state.copy() if self.debug else None
+            started = time.perf_counter()
+            statistics = functions.step(sweep.state, sweep.memories[index], sweep.key())
+            sweep.record.add(index, time.perf_counter() - started, statistics)
+            if before is not None:
+                self._check(step, before, sweep)
+
+        return run
+
+    def _check(self, step: Step, before: ChainState, sweep: _Sweep) -> None:
+        state = sweep.state
+        where = f"kernel {step.kernel.name!r} (sweep {sweep.number}, chain {sweep.chain})"
+        names = self.bound.model.names
+        declared = {names[role] for role in step.kernel.updates if role in names}
+        z = names["z"]
+        changed = [z] if not np.array_equal(before.z, state.z) else []
+        for name, array in state.arrays.items():
+            if name not in before.arrays or not np.array_equal(before.arrays[name], array):
+                changed.append(name)
+        for name in changed:
+            if name not in declared:
+                raise RunError(f"{where} changed {name}, but declares that it updates {', '.join(sorted(declared))}")
+        try:
+            state.check()
+        except RunError as error:
+            raise RunError(f"{where}: {error}") from None
+
+
+def _in_turn(runners: list[Runner]) -> Runner:
+    def run(sweep: _Sweep) -> None:
+        for runner in runners:
+            runner(sweep)
+
+    return run
+
+
+def _one_of(runners: list[Runner], weights: tuple[float, ...]) -> Runner:
+    bounds = np.cumsum(weights) / sum(weights)
+
+    def run(sweep: _Sweep) -> None:
+        chosen = int(np.searchsorted(bounds, sweep.key().generator().random(), side="right"))
+        runners[min(chosen, len(runners) - 1)](sweep)
+
+    return run
+
+
+def _every(runner: Runner, node: Every) -> Runner:
+    def run(sweep: _Sweep) -> None:
+        if sweep.number % node.n == 0:
+            runner(sweep)
+
+    return run
+
+
+def _unique(labels: list[str]) -> list[str]:
+    """Number the labels that stand more than once."""
+    result = []
+    for i, label in enumerate(labels):
+        nth = labels[: i + 1].count(label)
+        result.append(f"{label}#{nth}" if labels.count(label) > 1 else label)
+    return result

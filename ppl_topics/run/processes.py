@@ -1,0 +1,93 @@
+"""Chains spread over processes.
+
+Workers are spawned, since a forked child cannot use the threads of its parent. They ignore Ctrl-C: the
+parent tells them to stop, and they return what they have drawn.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import queue
+import signal
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from ppl_topics.corpus import Corpus
+from ppl_topics.errors import RunError
+from ppl_topics.run.bind import bind
+from ppl_topics.run.chains import Report, Settings, run_chains
+from ppl_topics.schedule import Plan, make_plan
+from ppl_topics.spec import load_spec
+from ppl_topics.trace.recorder import ChainDraws
+
+__all__ = ["run_in_processes"]
+
+POLL_SECONDS = 0.1
+
+
+def run_in_processes(
+    plan: Plan,
+    corpus: Corpus,
+    chains: int,
+    processes: int,
+    settings: Settings,
+    report: Callable[[Report], None],
+    stopped: Callable[[], bool],
+) -> dict[int, ChainDraws]:
+    """Run chains in several processes; arguments and result are those of ``run_chains``.
+
+    Raises
+    ------
+    RunError
+        If a worker dies.
+    """
+    shares = [list(range(first, chains, processes)) for first in range(processes)]
+    spec = plan.model.spec.to_dict()
+    context = multiprocessing.get_context("spawn")
+    with (
+        context.Manager() as manager,
+        ProcessPoolExecutor(processes, context, initializer=_ignore_interrupts) as pool,
+    ):
+        reports, stop = manager.Queue(), manager.Event()
+        futures = [pool.submit(_work, spec, corpus, share, settings, reports, stop) for share in shares]
+        try:
+            _watch(futures, reports, report, stopped, stop)
+            results = [future.result() for future in futures]
+        except BrokenProcessPool:
+            raise RunError(
+                "a worker process died (was it killed, or out of memory?); run fewer processes, or `processes=1`"
+            ) from None
+    return {chain: draws for result in results for chain, draws in result.items()}
+
+
+def _watch(
+    futures: list[Future[dict[int, ChainDraws]]],
+    reports: Any,
+    report: Callable[[Report], None],
+    stopped: Callable[[], bool],
+    stop: Any,
+) -> None:
+    """Pass reports on until all workers are done."""
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
+        if stopped() or any(future.exception() for future in done):
+            stop.set()
+        while True:
+            try:
+                report(reports.get_nowait())
+            except queue.Empty:
+                break
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _work(
+    spec: dict[str, Any], corpus: Corpus, chains: list[int], settings: Settings, reports: Any, stop: Any
+) -> dict[int, ChainDraws]:
+    plan = make_plan(load_spec(spec), {"N": corpus.n_tokens, "D": corpus.n_docs, "V": corpus.n_words})
+    return run_chains(bind(plan, corpus), chains, settings, reports.put, stop.is_set)

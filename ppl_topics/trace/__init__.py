@@ -1,0 +1,1 @@
+"""The trace: recorded draws, as Datasets, in ArviZ's containers, on disk."""

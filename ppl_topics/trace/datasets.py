@@ -1,0 +1,214 @@
+"""From the draws of chains to xarray Datasets, a group each, with dims and coordinates of the model."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.corpus import Corpus
+from ppl_topics.errors import RunError
+from ppl_topics.run.bind import BoundModel
+from ppl_topics.run.chains import Settings
+from ppl_topics.trace.recorder import ChainDraws, Selection, selections
+
+__all__ = ["GROUPS", "build_groups"]
+
+GROUPS = (
+    "posterior",
+    "sample_stats",
+    "warmup_posterior",
+    "warmup_sample_stats",
+    "observed_data",
+    "constant_data",
+)
+
+SOFTWARE = ("numpy", "numba", "scipy", "xarray", "arviz")
+
+
+def build_groups(
+    bound: BoundModel,
+    corpus: Corpus,
+    chains: Mapping[int, ChainDraws],
+    settings: Settings,
+    labels: Sequence[str],
+) -> dict[str, xr.Dataset]:
+    """Build the groups of a trace.
+
+    Parameters
+    ----------
+    bound : BoundModel
+    corpus : Corpus
+    chains : mapping of int to ChainDraws
+        Where a run was stopped, chains are cut to the draws that all of them have.
+    settings : Settings
+    labels : sequence of str
+        Names of the schedule's steps.
+
+    Returns
+    -------
+    dict of str to xarray.Dataset
+        By the names in ``GROUPS``.
+
+    Raises
+    ------
+    RunError
+        If a chain has no draw.
+    """
+    ordered = [chains[number] for number in sorted(chains)]
+    n_draws = min(chain.n_draws for chain in ordered)
+    if n_draws == 0:
+        raise RunError(
+            f"stopped after {min(c.sweeps for c in ordered)} sweeps of warmup, before the first draw; nothing to keep"
+        )
+    n_warmup = min(chain.n_warmup for chain in ordered)
+    kept = selections(bound)
+    builder = _Builder(bound, corpus, kept, sorted(chains), labels)
+    posterior = builder.variables([c.posterior for c in ordered], n_draws)
+    warmup = builder.variables([c.warmup for c in ordered], n_warmup)
+    attributes = _attributes(bound, corpus, settings, ordered)
+    groups = {
+        "posterior": posterior,
+        "sample_stats": builder.statistics([c.statistics for c in ordered], n_draws),
+        "warmup_posterior": warmup,
+        "warmup_sample_stats": builder.statistics([c.warmup_statistics for c in ordered], n_warmup),
+        "observed_data": builder.observed(),
+        "constant_data": builder.constants(ordered),
+    }
+    return {name: dataset.assign_attrs(attributes) for name, dataset in groups.items()}
+
+
+class _Builder:
+    def __init__(
+        self,
+        bound: BoundModel,
+        corpus: Corpus,
+        kept: Mapping[str, Selection],
+        chains: Sequence[int],
+        labels: Sequence[str],
+    ) -> None:
+        self.bound, self.corpus, self.kept, self.labels = bound, corpus, kept, list(labels)
+        self.chains = np.array(chains)
+        self.topics = np.arange(bound.sizes.topics)
+
+    def variables(self, chains: Sequence[Mapping[str, list[NDArray[Any]]]], draws: int) -> xr.Dataset:
+        """Build a group of variables, each with dims (chain, draw, ...)."""
+        data: dict[str, Any] = {}
+        coords: dict[str, Any] = {"chain": self.chains, "draw": np.arange(draws)}
+        for name in chains[0]:
+            dims = ("topic",) if name == "topic_share" else self.kept[name].variable.dims
+            stacked = _stack([chain[name] for chain in chains], draws)
+            data[name] = (("chain", "draw", *dims), stacked)
+            coords |= self.coords(dims, self.kept.get(name))
+        return xr.Dataset(data, coords)
+
+    def coords(self, dims: Sequence[str], selection: Selection | None) -> dict[str, Any]:
+        """Return the coordinates of dims: words and document ids by name, where they are selected ones."""
+        result: dict[str, Any] = {}
+        for dim in dims:
+            if dim == "topic":
+                result[dim] = self.topics
+            elif dim == "word":
+                words = None if selection is None else selection.words
+                vocabulary = self.corpus.vocabulary
+                result[dim] = _text(vocabulary if words is None else vocabulary[words])
+            elif dim == "doc":
+                docs = None if selection is None else selection.docs
+                result[dim] = _text(self.corpus.doc_ids[:docs])
+            elif dim == "token":
+                result[dim] = np.arange(self.bound.sizes.tokens)
+        return result
+
+    def statistics(self, chains: Sequence[Mapping[str, list[Any]]], draws: int) -> xr.Dataset:
+        """Build a group of statistics; those of kernels have the dim ``kernel``."""
+        names = list(dict.fromkeys(name for chain in chains for name in chain))
+        data: dict[str, Any] = {}
+        missing = np.full(len(self.labels), np.nan)
+        for name in names:
+            # A statistic of a kernel that a sweep did not run is missing there.
+            columns = [_aligned(chain.get(name, []), chain["lp"], missing) for chain in chains]
+            stacked = _stack(columns, draws)
+            data[name] = (("chain", "draw", "kernel") if stacked.ndim == 3 else ("chain", "draw"), stacked)
+        coords = {"chain": self.chains, "draw": np.arange(draws), "kernel": self.labels}
+        return xr.Dataset(data, coords)
+
+    def observed(self) -> xr.Dataset:
+        """Build the group of observed data: the word of each token, and the labels."""
+        data: dict[str, Any] = {"words": ("token", np.asarray(self.corpus.words))}
+        labels = self.corpus.labels
+        if labels is not None:
+            values = np.asarray(labels.values)
+            dims = ("doc",) if values.ndim == 1 else ("doc", "response")
+            data["labels"] = (dims, values)
+        return xr.Dataset(data)
+
+    def constants(self, chains: Sequence[ChainDraws]) -> xr.Dataset:
+        """Build the group of constants: lengths, concentrations, the mean topics and the last assignments."""
+        sizes = self.bound.sizes
+        data: dict[str, Any] = {
+            "doc_length": ("doc", np.asarray(self.bound.tokens.doc_lengths)),
+            "word_count": ("word", np.asarray(self.bound.tokens.word_counts)),
+            "phi_mean": (("chain", "topic", "word"), np.stack([c.phi_mean.T for c in chains])),
+            "z_last": (("chain", "token"), np.stack([c.z for c in chains])),
+            "sweeps": ("chain", np.array([c.sweeps for c in chains])),
+        }
+        for role, value in self.bound.concentrations.items():
+            if not isinstance(value, str):
+                data[role] = (("topic",) if role == "alpha" else ("word",), value)
+        coords = {
+            "chain": self.chains,
+            "topic": np.arange(sizes.topics),
+            **self.coords(("doc", "word"), None),
+        }
+        return xr.Dataset(data, coords)
+
+
+def _stack(chains: Sequence[Sequence[Any]], draws: int) -> NDArray[Any]:
+    return (
+        np.stack([np.stack([np.asarray(v) for v in values[:draws]]) for values in chains])
+        if draws
+        else np.zeros((len(chains), 0, *(np.shape(chains[0][0]) if chains[0] else ())))
+    )
+
+
+def _aligned(values: list[Any], every: list[Any], missing: NDArray[np.float64]) -> list[Any]:
+    return values if len(values) == len(every) else [*values, *[missing] * (len(every) - len(values))]
+
+
+def _text(values: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(values, dtype=object)
+
+
+def _attributes(
+    bound: BoundModel, corpus: Corpus, settings: Settings, chains: Sequence[ChainDraws]
+) -> dict[str, str | int]:
+    plan = bound.plan
+    spec = plan.model.spec
+    dropped = corpus.dropped
+    return {
+        "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "inference_library": "ppl-topics",
+        "inference_library_version": version("ppl-topics"),
+        "model_name": spec.name,
+        "model_yaml": spec.to_yaml(),
+        "schedule": str(plan),
+        "exact": int(plan.exact),
+        "seed": settings.seed,
+        "warmup": settings.warmup,
+        "draws": settings.draws,
+        "thin": settings.thin,
+        "threads": settings.threads,
+        "stopped": int(any(chain.sweeps < settings.sweeps for chain in chains)),
+        "corpus_name": corpus.name,
+        "corpus_fingerprint": corpus.fingerprint,
+        "empty_documents": int(corpus.n_empty_docs),
+        "dropped_tokens": int(dropped.tokens),
+        "python_version": platform.python_version(),
+        **{f"{name}_version": version(name) for name in SOFTWARE},
+    }

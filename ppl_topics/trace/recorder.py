@@ -1,0 +1,179 @@
+"""Keeps the draws of one chain in arrays, as the model's ``record`` asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.likelihood import density_n_dk, density_n_kw, log_marginal
+from ppl_topics.run.bind import BoundModel
+from ppl_topics.run.execute import SweepRecord
+from ppl_topics.samplers.topics.dirichlet_rows import draw_phi, draw_theta
+from ppl_topics.samplers.topics.expected import update_mean_phi
+from ppl_topics.spec import Docs, RecordRule, TopWords, Variable
+from ppl_topics.state import ChainState, Key
+
+__all__ = ["ChainDraws", "Recorder", "Selection", "selections"]
+
+RECORDING = 2**41
+"""Number of the streams of what is drawn for the trace alone, beyond that of any kernel."""
+
+DEFAULT_RULES: dict[str, RecordRule] = {
+    "phi": TopWords(top_words=1000),
+    "theta": Docs(docs=1000),
+    "z": "none",
+}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What to keep of a variable.
+
+    Attributes
+    ----------
+    variable : Variable
+    words : ndarray of int64, optional
+        Words to keep, for variables with dim ``word``; None for all.
+    docs : int, optional
+        How many documents to keep, for variables with dim ``doc``.
+    """
+
+    variable: Variable
+    words: NDArray[np.int64] | None = None
+    docs: int | None = None
+
+
+def selections(bound: BoundModel) -> dict[str, Selection]:
+    """Work out what the model's ``record`` keeps, by variable."""
+    result = {}
+    for name, variable in bound.model.variables.items():
+        rule = bound.model.spec.record.get(name, DEFAULT_RULES.get(variable.role, "all"))
+        if rule == "none":
+            continue
+        words = docs = None
+        if isinstance(rule, TopWords) and rule.top_words < bound.sizes.words:
+            # The most frequent words, in vocabulary order; ties go to the smaller id.
+            order = np.argsort(-bound.tokens.word_counts, kind="stable")
+            words = np.sort(order[: rule.top_words])
+        if isinstance(rule, Docs):
+            docs = min(rule.docs, bound.sizes.docs)
+        result[name] = Selection(variable, words, docs)
+    return result
+
+
+@dataclass
+class ChainDraws:
+    """The draws of one chain, as lists of arrays, each list as long as the number of draws so far.
+
+    Attributes
+    ----------
+    posterior, warmup : dict of str to list of ndarray
+        By variable; warmup keeps the small variables only.
+    statistics, warmup_statistics : dict of str to list
+        By name.
+    phi_mean : ndarray of float32, shape (V, K)
+        Mean of E[phi | z] over the kept draws.
+    z : ndarray
+        The last state's assignments.
+    sweeps : int
+        How many sweeps the chain has run.
+    """
+
+    posterior: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+    warmup: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+    statistics: dict[str, list[Any]] = field(default_factory=dict)
+    warmup_statistics: dict[str, list[Any]] = field(default_factory=dict)
+    phi_mean: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+    z: NDArray[Any] = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
+    sweeps: int = 0
+
+    @property
+    def n_draws(self) -> int:
+        """How many draws are kept."""
+        return len(self.statistics.get("lp", []))
+
+    @property
+    def n_warmup(self) -> int:
+        """How many warmup sweeps are kept."""
+        return len(self.warmup_statistics.get("lp", []))
+
+
+class Recorder:
+    """Records the states of one chain.
+
+    Parameters
+    ----------
+    bound : BoundModel
+    """
+
+    def __init__(self, bound: BoundModel) -> None:
+        self.bound = bound
+        self.selections = selections(bound)
+        self.draws = ChainDraws(phi_mean=np.zeros((bound.sizes.words, bound.sizes.topics), dtype=np.float32))
+        self.log_posterior = float("nan")
+
+    def record(self, state: ChainState, sweep: SweepRecord, key: Key, *, warmup: bool) -> None:
+        """Keep a state: all that is asked for, or in warmup only what is small."""
+        statistics = self._statistics(state, sweep)
+        self.log_posterior = statistics["lp"]
+        kept = self.draws.warmup if warmup else self.draws.posterior
+        kept_statistics = self.draws.warmup_statistics if warmup else self.draws.statistics
+        for name, selection in self.selections.items():
+            if not (warmup and {"word", "doc", "token"} & set(selection.variable.dims)):
+                kept.setdefault(name, []).append(self._value(state, selection, key))
+        share = state.n_k / max(1, self.bound.sizes.tokens)
+        kept.setdefault("topic_share", []).append(share)
+        if not warmup:
+            update_mean_phi(state.n_wk, state.n_k, state.beta, 1.0 / (self.draws.n_draws + 1), self.draws.phi_mean)
+        for name, value in statistics.items():
+            kept_statistics.setdefault(name, []).append(value)
+
+    def finish(self, state: ChainState, sweeps: int) -> ChainDraws:
+        """Return what was kept, with the last state."""
+        self.draws.z = state.z.copy()
+        self.draws.sweeps = sweeps
+        return self.draws
+
+    def _statistics(self, state: ChainState, sweep: SweepRecord) -> dict[str, Any]:
+        tokens = self.bound.tokens
+        marginal = log_marginal(tokens.doc_ptr, state.z, state.n_wk, state.n_k, state.alpha, state.beta)
+        blocks = self.bound.model.spec.blocks
+        priors = sum(blocks[name].log_density(array) for name, array in state.arrays.items())
+        return {
+            "lp": marginal + priors,
+            "log_marginal": marginal,
+            "density_n_dk": density_n_dk(tokens.doc_ptr, state.z, self.bound.sizes.topics),
+            "density_n_kw": density_n_kw(state.n_wk),
+            "step_seconds": sweep.seconds,
+            **sweep.statistics,
+        }
+
+    def _value(self, state: ChainState, selection: Selection, key: Key) -> NDArray[Any]:
+        variable = selection.variable
+        if variable.role == "z":
+            return state.z.copy()
+        held = state.arrays.get(variable.name)
+        # What the model never holds is drawn from its full conditional: an exact draw of the posterior.
+        if variable.role == "theta":
+            return self._theta(state, selection, key) if held is None else held[: selection.docs].copy()
+        if variable.role == "phi":
+            phi = self._phi(state, key) if held is None else held
+            kept = phi if selection.words is None else phi[selection.words]
+            return np.ascontiguousarray(kept.T)
+        assert held is not None, f"{variable.name} is neither held nor drawn for the trace"
+        return held.copy()
+
+    def _theta(self, state: ChainState, selection: Selection, key: Key) -> NDArray[np.float32]:
+        docs = self.bound.sizes.docs if selection.docs is None else selection.docs
+        theta = np.empty((docs, self.bound.sizes.topics), dtype=np.float32)
+        doc_ptr = self.bound.tokens.doc_ptr[: docs + 1]
+        draw_theta(doc_ptr, state.z, state.alpha, key.seed, key.chain, key.step, RECORDING, theta)
+        return theta
+
+    def _phi(self, state: ChainState, key: Key) -> NDArray[np.float32]:
+        phi = np.empty((self.bound.sizes.words, self.bound.sizes.topics), dtype=np.float32)
+        draw_phi(state.n_wk, state.n_k, state.beta, key.seed, key.chain, key.step, RECORDING + 1, phi)
+        return phi

@@ -1,0 +1,55 @@
+"""Topics of a trace, as words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from ppl_topics.errors import TraceError
+
+__all__ = ["top_words"]
+
+
+def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 0) -> pd.DataFrame:
+    """Return each topic's share of the tokens and its most probable words.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    n_words : int
+    chain : int
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``topic``, ``share`` (posterior mean) and ``words``, largest share first.
+
+    Raises
+    ------
+    TraceError
+        If the trace has no such chain, or holds no mean topics.
+    """
+    constants = groups.get("constant_data", xr.Dataset())
+    if "phi_mean" not in constants:
+        raise TraceError("the trace holds no `phi_mean` in `constant_data`; it was not written by ppl-topics")
+    chains = constants["chain"].values.tolist()
+    if chain not in chains:
+        raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
+    if n_words < 1:
+        raise TraceError(f"the number of words must be at least 1, got {n_words}")
+    phi = constants["phi_mean"].sel(chain=chain).transpose("topic", "word").values
+    share = groups["posterior"]["topic_share"].sel(chain=chain).mean("draw").values
+    words = constants["word"].values
+    best = np.argsort(-phi, axis=1, kind="stable")[:, :n_words]
+    order = np.argsort(-share, kind="stable")
+    return pd.DataFrame(
+        {
+            "topic": order,
+            "share": share[order],
+            "words": [" ".join(str(w) for w in words[best[k]]) for k in order],
+        }
+    )
