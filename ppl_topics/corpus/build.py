@@ -1,0 +1,371 @@
+"""Building a corpus document by document, in little more memory than the corpus itself takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ppl_topics.corpus import tokens as token_work
+from ppl_topics.corpus.core import Corpus, DroppedWords, VocabularyLike, as_vocabulary
+from ppl_topics.corpus.covariates import as_covariates
+from ppl_topics.corpus.expand import expand_counts
+from ppl_topics.corpus.growing import GrowingArray
+from ppl_topics.corpus.labels import Labels
+from ppl_topics.corpus.names import StrArray, as_doc_ids, document_name, number_names
+from ppl_topics.corpus.pruning import Pruning
+from ppl_topics.errors import CorpusError
+
+if TYPE_CHECKING:
+    from ppl_topics.corpus.labels import LabelKind
+
+__all__ = ["CorpusBuilder"]
+
+MOST_UNNAMED = 10**8
+"""Words that are named by their numbers at most; a larger id is rather a mistake than a word."""
+
+
+class CorpusBuilder:
+    """Gather documents one by one or in blocks, then `build` the corpus.
+
+    Tokens are held as in the corpus, at four bytes each, in an array that grows in place. Documents come
+    either as word ids with counts, or as lists of words; both in one builder only with a given vocabulary.
+
+    Parameters
+    ----------
+    vocabulary : sequence of str, or Corpus, optional
+        The words, in order. Words outside it are dropped and counted; word ids refer to it. Without it,
+        words are collected, and sorted at the end; word ids may be named in `build`.
+
+    Examples
+    --------
+    >>> builder = CorpusBuilder()
+    >>> builder.add_tokens(["a", "cat"], label="feline")
+    >>> builder.add_tokens(["a", "dog"], label="canine")
+    >>> builder.build()
+    Corpus: 2 documents, 4 tokens, 3 words, 2 classes
+    """
+
+    def __init__(self, vocabulary: VocabularyLike | None = None) -> None:
+        self._fixed = None if vocabulary is None else as_vocabulary(vocabulary)
+        self._word_ids = {} if self._fixed is None else {word: i for i, word in enumerate(self._fixed)}
+        self._from_ids = False
+        self._ends = GrowingArray(np.int64)
+        self._words = GrowingArray(np.uint32)
+        self._doc_ids: list[Any] = []
+        self._labels: list[Any] = []
+        self._covariates: list[Mapping[str, Any]] = []
+        self._unknown: set[str] = set()
+        self._unknown_tokens = 0
+        self._emptied = 0
+        self._any_tokens = False
+        self._built = False
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents so far."""
+        return self._ends.size
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens so far."""
+        return self._words.size
+
+    def add_counts(
+        self,
+        word_ids: npt.ArrayLike,
+        counts: npt.ArrayLike | None = None,
+        *,
+        doc_id: str | int | None = None,
+        label: Any = None,
+        covariates: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add one document as word ids and their counts.
+
+        Parameters
+        ----------
+        word_ids : array-like of int, shape (n,)
+            Word ids from 0; one that comes several times is counted several times.
+        counts : array-like of shape (n,), optional
+            Non-negative whole numbers; 1 each by default.
+        doc_id : str or int, optional
+            Id of the document: for all documents or for none.
+        label : optional
+            Its label; None for a missing one.
+        covariates : mapping from column names to values, optional
+            Its covariates: for all documents or for none.
+
+        Raises
+        ------
+        CorpusError
+            If a count is negative, fractional or not a number, or a word id is out of range.
+        """
+        ids = np.asarray(word_ids)
+        doc_ptr = np.array([0, ids.size], dtype=np.int64)
+        doc_ids = None if doc_id is None else [doc_id]
+        self.add_block(
+            doc_ptr,
+            ids,
+            counts,
+            doc_ids=doc_ids,
+            labels=None if label is None else [label],
+            covariates=None if covariates is None else [covariates],
+        )
+
+    def add_block(
+        self,
+        doc_ptr: npt.ArrayLike,
+        word_ids: npt.ArrayLike,
+        counts: npt.ArrayLike | None = None,
+        *,
+        doc_ids: Iterable[str | int] | None = None,
+        labels: Iterable[Any] | None = None,
+        covariates: Iterable[Mapping[str, Any]] | None = None,
+    ) -> None:
+        """Add many documents at once, in CSR form; the fast way for a reader.
+
+        Parameters
+        ----------
+        doc_ptr : array-like of int, shape (n_docs + 1,)
+            Document d of the block has the entries from ``doc_ptr[d]`` to ``doc_ptr[d + 1] - 1``.
+        word_ids : array-like of int, shape (n,)
+        counts : array-like of shape (n,), optional
+        doc_ids, labels, covariates : iterable of n_docs entries, optional
+            As in `add_counts`.
+
+        Raises
+        ------
+        CorpusError
+            As `add_counts`.
+        """
+        self._check_open()
+        if self._fixed is None and self._word_ids:
+            raise CorpusError("word ids cannot follow documents given as words; give the builder a vocabulary")
+        self._from_ids = True
+        ids = None if doc_ids is None else list(doc_ids)
+        ptr, words = expand_counts(
+            doc_ptr,
+            word_ids,
+            counts,
+            n_words=None if self._fixed is None else len(self._fixed),
+            name=lambda i: f"document {self.n_docs + i}" + ("" if ids is None else f" (id {str(ids[i])!r})"),
+        )
+        n_new = len(ptr) - 1
+        self._note(
+            n_new,
+            ids,
+            None if labels is None else list(labels),
+            None if covariates is None else list(covariates),
+        )
+        self._any_tokens |= bool(len(words))
+        self._ends.extend(ptr[1:] + self._words.size)
+        self._words.extend(words)
+
+    def add_tokens(
+        self,
+        tokens: Iterable[str],
+        *,
+        doc_id: str | int | None = None,
+        label: Any = None,
+        covariates: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add one document as a list of words.
+
+        Parameters
+        ----------
+        tokens : iterable of str
+            The words, in any order.
+        doc_id, label, covariates : optional
+            As in `add_counts`.
+
+        Raises
+        ------
+        CorpusError
+            If `tokens` is a single string, or holds something that is not a string.
+        """
+        self._check_open()
+        if self._fixed is None and self._from_ids:
+            raise CorpusError("words cannot follow documents given as word ids; give the builder a vocabulary")
+        where = document_name(self.n_docs) + ("" if doc_id is None else f" (id {str(doc_id)!r})")
+        if isinstance(tokens, str | bytes):
+            raise CorpusError(
+                f"{where} is the single string {tokens[:40]!r}; give its tokens as a list, "
+                "or use Corpus.from_texts to have it cut into tokens"
+            )
+        known = self._known_ids(tokens, where)
+        self._note(
+            1,
+            None if doc_id is None else [doc_id],
+            None if label is None else [label],
+            None if covariates is None else [covariates],
+        )
+        self._words.extend(np.sort(np.array(known, dtype=np.uint32)))
+        self._ends.extend(np.array([self._words.size], dtype=np.int64))
+
+    def build(
+        self,
+        *,
+        vocabulary: VocabularyLike | None = None,
+        n_words: int | None = None,
+        doc_ids: Iterable[str | int] | None = None,
+        labels: Any = None,
+        label_kind: LabelKind | None = None,
+        covariates: Any = None,
+        name: str = "",
+        min_count: int = 1,
+        min_df: float | int = 1,
+        max_df: float | int = 1.0,
+        max_vocabulary: int | None = None,
+    ) -> Corpus:
+        """Return the corpus; the builder gives its memory away and takes no more documents.
+
+        Parameters
+        ----------
+        vocabulary : sequence of str, or Corpus, optional
+            The words that the ids refer to, where documents came as ids to a builder without a vocabulary.
+            By default "0", "1", ....
+        n_words : int, optional
+            In place of `vocabulary`, the number of words; by default the largest id plus one.
+        doc_ids, labels, covariates : optional
+            For all documents, in place of what was given with each.
+        label_kind : {"class", "multi_label", "real", "count"}, optional
+            Kind of the labels; otherwise inferred, see `Labels.infer`.
+        name : str
+            Name of the corpus.
+        min_count : int
+            Drop words that occur less often in the corpus.
+        min_df, max_df : int or float
+            Drop words that occur in fewer, or more, documents: an int is a number, a float a share.
+        max_vocabulary : int, optional
+            Keep only so many words, the most frequent.
+
+        Returns
+        -------
+        Corpus
+
+        Raises
+        ------
+        CorpusError
+            If there are no documents, or all are empty (unless a given vocabulary emptied them), lengths
+            disagree, an id is used twice, or no word is left.
+        """
+        self._check_open()
+        pruning = Pruning(min_count, min_df, max_df, max_vocabulary)
+        if self._fixed is not None and not pruning.is_trivial:
+            raise CorpusError(
+                "min_count, min_df, max_df and max_vocabulary choose words, and so does a given vocabulary; "
+                "use one or the other"
+            )
+        if not self.n_docs:
+            raise CorpusError("the corpus holds no documents; at least one is needed")
+        if not self._any_tokens:
+            raise CorpusError(f"all {self.n_docs} documents are empty; at least one must have a token")
+        names = self._names(vocabulary, n_words)
+        given_ids = self._doc_ids if doc_ids is None and self._doc_ids else doc_ids
+        ids = as_doc_ids(given_ids, self.n_docs)
+        if labels is None and self._labels:
+            labels = self._labels
+        if covariates is None and self._covariates:
+            covariates = self._covariates
+        label_part = None if labels is None else Labels.infer(labels, kind=label_kind, doc_ids=ids)
+        covariate_part = as_covariates(covariates, doc_ids=ids)
+
+        self._built = True
+        doc_ptr = np.concatenate([np.zeros(1, dtype=np.int64), self._ends.release()])
+        words = self._words.release()
+        if self._fixed is None:
+            mapping, names = self._final_words(doc_ptr, words, names, pruning)
+            if mapping is not None:
+                doc_ptr = token_work.remap(doc_ptr, words, mapping)
+                words.resize(int(doc_ptr[-1]), refcheck=False)
+        dropped = DroppedWords(self._unknown_tokens, len(self._unknown), self._emptied)
+        return Corpus(doc_ptr, words, names, ids, label_part, covariate_part, name, dropped)
+
+    def _known_ids(self, tokens: Iterable[str], where: str) -> list[int]:
+        """Look the words up; collect them, or where the vocabulary is fixed count the unknown ones."""
+        table, fixed = self._word_ids, self._fixed is not None
+        known: list[int] = []
+        unknown: list[str] = []
+        for token in tokens:
+            word_id = table.get(token)
+            if word_id is not None:
+                known.append(word_id)
+            elif not isinstance(token, str):
+                raise CorpusError(f"{where} holds {token!r} among its tokens; expected strings")
+            elif fixed:
+                unknown.append(token)
+            else:
+                known.append(len(table))
+                table[str(token)] = len(table)
+        self._unknown.update(unknown)
+        self._unknown_tokens += len(unknown)
+        self._emptied += bool(unknown) and not known
+        self._any_tokens |= bool(known or unknown)
+        return known
+
+    def _names(self, vocabulary: VocabularyLike | None, n_words: int | None) -> StrArray:
+        """Return the name of each word id in use so far."""
+        if vocabulary is not None and (self._fixed is not None or not self._from_ids):
+            raise CorpusError("build takes a vocabulary only where documents were given as word ids without one")
+        if self._fixed is not None:
+            return self._fixed
+        if not self._from_ids:
+            collected = np.empty(len(self._word_ids), dtype=object)
+            collected[:] = list(self._word_ids)
+            return collected
+        words = self._words.view()
+        largest = int(words.max()) if len(words) else -1
+        if vocabulary is None and largest >= MOST_UNNAMED:
+            raise CorpusError(f"the largest word id is {largest}; beyond {MOST_UNNAMED} words, give the vocabulary")
+        names = as_vocabulary(vocabulary) if vocabulary is not None else number_names(n_words or largest + 1)
+        if largest >= len(names):
+            token = int(np.argmax(words >= len(names)))
+            index = int(np.searchsorted(self._ends.view(), token, side="right"))
+            ids = [str(i) for i in self._doc_ids] or None
+            raise CorpusError(
+                f"{document_name(index, ids)} holds word id {words[token]}, "
+                f"but the vocabulary has {len(names)} words; ids run from 0 to {len(names) - 1}"
+            )
+        return names
+
+    def _final_words(
+        self, doc_ptr: npt.NDArray[np.int64], words: npt.NDArray[np.uint32], names: StrArray, pruning: Pruning
+    ) -> tuple[npt.NDArray[np.int64] | None, StrArray]:
+        """Drop rare and frequent words, and sort the words where they were collected from the documents."""
+        kept = pruning.choose(doc_ptr, words, names)
+        if not self._from_ids:
+            kept = kept[np.argsort(names[kept], kind="stable")]
+        if np.array_equal(kept, np.arange(len(names))):
+            return None, names
+        mapping = np.full(len(names), -1, dtype=np.int64)
+        mapping[kept] = np.arange(len(kept))
+        return mapping, names[kept]
+
+    def _note(self, n_new: int, ids: list[Any] | None, labels: list[Any] | None, covariates: list[Any] | None) -> None:
+        """Keep what is known of new documents: ids and covariates for all or none, labels where there are."""
+        parts = (
+            ("id", ids, self._doc_ids),
+            ("label", labels, self._labels),
+            ("row", covariates, self._covariates),
+        )
+        for what, new, store in parts:
+            if new is not None and len(new) != n_new:
+                raise CorpusError(f"the block has {n_new} documents, but {len(new)} {what}s; give one for each")
+            if what != "label" and n_new and self.n_docs and (new is not None) != bool(store):
+                has, had = ("has", "had none") if new is not None else ("has no", "had one")
+                thing = "id" if what == "id" else "row of covariates"
+                raise CorpusError(
+                    f"document {self.n_docs} {has} {thing} where the documents before it {had}; "
+                    "give one for all documents or for none"
+                )
+        self._doc_ids.extend(ids or [])
+        self._covariates.extend(covariates or [])
+        if labels is not None or self._labels:
+            self._labels.extend([None] * (self.n_docs - len(self._labels)))
+            self._labels.extend([None] * n_new if labels is None else labels)
+
+    def _check_open(self) -> None:
+        if self._built:
+            raise CorpusError("the corpus is built; start another CorpusBuilder for another corpus")

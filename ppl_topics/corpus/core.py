@@ -1,0 +1,387 @@
+"""The corpus: bags of words as expanded tokens in CSR form, four bytes a token."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ppl_topics.corpus import tokens
+from ppl_topics.corpus.constructors import CorpusConstructors
+from ppl_topics.corpus.names import DocIds, StrArray, as_doc_ids, as_names
+from ppl_topics.corpus.tokens import Int64, Words
+from ppl_topics.errors import CorpusError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ppl_topics.corpus.covariates import Covariates
+    from ppl_topics.corpus.labels import LabelKind, Labels
+
+__all__ = ["Corpus", "DroppedWords", "VocabularyLike", "as_vocabulary"]
+
+VocabularyLike: TypeAlias = "Sequence[str] | StrArray | Corpus"
+"""What says which words there are, and in which order: the words, or a corpus that has them."""
+
+
+@dataclass(frozen=True)
+class DroppedWords:
+    """What was lost when the vocabulary of another corpus was applied.
+
+    Attributes
+    ----------
+    tokens : int
+        Tokens that were dropped, their words being unknown.
+    types : int
+        Distinct words among them.
+    documents_emptied : int
+        Documents that had tokens and have none left; they are kept, empty.
+    """
+
+    tokens: int = 0
+    types: int = 0
+    documents_emptied: int = 0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Corpus(CorpusConstructors):
+    """Documents as bags of words, with what is known about each document.
+
+    Make one with a ``from_*`` method, a `CorpusBuilder` or `Corpus.load`. A corpus never changes: its arrays
+    are read-only, and every method that alters something returns a new corpus. Inside each document the
+    tokens are sorted by word id, whatever it was made from.
+
+    Parameters
+    ----------
+    doc_ptr : ndarray of shape (D + 1,), dtype int64
+        The tokens of document d are ``words[doc_ptr[d]:doc_ptr[d + 1]]``.
+    words : ndarray of shape (N,), dtype uint32
+        The word id of each token.
+    vocabulary : ndarray of shape (V,), dtype object
+        The words, as distinct ``str``; the position of a word is its id.
+    ids : ndarray of shape (D,), or None
+        Document ids, as strings or as integers; None stands for 0, 1, .... Read them from `doc_ids`.
+    labels : Labels, optional
+        What is to be predicted.
+    covariates : Covariates, optional
+        Further columns that describe the documents.
+    name : str
+        A name for messages and reports.
+    dropped : DroppedWords
+        What was lost when a vocabulary was applied.
+
+    Raises
+    ------
+    CorpusError
+        If there is no document, or the lengths of the parts disagree.
+
+    Examples
+    --------
+    >>> corpus = Corpus.from_tokens([["a", "cat"], ["a", "dog", "a"]], labels=["feline", "canine"])
+    >>> corpus
+    Corpus: 2 documents, 5 tokens, 3 words, 2 classes
+    >>> corpus.document(1)
+    {'a': 2, 'dog': 1}
+    """
+
+    doc_ptr: Int64
+    words: Words
+    vocabulary: StrArray
+    ids: DocIds = None
+    labels: Labels | None = None
+    covariates: Covariates | None = None
+    name: str = ""
+    dropped: DroppedWords = DroppedWords()
+
+    def __post_init__(self) -> None:
+        for field, dtype in (("doc_ptr", np.int64), ("words", np.uint32), ("vocabulary", np.object_)):
+            array = getattr(self, field)
+            if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype != dtype:
+                raise CorpusError(f"{field} must be a one-dimensional array of {np.dtype(dtype).name}")
+            view = array.view()
+            view.flags.writeable = False
+            object.__setattr__(self, field, view)
+        if self.n_docs < 1:
+            raise CorpusError("the corpus holds no documents; at least one is needed")
+        if self.doc_ptr[0] != 0 or self.doc_ptr[-1] != len(self.words):
+            raise CorpusError(
+                f"doc_ptr runs from {self.doc_ptr[0]} to {self.doc_ptr[-1]}; "
+                f"expected from 0 to the number of tokens, {len(self.words)}"
+            )
+        for part, what in (
+            (self.ids, "document ids"),
+            (self.labels, "labels"),
+            (self.covariates, "covariates"),
+        ):
+            if part is not None and len(part) != self.n_docs:
+                raise CorpusError(
+                    f"there are {what} for {len(part)} documents, and {self.n_docs} documents; "
+                    "give one entry per document"
+                )
+
+    def __len__(self) -> int:
+        return self.n_docs
+
+    def __repr__(self) -> str:
+        parts = [f"{self.n_docs:,} documents", f"{self.n_tokens:,} tokens", f"{self.n_words:,} words"]
+        if self.n_empty_docs:
+            parts.append(f"{self.n_empty_docs:,} empty")
+        if self.labels is not None:
+            parts.append(self.labels.summary)
+        if self.covariates is not None:
+            parts.append(f"{self.covariates.n_columns:,} covariates")
+        if self.dropped.tokens:
+            parts.append(f"{self.dropped.tokens:,} tokens dropped")
+        return f"Corpus{' ' + repr(self.name) if self.name else ''}: {', '.join(parts)}"
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents D, the empty ones included."""
+        return len(self.doc_ptr) - 1
+
+    @property
+    def n_words(self) -> int:
+        """Number of words V in the vocabulary."""
+        return len(self.vocabulary)
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens N."""
+        return len(self.words)
+
+    @property
+    def doc_lengths(self) -> Int64:
+        """Tokens in each document, shape (D,)."""
+        return np.diff(self.doc_ptr)
+
+    @property
+    def n_empty_docs(self) -> int:
+        """Number of documents without tokens."""
+        return int(np.count_nonzero(self.doc_ptr[1:] == self.doc_ptr[:-1]))
+
+    @property
+    def doc_ids(self) -> StrArray:
+        """Ids of the documents, shape (D,), dtype object of ``str``; "0", "1", ... by default."""
+        ids = np.arange(self.n_docs) if self.ids is None else self.ids
+        array = np.empty(self.n_docs, dtype=object)
+        array[:] = [str(i) for i in ids.tolist()]
+        array.flags.writeable = False
+        return array
+
+    @cached_property
+    def word_counts(self) -> Int64:
+        """How often each word occurs in the corpus, shape (V,)."""
+        counts = tokens.count_words(self.words, self.n_words)
+        counts.flags.writeable = False
+        return counts
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256, in hexadecimal, of tokens, vocabulary, labels and covariates (not of ids and name)."""
+        from ppl_topics.corpus.native import fingerprint
+
+        return fingerprint(self)
+
+    def tokens(self, index: int) -> Words:
+        """Return the word ids of the tokens of one document, sorted, shape (N_d,)."""
+        (i,) = self._positions([index])
+        return self.words[self.doc_ptr[i] : self.doc_ptr[i + 1]]
+
+    def document(self, index: int) -> dict[str, int]:
+        """Return one document as a dictionary from its words to their counts."""
+        word_ids, counts = np.unique(self.tokens(index), return_counts=True)
+        return dict(zip(self.vocabulary[word_ids], counts.tolist(), strict=True))
+
+    def to_matrix(self) -> sparse.csr_array:
+        """Return the counts as a sparse matrix of shape (D, V), dtype int64."""
+        indptr, word_ids, counts = tokens.run_lengths(self.doc_ptr, self.words)
+        return sparse.csr_array((counts, word_ids.astype(np.int64), indptr), shape=(self.n_docs, self.n_words))
+
+    def select(self, index: npt.ArrayLike | slice) -> Corpus:
+        """Return some of the documents, with the same vocabulary.
+
+        Parameters
+        ----------
+        index : array-like of int, array-like of bool of shape (D,), or slice
+            Positions of the documents, in the order that is wanted, each at most once; or a mask.
+
+        Returns
+        -------
+        Corpus
+
+        Raises
+        ------
+        CorpusError
+            If nothing is selected, a position does not exist or is repeated, or the mask has another length.
+        """
+        positions = self._positions(index)
+        if not len(positions):
+            raise CorpusError("no document is selected; a corpus needs at least one")
+        if len(np.unique(positions)) < len(positions):
+            raise CorpusError("a document is selected more than once; select each position once")
+        doc_ptr, words = tokens.gather(self.doc_ptr, self.words, positions)
+        return dataclasses.replace(
+            self,
+            doc_ptr=doc_ptr,
+            words=words,
+            ids=positions if self.ids is None else self.ids[positions],
+            labels=None if self.labels is None else self.labels.select(positions),
+            covariates=None if self.covariates is None else self.covariates.select(positions),
+            dropped=DroppedWords(),
+        )
+
+    def split(self, test: float | int, *, seed: int = 0, stratify: bool | None = None) -> tuple[Corpus, Corpus]:
+        """Split the documents at random into a training and a test corpus.
+
+        The same corpus, arguments and seed give the same split, on every machine and NumPy version.
+
+        Parameters
+        ----------
+        test : float or int
+            The share of the documents that go to the test corpus, in (0, 1), or their number.
+        seed : int
+            Non-negative seed.
+        stratify : bool, optional
+            Give each class its share in both parts. By default done where the labels are classes.
+
+        Returns
+        -------
+        train, test : Corpus
+            In both, the documents keep their order.
+
+        Raises
+        ------
+        CorpusError
+            If `test` leaves one part empty, or `stratify` is asked for without class labels.
+        """
+        from ppl_topics.corpus.splitting import choose_test
+
+        mask = choose_test(self, test, seed=seed, stratify=stratify)
+        return self.select(~mask), self.select(mask)
+
+    def with_vocabulary(self, vocabulary: VocabularyLike) -> Corpus:
+        """Return the same documents in the words of another vocabulary.
+
+        Tokens of unknown words are dropped, which `dropped` reports; documents that lose all their tokens
+        stay, empty.
+
+        Parameters
+        ----------
+        vocabulary : sequence of str, or Corpus
+            The words, in order; usually the training corpus.
+
+        Returns
+        -------
+        Corpus
+        """
+        target = as_vocabulary(vocabulary)
+        position = {word: i for i, word in enumerate(target)}
+        mapping = np.array([position.get(word, -1) for word in self.vocabulary], dtype=np.int64)
+        words = np.array(self.words)
+        doc_ptr = tokens.remap(self.doc_ptr, words, mapping)
+        words.resize(int(doc_ptr[-1]), refcheck=False)
+        dropped = DroppedWords(
+            tokens=self.n_tokens - len(words),
+            types=int(np.count_nonzero(self.word_counts[mapping < 0])),
+            documents_emptied=int(np.count_nonzero(np.diff(doc_ptr) == 0)) - self.n_empty_docs,
+        )
+        return dataclasses.replace(self, doc_ptr=doc_ptr, words=words, vocabulary=target, dropped=dropped)
+
+    def with_labels(self, labels: Any, *, kind: LabelKind | None = None) -> Corpus:
+        """Return the same documents with other labels (`Labels`, or what `Labels.infer` takes), or None."""
+        from ppl_topics.corpus.labels import Labels
+
+        inferred = None if labels is None else Labels.infer(labels, kind=kind, doc_ids=self.ids)
+        return dataclasses.replace(self, labels=inferred)
+
+    def with_covariates(self, covariates: Any) -> Corpus:
+        """Return the same documents with other covariates (`Covariates`, data frame or matrix), or None."""
+        from ppl_topics.corpus.covariates import as_covariates
+
+        return dataclasses.replace(self, covariates=as_covariates(covariates, doc_ids=self.ids))
+
+    def with_doc_ids(self, doc_ids: Any) -> Corpus:
+        """Return the same documents with other ids, distinct strings or integers; None for "0", "1", ...."""
+        return dataclasses.replace(self, ids=as_doc_ids(doc_ids, self.n_docs))
+
+    def save(self, path: str | Path) -> None:
+        """Write the corpus as a folder of plain ``.npy`` files, which `load` maps into memory.
+
+        The folder appears complete or not at all. An older corpus at the same place is replaced.
+
+        Parameters
+        ----------
+        path : str or Path
+            The folder.
+
+        Raises
+        ------
+        CorpusError
+            If something that is not a corpus stands at `path`, or its parent folder does not exist.
+        """
+        from ppl_topics.corpus.native import save
+
+        save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path, *, verify: bool = True) -> Corpus:
+        """Open a saved corpus; its tokens stay on disk and are read as they are needed.
+
+        Parameters
+        ----------
+        path : str or Path
+            A folder that `save` wrote.
+        verify : bool
+            Compare the contents with the checksums, which reads the files once. Skip it only for files that
+            nobody else can have changed.
+
+        Returns
+        -------
+        Corpus
+
+        Raises
+        ------
+        CorpusError
+            If `path` is not a corpus, is damaged, or was written by a later version of the format.
+        """
+        from ppl_topics.corpus.native import load
+
+        return load(Path(path), verify=verify)
+
+    def _positions(self, index: npt.ArrayLike | slice) -> Int64:
+        if isinstance(index, slice):
+            return np.arange(self.n_docs)[index]
+        array = np.asarray(index)
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iub"):
+            raise CorpusError("documents are selected by a list of positions, a mask or a slice")
+        if array.dtype == bool:
+            if len(array) != self.n_docs:
+                raise CorpusError(f"the mask has {len(array)} entries for {self.n_docs} documents")
+            return np.flatnonzero(array)
+        positions = array.astype(np.int64)
+        outside = (positions < -self.n_docs) | (positions >= self.n_docs)
+        if outside.any():
+            raise CorpusError(f"there is no document {positions[outside][0]}; the corpus has {self.n_docs} documents")
+        return np.where(positions < 0, positions + self.n_docs, positions)
+
+
+def as_vocabulary(vocabulary: VocabularyLike) -> StrArray:
+    """Return a checked vocabulary, shape (V,), dtype object, read-only.
+
+    Raises
+    ------
+    CorpusError
+        If it is empty, a word is not a string, or occurs twice.
+    """
+    if isinstance(vocabulary, Corpus):
+        return vocabulary.vocabulary
+    words = as_names(vocabulary, "word")
+    if not len(words):
+        raise CorpusError("the vocabulary is empty; at least one word is needed")
+    return words

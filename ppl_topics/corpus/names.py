@@ -1,0 +1,142 @@
+"""Arrays of strings: vocabularies, document ids and class names, in memory and as UTF-8 bytes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ppl_topics.errors import CorpusError
+
+__all__ = [
+    "DocIds",
+    "StrArray",
+    "as_doc_ids",
+    "as_names",
+    "decode_strings",
+    "document_name",
+    "encode_strings",
+    "number_names",
+]
+
+StrArray: TypeAlias = npt.NDArray[np.object_]
+"""An object array whose entries are all ``str``."""
+
+DocIds: TypeAlias = StrArray | npt.NDArray[np.int64] | None
+"""Document ids: strings; or integers that stand for their decimal strings; or None, for "0", "1", ..."""
+
+
+def document_name(index: int, doc_ids: DocIds | Sequence[str] = None) -> str:
+    """Name a document in a message: by its position and, where it has one, its id."""
+    if doc_ids is None or index >= len(doc_ids):
+        return f"document {index}"
+    return f"document {index} (id {str(doc_ids[index])!r})"
+
+
+def number_names(n: int) -> StrArray:
+    """Return the names "0", "1", ..., as a read-only array of shape (n,)."""
+    return _frozen([str(i) for i in range(n)])
+
+
+def as_names(values: Iterable[Any], what: str) -> StrArray:
+    """Check that all values are distinct strings.
+
+    Parameters
+    ----------
+    values : iterable of str
+        The names, in their order.
+    what : str
+        What one of them is, for messages: ``"word"`` or ``"class"``.
+
+    Returns
+    -------
+    ndarray of shape (n,), dtype object, read-only
+
+    Raises
+    ------
+    CorpusError
+        If a value is not a string, or occurs twice.
+    """
+    if isinstance(values, str | bytes):
+        raise CorpusError(f"expected a list of {what} names, got the single string {values[:40]!r}")
+    names = list(values)
+    for position, name in enumerate(names):
+        if not isinstance(name, str):
+            raise CorpusError(f"{what} {position} is {name!r}, of type {type(name).__name__}; expected a string")
+    if len(set(names)) < len(names):
+        first, second = _first_repeat(names)
+        raise CorpusError(
+            f"{what} {names[second]!r} occurs twice, at positions {first} and {second}; each {what} must occur once"
+        )
+    # str(...) also turns np.str_ and other subclasses into plain strings
+    return _frozen([str(name) for name in names])
+
+
+def as_doc_ids(values: Iterable[Any] | None, n_docs: int) -> DocIds:
+    """Check document ids: one per document, distinct, strings or integers.
+
+    Raises
+    ------
+    CorpusError
+        If their number is wrong, or one is missing, neither string nor integer, or used twice.
+    """
+    if values is None:
+        return None
+    if isinstance(values, str | bytes):
+        raise CorpusError(f"expected one id per document, got the single string {values[:40]!r}")
+    ids = values if isinstance(values, np.ndarray) else np.array(list(values), dtype=object)
+    if ids.ndim != 1 or len(ids) != n_docs:
+        raise CorpusError(f"there are {len(ids)} document ids for {n_docs} documents; give one per document")
+    if ids.dtype.kind in "iu" and np.can_cast(ids.dtype, np.int64):
+        numbers = ids.astype(np.int64)
+        numbers.flags.writeable = False
+        if len(np.unique(numbers)) == len(numbers):
+            return numbers
+    strings = [_as_id(i, value) for i, value in enumerate(ids.tolist())]
+    if len(set(strings)) < len(strings):
+        first, second = _first_repeat(strings)
+        raise CorpusError(
+            f"document id {strings[second]!r} is used twice, by documents {first} and {second}; "
+            "each document needs an id of its own"
+        )
+    return _frozen(strings)
+
+
+def encode_strings(values: StrArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Encode strings as UTF-8 bytes, one after another, and the offsets (n + 1,) at which each begins."""
+    encoded = [value.encode("utf-8", "surrogatepass") for value in values]
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(value) for value in encoded], out=offsets[1:])
+    return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
+
+
+def decode_strings(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> StrArray:
+    """Undo `encode_strings`."""
+    raw = data.tobytes()
+    bounds = offsets.tolist()
+    return _frozen([raw[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(bounds)])
+
+
+def _as_id(index: int, value: object) -> str:
+    if isinstance(value, str) or (isinstance(value, int | np.integer) and not isinstance(value, bool)):
+        return str(value)
+    raise CorpusError(f"the id of document {index} is {value!r}; expected a string or an integer")
+
+
+def _first_repeat(names: list[str]) -> tuple[int, int]:
+    seen: dict[str, int] = {}
+    for position, name in enumerate(names):
+        if name in seen:
+            return seen[name], position
+        seen[name] = position
+    raise AssertionError("no name is repeated")
+
+
+def _frozen(strings: list[str]) -> StrArray:
+    array = np.empty(len(strings), dtype=object)
+    array[:] = strings
+    array.flags.writeable = False
+    return array

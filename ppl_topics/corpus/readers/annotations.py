@@ -1,0 +1,196 @@
+"""Labels, ids and covariates of the documents read so far, and the lines that they stand on."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from pathlib import Path
+from typing import Any, TypedDict
+
+import pandas as pd
+
+from ppl_topics.corpus.labels import LabelKind
+from ppl_topics.corpus.readers.records import Cell
+from ppl_topics.corpus.readers.stream import fail
+
+__all__ = ["Annotations", "BuildArguments"]
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+
+
+class BuildArguments(TypedDict):
+    """What `CorpusBuilder.build` takes about the documents."""
+
+    doc_ids: list[str] | None
+    labels: list[Any] | None
+    label_kind: LabelKind | None
+    covariates: pd.DataFrame | None
+
+
+class Annotations:
+    """Gather what is known about each document, and check it while its line is still known.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    covariates : tuple of str
+        Names of the covariates.
+    typed : bool
+        Whether values have the types that their author gave them, as in JSON. Otherwise a column of strings
+        that all are numbers becomes a column of numbers.
+    absent_is_empty : bool
+        Whether, among documents with several labels, one without any says that no label holds, as in
+        svmlight. Otherwise its labels are missing.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        covariates: tuple[str, ...] = (),
+        *,
+        typed: bool = True,
+        absent_is_empty: bool = False,
+    ) -> None:
+        self._path = path
+        self._names = covariates
+        self._typed = typed
+        self._absent: list[str] | None = [] if absent_is_empty else None
+        self._lines = array("q")
+        self._labels: list[Cell] = []
+        self._doc_ids: list[str] = []
+        self._covariates: list[tuple[Cell, ...]] = []
+
+    def add(self, line: int, label: Cell = None, doc_id: str | None = None, covariates: tuple[Cell, ...] = ()) -> None:
+        """Note one document; ids are given for all or for none."""
+        self._lines.append(line)
+        self._labels.append(label)
+        if doc_id is not None:
+            self._doc_ids.append(doc_id)
+        if self._names:
+            self._covariates.append(covariates)
+
+    def arguments(
+        self, label_kind: LabelKind | None, *, labelled: bool = False, unique_ids: bool = True
+    ) -> BuildArguments:
+        """Turn what was gathered into arguments of `CorpusBuilder.build`.
+
+        Parameters
+        ----------
+        label_kind : {"class", "multi_label", "real", "count"} or None
+            Kind of the labels, where the caller knows it.
+        labelled : bool, default False
+            Whether the caller asked for labels, so that none at all is an error.
+        unique_ids : bool, default True
+            Whether ids that repeat are an error; otherwise they are left out.
+
+        Returns
+        -------
+        BuildArguments
+
+        Raises
+        ------
+        CorpusError
+            If a label or a covariate is of the wrong kind or missing, or an id is used twice.
+        """
+        return BuildArguments(
+            doc_ids=self._checked_ids(unique_ids),
+            labels=self._checked_labels(label_kind, labelled),
+            label_kind=label_kind,
+            covariates=self._frame(),
+        )
+
+    def _checked_ids(self, unique: bool) -> list[str] | None:
+        if not self._doc_ids or len(set(self._doc_ids)) == len(self._doc_ids):
+            return self._doc_ids or None
+        if not unique:
+            return None
+        seen: dict[str, int] = {}
+        for line, doc_id in zip(self._lines, self._doc_ids, strict=True):
+            if doc_id in seen:
+                raise fail(
+                    self._path,
+                    line,
+                    f"the document id '{doc_id}' stands on line {seen[doc_id]} already; ids must differ",
+                )
+            seen[doc_id] = line
+        raise AssertionError("no id is repeated")
+
+    def _checked_labels(self, kind: LabelKind | None, labelled: bool) -> list[Any] | None:
+        labels = self._labels
+        if all(label is None for label in labels):
+            if labels and (labelled or kind is not None):
+                raise fail(self._path, 0, "no document has a label, expected one at least")
+            return None
+        several = any(isinstance(label, list) for label in labels)
+        if kind == "multi_label" or (several and kind is None):
+            sets = ([str(label)] if isinstance(label, str | int | float) else label for label in labels)
+            return [self._absent if label is None else label for label in sets]
+        if kind in ("real", "count"):
+            return [self._number(line, "label", label) for line, label in self._numbered(labels)]
+        if several:
+            line, label = next(item for item in self._numbered(labels) if isinstance(item[1], list))
+            raise fail(self._path, line, f"found the labels {label}, expected a single label of kind '{kind}'")
+        if kind is None and not self._typed:
+            return _as_numbers(labels)
+        self._refuse_mixture(labels)
+        return labels
+
+    def _refuse_mixture(self, labels: list[Cell]) -> None:
+        given = [item for item in self._numbered(labels) if item[1] is not None]
+        first_line, first = given[0]
+        for line, label in given:
+            if isinstance(label, str) != isinstance(first, str):
+                raise fail(
+                    self._path,
+                    line,
+                    f"the label is {label!r}, and {first!r} on line {first_line}; expected all to be "
+                    "strings or all numbers",
+                )
+
+    def _number(self, line: int, what: str, value: Cell) -> float | None:
+        if value is None:
+            return None
+        number = _to_number(value)
+        if number is None or not math.isfinite(number):
+            raise fail(self._path, line, f"the {what} is {value!r}, expected a finite number")
+        return number
+
+    def _frame(self) -> pd.DataFrame | None:
+        if not self._names:
+            return None
+        columns: dict[str, list[Any]] = {}
+        for at, name in enumerate(self._names):
+            values = [row[at] for row in self._covariates]
+            for line, value in self._numbered(values):
+                if value is None or (isinstance(value, float) and math.isnan(value)):
+                    raise fail(
+                        self._path,
+                        line,
+                        f"the covariate '{name}' is missing, expected a value for every document",
+                    )
+            columns[name] = values if self._typed else _as_numbers(values)
+        return pd.DataFrame(columns)
+
+    def _numbered(self, values: list[Cell]) -> list[tuple[int, Cell]]:
+        return list(zip(self._lines, values, strict=True))
+
+
+def _as_numbers(values: list[Cell]) -> list[Any]:
+    """Turn strings into numbers if all that are not missing can be."""
+    numbers = [_to_number(value) for value in values]
+    if any(number is None and value is not None for number, value in zip(numbers, values, strict=True)):
+        return values
+    return numbers
+
+
+def _to_number(value: Cell) -> int | float | None:
+    if isinstance(value, bool | int | float):
+        return value
+    if not isinstance(value, str) or "_" in value:
+        return None
+    try:
+        return int(value) if _INTEGER.fullmatch(value) else float(value)
+    except ValueError:
+        return None

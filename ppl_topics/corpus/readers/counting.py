@@ -1,0 +1,169 @@
+"""From the bags of a count format to a corpus: check the ids, name the words, drop what is unwanted."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.corpus.build import CorpusBuilder
+from ppl_topics.corpus.core import Corpus
+from ppl_topics.corpus.readers.annotations import Annotations
+from ppl_topics.corpus.readers.bags import Bag
+from ppl_topics.corpus.readers.ldac import read_ldac
+from ppl_topics.corpus.readers.matrix_market import read_matrix_market
+from ppl_topics.corpus.readers.options import ReadOptions
+from ppl_topics.corpus.readers.stream import fail, numbered_lines
+from ppl_topics.corpus.readers.svmlight import read_svmlight
+from ppl_topics.corpus.readers.triples import MAX_EMPTY, OutOfOrderError
+from ppl_topics.corpus.readers.uci import read_uci
+
+__all__ = ["read_counts"]
+
+_ZERO_ID = re.compile(r"(?:^|[ \t])0+:")
+_BLOCK = 1 << 18
+
+
+def read_counts(path: Path, kind: str, options: ReadOptions) -> Corpus:
+    """Read a file of word ids and counts.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    kind : {"svmlight", "ldac", "uci", "matrix_market"}
+        Its format.
+    options : ReadOptions
+        What to do with it.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    CorpusError
+        If the file is not what its format demands, or an id lies past the vocabulary.
+    """
+    try:
+        return _read(path, kind, options, sort=False)
+    except OutOfOrderError:
+        # Only now is it known that all rows must be held at once to bring each document together.
+        return _read(path, kind, options, sort=True)
+
+
+def _read(path: Path, kind: str, options: ReadOptions, *, sort: bool) -> Corpus:
+    n_words: int | None = None
+    if kind == "svmlight":
+        bags, first_id = read_svmlight(path, options.encoding), options.first_id
+        if first_id is None:
+            first_id = 0 if _has_zero(path, options.encoding) else 1
+    elif kind == "ldac":
+        bags, first_id = read_ldac(path, options.encoding), options.first_id or 0
+    else:
+        if options.first_id == 0:
+            raise fail(path, 0, "first_id=0 was given, but the word ids of this format begin with 1")
+        reader = read_uci if kind == "uci" else read_matrix_market
+        shape, bags = reader(path, options.encoding, sort=sort)
+        first_id, n_words = 1, shape.n_words
+        if options.vocabulary is not None and n_words > len(options.vocabulary):
+            raise fail(
+                path,
+                shape.line,
+                f"the header announces {n_words} words and the vocabulary has {len(options.vocabulary)}; "
+                "give the vocabulary that belongs to this file",
+            )
+        if options.vocabulary is None and n_words > MAX_EMPTY:
+            raise fail(path, shape.line, f"the header announces {n_words} words, expected at most {MAX_EMPTY}")
+    collected = _Collected(path, first_id, options)
+    for bag in bags:
+        collected.add(bag)
+    return collected.build(n_words)
+
+
+def _has_zero(path: Path, encoding: str) -> bool:
+    """Look for id 0 before any id is used: it may come late, and it moves all others."""
+    return any(_ZERO_ID.search(text.partition("#")[0]) for _, text in numbered_lines(path, encoding) if "0:" in text)
+
+
+class _Collected:
+    """Documents on their way into the builder, a block at a time."""
+
+    def __init__(self, path: Path, first_id: int, options: ReadOptions) -> None:
+        self._path = path
+        self._first_id = first_id
+        self._options = options
+        self._names = options.vocabulary
+        self._n_ids = None if self._names is None else len(self._names)
+        self._new_ids: NDArray[np.int64] | None = None
+        if self._names is not None and options.stop_words:
+            words = (word.lower() if options.lowercase else word for word in self._names)
+            kept = np.array([word not in options.stop_words for word in words], bool)
+            self._names = self._names[kept]
+            self._new_ids = np.where(kept, np.cumsum(kept) - 1, -1)
+        self._builder = CorpusBuilder()
+        self._annotations = Annotations(path, absent_is_empty=True)
+        self._largest = first_id - 1
+        self._held: list[Bag] = []
+        self._n_held = 0
+
+    def add(self, bag: Bag) -> None:
+        """Check the ids of one document and hold it."""
+        if bag.ids.size:
+            self._check(bag.line, int(bag.ids.min()), int(bag.ids.max()))
+        self._annotations.add(bag.line, bag.label)
+        self._held.append(bag)
+        # An empty document counts too, or a file of nothing else would all be held.
+        self._n_held += bag.ids.size + 1
+        if self._n_held >= _BLOCK:
+            self._flush()
+
+    def build(self, n_words: int | None) -> Corpus:
+        """Make the corpus of all documents added, with ``n_words`` words where that is known."""
+        self._flush()
+        names = self._names
+        if names is None:
+            n_words = self._largest - self._first_id + 1 if n_words is None else n_words
+            names = np.empty(n_words, dtype=object)
+            names[:] = [str(word) for word in range(self._first_id, self._first_id + n_words)]
+        known = self._annotations.arguments(self._options.label_kind)
+        return self._builder.build(vocabulary=names, **known, **self._options.thresholds, name=self._options.name)
+
+    def _check(self, line: int, smallest: int, largest: int) -> None:
+        first, n_ids = self._first_id, self._n_ids
+        if smallest < first:
+            message = (
+                f"found word id {smallest}, expected ids from {first}; "
+                "if the ids of this file begin with 0, give first_id=0"
+            )
+        elif n_ids is not None and largest >= n_ids + first:
+            message = (
+                f"found word id {largest}, which is past the vocabulary of {n_ids} words, expected ids from "
+                f"{first} to {n_ids + first - 1}; give the vocabulary that belongs to this file"
+            )
+        elif n_ids is None and largest > MAX_EMPTY:
+            message = (
+                f"found word id {largest}, expected at most {MAX_EMPTY} where no vocabulary= says how many "
+                "words there are"
+            )
+        else:
+            self._largest = max(self._largest, largest)
+            return
+        raise fail(self._path, line, message)
+
+    def _flush(self) -> None:
+        """Hand the held documents to the builder."""
+        if not self._held:
+            return
+        ids = np.concatenate([bag.ids for bag in self._held]) - self._first_id
+        counts = np.concatenate([bag.counts for bag in self._held])
+        doc_ptr = np.zeros(len(self._held) + 1, np.int64)
+        np.cumsum([bag.ids.size for bag in self._held], out=doc_ptr[1:])
+        if self._new_ids is not None:
+            ids = self._new_ids[ids]
+            counts = np.where(ids < 0, 0, counts)
+            ids = np.maximum(ids, 0)
+        self._builder.add_block(doc_ptr, ids, counts)
+        self._held, self._n_held = [], 0

@@ -1,0 +1,78 @@
+"""Which format a file has, from its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from ppl_topics.corpus.readers.stream import COMPRESSED_SUFFIXES, nearest
+from ppl_topics.errors import CorpusError
+
+__all__ = ["COUNT_FORMATS", "TEXT_FORMATS", "Format", "format_of"]
+
+Format: TypeAlias = Literal["svmlight", "jsonl", "csv", "tsv", "ldac", "uci", "mallet", "matrix_market", "native"]
+"""Names of the formats that `read_corpus` reads."""
+
+COUNT_FORMATS = frozenset({"svmlight", "ldac", "uci", "matrix_market"})
+TEXT_FORMATS = frozenset({"jsonl", "csv", "tsv", "mallet"})
+
+_SUFFIXES: dict[str, Format] = {
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".svm": "svmlight",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".ldac": "ldac",
+    ".lda-c": "ldac",
+    ".docword.txt": "uci",
+    ".uci": "uci",
+    ".mallet": "mallet",
+    ".mm": "matrix_market",
+    ".mtx": "matrix_market",
+}
+
+
+def format_of(path: Path, given: str | None) -> Format:
+    """Find the format of a file.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file; ``.gz`` and ``.zst`` at its end are passed over. A folder is in the native format.
+    given : str or None
+        The format, where the caller knows it: a name out of ``Format``, or one of the suffixes.
+
+    Returns
+    -------
+    Format
+
+    Raises
+    ------
+    CorpusError
+        If the name is no format, or the suffix stands for none.
+    """
+    if given is not None:
+        if given in get_args(Format):
+            return given  # type: ignore[return-value]
+        by_suffix = _SUFFIXES.get("." + given.lower().lstrip("."))
+        if by_suffix is None:
+            names = list(get_args(Format))
+            raise CorpusError(f"format '{given}' is unknown, expected one of {', '.join(names)}{nearest(given, names)}")
+        return by_suffix
+    if path.is_dir():
+        return "native"
+    name = path.name.lower()
+    for suffix in COMPRESSED_SUFFIXES:
+        name = name.removesuffix(suffix)
+    # The UCI repository itself names its files docword.nips.txt.
+    if name.startswith("docword.") and name.endswith(".txt"):
+        return "uci"
+    for suffix, kind in _SUFFIXES.items():
+        if name.endswith(suffix):
+            return kind
+    raise CorpusError(
+        f"{path}: the format cannot be told from the name, expected it to end in {', '.join(_SUFFIXES)} "
+        "(then perhaps .gz or .zst), or a folder that Corpus.save wrote; otherwise give format="
+    )

@@ -1,0 +1,228 @@
+"""Lines of a text file, plain or compressed, with every fault of the file named by its line.
+
+Everything else in this package reads through :func:`numbered_lines`, so a missing file, a truncated archive
+and a stray byte are reported in one way for all formats.
+"""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import zstandard
+
+from ppl_topics.errors import CorpusError
+
+__all__ = ["COMPRESSED_SUFFIXES", "fail", "missing", "nearest", "numbered_lines"]
+
+COMPRESSED_SUFFIXES = {".gz": "gzip", ".zst": "Zstandard"}
+
+_MAGIC = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
+_CHUNK = 1 << 20
+
+
+def fail(path: Path, line: int, message: str) -> CorpusError:
+    """Make the error for one line of a file.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    line : int
+        Number of the line, from 1; 0 where the whole file is meant.
+    message : str
+        What was found, what was expected, what to do.
+
+    Returns
+    -------
+    CorpusError
+        To be raised by the caller.
+    """
+    return CorpusError(f"{path}:{line}: {message}" if line else f"{path}: {message}")
+
+
+def missing(path: Path) -> CorpusError:
+    """Make the error for a file that is not there, which names its likely neighbours."""
+    return fail(path, 0, f"there is no such file{_neighbours(path)}")
+
+
+def nearest(word: str, choices: list[str]) -> str:
+    """Say which of the choices comes nearest, as the end of a sentence, or say nothing."""
+    match = difflib.get_close_matches(word, choices, n=1, cutoff=0.6)
+    return f"; did you mean '{match[0]}'?" if match else ""
+
+
+def numbered_lines(path: Path, encoding: str = "utf-8", *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
+    r"""Read a file line by line, decompressing it as its first bytes demand.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Plain text, gzip or Zstandard; several frames after one another are one text.
+    encoding : str, default "utf-8"
+        Text encoding. A byte-order mark at the beginning of UTF-8 is dropped.
+    keep_ends : bool, default False
+        Whether lines keep their ``\n`` or ``\r\n``, which a quoted field of a CSV file may contain.
+
+    Yields
+    ------
+    line : int
+        Number of the line, from 1.
+    text : str
+        The line.
+
+    Raises
+    ------
+    CorpusError
+        If the file is missing, unreadable, damaged, or not in this encoding.
+    """
+    line = 1
+    # Pieces of a line that spans chunks are joined once, when its end is known.
+    rest: list[str] = []
+    for text in _decoded(path, encoding):
+        lines = text.split("\n")
+        rest.append(lines[0])
+        if len(lines) == 1:
+            continue
+        lines[0] = "".join(rest)
+        rest = [lines.pop()]
+        if keep_ends:
+            yield from enumerate((content + "\n" for content in lines), line)
+        else:
+            yield from enumerate((content.removesuffix("\r") for content in lines), line)
+        line += len(lines)
+    last = "".join(rest)
+    if last:
+        yield line, last if keep_ends else last.removesuffix("\r")
+
+
+def _decoded(path: Path, encoding: str) -> Iterator[str]:
+    """Decode the content chunk by chunk; count lines only to place an error."""
+    try:
+        make_decoder = codecs.getincrementaldecoder("utf-8-sig" if _is_utf8(encoding) else encoding)
+    except LookupError:
+        raise CorpusError(f"encoding '{encoding}' is unknown to Python; try 'utf-8' or 'latin-1'") from None
+    decoder = make_decoder()
+    line = 1
+    try:
+        for chunk in _content(path):
+            text = decoder.decode(chunk)
+            line += text.count("\n")
+            yield text
+        yield decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        line += error.object[: error.start].decode(encoding, errors="replace").count("\n")
+        found = " ".join(f"0x{byte:02x}" for byte in error.object[error.start : error.end][:4])
+        raise fail(
+            path,
+            line,
+            f"found {found}, which is not {encoding} text; give the file's encoding, for example "
+            "encoding='latin-1', or convert the file to UTF-8",
+        ) from None
+
+
+def _is_utf8(encoding: str) -> bool:
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+
+
+def _content(path: Path) -> Iterator[bytes]:
+    """Yield the decompressed content in chunks."""
+    with _opened(path) as raw:
+        head = raw.read(4)
+        raw.seek(0)
+        kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
+        if kind == ".gz":
+            yield from _gunzipped(path, raw)
+        elif kind == ".zst":
+            yield from _unzstd(path, raw)
+        elif head and path.suffix.lower() in COMPRESSED_SUFFIXES:
+            name = COMPRESSED_SUFFIXES[path.suffix.lower()]
+            raise fail(
+                path,
+                0,
+                f"the name ends in {path.suffix} but the content is not {name}; "
+                "the file is damaged, or plain text that should be renamed",
+            )
+        else:
+            while chunk := raw.read(_CHUNK):
+                yield chunk
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        with path.open("rb") as raw:
+            yield raw
+    except FileNotFoundError:
+        raise missing(path) from None
+    except IsADirectoryError:
+        raise fail(path, 0, "this is a folder, expected a file") from None
+    except OSError as error:
+        raise fail(path, 0, f"the file cannot be read: {error.strerror or error}") from error
+
+
+def _neighbours(path: Path) -> str:
+    """Suggest the files beside the missing one whose names come near."""
+    parent = path.parent
+    if not parent.is_dir():
+        return f", nor a folder '{parent}'"
+    try:
+        names = sorted(entry.name for entry in parent.iterdir())
+    except OSError:
+        return ""
+    matches = difflib.get_close_matches(path.name, names, n=3, cutoff=0.6)
+    return f"; near it: {', '.join(matches)}" if matches else f" in '{parent}'"
+
+
+def _gunzipped(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
+    decompressor = zlib.decompressobj(wbits=31)
+    begun = False
+    while data := raw.read(_CHUNK):
+        while data:
+            if decompressor.eof:
+                data = data.lstrip(b"\x00")  # tape archives pad members with zeros
+                if not data:
+                    break
+                decompressor = zlib.decompressobj(wbits=31)
+            begun = True
+            try:
+                # A bound on the output keeps a highly compressed file from filling the memory.
+                text = decompressor.decompress(data, _CHUNK)
+                data = decompressor.unconsumed_tail or decompressor.unused_data
+            except zlib.error as error:
+                raise _damaged(path, "gzip", str(error)) from None
+            if text:
+                yield text
+    if begun and not decompressor.eof:
+        tail = decompressor.flush()
+        if tail:
+            yield tail
+        if not decompressor.eof:
+            raise _damaged(path, "gzip", "it ends before its archive does")
+
+
+def _unzstd(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
+    # ``stream_reader`` takes a truncated file for a complete one; this object knows where a frame ends.
+    decompressor = zstandard.ZstdDecompressor().decompressobj(write_size=_CHUNK)
+    while data := raw.read(1 << 16):
+        while data:
+            if decompressor.eof:
+                decompressor = zstandard.ZstdDecompressor().decompressobj(write_size=_CHUNK)
+            try:
+                text = decompressor.decompress(data)
+            except zstandard.ZstdError as error:
+                raise _damaged(path, "Zstandard", str(error)) from None
+            data = decompressor.unused_data
+            if text:
+                yield text
+    if not decompressor.eof:
+        raise _damaged(path, "Zstandard", "it ends before its frame does")
+
+
+def _damaged(path: Path, kind: str, reason: str) -> CorpusError:
+    return fail(path, 0, f"the {kind} file is truncated or damaged ({reason}); fetch or compress it again")

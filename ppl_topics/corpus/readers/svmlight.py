@@ -1,0 +1,75 @@
+"""svmlight and LIBSVM files: ``label id:count id:count ... # comment``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from ppl_topics.corpus.readers.bags import Bag, LabelValue, parse_pairs
+from ppl_topics.corpus.readers.stream import fail, numbered_lines
+
+__all__ = ["read_svmlight"]
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+
+
+def read_svmlight(path: Path, encoding: str = "utf-8") -> Iterator[Bag]:
+    """Read the documents of an svmlight file.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file, plain or compressed.
+    encoding : str, default "utf-8"
+        Text encoding; it matters for comments alone.
+
+    Yields
+    ------
+    Bag
+        One document; its label is an int, a float, a list of str where the line has ``1,3``, or None
+        where it begins with a pair: a missing label, or none of several. Blank lines and comments are
+        skipped, ``qid:`` is ignored.
+
+    Raises
+    ------
+    CorpusError
+        If a line is not of this form.
+    """
+    for line, text in numbered_lines(path, encoding):
+        content = text.partition("#")[0].strip()
+        if not content:
+            continue
+        first, *rest = content.split(maxsplit=1)
+        label: LabelValue = None
+        pairs = content
+        if ":" not in first:
+            label = _parse_label(path, line, first)
+            pairs = rest[0] if rest else ""
+        if pairs.startswith("qid:"):
+            pairs = "".join(pairs.split(maxsplit=1)[1:])
+        ids, counts = parse_pairs(path, line, pairs)
+        yield Bag(line, ids, counts, label)
+
+
+def _parse_label(path: Path, line: int, text: str) -> LabelValue:
+    if "," in text:
+        labels = [part for part in text.split(",") if part]
+        for part in labels:
+            _parse_number(path, line, part)
+        return labels
+    return _parse_number(path, line, text)
+
+
+def _parse_number(path: Path, line: int, text: str) -> int | float:
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    try:
+        return float(text)
+    except ValueError:
+        raise fail(
+            path,
+            line,
+            f"the label is '{text}', expected a number first on the line, as in '1 17:2 40:1'; "
+            "for another format give format=",
+        ) from None

@@ -1,0 +1,181 @@
+"""Rows of three numbers, ``document word count``: what UCI and Matrix Market files share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.corpus.readers.bags import Bag, parse_count, parse_id
+from ppl_topics.corpus.readers.stream import fail
+
+__all__ = ["MAX_EMPTY", "OutOfOrderError", "Shape", "read_triples"]
+
+# Neither documents nor words that no entry mentions may be announced without bound.
+MAX_EMPTY = 50_000_000
+
+_BLOCK = 1 << 16
+_PLAIN_ROWS = re.compile(r"(?:[0-9]{1,9} [0-9]{1,9} [0-9]{1,8}(?:\.0*)?\n)*+", re.ASCII)
+
+
+class OutOfOrderError(Exception):
+    """The rows of a document do not follow one another; read again with ``sort=True``."""
+
+
+class Shape(NamedTuple):
+    """What the header of a file announces.
+
+    Attributes
+    ----------
+    line : int
+        Line of the header.
+    n_docs, n_words, n_entries : int
+        Documents, words, and rows of the file.
+    """
+
+    line: int
+    n_docs: int
+    n_words: int
+    n_entries: int
+
+
+class _Block(NamedTuple):
+    lines: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+
+def read_triples(
+    path: Path, lines: Iterator[tuple[int, str]], shape: Shape, *, n_fields: int = 3, sort: bool = False
+) -> Iterator[Bag]:
+    """Read the documents of a file of ``document word count`` rows, both ids from 1.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file, for the messages of errors.
+    lines : iterator of (int, str)
+        Its lines after the header.
+    shape : Shape
+        What the header announces; the rows must agree.
+    n_fields : {2, 3}, default 3
+        With 2 the count is left out and means 1.
+    sort : bool, default False
+        Whether to hold all rows and order them by document. Otherwise they pass through.
+
+    Yields
+    ------
+    Bag
+        ``shape.n_docs`` documents; those that no row mentions are empty.
+
+    Raises
+    ------
+    OutOfOrderError
+        If ``sort`` is false and a row belongs to an earlier document than the row before it.
+    CorpusError
+        If a row is no triple of numbers, or disagrees with the header.
+    """
+    if shape.n_docs > max(MAX_EMPTY, shape.n_entries):
+        raise fail(path, shape.line, f"the header announces {shape.n_docs} documents for {shape.n_entries} entries")
+    blocks = _checked(path, lines, shape, n_fields)
+    if sort:
+        blocks = _sorted_by_document(blocks)
+    doc = 0
+    pending: list[_Block] = []
+    for block in blocks:
+        docs = block.rows[:, 0]
+        if docs[0] <= doc or (np.diff(docs) < 0).any():
+            raise OutOfOrderError
+        starts = np.concatenate(([0], np.flatnonzero(np.diff(docs)) + 1, [docs.size]))
+        for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+            here = int(docs[start])
+            piece = _Block(block.lines[start:end], block.rows[start:end])
+            if pending and pending[0].rows[0, 0] != here:
+                yield _bag(pending)
+                doc += 1
+                pending = []
+            if not pending:
+                yield from _empty(here - doc - 1)
+                doc = here - 1
+            pending.append(piece)
+    if pending:
+        yield _bag(pending)
+        doc += 1
+    yield from _empty(shape.n_docs - doc)
+
+
+def _bag(pieces: list[_Block]) -> Bag:
+    rows = np.concatenate([piece.rows for piece in pieces])
+    return Bag(int(pieces[0].lines[0]), rows[:, 1], rows[:, 2])
+
+
+def _empty(n: int) -> Iterator[Bag]:
+    nothing = np.empty(0, np.int64)
+    for _ in range(n):
+        yield Bag(0, nothing, nothing)
+
+
+def _sorted_by_document(blocks: Iterator[_Block]) -> Iterator[_Block]:
+    held = list(blocks)
+    if not held:
+        return
+    rows = np.concatenate([block.rows for block in held])
+    lines = np.concatenate([block.lines for block in held])
+    order = np.argsort(rows[:, 0], kind="stable")
+    yield _Block(lines[order], rows[order])
+
+
+def _checked(path: Path, lines: Iterator[tuple[int, str]], shape: Shape, n_fields: int) -> Iterator[_Block]:
+    """Yield blocks of rows, each checked against the header."""
+    n_entries = 0
+    while taken := list(islice(lines, _BLOCK)):
+        block = _parse_block(path, taken, n_fields)
+        if not block.lines.size:
+            continue
+        for column, limit, what in ((0, shape.n_docs, "document"), (1, shape.n_words, "word")):
+            wrong = (block.rows[:, column] < 1) | (block.rows[:, column] > limit)
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                raise fail(
+                    path,
+                    int(block.lines[at]),
+                    f"the {what} id is {block.rows[at, column]}, expected 1 to {limit} "
+                    f"as the header on line {shape.line} announces",
+                )
+        n_entries += block.lines.size
+        yield block
+    if n_entries != shape.n_entries:
+        raise fail(
+            path,
+            shape.line,
+            f"the header announces {shape.n_entries} entries and the file has {n_entries}; is it cut off?",
+        )
+
+
+def _parse_block(path: Path, taken: list[tuple[int, str]], n_fields: int) -> _Block:
+    text = "\n".join(line for _, line in taken) + "\n"
+    if n_fields == 3 and _PLAIN_ROWS.fullmatch(text):
+        # Nine digits are exact in float64, which alone reads counts written as 2.0.
+        numbers = np.fromstring(text, dtype=np.float64, sep=" ").astype(np.int64)
+        return _Block(np.arange(taken[0][0], taken[-1][0] + 1), numbers.reshape(-1, 3))
+    rows: list[tuple[int, int, int]] = []
+    at: list[int] = []
+    for line, row in taken:
+        fields = row.split()
+        if not fields or fields[0].startswith("%"):
+            continue
+        if len(fields) != n_fields:
+            expected = "'document word count'" if n_fields == 3 else "'document word'"
+            raise fail(path, line, f"found {len(fields)} fields, expected the {n_fields} numbers {expected}")
+        doc, word = (
+            parse_id(path, line, field, f"{what} id")
+            for field, what in zip(fields[:2], ("document", "word"), strict=True)
+        )
+        count = parse_count(path, line, fields[2], f"of word id {word}") if n_fields == 3 else 1
+        rows.append((doc, word, count))
+        at.append(line)
+    return _Block(np.array(at, np.int64), np.array(rows, np.int64).reshape(-1, 3))

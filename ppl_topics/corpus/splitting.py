@@ -1,0 +1,65 @@
+"""The choice of test documents, the same on every machine and with every NumPy version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ppl_topics.errors import CorpusError
+
+if TYPE_CHECKING:
+    from ppl_topics.corpus.core import Corpus
+
+__all__ = ["choose_test"]
+
+
+def choose_test(corpus: Corpus, test: float | int, *, seed: int, stratify: bool | None) -> npt.NDArray[np.bool_]:
+    """Choose test documents at random, without replacement.
+
+    The raw output of a bit generator, which NumPy keeps fixed for ever, gives each document a key; the
+    documents of the smallest keys are chosen.
+
+    Returns
+    -------
+    ndarray of shape (D,), dtype bool
+        True for the documents of the test corpus.
+    """
+    n_test = _test_size(test, corpus.n_docs)
+    classes = corpus.labels is not None and corpus.labels.kind == "class"
+    if stratify and not classes:
+        raise CorpusError("stratify=True needs class labels, which this corpus has not")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise CorpusError(f"seed is {seed!r}; expected a non-negative integer")
+    if classes and stratify is not False and corpus.labels is not None:
+        stratum = corpus.labels.values.astype(np.int64) + 1  # documents without a label form a stratum too
+    else:
+        stratum = np.zeros(corpus.n_docs, dtype=np.int64)
+    sizes = np.bincount(stratum)
+    exact = sizes * (n_test / corpus.n_docs)
+    quotas = np.floor(exact).astype(np.int64)
+    left = n_test - int(quotas.sum())
+    quotas[np.argsort(quotas - exact, kind="stable")[:left]] += 1
+
+    keys = np.random.PCG64(int(seed)).random_raw(corpus.n_docs)
+    order = np.lexsort((keys, stratum))
+    rank = np.empty(corpus.n_docs, dtype=np.int64)
+    rank[order] = np.arange(corpus.n_docs)
+    first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    chosen: npt.NDArray[np.bool_] = rank - first[stratum] < quotas[stratum]
+    return chosen
+
+
+def _test_size(test: float | int, n_docs: int) -> int:
+    if isinstance(test, bool) or not isinstance(test, int | float | np.integer | np.floating):
+        raise CorpusError(f"test is {test!r}; expected a share in (0, 1) or a number of documents")
+    if isinstance(test, int | np.integer):
+        size = int(test)
+    elif 0 < test < 1:
+        size = min(max(round(float(test) * n_docs), 1), n_docs - 1)
+    else:
+        raise CorpusError(f"test is {test!r}; a share lies strictly between 0 and 1")
+    if not 0 < size < n_docs:
+        raise CorpusError(f"test={test!r} of {n_docs} documents leaves one part empty; both need at least one document")
+    return size

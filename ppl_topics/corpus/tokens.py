@@ -1,0 +1,139 @@
+"""Work on expanded tokens in CSR form, a few million at a time so that no large temporary arises.
+
+Everywhere `doc_ptr` is an int64 array of shape (D + 1,) and `words` a uint32 array of shape (N,); the tokens
+of document d are ``words[doc_ptr[d]:doc_ptr[d + 1]]``, sorted by word id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "Int64",
+    "Words",
+    "count_documents",
+    "count_words",
+    "document_chunks",
+    "gather",
+    "remap",
+    "run_lengths",
+    "sort_within_documents",
+]
+
+Int64 = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint32]
+
+CHUNK = 1 << 19
+"""Tokens that are worked on at once."""
+
+
+def document_chunks(doc_ptr: Int64) -> Iterator[tuple[int, int]]:
+    """Yield ranges of documents that hold at most `CHUNK` tokens, or a single document."""
+    start, n_docs = 0, len(doc_ptr) - 1
+    while start < n_docs:
+        stop = int(np.searchsorted(doc_ptr, doc_ptr[start] + CHUNK, side="right")) - 1
+        stop = min(max(stop, start + 1), n_docs)
+        yield start, stop
+        start = stop
+
+
+def _keys(doc_ptr: Int64, words: Words, start: int, stop: int) -> npt.NDArray[np.uint64]:
+    """Return (document - start) * 2^32 + word for the tokens of documents start..stop-1."""
+    documents = np.repeat(np.arange(stop - start, dtype=np.uint64), np.diff(doc_ptr[start : stop + 1]))
+    documents <<= np.uint64(32)
+    documents |= words[doc_ptr[start] : doc_ptr[stop]]
+    return documents
+
+
+def sort_within_documents(doc_ptr: Int64, words: Words) -> None:
+    """Sort the tokens of each document by word id, in place."""
+    for start, stop in document_chunks(doc_ptr):
+        if stop == start + 1:  # one document, perhaps a very long one
+            words[doc_ptr[start] : doc_ptr[stop]].sort()
+            continue
+        keys = _keys(doc_ptr, words, start, stop)
+        if np.any(keys[1:] < keys[:-1]):
+            keys.sort()
+            words[doc_ptr[start] : doc_ptr[stop]] = keys & np.uint64(0xFFFFFFFF)
+
+
+def count_words(words: Words, n_words: int) -> Int64:
+    """Return how often each word occurs, shape (n_words,)."""
+    counts = np.zeros(n_words, dtype=np.int64)
+    for start in range(0, len(words), CHUNK):
+        counts += np.bincount(words[start : start + CHUNK], minlength=n_words)
+    return counts
+
+
+def count_documents(doc_ptr: Int64, words: Words, n_words: int) -> Int64:
+    """Return in how many documents each word occurs, shape (n_words,)."""
+    counts = np.zeros(n_words, dtype=np.int64)
+    for start, stop in document_chunks(doc_ptr):
+        keys = _keys(doc_ptr, words, start, stop)
+        if len(keys):
+            first = np.concatenate([[True], keys[1:] != keys[:-1]])
+            counts += np.bincount(words[doc_ptr[start] : doc_ptr[stop]][first], minlength=n_words)
+    return counts
+
+
+def run_lengths(doc_ptr: Int64, words: Words) -> tuple[Int64, Words, Int64]:
+    """Return the word counts of each document in CSR form.
+
+    Returns
+    -------
+    indptr : ndarray of shape (D + 1,), dtype int64
+    word_ids : ndarray of shape (nnz,), dtype uint32
+    counts : ndarray of shape (nnz,), dtype int64
+    """
+    first = np.ones(len(words), dtype=bool)
+    np.not_equal(words[1:], words[:-1], out=first[1:])
+    first[doc_ptr[:-1][np.diff(doc_ptr) > 0]] = True
+    begin = np.flatnonzero(first)
+    indptr = np.searchsorted(begin, doc_ptr).astype(np.int64)
+    return indptr, words[begin], np.diff(begin, append=len(words)).astype(np.int64)
+
+
+def gather(doc_ptr: Int64, words: Words, index: Int64) -> tuple[Int64, Words]:
+    """Copy the documents at `index`, in that order, into a new (doc_ptr, words)."""
+    lengths = np.diff(doc_ptr)[index]
+    new_ptr = np.zeros(len(index) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=new_ptr[1:])
+    new_words = np.empty(int(new_ptr[-1]), dtype=np.uint32)
+    for start, stop in document_chunks(new_ptr):
+        a, b = new_ptr[start], new_ptr[stop]
+        shift = np.repeat(doc_ptr[index[start:stop]] - new_ptr[start:stop], lengths[start:stop])
+        new_words[a:b] = words[shift + np.arange(a, b)]
+    return new_ptr, new_words
+
+
+def remap(doc_ptr: Int64, words: Words, mapping: Int64) -> Int64:
+    """Give words new ids and drop some, in place.
+
+    Parameters
+    ----------
+    doc_ptr, words : ndarray
+        The tokens; the first ``new_ptr[-1]`` entries of `words` are overwritten.
+    mapping : ndarray of shape (V,), dtype int64
+        The new id of each word, -1 for a word to drop.
+
+    Returns
+    -------
+    new_ptr : ndarray of shape (D + 1,), dtype int64
+    """
+    new_ptr = np.zeros_like(doc_ptr)
+    filled = 0
+    for start, stop in document_chunks(doc_ptr):
+        new = mapping[words[doc_ptr[start] : doc_ptr[stop]]]
+        keep = new >= 0
+        before = np.concatenate([[0], np.cumsum(keep)])
+        new_ptr[start + 1 : stop + 1] = filled + before[doc_ptr[start + 1 : stop + 1] - doc_ptr[start]]
+        kept = int(before[-1])
+        words[filled : filled + kept] = new[keep]
+        filled += kept
+    kept_ids = mapping[mapping >= 0]
+    if np.any(kept_ids[1:] < kept_ids[:-1]):
+        sort_within_documents(new_ptr, words)
+    return new_ptr
