@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from ppl_topics.schedule import Plan
 from ppl_topics.spec import Model
 from ppl_topics.state import ChainState, Key, Sizes, Tokens, topic_dtype
 
-__all__ = ["INITIAL", "BoundModel", "bind", "index_tokens"]
+__all__ = ["INITIAL", "BoundModel", "bind", "bind_tokens", "index_tokens"]
 
 DOC_CHUNKS = 256
 """Pieces that parallel loops over documents are cut into; fixed, so that threads share the work evenly."""
@@ -89,11 +90,16 @@ def index_tokens(doc_ptr: NDArray[np.int64], words: NDArray[np.uint32], n_words:
     """Index the tokens of a corpus by word, and cut its documents into pieces, in O(N + V)."""
     if len(words) >= 2**32:
         raise RunError(f"{len(words):,} tokens are more than the 4,294,967,295 that one process can hold")
-    # Copies only where a memory-mapped or read-only corpus would make numba compile everything twice.
-    doc_ptr = np.require(doc_ptr, np.int64, ["C", "A", "O", "W"])
-    words = np.require(words, np.uint32, ["C", "A", "O", "W"])
+    # Views that cannot be written, whatever came in: no copy, and numba compiles for one type of array.
+    doc_ptr, words = _read_only(doc_ptr, np.int64), _read_only(words, np.uint32)
     word_ptr, by_word = make_word_index(words, n_words)
     return Tokens(doc_ptr, words, word_ptr, by_word, make_chunks(doc_ptr, DOC_CHUNKS))
+
+
+def _read_only(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    view = np.ascontiguousarray(array, dtype=dtype).view(np.ndarray)
+    view.flags.writeable = False
+    return view
 
 
 def bind(plan: Plan, corpus: Corpus) -> BoundModel:
@@ -104,8 +110,12 @@ def bind(plan: Plan, corpus: Corpus) -> BoundModel:
     SpecError
         If a concentration does not fit the corpus.
     """
-    sizes = Sizes(corpus.n_docs, corpus.n_words, plan.model.spec.topics, corpus.n_tokens)
-    tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
+    return bind_tokens(plan, index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words), corpus.n_words)
+
+
+def bind_tokens(plan: Plan, tokens: Tokens, n_words: int) -> BoundModel:
+    """Bind a plan to indexed tokens; see :func:`bind`."""
+    sizes = Sizes(len(tokens.doc_ptr) - 1, n_words, plan.model.spec.topics, len(tokens.words))
     return BoundModel(plan, sizes, tokens, _concentrations(plan.model, sizes))
 
 

@@ -1,0 +1,6 @@
+"""Exactness: tests that certify or refuse kernels."""
+
+from ppl_topics.diagnostics.exactness.sequential import Verdict, sequential_test
+from ppl_topics.diagnostics.exactness.verify import Certificate, Verification, verify
+
+__all__ = ["Certificate", "Verdict", "Verification", "sequential_test", "verify"]

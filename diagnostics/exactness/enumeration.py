@@ -1,0 +1,138 @@
+"""The exact posterior of all assignments of a tiny corpus, by enumeration.
+
+Theta is integrated out, phi too or given; concentrations that have a prior are integrated out by
+Gauss-Legendre quadrature on their prior's quantiles.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
+from scipy.stats import gamma
+
+from ppl_topics.models.gamma import Gamma
+from ppl_topics.state import ChainState
+
+__all__ = ["ExactPosterior", "enumerate_posterior"]
+
+MAX_STATES = 200_000
+NODES = {1: 200, 2: 48, 3: 20}
+"""Quadrature nodes of each concentration, by how many there are."""
+
+
+@dataclass(frozen=True)
+class ExactPosterior:
+    """The law of z given the words, and of the concentrations given z.
+
+    Attributes
+    ----------
+    states : ndarray of uint8, shape (S, N)
+        All assignments.
+    probability : ndarray of float64, shape (S,)
+    alpha_nodes, beta_nodes : ndarray of float64
+        Values of each concentration, shape (J, size); one row where it is fixed.
+    alpha_given, beta_given : ndarray of float64, shape (S, J)
+        Probability of each node given each state.
+    """
+
+    states: NDArray[np.uint8]
+    probability: NDArray[np.float64]
+    alpha_nodes: NDArray[np.float64]
+    beta_nodes: NDArray[np.float64]
+    alpha_given: NDArray[np.float64]
+    beta_given: NDArray[np.float64]
+
+    def index(self, z: NDArray[Any], topics: int) -> int:
+        """Return the number of a state."""
+        number = 0
+        for topic in z.tolist():
+            number = number * topics + topic
+        return number
+
+
+def enumerate_posterior(
+    state: ChainState,
+    alpha_prior: Gamma | None = None,
+    beta_prior: Gamma | None = None,
+    phi: NDArray[np.floating[Any]] | None = None,
+) -> ExactPosterior:
+    """Compute the exact posterior of z.
+
+    Parameters
+    ----------
+    state : ChainState
+        Gives the words, the sizes, and the concentrations where they are fixed.
+    alpha_prior, beta_prior : Gamma, optional
+        Priors of the concentrations that are to be integrated out.
+    phi : ndarray of shape (V, K), optional
+        Topics that are given, not integrated out.
+
+    Returns
+    -------
+    ExactPosterior
+
+    Raises
+    ------
+    ValueError
+        If there are more than 200,000 states.
+    """
+    n_tokens, topics = state.sizes.tokens, state.sizes.topics
+    if topics**n_tokens > MAX_STATES:
+        raise ValueError(f"{topics} topics and {n_tokens} tokens make {topics**n_tokens:,} states; use a smaller corpus")
+    states = np.array(list(itertools.product(range(topics), repeat=n_tokens)), dtype=np.uint8)
+    one_hot = np.eye(topics)[states]
+    n_dk = np.stack([one_hot[:, state.tokens.docs == d].sum(axis=1) for d in range(state.sizes.docs)], axis=1)
+    alpha_nodes, alpha_weights = _nodes(state.alpha, alpha_prior)
+    theta_part = np.stack([_dirichlet_multinomial(n_dk, node) for node in alpha_nodes], axis=1) + np.log(alpha_weights)
+    if phi is None:
+        words = state.tokens.words
+        n_kw = np.stack([one_hot[:, words == w].sum(axis=1) for w in range(state.sizes.words)], axis=2)
+        beta_nodes, beta_weights = _nodes(state.beta, beta_prior)
+        phi_part = np.stack([_dirichlet_multinomial(n_kw, node) for node in beta_nodes], axis=1) + np.log(beta_weights)
+    else:
+        beta_nodes = state.beta[None, :]
+        phi_part = np.log(phi[state.tokens.words, states]).sum(axis=1)[:, None]
+    theta_total, phi_total = logsumexp(theta_part, axis=1), logsumexp(phi_part, axis=1)
+    log_joint = theta_total + phi_total
+    return ExactPosterior(
+        states=states,
+        probability=np.exp(log_joint - logsumexp(log_joint)),
+        alpha_nodes=alpha_nodes,
+        beta_nodes=beta_nodes,
+        alpha_given=np.exp(theta_part - theta_total[:, None]),
+        beta_given=np.exp(phi_part - phi_total[:, None]),
+    )
+
+
+def _dirichlet_multinomial(counts: NDArray[np.float64], concentration: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log probability of sequences with the given counts, shape (S, rows, size), summed over rows."""
+    total = concentration.sum()
+    cells = (gammaln(counts + concentration) - gammaln(concentration)).sum(axis=(1, 2))
+    rows = (gammaln(total) - gammaln(counts.sum(axis=2) + total)).sum(axis=1)
+    result: NDArray[np.float64] = cells + rows
+    return result
+
+
+def _nodes(fixed: NDArray[np.float64], prior: Gamma | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the nodes of a concentration, each a vector over its row, and their prior weights."""
+    if prior is None:
+        return fixed[None, :], np.ones(1)
+    size = 1 if prior.per is None else len(fixed)
+    points, weights = np.polynomial.legendre.leggauss(NODES[size])
+    values = gamma.ppf((points + 1) / 2, prior.shape, scale=1 / prior.rate)
+    nodes = np.array(list(itertools.product(values, repeat=size)))
+    node_weights = np.array([np.prod(w) for w in itertools.product(weights / 2, repeat=size)])
+    return np.broadcast_to(nodes, (len(nodes), len(fixed))) if size == 1 else nodes, node_weights
+
+
+def token_counts(documents: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Return (doc_ptr, words) of documents that are lists of word ids."""
+    lengths = [len(document) for document in documents]
+    doc_ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return doc_ptr, np.array([w for document in documents for w in document], dtype=np.uint32)

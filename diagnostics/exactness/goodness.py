@@ -1,0 +1,73 @@
+"""p-values for a sample of states against their exact law, and for paired draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2, norm
+
+__all__ = ["chi_square", "expected_total_variation", "paired_mean", "total_variation"]
+
+LEAST_EXPECTED = 10.0
+
+
+def chi_square(observed: NDArray[np.int64], probability: NDArray[np.float64]) -> float:
+    """Return the p-value of Pearson's test of independent draws from a known law.
+
+    Cells are joined, rarest first, until each is expected at least 10 times.
+
+    Parameters
+    ----------
+    observed : ndarray of int, shape (S,)
+        How often each cell was drawn.
+    probability : ndarray of float64, shape (S,)
+    """
+    impossible = probability <= 0
+    if observed[impossible].any():
+        return 0.0
+    order = np.argsort(probability, kind="stable")
+    expected = probability[order] * observed.sum()
+    # A new cell begins wherever the running sum has passed another ten.
+    group = (np.cumsum(expected) // LEAST_EXPECTED).astype(np.int64)
+    _, group = np.unique(group, return_inverse=True)
+    observed_by_group = np.bincount(group, observed[order])
+    expected_by_group = np.bincount(group, expected)
+    small = expected_by_group < LEAST_EXPECTED / 2
+    if small.any() and not small.all():
+        keep = int(np.flatnonzero(~small)[0])
+        group = np.where(small[group], keep, group)
+        observed_by_group = np.bincount(group, observed[order])
+        expected_by_group = np.bincount(group, expected)
+    used = expected_by_group > 0
+    if used.sum() < 2:
+        return 1.0
+    difference = observed_by_group[used] - expected_by_group[used]
+    return float(chi2.sf((difference**2 / expected_by_group[used]).sum(), used.sum() - 1))
+
+
+def paired_mean(before: NDArray[Any], after: NDArray[Any]) -> float:
+    """Return the p-value of the hypothesis that paired values have the same mean, by the normal law.
+
+    Parameters
+    ----------
+    before, after : ndarray of float, shape (n,)
+        Bounded statistics of n independent pairs; n in the thousands.
+    """
+    difference = np.asarray(after, dtype=np.float64) - before
+    spread = difference.std(ddof=1)
+    if spread == 0:
+        return 1.0 if difference.mean() == 0 else 0.0
+    return float(2 * norm.sf(abs(difference.mean()) / (spread / np.sqrt(len(difference)))))
+
+
+def total_variation(observed: NDArray[np.int64], probability: NDArray[np.float64]) -> float:
+    """Return the total variation distance of observed frequencies from a law."""
+    return float(0.5 * np.abs(observed / observed.sum() - probability).sum())
+
+
+def expected_total_variation(samples: int, probability: NDArray[np.float64]) -> float:
+    """Return about what total variation that many independent draws from the very law would show."""
+    spread = np.sqrt(probability * (1 - probability) / samples)
+    return float(0.5 * np.sqrt(2 / np.pi) * spread.sum())

@@ -1,0 +1,282 @@
+"""``verify``: certify or refuse the kernels of a model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numba
+
+from ppl_topics.diagnostics.exactness.geweke import GewekeTest
+from ppl_topics.diagnostics.exactness.goodness import expected_total_variation, total_variation
+from ppl_topics.diagnostics.exactness.sequential import Verdict, sequential_test
+from ppl_topics.diagnostics.exactness.stationary import StationaryTest
+from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec
+from ppl_topics.errors import ScheduleError
+from ppl_topics.registry import KernelSpec, kernels
+from ppl_topics.schedule import Plan
+from ppl_topics.schedule.assign import assign
+from ppl_topics.schedule.plan import make_plan
+from ppl_topics.schedule.rules import check
+from ppl_topics.schedule.tree import Cycle, Step, steps
+from ppl_topics.spec import Model, Spec, load_spec
+from ppl_topics.spec.suggest import nearest
+
+__all__ = ["Certificate", "Verification", "verify"]
+
+REPLICATES = 4_000
+SWEEPS = 3
+LONG_RUN = 20_000
+FALSE_ALARM = 1e-5
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What the tests say of one schedule.
+
+    Attributes
+    ----------
+    kernel : str
+        The kernel in question, or ``schedule`` for the model's own.
+    variable : str
+        What it updates.
+    certified : bool
+    declared_exact : bool
+    p_value : float
+        The smallest of both tests, multiplied by the number of statistics.
+    statistic : str
+        The statistic that it belongs to.
+    total_variation : float
+        Distance of a long chain's frequencies from the enumerated posterior.
+    noise : float
+        About what that distance would be for as many independent exact draws.
+    never_reached : int
+        States of probability 1/200 or more that the long chain never visited.
+    states, chains : int
+        Enumerated states, and short chains run for the decision.
+    seconds : float
+    schedule : str
+        The schedule that was run.
+    """
+
+    kernel: str
+    variable: str
+    certified: bool
+    declared_exact: bool
+    p_value: float
+    statistic: str
+    total_variation: float
+    noise: float
+    never_reached: int
+    states: int
+    chains: int
+    seconds: float
+    schedule: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The certificates of a model's kernels.
+
+    Attributes
+    ----------
+    model : str
+    false_alarm : float
+        Bound on the probability that a right kernel is refused.
+    certificates : tuple of Certificate
+    not_admissible : dict of str to str
+        Kernels that the model does not admit, with the reason.
+    """
+
+    model: str
+    false_alarm: float
+    certificates: tuple[Certificate, ...]
+    not_admissible: Mapping[str, str]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every kernel that declares itself exact is certified."""
+        return all(c.certified for c in self.certificates if c.declared_exact)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verification as plain data."""
+        return {
+            "model": self.model,
+            "passed": self.passed,
+            "false_alarm": self.false_alarm,
+            "certificates": [asdict(c) for c in self.certificates],
+            "not_admissible": dict(self.not_admissible),
+        }
+
+    def __str__(self) -> str:
+        """Return a line for each kernel."""
+        lines = [f"verify {self.model} (false alarms: at most {self.false_alarm:g} a kernel)"]
+        for c in self.certificates:
+            word = "certified" if c.certified else "REFUSED" if c.declared_exact else "inexact, as declared"
+            lines.append(
+                f"  {c.variable}: {c.kernel:<28} {word:<10} p = {c.p_value:.2g} ({c.statistic}), "
+                f"total variation {c.total_variation:.4f} (noise {c.noise:.4f})"
+            )
+            if c.never_reached:
+                lines.append(f"    {c.never_reached} states of probability 1/200 or more were never reached")
+        lines += [f"  {name}: not admissible: {reason}" for name, reason in self.not_admissible.items()]
+        return "\n".join(lines)
+
+
+def verify(
+    model: str | Path | Mapping[str, Any] | Spec,
+    *,
+    kernel: str | Iterable[str] | None = None,
+    schedule: Any = None,
+    seed: int = 20261121,
+    replicates: int = REPLICATES,
+    sweeps: int = SWEEPS,
+    long_run: int = LONG_RUN,
+    false_alarm: float = FALSE_ALARM,
+    **parameters: Any,
+) -> Verification:
+    """Test whether kernels leave the posterior of a model invariant, and reach all of it.
+
+    Each kernel runs in the model's default schedule, in the place of the kernel that this has for the same
+    variable, on a corpus of six tokens. Two tests decide: the enumerated posterior of z against the last
+    states of short chains that begin in exact draws, and Geweke's joint-distribution test; each with Gandy
+    and Scott's sequential rule at half of ``false_alarm``.
+
+    Parameters
+    ----------
+    model : str, path-like, mapping or Spec
+    kernel : str or iterable of str, optional
+        Kernels to test; by default all that are registered for the model's variables, and the model's own
+        schedule where it has one.
+    schedule : mapping or list, optional
+        A schedule to test instead; it may leave variables as they are, which are then given.
+    seed : int
+    replicates : int
+        Short chains of the first look.
+    sweeps : int
+        Sweeps of each short chain.
+    long_run : int
+        Sweeps of the long chain.
+    false_alarm : float
+        Bound on the probability that a right kernel is refused.
+    **parameters
+        Model parameters to set. The number of topics and fixed concentrations are those of the tiny corpus.
+
+    Returns
+    -------
+    Verification
+
+    Raises
+    ------
+    SpecError, ScheduleError
+        If the model is wrong, or a kernel that was asked for cannot serve in it.
+
+    Examples
+    --------
+    >>> result = verify("lda", kernel="collapsed_gibbs", replicates=1000, long_run=2000)
+    >>> result.passed
+    True
+    """
+    spec = tiny_spec(load_spec(model, parameters, call="argument {name}"))
+    settings = _Settings(seed, replicates, sweeps, long_run, false_alarm)
+    threads = numba.get_num_threads()
+    # The tiny corpus gives a second thread nothing to do; draws do not depend on their number.
+    numba.set_num_threads(1)
+    try:
+        if schedule is not None:
+            plan = make_plan(spec.with_schedule(schedule, "argument schedule"), partial=True)
+            return Verification(spec.name, false_alarm, (_certify(plan, None, settings),), {})
+        return _verify_kernels(spec, kernel, settings)
+    finally:
+        numba.set_num_threads(threads)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    seed: int
+    replicates: int
+    sweeps: int
+    long_run: int
+    false_alarm: float
+
+
+def _verify_kernels(spec: Spec, kernel: str | Iterable[str] | None, settings: _Settings) -> Verification:
+    model = Model.of(spec)
+    asked = None if kernel is None else [kernel] if isinstance(kernel, str) else list(kernel)
+    roles = {variable.role for variable in model.latent.values()}
+    candidates = [k for k in kernels().values() if set(k.updates) & roles] if asked is None else _named(asked)
+    certificates = []
+    refused: dict[str, str] = {}
+    for candidate in candidates:
+        try:
+            plan = _plan_with(model, candidate)
+        except ScheduleError as error:
+            if asked is not None:
+                raise
+            refused[candidate.name] = str(error)
+            continue
+        certificates.append(_certify(plan, candidate, settings))
+    if asked is None and spec.schedule is not None:
+        certificates.append(_certify(make_plan(spec), None, settings))
+    return Verification(spec.name, settings.false_alarm, tuple(certificates), refused)
+
+
+def _named(names: list[str]) -> list[KernelSpec]:
+    known = kernels()
+    for name in names:
+        if name not in known:
+            raise ScheduleError(f"--kernel {name}: no kernel has this name{nearest(name, known)}")
+    return [known[name] for name in names]
+
+
+def _plan_with(model: Model, kernel: KernelSpec) -> Plan:
+    """Return the default schedule, with ``kernel`` in the place of the one for the same variable."""
+    targets = [name for role in kernel.updates if (name := model.names.get(role)) in model.variables]
+    if not targets:
+        raise ScheduleError(
+            f"kernel {kernel.name!r} updates {', '.join(kernel.updates)}; model {model.spec.name!r} has no such variable"
+        )
+    default = assign(model)
+    options = kernel.options()
+    entries = tuple(
+        Step(s.variable, kernel, options, s.path) if s.variable == targets[0] else s
+        for s in steps(default)
+        if s.variable not in targets[1:]
+    )
+    node = Cycle(entries)
+    check(node, model)
+    return Plan(model, node)
+
+
+def _certify(plan: Plan, kernel: KernelSpec | None, settings: _Settings) -> Certificate:
+    started = time.perf_counter()
+    stationary = StationaryTest(TinyModel(plan), settings.seed, settings.sweeps)
+    half = settings.false_alarm / 2
+    first = sequential_test(stationary.short_chains, settings.replicates, false_alarm=half)
+    verdicts: list[Verdict] = [first]
+    if stationary.given_phi is None:
+        geweke = GewekeTest(TinyModel(plan), settings.seed, settings.sweeps)
+        verdicts.append(sequential_test(geweke.replicates, settings.replicates, false_alarm=half))
+    visits = stationary.long_chain(settings.long_run)
+    probability = stationary.exact.probability
+    unreached = stationary.never_reached(visits)
+    worst = min(verdicts, key=lambda v: v.p_value)
+    variable = next((s.variable for s in steps(plan.schedule) if kernel and s.kernel is kernel), "all")
+    return Certificate(
+        kernel="schedule" if kernel is None else kernel.name,
+        variable=variable,
+        certified=all(v.passed for v in verdicts) and unreached == 0,
+        declared_exact=plan.exact,
+        p_value=worst.p_value,
+        statistic=worst.worst,
+        total_variation=total_variation(visits, probability),
+        noise=expected_total_variation(settings.long_run, probability),
+        never_reached=unreached,
+        states=len(probability),
+        chains=sum(v.samples for v in verdicts),
+        seconds=time.perf_counter() - started,
+        schedule=str(plan),
+    )
