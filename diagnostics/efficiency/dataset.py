@@ -1,0 +1,213 @@
+"""Efficiency statistics of arrays, DataArrays and Datasets of draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.efficiency.arrays import STATISTICS, array_statistics
+
+__all__ = ["all_statistics", "ess", "inefficiency", "mcse", "rhat"]
+
+Draws = TypeVar("Draws", NDArray[Any], xr.DataArray, xr.Dataset)
+
+ESS_METHODS = ("bulk", "tail", "mean", "sd", "spectral")
+MCSE_METHODS = ("mean", "sd")
+
+
+def all_statistics(draws: Draws, statistics: Sequence[str] = STATISTICS) -> dict[str, Draws]:
+    """Compute several efficiency statistics of every scalar, sharing the work between them.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n_chains, n_draws, ...), DataArray or Dataset
+        Draws, float, integer or bool. A DataArray, and every variable of a Dataset, has the dimensions
+        ``chain`` and ``draw``.
+    statistics : sequence of str, default all
+        Any of ``ess_bulk``, ``ess_tail``, ``rhat``, ``ess_mean``, ``ess_sd``, ``mcse_mean``, ``mcse_sd`` and
+        ``ess_spectral``.
+
+    Returns
+    -------
+    dict of str to ndarray of the remaining shape, DataArray or Dataset
+        Each statistic, float64, in the kind of container that was given.
+
+    Raises
+    ------
+    ValueError
+        For an unknown statistic, or draws without chains and draws as dimensions.
+    TypeError
+        For draws that are not real numbers.
+
+    Notes
+    -----
+    Everything is computed in float64, so that float32 draws give what ArviZ gives for the same draws cast to
+    float64. Bulk and tail effective sample sizes, their Monte Carlo standard errors and R-hat are those of
+    ArviZ 1.x [1]_, with two exceptions: R-hat of a single chain compares its halves, where ArviZ gives NaN;
+    and the tails are always those beyond the 5% and the 95% quantile, which ArviZ 1.x computes when asked for
+    ``prob=(0.05, 0.95)`` (without it, its tails depend on ``rcParams["stats.ci_prob"]``).
+
+    References
+    ----------
+    .. [1] A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner (2021). Rank-normalization,
+       folding, and localization: an improved R-hat for assessing convergence of MCMC. Bayesian Analysis 16(2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ppl_topics.diagnostics.efficiency import all_statistics
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500, 10))
+    >>> {name: values.shape for name, values in all_statistics(draws, ["ess_bulk", "rhat"]).items()}
+    {'ess_bulk': (10,), 'rhat': (10,)}
+    """
+    if isinstance(draws, xr.Dataset):
+        tables = {name: all_statistics(array, statistics) for name, array in draws.data_vars.items()}
+        return {
+            statistic: xr.Dataset({name: table[statistic] for name, table in tables.items()}, attrs=draws.attrs)
+            for statistic in statistics
+        }
+    if isinstance(draws, xr.DataArray):
+        missing = {"chain", "draw"}.difference(map(str, draws.dims))
+        if missing:
+            raise ValueError(f"{draws.name!r} has no dimension {' or '.join(sorted(missing))}: {draws.dims}")
+        values = draws.transpose("chain", "draw", ...).values
+        event = [dim for dim in draws.dims if dim not in ("chain", "draw")]
+        coords = {name: coord for name, coord in draws.coords.items() if not {"chain", "draw"} & set(coord.dims)}
+        return {
+            statistic: xr.DataArray(result, dims=event, coords=coords, name=draws.name)
+            for statistic, result in zip(statistics, array_statistics(values, statistics), strict=True)
+        }
+    return dict(zip(statistics, array_statistics(np.asarray(draws), statistics), strict=True))
+
+
+def _named(kind: str, method: str, methods: Sequence[str]) -> str:
+    if method not in methods:
+        raise ValueError(f"unknown {kind} method {method!r}; known: {', '.join(methods)}")
+    return f"{kind}_{method}"
+
+
+def ess(draws: Draws, method: str = "bulk") -> Draws:
+    """Compute the effective sample size of every scalar.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n_chains, n_draws, ...), DataArray or Dataset
+        Draws; see `all_statistics`.
+    method : {"bulk", "tail", "mean", "sd", "spectral"}
+        ``bulk``: of the rank-normalised split chains. ``tail``: the smaller of those for the 5% and the 95%
+        quantile. ``mean``, ``sd``: of the draws, and of their squared distances from the mean. All as in
+        ArviZ [1]_, with Geyer's initial monotone sequence [2]_. ``spectral``: ``effectiveSize`` of R's
+        coda [3]_, from the spectral density at zero [4]_ of an autoregression, summed over whole chains.
+
+    Returns
+    -------
+    ndarray of the remaining shape, DataArray or Dataset
+        Effective sample sizes, float64. NaN where a draw is NaN, or with fewer than four draws a chain. Where
+        all draws are equal, their number (after halving the chains), and for ``spectral`` zero. Like ArviZ,
+        ``mean`` and ``sd`` take a range below 1e-15 for none.
+
+    References
+    ----------
+    .. [1] A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner (2021). Rank-normalization,
+       folding, and localization: an improved R-hat for assessing convergence of MCMC. Bayesian Analysis 16(2).
+    .. [2] C. J. Geyer (1992). Practical Markov chain Monte Carlo. Statistical Science 7(4).
+    .. [3] M. Plummer, N. Best, K. Cowles, K. Vines (2006). CODA: convergence diagnosis and output analysis
+       for MCMC. R News 6(1).
+    .. [4] P. Heidelberger, P. D. Welch (1981). A spectral method for confidence interval generation and run
+       length control in simulations. Communications of the ACM 24(4).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ppl_topics.diagnostics.efficiency import ess
+    >>> ess(np.zeros((4, 100, 2)))
+    array([400., 400.])
+    """
+    name = _named("ess", method, ESS_METHODS)
+    return all_statistics(draws, [name])[name]
+
+
+def inefficiency(draws: Draws, method: str = "mean") -> Draws:
+    """Compute the inefficiency factor of every scalar: all draws over the effective sample size.
+
+    It estimates ``1 + 2 sum_t rho_t``, the number of draws that are worth one independent draw.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n_chains, n_draws, ...), DataArray or Dataset
+        Draws; see `all_statistics`.
+    method : {"mean", "bulk", "tail", "sd", "spectral"}
+        The effective sample size to divide by; see `ess`.
+
+    Returns
+    -------
+    ndarray of the remaining shape, DataArray or Dataset
+        Inefficiency factors, float64; infinite where the effective sample size is zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ppl_topics.diagnostics.efficiency import inefficiency
+    >>> inefficiency(np.zeros((4, 100, 2)))
+    array([1., 1.])
+    """
+    name = _named("ess", method, ESS_METHODS)
+    sizes = all_statistics(draws, [name])[name]
+    with np.errstate(divide="ignore"):
+        if isinstance(draws, xr.Dataset):
+            factors = {key: _count(array) / sizes[key] for key, array in draws.data_vars.items()}
+            return xr.Dataset(factors, attrs=draws.attrs)
+        ratio: Any = _count(draws) / sizes
+    result: Draws = ratio
+    return result
+
+
+def _count(draws: NDArray[Any] | xr.DataArray) -> int:
+    if isinstance(draws, xr.DataArray):
+        return int(draws.sizes["chain"] * draws.sizes["draw"])
+    return int(draws.shape[0] * draws.shape[1])
+
+
+def rhat(draws: Draws) -> Draws:
+    """Compute the rank-normalised split R-hat of every scalar, the larger of the plain and the folded one [1]_.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n_chains, n_draws, ...), DataArray or Dataset
+        Draws; see `all_statistics`.
+
+    Returns
+    -------
+    ndarray of the remaining shape, DataArray or Dataset
+        R-hat, float64. NaN where a draw is NaN, all draws are equal, or with fewer than four draws a chain.
+        A single chain is compared with itself, half against half, where ArviZ gives NaN.
+
+    References
+    ----------
+    .. [1] A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner (2021). Rank-normalization,
+       folding, and localization: an improved R-hat for assessing convergence of MCMC. Bayesian Analysis 16(2).
+    """
+    return all_statistics(draws, ["rhat"])["rhat"]
+
+
+def mcse(draws: Draws, method: str = "mean") -> Draws:
+    """Compute the Monte Carlo standard error of every scalar's posterior mean or standard deviation.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n_chains, n_draws, ...), DataArray or Dataset
+        Draws; see `all_statistics`.
+    method : {"mean", "sd"}
+        Of which the error is.
+
+    Returns
+    -------
+    ndarray of the remaining shape, DataArray or Dataset
+        Standard errors, float64. NaN where a draw is NaN, or with fewer than four draws a chain.
+    """
+    name = _named("mcse", method, MCSE_METHODS)
+    return all_statistics(draws, [name])[name]

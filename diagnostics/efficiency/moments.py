@@ -1,0 +1,115 @@
+"""The statistics of the draws themselves and of their squared distances from the mean."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.efficiency.autocovariance import centre, halving_sum, has_nan
+from ppl_topics.diagnostics.efficiency.initial_sequence import effective_size
+from ppl_topics.samplers.compiled import compiled
+
+__all__ = ["MOMENTS", "fill_moments"]
+
+MOMENTS = ("ess_mean", "ess_sd", "mcse_mean", "mcse_sd")
+MEAN, SD, MCSE_MEAN, MCSE_SD = range(4)
+CONSTANT = 1e-15
+
+
+@compiled
+def _halves(draws: NDArray[np.float64], split: NDArray[np.float64]) -> None:
+    """Copy each chain's first and last half into two rows; the middle draw of an odd chain is left out."""
+    n_chains, n_draws = draws.shape
+    half = n_draws // 2
+    for chain in range(n_chains):
+        for j in range(half):
+            split[2 * chain, j] = draws[chain, j]
+            split[2 * chain + 1, j] = draws[chain, n_draws - half + j]
+
+
+@compiled
+def _is_constant(values: NDArray[np.float64]) -> bool:
+    """Whether the values range over less than ArviZ takes for a constant."""
+    lowest = values[0, 0]
+    highest = lowest
+    for row in values:
+        for value in row:
+            lowest = min(lowest, value)
+            highest = max(highest, value)
+            if highest - lowest >= CONSTANT:
+                return False
+    return bool(highest - lowest < CONSTANT)
+
+
+@compiled
+def _moment_size(
+    split: NDArray[np.float64],
+    words: NDArray[np.uint64],
+    means: NDArray[np.float64],
+    edges: NDArray[np.int64],
+    terms: NDArray[np.float64],
+    rho: NDArray[np.float64],
+) -> float:
+    """Return the effective sample size of the mean of split chains, which are centred in place."""
+    if _is_constant(split):
+        return float(split.size)
+    centre(split, split, means, terms[0])
+    return effective_size(False, split, words, means, edges, terms, rho)
+
+
+@compiled
+def fill_moments(
+    block: NDArray[np.float64], n_chains: int, wanted: NDArray[np.bool_], out: NDArray[np.float64]
+) -> None:
+    """Fill the moment statistics of every scalar of a block.
+
+    Parameters
+    ----------
+    block : ndarray of shape (n_scalars, n_chains * n_draws), float64
+        Draws, at least four a chain.
+    n_chains : int
+        Number of chains.
+    wanted : ndarray of shape (4,), bool
+        Which of `MOMENTS` to compute.
+    out : ndarray of shape (4, n_scalars), float64
+        Filled where wanted. NaN where a draw is not finite.
+    """
+    n_scalars, n = block.shape
+    n_draws = n // n_chains
+    half = n_draws // 2
+    sums = np.empty(n)
+    deviations = np.empty((n_chains, n_draws))
+    split = np.empty((2 * n_chains, half))
+    words = np.empty((0, 0), np.uint64)
+    means = np.empty(2 * n_chains)
+    edges = np.empty(0, np.int64)
+    terms = np.empty((2, half))
+    rho = np.empty(half + 1)
+    for scalar in range(n_scalars):
+        for column in range(4):
+            out[column, scalar] = np.nan
+        if has_nan(block[scalar]):
+            continue
+        draws = block[scalar].reshape((n_chains, n_draws))
+        if wanted[MEAN] or wanted[MCSE_MEAN]:
+            _halves(draws, split)
+            out[MEAN, scalar] = _moment_size(split, words, means, edges, terms, rho)
+        if not (wanted[SD] or wanted[MCSE_MEAN] or wanted[MCSE_SD]):
+            continue
+        for j in range(n):
+            sums[j] = block[scalar, j]
+        mean = halving_sum(sums, n) / n
+        for chain in range(n_chains):
+            for j in range(n_draws):
+                deviations[chain, j] = (draws[chain, j] - mean) ** 2
+                sums[chain * n_draws + j] = deviations[chain, j]
+        second = halving_sum(sums, n) / n
+        out[MCSE_MEAN, scalar] = np.sqrt(second * n / (n - 1.0) / out[MEAN, scalar])
+        if wanted[SD] or wanted[MCSE_SD]:
+            _halves(deviations, split)
+            out[SD, scalar] = _moment_size(split, words, means, edges, terms, rho)
+            for chain in range(n_chains):
+                for j in range(n_draws):
+                    sums[chain * n_draws + j] = deviations[chain, j] * deviations[chain, j]
+            fourth = halving_sum(sums, n) / n
+            out[MCSE_SD, scalar] = np.sqrt((fourth - second * second) / out[SD, scalar] / second / 4.0)

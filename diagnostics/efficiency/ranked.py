@@ -1,0 +1,147 @@
+"""The statistics that rest on ranks (bulk, tails, R-hat): one sort of a scalar's draws serves them all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.efficiency.autocovariance import centre, has_nan
+from ppl_topics.diagnostics.efficiency.indicators import pack, words_per_chain
+from ppl_topics.diagnostics.efficiency.initial_sequence import effective_size
+from ppl_topics.diagnostics.efficiency.ranks import count_at_most_quantile, fold, normal_scores
+from ppl_topics.diagnostics.efficiency.sorting import BUCKETS, argsort_draws
+from ppl_topics.diagnostics.efficiency.split_rhat import scale_reduction
+from ppl_topics.samplers.compiled import compiled
+
+__all__ = ["RANKED", "fill_ranked"]
+
+RANKED = ("ess_bulk", "ess_tail", "rhat")
+BULK, TAIL, RHAT = range(3)
+LOW_TAIL, HIGH_TAIL = 0.05, 0.95
+
+
+@compiled
+def _keep_halves(
+    ordered: NDArray[np.float64],
+    order: NDArray[np.int32],
+    n_draws: int,
+    kept_ordered: NDArray[np.float64],
+    kept_order: NDArray[np.int32],
+) -> None:
+    """Renumber sorted draws by their place in the split chains, and collect those that have one.
+
+    The middle draw of a chain, an odd one, gets place -1 in ``order`` and is not collected.
+    """
+    half = n_draws // 2
+    kept = 0
+    for r in range(order.size):
+        chain = order[r] // n_draws
+        draw = order[r] - chain * n_draws
+        if draw == half:
+            order[r] = -1
+            continue
+        place = 2 * half * chain + (draw if draw < half else draw - 1)
+        order[r] = place
+        kept_order[kept] = place
+        kept_ordered[kept] = ordered[r]
+        kept += 1
+
+
+@compiled
+def _tail_size(
+    ordered: NDArray[np.float64],
+    order: NDArray[np.int32],
+    probability: float,
+    split: NDArray[np.float64],
+    words: NDArray[np.uint64],
+    means: NDArray[np.float64],
+    edges: NDArray[np.int64],
+    terms: NDArray[np.float64],
+    rho: NDArray[np.float64],
+) -> float:
+    """Return the effective sample size of the indicator of lying at or below a quantile."""
+    half = split.shape[1]
+    count = count_at_most_quantile(ordered, probability)
+    if 2 * count <= ordered.size:
+        pack(order, 0, count, half, words, means)
+    else:
+        pack(order, count, ordered.size, half, words, means)
+    least = means[0]
+    most = means[0]
+    for mean in means:
+        least = min(least, mean)
+        most = max(most, mean)
+    if most == 0.0 or least == 1.0:
+        return float(split.size)
+    return effective_size(True, split, words, means, edges, terms, rho)
+
+
+@compiled
+def fill_ranked(
+    block: NDArray[np.float64],
+    n_chains: int,
+    wanted: NDArray[np.bool_],
+    table: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Fill the rank statistics of every scalar of a block.
+
+    Parameters
+    ----------
+    block : ndarray of shape (n_scalars, n_chains * n_draws), float64
+        Draws, at least four a chain.
+    n_chains : int
+        Number of chains.
+    wanted : ndarray of shape (3,), bool
+        Which of `RANKED` to compute.
+    table : ndarray of shape (4 * n_chains * (n_draws // 2) + 1,), float64
+        From `normal_score_table`.
+    out : ndarray of shape (3, n_scalars), float64
+        Filled where wanted. NaN where a draw is NaN, and for the R-hat of equal draws.
+    """
+    n_scalars, n = block.shape
+    n_draws = n // n_chains
+    half = n_draws // 2
+    size = 2 * n_chains * half
+    ordered, folded = np.empty(n), np.empty(size)
+    order, halfway, folded_order = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(size, np.int32)
+    kept_ordered = ordered if size == n else np.empty(size)
+    kept_order = order if size == n else np.empty(size, np.int32)
+    keys = np.empty(n, np.uint64)
+    leading = np.empty(n, np.uint32)
+    counts = np.empty(2 * BUCKETS, np.int32)
+    split = np.empty((2 * n_chains, half))
+    scores = split.reshape(size)
+    words = np.empty((2 * n_chains, words_per_chain(half)), np.uint64)
+    means = np.empty(2 * n_chains)
+    edges = np.empty(2 * n_chains, np.int64)
+    terms = np.empty((2, half))
+    rho = np.empty(half + 1)
+    for scalar in range(n_scalars):
+        for column in range(3):
+            out[column, scalar] = np.nan
+        if has_nan(block[scalar]):
+            continue
+        argsort_draws(block[scalar], keys, leading, counts, halfway, order, ordered)
+        if size < n:
+            _keep_halves(ordered, order, n_draws, kept_ordered, kept_order)
+        if wanted[TAIL]:
+            low = _tail_size(ordered, order, LOW_TAIL, split, words, means, edges, terms, rho)
+            high = _tail_size(ordered, order, HIGH_TAIL, split, words, means, edges, terms, rho)
+            out[TAIL, scalar] = high if high < low else low
+        if kept_ordered[0] == kept_ordered[size - 1]:
+            out[BULK, scalar] = size
+            continue
+        if wanted[BULK] or wanted[RHAT]:
+            normal_scores(kept_ordered, kept_order, size, table, scores)
+            centre(split, split, means, terms[0])
+        if wanted[RHAT]:
+            out[RHAT, scalar] = scale_reduction(split, means, terms[0])
+        if wanted[BULK]:
+            out[BULK, scalar] = effective_size(False, split, words, means, edges, terms, rho)
+        if wanted[RHAT] and fold(kept_ordered, kept_order, size, folded, folded_order):
+            normal_scores(folded, folded_order, size, table, scores)
+            centre(split, split, means, terms[0])
+            folded_rhat = scale_reduction(split, means, terms[0])
+            if folded_rhat > out[RHAT, scalar]:
+                out[RHAT, scalar] = folded_rhat

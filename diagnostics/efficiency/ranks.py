@@ -1,0 +1,160 @@
+"""Ranks of the draws, their normal scores, and the quantiles that the sorted draws give away."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from ppl_topics.samplers.compiled import compiled
+
+__all__ = ["count_at_most_quantile", "fold", "normal_score_table", "normal_scores"]
+
+
+def normal_score_table(size: int) -> NDArray[np.float64]:
+    """Return the normal scores of all ranks, halves included, among ``size`` draws.
+
+    Entry ``2 r`` is the standard normal quantile of ``(r - 3/8) / (size + 1/4)`` for the average rank ``r``
+    (a multiple of 1/2, as ties leave it) [1]_.
+
+    Parameters
+    ----------
+    size : int
+        Number of draws ranked together.
+
+    Returns
+    -------
+    ndarray of shape (2 * size + 1,), float64
+        The first two entries belong to no rank and are NaN.
+
+    References
+    ----------
+    .. [1] G. Blom (1958). Statistical Estimates and Transformed Beta-Variables. Wiley.
+    """
+    table = np.full(2 * size + 1, np.nan)
+    twice_rank = np.arange(2, 2 * size + 1)
+    table[2:] = ndtri((twice_rank / 2 - 0.375) / (size + 0.25))
+    return table
+
+
+@compiled
+def normal_scores(
+    ordered: NDArray[np.float64],
+    order: NDArray[np.int32],
+    size: int,
+    table: NDArray[np.float64],
+    scores: NDArray[np.float64],
+) -> None:
+    """Fill ``scores[order[r]]`` with the normal score of the ``r``-th smallest draw; ties share their mean rank.
+
+    Parameters
+    ----------
+    ordered : ndarray of shape (size,), float64
+        Sorted draws.
+    order : ndarray of shape (size,), int32
+        Where each sorted draw belongs.
+    size : int
+        Number of draws.
+    table : ndarray of shape (2 * size + 1,), float64
+        From `normal_score_table`.
+    scores : ndarray of shape (size,), float64
+        Filled.
+    """
+    for r in range(size):
+        scores[order[r]] = table[2 * r + 2]
+    r = 1
+    while r < size:
+        if ordered[r] == ordered[r - 1]:
+            first = r - 1
+            while r < size and ordered[r] == ordered[first]:
+                r += 1
+            for tied in range(first, r):
+                scores[order[tied]] = table[first + 1 + r]
+        r += 1
+
+
+@compiled
+def fold(
+    ordered: NDArray[np.float64],
+    order: NDArray[np.int32],
+    size: int,
+    folded: NDArray[np.float64],
+    folded_order: NDArray[np.int32],
+) -> bool:
+    """Sort the distances from the median by merging the two sides of it.
+
+    Parameters
+    ----------
+    ordered, order : ndarray of shape (size,), float64 and int32
+        Sorted draws and where each belongs.
+    size : int
+        Number of draws, even.
+    folded, folded_order : ndarray of shape (size,), float64 and int32
+        Filled with the sorted distances and where each belongs.
+
+    Returns
+    -------
+    bool
+        False, with nothing filled, where the median is not finite.
+    """
+    left = size // 2 - 1
+    right = size // 2
+    median = (ordered[left] + ordered[right]) / 2.0
+    if not np.isfinite(median):
+        return False
+    position = 0
+    while left >= 0 and right < size:
+        below = median - ordered[left]
+        above = ordered[right] - median
+        from_left = int(below <= above)
+        folded[position] = min(below, above)
+        folded_order[position] = order[right + from_left * (left - right)]
+        left -= from_left
+        right += 1 - from_left
+        position += 1
+    while left >= 0:
+        folded[position] = median - ordered[left]
+        folded_order[position] = order[left]
+        left -= 1
+        position += 1
+    while right < size:
+        folded[position] = ordered[right] - median
+        folded_order[position] = order[right]
+        right += 1
+        position += 1
+    return True
+
+
+@compiled
+def count_at_most_quantile(ordered: NDArray[np.float64], probability: float) -> int:
+    """Return how many draws do not exceed the quantile (type 7, interpolated as NumPy does).
+
+    Parameters
+    ----------
+    ordered : ndarray of shape (n,), float64
+        Sorted draws.
+    probability : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    int
+        Number of draws at most the quantile; 0 where infinities leave it undefined.
+    """
+    n = ordered.size
+    position = (n - 1) * probability
+    below = int(np.floor(position))
+    above = min(below + 1, n - 1)
+    weight = position - below
+    step = ordered[above] - ordered[below]
+    quantile = ordered[below] + step * weight
+    if weight >= 0.5:
+        quantile = ordered[above] - step * (1.0 - weight)
+    if np.isnan(quantile):
+        return 0
+    count = below
+    while count < n and ordered[count] <= quantile:
+        count += 1
+    while count > 0 and ordered[count - 1] > quantile:
+        count -= 1
+    return count

@@ -1,0 +1,158 @@
+"""Sort one scalar's draws by radix on the leading bits of their order-preserving integer keys."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.samplers.compiled import compiled
+
+__all__ = ["BUCKETS", "argsort_draws"]
+
+SIGN = np.uint64(1 << 63)
+DIGIT_BITS = 11
+BUCKETS = 1 << DIGIT_BITS
+DIGIT_MASK = np.uint32(BUCKETS - 1)
+REPAIRS_PER_DRAW = 16
+
+
+@compiled
+def _leading_bits(values: NDArray[np.float64], keys: NDArray[np.uint64], leading: NDArray[np.uint32]) -> None:
+    """Fill ``leading`` with the 22 most significant bits of each draw's key, counted from the least key.
+
+    A double, read as an integer with its sign bit flipped (all bits, where it is negative), has the order of
+    the doubles. With both signs and all exponents in use 22 bits still hold ten bits of the mantissa.
+    """
+    n = values.size
+    for i in range(n):
+        keys.view(np.float64)[i] = values[i] + 0.0
+    lowest = ~np.uint64(0)
+    highest = np.uint64(0)
+    for i in range(n):
+        bits = keys[i]
+        key = ~bits if bits & SIGN else bits | SIGN
+        keys[i] = key
+        lowest = min(lowest, key)
+        highest = max(highest, key)
+    span = highest - lowest
+    shift = np.uint64(0)
+    while (span >> shift) >= np.uint64(BUCKETS * BUCKETS):
+        shift += np.uint64(1)
+    for i in range(n):
+        leading[i] = np.uint32((keys[i] - lowest) >> shift)
+
+
+@compiled
+def _scatter_twice(
+    leading: NDArray[np.uint32],
+    counts: NDArray[np.int32],
+    halfway: NDArray[np.int32],
+    order: NDArray[np.int32],
+) -> None:
+    """Two stable counting passes of 11 bits each: ``order`` sorts ``leading``."""
+    n = leading.size
+    counts[:] = 0
+    for i in range(n):
+        counts[leading[i] & DIGIT_MASK] += 1
+        counts[BUCKETS + (leading[i] >> np.uint32(DIGIT_BITS))] += 1
+    low = 0
+    high = 0
+    for digit in range(BUCKETS):
+        size = counts[digit]
+        counts[digit] = low
+        low += size
+        size = counts[BUCKETS + digit]
+        counts[BUCKETS + digit] = high
+        high += size
+    for i in range(n):
+        bucket = leading[i] & DIGIT_MASK
+        halfway[counts[bucket]] = i
+        counts[bucket] += 1
+    for position in range(n):
+        i = halfway[position]
+        bucket = BUCKETS + (leading[i] >> np.uint32(DIGIT_BITS))
+        order[counts[bucket]] = i
+        counts[bucket] += 1
+
+
+@compiled
+def _sort_fully(
+    keys: NDArray[np.uint64],
+    counts: NDArray[np.int32],
+    halfway: NDArray[np.int32],
+    order: NDArray[np.int32],
+) -> None:
+    """Sort the whole keys, in six passes from the last bits to the first."""
+    n = keys.size
+    for i in range(n):
+        order[i] = i
+    for digit_number in range(6):
+        shift = np.uint64(DIGIT_BITS * digit_number)
+        for digit in range(BUCKETS):
+            counts[digit] = 0
+        for i in range(n):
+            counts[np.uint32(keys[i] >> shift) & DIGIT_MASK] += 1
+        start = 0
+        for digit in range(BUCKETS):
+            size = counts[digit]
+            counts[digit] = start
+            start += size
+        for position in range(n):
+            i = order[position]
+            bucket = np.uint32(keys[i] >> shift) & DIGIT_MASK
+            halfway[counts[bucket]] = i
+            counts[bucket] += 1
+        for position in range(n):
+            order[position] = halfway[position]
+
+
+@compiled
+def argsort_draws(
+    values: NDArray[np.float64],
+    keys: NDArray[np.uint64],
+    leading: NDArray[np.uint32],
+    counts: NDArray[np.int32],
+    halfway: NDArray[np.int32],
+    order: NDArray[np.int32],
+    ordered: NDArray[np.float64],
+) -> None:
+    """Sort ``values``: ``ordered[r] = values[order[r]]`` ascends.
+
+    The radix passes leave only draws with equal leading bits out of order, which insertion repairs; where
+    that would take more than a few moves a draw (a tight cluster beside a far outlier), the whole keys are sorted.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64
+        The draws, without NaN.
+    keys, leading, counts, halfway : ndarray
+        Scratch: uint64 (n,), uint32 (n,), int32 (4096,), int32 (n,).
+    order : ndarray of shape (n,), int32
+        Filled with the sorting permutation.
+    ordered : ndarray of shape (n,), float64
+        Filled with the sorted draws.
+    """
+    n = values.size
+    _leading_bits(values, keys, leading)
+    _scatter_twice(leading, counts, halfway, order)
+    for r in range(n):
+        ordered[r] = values[order[r]]
+    budget = REPAIRS_PER_DRAW * n
+    for r in range(1, n):
+        value = ordered[r]
+        if ordered[r - 1] <= value:
+            continue
+        index = order[r]
+        position = r
+        while position > 0 and ordered[position - 1] > value:
+            ordered[position] = ordered[position - 1]
+            order[position] = order[position - 1]
+            position -= 1
+        ordered[position] = value
+        order[position] = index
+        budget -= r - position
+        if budget < 0:
+            _sort_fully(keys, counts, halfway, order)
+            for k in range(n):
+                ordered[k] = values[order[k]]
+            return

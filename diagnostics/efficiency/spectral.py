@@ -1,0 +1,125 @@
+"""Effective sample size from the spectral density at zero of a fitted autoregression, as in R's coda."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.efficiency.autocovariance import centre, has_nan, lag_sum
+from ppl_topics.samplers.compiled import compiled
+
+__all__ = ["SPECTRAL", "fill_spectral"]
+
+SPECTRAL = ("ess_spectral",)
+LINEAR = 1e-14
+
+
+@compiled
+def _largest_order(n_draws: int) -> int:
+    """Return the largest autoregressive order tried: R's ``min(n - 1, 10 log10(n))``."""
+    return min(n_draws - 1, int(np.floor(10.0 * np.log10(n_draws))))
+
+
+@compiled
+def _is_linear(centred: NDArray[np.float64], squares: float) -> bool:
+    """Whether a straight line through the draws leaves no residual, as in a constant chain."""
+    n = centred.size
+    products = 0.0
+    for j in range(n):
+        products += (j - (n - 1) / 2.0) * centred[j]
+    times = n * (n * n - 1.0) / 12.0
+    return squares - products * products / times <= LINEAR * squares
+
+
+@compiled
+def _spectrum_at_zero(correlations: NDArray[np.float64], n_draws: int) -> float:
+    """Return the spectral density at zero over the variance, the order chosen by AIC.
+
+    Levinson's recursion solves the Yule-Walker equations for one order after another.
+    """
+    orders = correlations.size
+    coefficients = np.zeros(orders)
+    previous = np.zeros(orders)
+    innovation = 1.0
+    best_criterion = 0.0
+    best = n_draws / (n_draws - 1.0)
+    for order in range(1, orders):
+        partial = correlations[order]
+        for j in range(1, order):
+            partial -= previous[j] * correlations[order - j]
+        partial /= innovation
+        for j in range(1, order):
+            coefficients[j] = previous[j] - partial * previous[order - j]
+        coefficients[order] = partial
+        innovation *= 1.0 - partial * partial
+        if innovation <= 0.0:
+            break
+        criterion = n_draws * np.log(innovation) + 2.0 * order
+        if criterion < best_criterion and n_draws > order + 1:
+            gain = 1.0
+            for j in range(1, order + 1):
+                gain -= coefficients[j]
+            best_criterion = criterion
+            best = innovation * n_draws / (n_draws - (order + 1.0)) / (gain * gain)
+        for j in range(1, order + 1):
+            previous[j] = coefficients[j]
+    return best
+
+
+@compiled
+def _spectral_size(
+    centred: NDArray[np.float64], correlations: NDArray[np.float64], terms: NDArray[np.float64]
+) -> float:
+    """Return ``n * var / spectrum(0)`` of each centred chain, summed over chains."""
+    n_chains, n_draws = centred.shape
+    total = 0.0
+    for chain in range(n_chains):
+        row = centred[chain]
+        squares = lag_sum(row, 0, terms)
+        if not np.isfinite(squares):
+            return np.nan
+        if squares == 0.0 or _is_linear(row, squares):
+            continue
+        correlations[0] = 1.0
+        for lag in range(1, correlations.size):
+            correlations[lag] = lag_sum(row, lag, terms) / squares
+        variance_ratio = n_draws / (n_draws - 1.0)
+        total += n_draws * variance_ratio / _spectrum_at_zero(correlations, n_draws)
+    return total
+
+
+@compiled
+def fill_spectral(block: NDArray[np.float64], n_chains: int, out: NDArray[np.float64]) -> None:
+    """Fill the effective sample size of R's coda [1]_ for every scalar of a block.
+
+    An autoregression is fitted to each whole chain by the Yule-Walker equations, its order chosen by AIC, and
+    its spectral density at zero divides the variance [2]_. A constant or exactly linear chain counts zero.
+
+    Parameters
+    ----------
+    block : ndarray of shape (n_scalars, n_chains * n_draws), float64
+        Draws, at least four a chain.
+    n_chains : int
+        Number of chains.
+    out : ndarray of shape (1, n_scalars), float64
+        Filled. NaN where a draw is not finite.
+
+    References
+    ----------
+    .. [1] M. Plummer, N. Best, K. Cowles, K. Vines (2006). CODA: convergence diagnosis and output analysis
+       for MCMC. R News 6(1).
+    .. [2] P. Heidelberger, P. D. Welch (1981). A spectral method for confidence interval generation and run
+       length control in simulations. Communications of the ACM 24(4).
+    """
+    n_scalars, n = block.shape
+    n_draws = n // n_chains
+    centred = np.empty((n_chains, n_draws))
+    means = np.empty(n_chains)
+    terms = np.empty(n_draws)
+    correlations = np.empty(_largest_order(n_draws) + 1)
+    for scalar in range(n_scalars):
+        if has_nan(block[scalar]):
+            out[0, scalar] = np.nan
+            continue
+        centre(block[scalar].reshape((n_chains, n_draws)), centred, means, terms)
+        out[0, scalar] = _spectral_size(centred, correlations, terms)

@@ -1,0 +1,48 @@
+"""The potential scale reduction factor of chains that have been split."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.efficiency.autocovariance import halving_sum
+from ppl_topics.samplers.compiled import compiled
+
+__all__ = ["scale_reduction"]
+
+
+@compiled
+def scale_reduction(centred: NDArray[np.float64], means: NDArray[np.float64], terms: NDArray[np.float64]) -> float:
+    """Return R-hat of chains given as their means and their draws about them.
+
+    Parameters
+    ----------
+    centred : ndarray of shape (n_chains, n_draws), float64
+        Centred chains.
+    means : ndarray of shape (n_chains,), float64
+        Their means.
+    terms : ndarray of shape (at least n_draws,), float64
+        Scratch.
+
+    Returns
+    -------
+    float
+        R-hat; NaN where all draws are equal, infinity where they differ between chains only.
+    """
+    n_chains, n_draws = centred.shape
+    within = 0.0
+    for chain in range(n_chains):
+        row = centred[chain]
+        for j in range(n_draws):
+            terms[j] = row[j] * row[j]
+        within += halving_sum(terms, n_draws)
+    within /= n_chains * (n_draws - 1.0)
+    grand_mean = 0.0
+    for chain in range(n_chains):
+        grand_mean += means[chain]
+    grand_mean /= n_chains
+    between = 0.0
+    for chain in range(n_chains):
+        between += (means[chain] - grand_mean) ** 2
+    between *= n_draws / (n_chains - 1.0)
+    return float(np.sqrt((between / within + n_draws - 1.0) / n_draws))
