@@ -14,6 +14,7 @@ from typing import Any
 import numba
 import numpy as np
 import numpy.typing as npt
+
 from ppl_topics.samplers.assignments.counts import make_chunks
 from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.concentration.rising import log_rising

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from ppl_topics.registry import ALL_WORDS, Binding, KernelFunctions, WordSelection, kernel
 from ppl_topics.samplers.compiled import compiled
 from ppl_topics.samplers.variates.categorical import find_cumulated
 from ppl_topics.samplers.variates.streams import new_stream, start, uniform
-
-from ppl_topics.registry import ALL_WORDS, Binding, KernelFunctions, WordSelection, kernel
 from ppl_topics.state import ChainState, Key
 
 __all__ = ["collapsed_gibbs", "sweep_collapsed"]

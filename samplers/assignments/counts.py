@@ -7,6 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 import numpy.typing as npt
+
 from ppl_topics.samplers.compiled import compiled, parallel
 
 __all__ = ["WORD_CHUNKS", "count_words", "make_chunks", "make_word_index"]

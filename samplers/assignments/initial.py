@@ -7,6 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 import numpy.typing as npt
+
 from ppl_topics.samplers.compiled import parallel
 from ppl_topics.samplers.variates.streams import integer, new_stream, start
 

@@ -13,12 +13,12 @@ from typing import Any
 import numba
 import numpy as np
 import numpy.typing as npt
+
+from ppl_topics.registry import ALL_WORDS, Binding, KernelFunctions, WordSelection, kernel
 from ppl_topics.samplers.assignments.counts import count_words
 from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.variates.categorical import find_cumulated
 from ppl_topics.samplers.variates.streams import new_stream, start, uniform
-
-from ppl_topics.registry import ALL_WORDS, Binding, KernelFunctions, WordSelection, kernel
 from ppl_topics.state import ChainState, Key
 
 __all__ = ["partially_collapsed", "sweep_partially_collapsed"]

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 import numpy.typing as npt
+
+from ppl_topics.registry import ALL_WORDS, Binding, KernelFunctions, WordSelection, kernel
 from ppl_topics.samplers.assignments.counts import WORD_CHUNKS, count_words, make_chunks
 from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.variates.alias import build_alias, draw_alias
 from ppl_topics.samplers.variates.streams import new_stream, start, uniform
-
-from ppl_topics.registry import ALL_WORDS, Binding, KernelFunctions, WordSelection, kernel
 from ppl_topics.state import ChainState, Key
 
 __all__ = ["build_word_tables", "sparse_partially_collapsed", "sweep_sparse_partially_collapsed"]

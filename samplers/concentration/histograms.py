@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
 from ppl_topics.samplers.compiled import compiled
 from ppl_topics.samplers.concentration.rising import log_rising
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from ppl_topics.registry import Binding, KernelFunctions, kernel
 from ppl_topics.samplers.concentration.histograms import CountHistogram, beta_statistics, log_likelihood
 from ppl_topics.samplers.concentration.slice_concentration import draw_concentration
 from ppl_topics.samplers.variates.streams import Stream, open_stream
-
-from ppl_topics.registry import Binding, KernelFunctions, kernel
 from ppl_topics.state import ChainState, Key
 
 __all__ = ["draw_beta", "log_p_w", "slice_beta"]

@@ -16,13 +16,13 @@ from typing import Any
 import numba
 import numpy as np
 import numpy.typing as npt
+
+from ppl_topics.registry import Binding, KernelFunctions, kernel
 from ppl_topics.samplers.assignments.counts import make_chunks
 from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.variates.dirichlet import dirichlet, dirichlet_in_log_space
 from ppl_topics.samplers.variates.gamma import gamma, gamma_from_proposal
 from ppl_topics.samplers.variates.streams import new_stream, start, uniform_open
-
-from ppl_topics.registry import Binding, KernelFunctions, kernel
 from ppl_topics.state import ChainState, Key
 
 __all__ = ["dirichlet_rows", "dirichlet_weights", "draw_phi", "draw_theta"]
@@ -31,7 +31,6 @@ Tokens = npt.NDArray[np.unsignedinteger[Any]]
 
 CHUNKS = 64
 LOG_SMALLEST = math.log(2.0**-126)
-LOG_CERTAIN = math.log(2.0**-54)
 SAFE_SUM = 32.0
 
 
@@ -109,16 +108,16 @@ def draw_gammas(
 ) -> None:
     """Draw the gamma variates of words `first` to `last` - 1 and add them up by topic.
 
-    Most cells have no tokens and a small beta, and there the first steps of algorithm GS are spelt out: the
-    proposal x = p^(1 / beta) needs only a comparison where x < 2^-126, which is stored as zero, and no second
-    random number where x < 2^-54, whose probability of acceptance exp(-x) is 1 to the last bit.
+    Most cells have no tokens and a small beta, and there the first step of algorithm GS is spelt out: the
+    proposal x = p^(1 / beta) needs only a comparison where x < 2^-126, which is stored as zero; elsewhere the
+    probability of acceptance exp(-x) is seldom computed, being at least 1 - x.
     """
     stream = new_stream()
     for word in range(first, last):
         start(stream, seed, chain, step, kernel, word)
         prior = beta[word]
         bound = 1.0 + prior / math.e
-        negligible, certain = math.exp(LOG_SMALLEST * prior), math.exp(LOG_CERTAIN * prior)
+        negligible = math.exp(LOG_SMALLEST * prior)
         phi[word, :] = 0.0
         for topic in range(phi.shape[1]):
             if not dense[topic]:
@@ -130,8 +129,11 @@ def draw_gammas(
                 proposal = bound * uniform_open(stream)
                 if proposal < negligible:
                     continue
-                if proposal < certain:
+                if proposal < 1.0:
                     value = math.exp(math.log(proposal) / prior)
+                    accepted = uniform_open(stream)
+                    if accepted > 1.0 - value and accepted >= math.exp(-value):
+                        value = gamma(stream, prior)
                 else:
                     value = gamma_from_proposal(stream, prior, proposal)
             phi[word, topic] = value

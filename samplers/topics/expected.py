@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 import numpy.typing as npt
+
 from ppl_topics.samplers.compiled import parallel
 
 __all__ = ["update_mean_phi"]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from ppl_topics.samplers.compiled import compiled
 from ppl_topics.samplers.variates.streams import Stream, uniform
 

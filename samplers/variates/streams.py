@@ -14,9 +14,11 @@ G. Marsaglia, W. W. Tsang (2000). The ziggurat method for generating random vari
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from ppl_topics.samplers.compiled import compiled
 from ppl_topics.samplers.variates.philox import BUFFER, KEY, POSITION, WORDS, multiply, refill
 from ppl_topics.samplers.variates.ziggurat import TAIL_START, normal_tables
@@ -66,7 +68,7 @@ def start(stream: Stream, seed: int, chain: int, step: int, kernel: int, unit: i
     stream : ndarray of uint64 of shape (15,)
         Overwritten.
     seed, chain, step, kernel, unit : int
-        Taken modulo 2^64.
+        Signed 64-bit integers, or uint64: they are taken modulo 2^64.
     """
     stream[0] = ZERO
     stream[1] = np.uint64(unit)
@@ -78,7 +80,7 @@ def start(stream: Stream, seed: int, chain: int, step: int, kernel: int, unit: i
 
 
 def open_stream(seed: int, chain: int = 0, step: int = 0, kernel: int = 0, unit: int = 0) -> Stream:
-    """Allocate and position a stream from Python.
+    """Allocate and position a stream from Python, with keys of any size modulo 2^64.
 
     Examples
     --------
@@ -88,7 +90,8 @@ def open_stream(seed: int, chain: int = 0, step: int = 0, kernel: int = 0, unit:
     True
     """
     stream: Stream = new_stream()
-    start(stream, seed, chain, step, kernel, unit)
+    keys: list[Any] = [np.uint64(key % 2**64) for key in (seed, chain, step, kernel, unit)]
+    start(stream, *keys)
     return stream
 
 

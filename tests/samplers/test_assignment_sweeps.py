@@ -1,0 +1,231 @@
+"""The compiled sweeps: one-step laws against enumeration, invariants, threads, and degenerate corpora.
+
+The statistical tests have a false-alarm rate of 1e-6 over seeds, and reject a planted bug.
+"""
+
+import itertools
+from types import SimpleNamespace
+
+import numba
+import numpy as np
+import pytest
+from scipy import stats
+
+from ppl_topics.samplers.assignments.collapsed_gibbs import sweep_collapsed
+from ppl_topics.samplers.assignments.counts import count_words, make_chunks, make_word_index
+from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
+from ppl_topics.samplers.assignments.sparse_partially_collapsed import (
+    build_word_tables,
+    sweep_sparse_partially_collapsed,
+)
+
+FALSE_ALARM = 1e-6
+KERNELS = ["collapsed", "partially_collapsed", "sparse_partially_collapsed"]
+
+
+def make_state(documents, n_words, n_topics, seed=1, dtype=np.uint8):
+    generator = np.random.default_rng(seed)
+    state = SimpleNamespace(n_topics=n_topics)
+    state.doc_ptr = np.concatenate([[0], np.cumsum([len(words) for words in documents])]).astype(np.int64)
+    state.words = np.array([word for words in documents for word in words], dtype=np.uint32)
+    state.z = generator.integers(0, n_topics, state.words.size).astype(dtype)
+    state.selected = np.ones(n_words, dtype=bool)
+    state.alpha = 0.1 + generator.random(n_topics)
+    state.beta = 0.05 + generator.random(n_words)
+    state.phi = generator.dirichlet(np.full(n_words, 0.5), size=n_topics).T.astype(np.float32).copy()
+    state.word_ptr, state.by_word = make_word_index(state.words, n_words)
+    state.n_wk = np.empty((n_words, n_topics), dtype=np.int32)
+    state.n_k = np.empty(n_topics, dtype=np.int64)
+    recount(state)
+    return state
+
+
+def recount(state):
+    count_words(state.z, state.word_ptr, state.by_word, state.n_wk, state.n_k)
+
+
+def sweep(kernel, state, seed=1, n_chunks=5):
+    keys = (seed, 0, 0, 0)
+    chunk_ptr = make_chunks(state.doc_ptr, n_chunks)
+    tokens = (state.doc_ptr, state.words, state.z)
+    if kernel == "collapsed":
+        counts = (state.n_wk, state.n_k, state.selected, state.alpha, state.beta, state.beta.sum())
+        sweep_collapsed(*tokens, *counts, *keys)
+    elif kernel == "partially_collapsed":
+        sweep_partially_collapsed(chunk_ptr, *tokens, state.selected, state.alpha, state.phi, *keys)
+        recount(state)
+    else:
+        probability = np.empty(state.phi.shape, dtype=np.float32)
+        alias = np.empty(state.phi.shape, dtype=np.uint16)
+        mass = np.empty(state.selected.size)
+        build_word_tables(state.word_ptr, state.selected, state.alpha, state.phi, probability, alias, mass)
+        tables = (state.n_topics, state.phi, probability, alias, mass)
+        sweep_sparse_partially_collapsed(chunk_ptr, *tokens, state.selected, *tables, *keys)
+        recount(state)
+
+
+def assert_counts(state):
+    n_wk = np.zeros_like(state.n_wk)
+    np.add.at(n_wk, (state.words, state.z), 1)
+    assert np.array_equal(state.n_wk, n_wk)
+    assert np.array_equal(state.n_k, n_wk.sum(axis=0))
+
+
+def random_documents(n_docs, n_words, seed=2):
+    generator = np.random.default_rng(seed)
+    documents = [generator.integers(0, n_words, generator.integers(0, 30)).tolist() for _ in range(n_docs)]
+    documents[0] = documents[n_docs // 2] = documents[-1] = []
+    documents[1] = [3]
+    return documents
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(("n_topics", "dtype"), [(1, np.uint8), (4, np.uint8), (300, np.uint16)])
+def test_counts_are_those_of_z(kernel, n_topics, dtype):
+    state = make_state(random_documents(40, 12), 15, n_topics, dtype=dtype)
+    before = state.z.copy()
+    for seed in range(5):
+        sweep(kernel, state, seed)
+        assert state.z.max() < n_topics
+        assert_counts(state)
+    assert n_topics == 1 or np.mean(before != state.z) > 0.2
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_only_selected_words_move(kernel):
+    state = make_state(random_documents(40, 12), 12, 6)
+    state.selected[::2] = False
+    before = state.z.copy()
+    for seed in range(3):
+        sweep(kernel, state, seed)
+    moved = before != state.z
+    assert moved.any()
+    assert state.selected[state.words[moved]].all()
+    assert_counts(state)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_bits_do_not_depend_on_threads_or_chunks(kernel):
+    results = []
+    for n_threads, n_chunks in [(1, 1), (numba.config.NUMBA_NUM_THREADS, 7), (1, 100)]:
+        state = make_state(random_documents(60, 12), 12, 9)
+        numba.set_num_threads(n_threads)
+        try:
+            for seed in range(3):
+                sweep(kernel, state, seed, n_chunks)
+        finally:
+            numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+        results.append(state.z)
+    assert np.array_equal(results[0], results[1])
+    assert np.array_equal(results[0], results[2])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("documents", [[], [[]], [[], [0], []]])
+def test_degenerate_corpora(kernel, documents):
+    state = make_state(documents, 2, 3)
+    sweep(kernel, state)
+    assert_counts(state)
+
+
+@pytest.mark.parametrize("kernel", ["partially_collapsed", "sparse_partially_collapsed"])
+def test_no_mass_keeps_the_topic(kernel):
+    state = make_state([[0, 0, 1], [0]], 2, 5)
+    state.phi[0] = 0.0
+    before = state.z.copy()
+    sweep(kernel, state)
+    assert np.array_equal(state.z[state.words == 0], before[state.words == 0])
+
+
+@pytest.mark.parametrize("kernel", ["partially_collapsed", "sparse_partially_collapsed"])
+def test_topics_of_probability_zero_are_never_drawn(kernel):
+    state = make_state([[0, 1, 1, 0, 0]] * 50, 2, 4)
+    state.phi[0, 1:3] = 0.0
+    for seed in range(20):
+        sweep(kernel, state, seed)
+        assert not np.isin(state.z[state.words == 0], [1, 2]).any()
+
+
+def one_sweep_law(words, start, conditional):
+    """Law of the topics of one document after a sweep from `start`, by enumeration."""
+    n_topics = conditional(0, list(start)).size
+    law = {}
+    for end in itertools.product(range(n_topics), repeat=len(words)):
+        probability = 1.0
+        current = list(start)
+        for place, topic in enumerate(end):
+            weights = conditional(place, current)
+            probability *= weights[topic] / weights.sum()
+            current[place] = topic
+        law[end] = probability
+    return np.array(list(law.values())), list(law)
+
+
+def others(current, place, n_topics):
+    rest = current[:place] + current[place + 1 :]
+    return np.bincount(np.array(rest, dtype=int), minlength=n_topics)
+
+
+@pytest.mark.parametrize("kernel", ["partially_collapsed", "sparse_partially_collapsed"])
+@pytest.mark.parametrize("words", [[0], [0, 2], [1, 1, 0]])
+def test_one_sweep_given_phi(kernel, words):
+    n_docs, n_topics = 40_000, 3
+    state = make_state([words] * n_docs, 3, n_topics)
+    start = [0, 2, 0][: len(words)]
+    state.z[:] = np.tile(start, n_docs)
+    sweep(kernel, state)
+
+    def law_with(alpha):
+        def conditional(place, current):
+            return (others(current, place, n_topics) + alpha) * state.phi[words[place]].astype(float)
+
+        return one_sweep_law(words, start, conditional)
+
+    law, outcomes = law_with(state.alpha)
+    codes = {outcome: index for index, outcome in enumerate(outcomes)}
+    drawn = [codes[tuple(row)] for row in state.z.reshape(n_docs, -1).tolist()]
+    counts = np.bincount(drawn, minlength=law.size)
+    assert stats.chisquare(counts, law * n_docs).pvalue > FALSE_ALARM
+    wrong, _ = law_with(state.alpha * np.array([1.0, 1.2, 1.0]))
+    assert stats.chisquare(counts, wrong * n_docs).pvalue < FALSE_ALARM
+
+
+def test_one_collapsed_sweep():
+    words, start, n_topics, n_sweeps = [0, 1, 0], [0, 1, 1], 2, 20_000
+    state = make_state([words], 2, n_topics)
+
+    def law_with(beta):
+        def conditional(place, current):
+            n_dk = others(current, place, n_topics)
+            n_wk = np.zeros((2, n_topics))
+            for other, topic in enumerate(current):
+                n_wk[words[other], topic] += other != place
+            word_factor = (n_wk[words[place]] + beta[words[place]]) / (n_wk.sum(axis=0) + beta.sum())
+            return (n_dk + state.alpha) * word_factor
+
+        return one_sweep_law(words, start, conditional)
+
+    law, outcomes = law_with(state.beta)
+    counts = np.zeros(law.size)
+    for seed in range(n_sweeps):
+        state.z[:] = start
+        recount(state)
+        sweep("collapsed", state, seed)
+        counts[outcomes.index(tuple(state.z.tolist()))] += 1
+    assert stats.chisquare(counts, law * n_sweeps).pvalue > FALSE_ALARM
+    wrong, _ = law_with(state.beta * np.array([1.3, 1.0]))
+    assert stats.chisquare(counts, wrong * n_sweeps).pvalue < FALSE_ALARM
+
+
+def test_word_index_and_chunks():
+    words = np.array([2, 0, 2, 4, 0], dtype=np.uint32)
+    word_ptr, by_word = make_word_index(words, 6)
+    assert word_ptr.tolist() == [0, 2, 2, 4, 4, 5, 5]
+    assert by_word.tolist() == [1, 4, 0, 2, 3]
+    pointer = np.concatenate([[0], np.cumsum(np.random.default_rng(1).integers(0, 50, 200))])
+    for n_chunks in (1, 3, 64, 500):
+        chunk_ptr = make_chunks(pointer, n_chunks)
+        assert chunk_ptr[0] == 0
+        assert chunk_ptr[-1] == 200
+        assert (np.diff(chunk_ptr) >= 0).all()
+    assert np.diff(pointer[make_chunks(pointer, 4)]).max() < 1.2 * pointer[-1] / 4
