@@ -103,7 +103,9 @@ class Spec:
     topics : int
         Number of topics.
     source : Source
-        The data and their places, for messages of later stages.
+        The data, parameters put in, and their places, for messages of later stages.
+    written : Source
+        The data as written, `extends` worked in, the parameters by name.
     """
 
     name: str
@@ -114,14 +116,15 @@ class Spec:
     record: Mapping[str, RecordRule]
     topics: int
     source: Source = field(repr=False)
+    written: Source = field(repr=False)
 
     def place(self, *path: str | int) -> Place:
         """Return where a key path was written."""
         return self.source.place(path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the resolved specification as plain data; loading it again gives the same model."""
-        return self.source.data
+        """Return the specification as plain data that stand alone; loading them gives the same model."""
+        return self.written.data
 
     def to_yaml(self) -> str:
         """Return the resolved specification as YAML."""
@@ -129,10 +132,13 @@ class Spec:
 
     def with_schedule(self, schedule: Any, name: str) -> Spec:
         """Return the same model under another schedule, called ``name`` in messages."""
-        places = {path: place for path, place in self.source.places.items() if path[:1] != ("schedule",)}
-        places |= _subscripts(schedule, ("schedule",), name)
-        source = replace(self.source, data={**self.source.data, "schedule": schedule}, places=places)
-        return replace(self, schedule=schedule, source=source)
+
+        def put(source: Source) -> Source:
+            places = {path: place for path, place in source.places.items() if path[:1] != ("schedule",)}
+            places |= _subscripts(schedule, ("schedule",), name)
+            return replace(source, data={**source.data, "schedule": schedule}, places=places)
+
+        return replace(self, schedule=schedule, source=put(self.source), written=put(self.written))
 
 
 def load_spec(
@@ -164,12 +170,13 @@ def load_spec(
     SpecError
         With file, line and column, and the nearest valid word.
     """
-    source = model.source if isinstance(model, Spec) else _extended(model, Path(), ())
+    source = model.written if isinstance(model, Spec) else _extended(model, Path(), ())
     if parameters:
         source = overridden(source, parameters, call)
     if record is not None:
         source = merged(source, Source("argument record", {"record": dict(record)}))
-    source, used = substituted(source)
+    written = source
+    source, used = substituted(written)
     document = validated(Document, source.data, "model", source.place)
     topics = _topics(document, source)
     _check_unused(document, source, used)
@@ -186,7 +193,14 @@ def load_spec(
         document.record,
         topics,
         source,
+        _only_used(written, used),
     )
+
+
+def _only_used(source: Source, used: set[str]) -> Source:
+    """Drop parameters that a base brought in and nothing uses any more."""
+    parameters = {k: v for k, v in source.data["parameters"].items() if k in used or k == "topics"}
+    return replace(source, data={**source.data, "parameters": parameters}, own_parameters=None)
 
 
 def _subscripts(data: Any, path: KeyPath, name: str) -> dict[KeyPath, Place]:

@@ -1,0 +1,110 @@
+"""The JSON Schema of model files, for editors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pydantic
+
+from ppl_topics.registry import KernelSpec, blocks, kernels
+from ppl_topics.spec.document import Document
+
+__all__ = ["json_schema"]
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of the YAML format, with all registered blocks and kernels.
+
+    Values may be given as ``$name`` of a parameter wherever a number or a choice stands.
+
+    Examples
+    --------
+    >>> json_schema()["title"]
+    'ppl-topics model'
+    """
+    # pydantic draws the blocks and options; what it cannot know, schedules and $parameters, is added here.
+    models = [(cls, "validation") for cls in [*blocks().values(), *(k.options for k in kernels().values()), Document]]
+    names, shared = pydantic.json_schema.models_json_schema(models, ref_template="#/$defs/{model}")  # type: ignore[arg-type]
+    definitions = dict(shared.get("$defs", {}))
+    properties = definitions.pop(Document.__name__)["properties"]
+    definitions = {name: _with_parameters(schema) for name, schema in definitions.items()}
+    definitions["parameter"] = {
+        "type": "string",
+        "pattern": r"^\$[A-Za-z_]\w*$",
+        "description": "Value of a parameter.",
+    }
+    for cls in blocks().values():
+        definitions[cls.__name__]["required"] = ["block", *definitions[cls.__name__].get("required", [])]
+    block_refs = [names[(cls, "validation")] for cls in blocks().values()]
+    # A file that extends another may give some of a block's keys, so none is required there.
+    properties["blocks"] = {
+        "type": "object",
+        "additionalProperties": {"anyOf": [*block_refs, {"$ref": "#/$defs/override"}]},
+    }
+    properties["schedule"] = {"anyOf": [{"$ref": "#/$defs/node"}, _list_of_nodes()], "description": "Tree of kernels."}
+    definitions["override"] = {
+        "type": "object",
+        "not": {"required": ["block"]},
+        "description": "Keys that replace those of the model named under `extends`; null removes one.",
+    }
+    definitions["node"] = _node()
+    definitions["kernel"] = _kernel()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ppl-topics model",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+        "anyOf": [{"required": ["name", "blocks"]}, {"required": ["extends"]}],
+        "$defs": definitions,
+    }
+
+
+def _with_parameters(schema: Any) -> Any:
+    """Allow ``$name`` wherever a plain value is asked for."""
+    if isinstance(schema, list):
+        return [_with_parameters(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "properties" in schema:
+        properties = {
+            key: {"anyOf": [_with_parameters(value), {"$ref": "#/$defs/parameter"}]} if key != "block" else value
+            for key, value in schema["properties"].items()
+        }
+        return {**schema, "properties": properties}
+    return {key: _with_parameters(value) for key, value in schema.items()}
+
+
+def _list_of_nodes() -> dict[str, Any]:
+    return {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/node"}}
+
+
+def _node() -> dict[str, Any]:
+    count = {"type": "integer", "minimum": 1}
+    return {
+        "type": "object",
+        "description": "One of cycle, mixture, or a variable with its kernel; with modifiers.",
+        "properties": {
+            "cycle": _list_of_nodes(),
+            "mixture": _list_of_nodes(),
+            "weight": {"type": "number", "exclusiveMinimum": 0, "description": "Inside a mixture."},
+            "repeat": {**count, "description": "Run the entry so often a sweep."},
+            "every": {**count, "description": "Run the entry in every n-th sweep."},
+        },
+        "additionalProperties": {"$ref": "#/$defs/kernel"},
+    }
+
+
+def _kernel() -> dict[str, Any]:
+    def described(spec: KernelSpec) -> dict[str, Any]:
+        options = spec.options.model_json_schema(ref_template="#/$defs/{model}").get("properties", {})
+        return {
+            "type": "object",
+            "description": spec.doc.split("\n")[0],
+            "properties": {"kernel": {"const": spec.name}, **options},
+            "required": ["kernel"],
+            "additionalProperties": False,
+        }
+
+    known = kernels()
+    return {"anyOf": [{"enum": sorted(known)}, *(described(spec) for spec in known.values())]}
