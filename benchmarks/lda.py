@@ -1,6 +1,8 @@
-"""LDA on 20 Newsgroups: log p(w, z) per token, and seconds, of our kernels and of tomotopy in one run.
+"""LDA: log p(w, z) per token, and seconds, of our kernels and of tomotopy in one run.
 
     python benchmarks/lda.py --data train.svmlight.gz --vocabulary vocab.txt
+
+Without a file, the corpus is the embedded one, the docstrings of the scientific Python stack.
 
 Each program runs the same number of sweeps on the same tokens with the same fixed concentrations, and every
 state is scored by the same function. The programs take turns, so that a drift of the machine's speed falls
@@ -86,14 +88,17 @@ def theirs(corpus: pt.Corpus, topics: int, sweeps: int, workers: int, seed: int)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True)
-    parser.add_argument("--vocabulary", required=True)
+    parser.add_argument("--data")
+    parser.add_argument("--vocabulary")
     parser.add_argument("--topics", type=int, default=100)
     parser.add_argument("--sweeps", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
-    corpus = pt.read_corpus(options.data, vocabulary=options.vocabulary, min_count=1)
+    if options.data:
+        corpus = pt.read_corpus(options.data, vocabulary=options.vocabulary)
+    else:
+        corpus = pt.load_docstrings()
     # Words of the test set alone would make our model larger than tomotopy's, which never sees them.
     corpus = corpus.with_vocabulary(corpus.vocabulary[corpus.word_counts > 0])
     print(f"{corpus}; K = {options.topics}, {options.sweeps} sweeps, {options.threads} threads")
