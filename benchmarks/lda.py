@@ -95,10 +95,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
-    if options.data:
-        corpus = pt.read_corpus(options.data, vocabulary=options.vocabulary)
-    else:
-        corpus = pt.load_docstrings()
+    corpus = pt.read_corpus(options.data, vocabulary=options.vocabulary) if options.data else pt.load_docstrings()
     # Words of the test set alone would make our model larger than tomotopy's, which never sees them.
     corpus = corpus.with_vocabulary(corpus.vocabulary[corpus.word_counts > 0])
     print(f"{corpus}; K = {options.topics}, {options.sweeps} sweeps, {options.threads} threads")

@@ -1,4 +1,4 @@
-"""Two schedules of one posterior: which gives more effective draws a second?
+"""Two schedules of one posterior, compared by the effective draws that each gives a second.
 
     python examples/compare_schedules.py
 

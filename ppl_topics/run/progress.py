@@ -47,13 +47,12 @@ class ProgressBars:
 
     def __init__(self, chains: int, sweeps: int, shown: bool) -> None:
         self.progress = Progress(
-            TextColumn("chain {task.fields[chain]} {task.fields[phase]:<7}"),
-            BarColumn(),
-            TextColumn("{task.completed:>5.0f}/{task.total:.0f}"),
-            _Speed(),
-            TimeElapsedColumn(),
+            TextColumn("chain {task.fields[chain]} {task.fields[phase]:<6}"),
+            BarColumn(bar_width=10),
+            TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+            _Speed(table_column=Column(no_wrap=True)),
             TextColumn("left"),
-            TimeRemainingColumn(),
+            TimeRemainingColumn(compact=True),
             console=Console(stderr=True),
             disable=not shown,
         )
