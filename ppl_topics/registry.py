@@ -35,7 +35,8 @@ __all__ = [
     "kernels",
 ]
 
-NAME = re.compile(r"^[a-z][a-z0-9_]*$")
+NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+COST_SIZES: Mapping[str, float] = {"N": 1_000_000.0, "D": 10_000.0, "V": 20_000.0, "K": 50.0, "K_d": 10.0}
 
 
 class Block(pydantic.BaseModel):
@@ -229,13 +230,14 @@ def block(name: str) -> Callable[[B], B]:
     Raises
     ------
     SpecError
-        If another block has that name, or the class is no :class:`Block`.
+        If another block has that name, the class is no :class:`Block`, or it lacks the field ``block``.
     """
 
     def register(cls: B) -> B:
-        _check_name("block", name, _registry.blocks.get(name), cls)
         if not (isinstance(cls, type) and issubclass(cls, Block)):
             raise SpecError(f"block {name!r}: {cls!r} must be a class derived from ppl_topics.Block")
+        _check_name("block", name, _registry.blocks.get(name), cls)
+        _check_fields(name, cls)
         cls.kind = name
         _registry.blocks[name] = cls
         return cls
@@ -289,12 +291,15 @@ def kernel(
     Raises
     ------
     SpecError
-        If the name is taken or malformed, or the builder's signature does not fit.
+        If the name is taken or malformed, the declaration contradicts itself, or the builder's signature
+        does not fit.
     """
 
     def register(build: Builder) -> Builder:
+        if not callable(build):
+            raise SpecError(f"kernel {name!r}: its builder must be a function, got {build!r}")
         _check_name("kernel", name, _registry.kernels.get(name), build)
-        _registry.kernels[name] = KernelSpec(
+        spec = KernelSpec(
             name=name,
             build=build,
             updates=_names(updates),
@@ -310,6 +315,8 @@ def kernel(
             options=_options(name, build),
             doc=inspect.getdoc(build) or "",
         )
+        _check_declaration(spec)
+        _registry.kernels[name] = spec
         return build
 
     return register
@@ -336,8 +343,31 @@ def _names(value: str | Iterable[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+def _check_fields(name: str, cls: type[Block]) -> None:
+    for key in ("block", *cls.references):
+        if key not in cls.model_fields:
+            hint = f"`block: Literal[{name!r}] = {name!r}`" if key == "block" else f"{key!r}, which it refers by"
+            raise SpecError(f"block {name!r}: the class must declare the field {hint}")
+
+
+def _check_declaration(spec: KernelSpec) -> None:
+    what = f"kernel {spec.name!r}"
+    if not spec.updates:
+        raise SpecError(f"{what}: `updates` is empty; name the roles that it changes, such as 'z'")
+    # A kernel that marginalises a variable cannot depend on its value, nor leave it with a new one.
+    both = sorted(set(spec.integrates_out) & {*spec.updates, *spec.reads})
+    if both:
+        raise SpecError(f"{what}: {both[0]!r} stands under `integrates_out` and under `updates` or `reads`; keep one")
+    try:
+        cost = spec.seconds(COST_SIZES)
+    except Exception as error:
+        raise SpecError(f"{what}: cost {spec.cost!r} is no formula in N, D, V, K and K_d ({error})") from None
+    if not (isinstance(cost, int | float) and 0 <= cost < float("inf")):
+        raise SpecError(f"{what}: cost {spec.cost!r} gives {cost!r}; write a formula in N, D, V, K and K_d")
+
+
 def _check_name(what: str, name: str, present: object, new: object) -> None:
-    if not NAME.match(name):
+    if not isinstance(name, str) or not NAME.match(name):
         raise SpecError(f"{what} name {name!r}: use lower-case letters, digits and _, a letter first")
     if present is None:
         return
@@ -355,12 +385,25 @@ def _options(name: str, build: Callable[..., Any]) -> type[pydantic.BaseModel]:
     rest = [p for p in parameters if p not in positional]
     if len(positional) != 1 or any(p.kind is not p.KEYWORD_ONLY for p in rest):
         raise SpecError(f"kernel {name!r}: its builder takes one Binding, and options that are keyword-only")
-    hints = typing.get_type_hints(build, include_extras=True)
-    fields: dict[str, Any] = {
-        p.name: (hints.get(p.name, Any), ... if p.default is p.empty else p.default) for p in rest
-    }
-    config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-    return pydantic.create_model(f"{name}_options", __config__=config, **fields)
+    for p in rest:
+        if p.default is p.empty or p.name == "kernel" or not NAME.match(p.name):
+            problem = "needs a default value" if p.default is p.empty else "needs another name"
+            raise SpecError(f"kernel {name!r}: its option {p.name!r} {problem}")
+    config = pydantic.ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, validate_default=True, protected_namespaces=()
+    )
+    try:
+        hints = typing.get_type_hints(build, include_extras=True)
+        fields: dict[str, Any] = {p.name: (hints.get(p.name, Any), p.default) for p in rest}
+        model: type[pydantic.BaseModel] = pydantic.create_model(f"{name}_options", __config__=config, **fields)
+        model()
+    except pydantic.ValidationError as error:
+        detail = error.errors()[0]
+        option = ".".join(str(part) for part in detail["loc"])
+        raise SpecError(f"kernel {name!r}: the default of its option {option!r}: {detail['msg']}") from None
+    except (NameError, TypeError, pydantic.PydanticUserError) as error:
+        raise SpecError(f"kernel {name!r}: the types of its options cannot be used ({error})") from None
+    return model
 
 
 def _load() -> None:

@@ -53,13 +53,14 @@ def _choose(variable: Variable, model: Model, sizes: Mapping[str, float]) -> Ste
         try:
             check(step, model, partial=True)
         except ScheduleError as error:
-            refused[kernel.name] = str(error)
+            refused[kernel.name] = str(error).partition(": ")[2]
             continue
         admissible.append((kernel.seconds(sizes), kernel))
     if not admissible:
-        why = "".join(f"\n  {name}: {reason}" for name, reason in refused.items())
+        place = model.spec.place("blocks", variable.name)
+        why = "".join(f"; {name}: {reason}" for name, reason in refused.items())
         raise ScheduleError(
-            f"{model.spec.place('blocks', variable.name)}: no registered kernel can update {variable.name}{why}"
+            f"{place}: no exact kernel can be chosen for {variable.name}{why or '; name one in a schedule'}"
         )
     admissible.sort(key=lambda pair: pair[0])
     cost, kernel = admissible[0]

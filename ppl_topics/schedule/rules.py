@@ -10,10 +10,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NoReturn
 
 from ppl_topics.errors import ScheduleError
-from ppl_topics.registry import KernelSpec, WordSelection, kernels
+from ppl_topics.registry import KernelSpec, WordSelection
+from ppl_topics.schedule.mends import Proposal, additions, exchanged, redraws, replacements
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, steps
 from ppl_topics.spec.model import Factor, Model, Variable
 from ppl_topics.spec.source import KeyPath
@@ -22,6 +24,9 @@ __all__ = ["check"]
 
 Stale = Mapping[str, Step]
 """Stale variables, each with the kernel that left it so."""
+
+UNRECORDED = ("theta", "phi")
+"""Roles that ``record`` may leave out altogether; the log posterior of every sweep reads all others."""
 
 
 def check(node: Node, model: Model, *, partial: bool = False) -> None:
@@ -40,21 +45,53 @@ def check(node: Node, model: Model, *, partial: bool = False) -> None:
     ScheduleError
         With place, rule, kernel, variable, and the smallest change that mends it.
     """
+    try:
+        _judge(node, model, partial)
+    except _Violation as violation:
+        place = model.spec.source.place(violation.path)
+        mend = _mend(violation, model, partial)
+        raise ScheduleError(f"{place}: schedule breaks rule {violation.rule}: {violation.message}; {mend}") from None
+
+
+class _Violation(Exception):  # noqa: N818
+    """A broken rule, with changes that might mend it, and what to say where none does."""
+
+    def __init__(
+        self, path: KeyPath, rule: int, message: str, proposals: Iterable[Proposal], otherwise: str, also: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.path = path
+        self.rule = rule
+        self.message = message
+        self.proposals = proposals
+        self.otherwise = otherwise
+        self.also = also
+
+
+def _mend(violation: _Violation, model: Model, partial: bool) -> str:
+    """Return the first proposal that keeps all rules, or else the first that leaves other breaches only."""
+    second = ""
+    for text, node in violation.proposals:
+        try:
+            _judge(node, model, partial)
+        except _Violation as other:
+            second = second or (text if (other.rule, other.message) != (violation.rule, violation.message) else "")
+        else:
+            return text + violation.also
+    return second + violation.also if second else violation.otherwise
+
+
+def _judge(node: Node, model: Model, partial: bool) -> None:
     for step in steps(node):
-        _check_target(step, model)
-        _check_factors(step, model)
-        _check_integrated(step, model)
+        _check_integrated(step, node, model)
+        _check_factors(step, node, model)
     if not partial:
         _check_coverage(node, model)
     # Twice round: what one sweep leaves stale, the next may read.
-    stale = _flow(node, {}, model)
-    stale = _flow(node, stale, model)
+    flow = _Flow(node, model)
+    stale = flow.after(node, flow.after(node, {}))
     if not partial:
-        _check_recorded(stale, model)
-
-
-def _error(model: Model, path: KeyPath, rule: int, message: str, mend: str) -> ScheduleError:
-    return ScheduleError(f"{model.spec.source.place(path)}: schedule breaks rule {rule}: {message}; {mend}")
+        _check_recorded(stale, node, model)
 
 
 def _variables(roles: tuple[str, ...], model: Model) -> dict[str, Variable]:
@@ -63,18 +100,26 @@ def _variables(roles: tuple[str, ...], model: Model) -> dict[str, Variable]:
     return {name: v for name, v in model.variables.items() if name in named}
 
 
-def _check_target(step: Step, model: Model) -> None:
-    if model.variables[step.variable].integrated_out:
-        raise _error(
-            model,
-            step.path,
-            3,
-            f"kernel {step.kernel.name!r} updates {step.variable}, which the model integrates out",
-            f"drop this entry, or remove `integrate_out: true` from {step.variable}",
-        )
+def _check_integrated(step: Step, node: Node, model: Model) -> None:
+    """Rule 3 for variables that the model never holds: a kernel must marginalise what it would touch."""
+    kernel = step.kernel
+    for verb, roles in (("updates", kernel.updates), ("reads", kernel.reads)):
+        for name, variable in _variables(roles, model).items():
+            if not variable.integrated_out:
+                continue
+            own = name == step.variable
+            hold = f"remove `integrate_out: true` from {name}" + ("" if own else " and add a kernel that updates it")
+            raise _Violation(
+                step.path,
+                3,
+                f"kernel {kernel.name!r} {verb} {name}, which the model integrates out",
+                () if own else replacements(node, step, model),
+                f"drop this entry, or {hold}" if own else hold,
+                f", or {hold}",
+            )
 
 
-def _check_factors(step: Step, model: Model) -> None:
+def _check_factors(step: Step, node: Node, model: Model) -> None:
     """Rule 2: the Markov blanket of what the kernel updates and marginalises."""
     kernel = step.kernel
     touched = set(_variables(kernel.updates + kernel.integrates_out, model))
@@ -83,24 +128,21 @@ def _check_factors(step: Step, model: Model) -> None:
         if not factor.touches & touched:
             continue
         if not _handles(kernel, factor):
-            variable = sorted(factor.touches & touched)[0]
-            role = model.variables[step.variable].role
-            able = [k for k, other in kernels().items() if role in other.updates and _handles(other, factor)]
-            raise _error(
-                model,
+            raise _Violation(
                 step.path,
                 2,
                 f"kernel {kernel.name!r} does not handle the factor {factor.name!r} ({factor.kind}) "
-                f"that touches {variable}",
-                f"use {' or '.join(able)}" if able else "no registered kernel handles it; register one that does",
+                f"that touches {min(factor.touches & touched)}",
+                replacements(node, step, model),
+                "no registered kernel handles it; register one that does",
             )
         for name in sorted(factor.touches - known):
-            raise _error(
-                model,
+            raise _Violation(
                 step.path,
                 2,
                 f"kernel {kernel.name!r} handles the factor {factor.name!r} ({factor.kind}), but does not say what it "
                 f"does with {name}, which that factor touches",
+                (),
                 f"declare {model.variables[name].role!r} under `reads` or `integrates_out` of the kernel",
             )
 
@@ -109,31 +151,17 @@ def _handles(kernel: KernelSpec, factor: Factor) -> bool:
     return bool({factor.kind, *factor.seams} & set(kernel.handles))
 
 
-def _check_integrated(step: Step, model: Model) -> None:
-    """Rule 3 for variables that the model never holds: a kernel must marginalise what it would touch."""
-    kernel = step.kernel
-    for name, variable in _variables(kernel.reads, model).items():
-        if variable.integrated_out:
-            able = [
-                other.name
-                for other in kernels().values()
-                if set(other.updates) & set(kernel.updates) and variable.role not in other.reads
-            ]
-            raise _error(
-                model,
-                step.path,
-                3,
-                f"kernel {kernel.name!r} reads {name}, which the model integrates out",
-                f"remove `integrate_out: true` from {name}" + (f", or use {' or '.join(able)}" if able else ""),
-            )
+def _selections(step: Step) -> dict[str, WordSelection]:
+    return {key: value for key, value in step.options if isinstance(value, WordSelection)}
 
 
-def _selection(step: Step) -> tuple[int, float]:
+def _interval(step: Step) -> tuple[int, float]:
     """Return the corpus counts that a step covers, as a half-open interval."""
-    words = getattr(step.options, "words", None)
-    if not isinstance(words, WordSelection):
-        return 1, float("inf")
-    return words.min_count, float("inf") if words.max_count is None else words.max_count + 1
+    low, high = 1, float("inf")
+    for words in _selections(step).values():
+        low = max(low, words.min_count)
+        high = high if words.max_count is None else min(high, words.max_count + 1)
+    return low, high
 
 
 def _check_coverage(node: Node, model: Model) -> None:
@@ -141,98 +169,139 @@ def _check_coverage(node: Node, model: Model) -> None:
     for name, variable in model.latent.items():
         updating = [s for s in steps(node) if name in _variables(s.kernel.updates, model)]
         if not updating:
-            able = [k for k, s in kernels().items() if variable.role in s.updates and s.exact]
-            drop = f", or set `integrate_out: true` on {name}" if variable.role in ("phi", "theta") else ""
-            mend = f"add `{name}: {able[0]}`{drop}" if able else "register a kernel that updates it"
-            raise _error(model, ("schedule",), 1, f"no kernel updates {name}", mend)
+            readers = [s for s in steps(node) if name in _variables(s.kernel.reads, model)]
+            drop = variable.role in ("phi", "theta") and not readers
+            also = f", or set `integrate_out: true` on {name}" if drop else ""
+            raise _Violation(
+                ("schedule",),
+                1,
+                f"no kernel updates {name}",
+                additions(node, name, model),
+                f"register a kernel that updates it{also}",
+                also,
+            )
         reached: float = 1
-        for low, high in sorted(_selection(step) for step in updating):
+        for low, high in sorted(_interval(step) for step in updating):
             if low > reached:
                 break
             reached = max(reached, high)
         if reached != float("inf"):
-            following = [low for low, _ in map(_selection, updating) if low > reached]
-            span = f"{reached} to {min(following) - 1} times" if following else f"{reached} times or more"
-            raise _error(
-                model,
-                updating[0].path,
-                1,
-                f"tokens of words that occur {span} are never updated in {name}",
-                f"add an entry for {name} with `words: {{min_count: {reached}}}`",
-            )
+            _fail_gap(name, int(reached), updating)
 
 
-def _flow(node: Node, stale: Stale, model: Model) -> Stale:
-    """Return what is stale after ``node``, given what is stale before; refuse reads of stale values."""
-    if isinstance(node, Step):
-        return _flow_step(node, stale, model)
-    if isinstance(node, Cycle):
-        for child in node.children:
-            stale = _flow(child, stale, model)
-        return stale
-    if isinstance(node, Repeat):
-        after = _flow(node.child, stale, model)
-        return after if node.times == 1 else _flow(node.child, after, model)
-    if isinstance(node, Every):
-        # Some sweeps run the child and some do not: stale in either is stale.
-        return {**stale, **_flow(node.child, stale, model)}
-    return _flow_mixture(node, stale, model)
+def _fail_gap(name: str, reached: int, updating: list[Step]) -> NoReturn:
+    following = [low for low, _ in map(_interval, updating) if low > reached]
+    span = f"{reached} to {min(following) - 1} times" if following else f"{reached} times or more"
+    bounds = ([f"min_count: {reached}"] if reached > 1 else []) + (
+        [f"max_count: {min(following) - 1}"] if following else []
+    )
+    # Another run of the same kernel reads nothing that this one left stale.
+    step = updating[0]
+    key = next(iter(_selections(step)))
+    raise _Violation(
+        step.path,
+        1,
+        f"tokens of words that occur {span} are never updated in {name}",
+        (),
+        f"add `{step.variable}: {{kernel: {step.kernel.name}, {key}: {{{', '.join(bounds)}}}}}` after this entry",
+    )
 
 
-def _flow_step(step: Step, stale: Stale, model: Model) -> Stale:
-    kernel = step.kernel
-    updated = _variables(kernel.updates, model)
-    read = _variables(kernel.reads, model)
-    if not kernel.full_conditional:
-        read = {**read, **updated}
-    marginal = _variables(kernel.integrates_out, model)
-    for name in read:
-        if name in stale and name not in marginal:
-            culprit = stale[name]
-            raise _error(
-                model,
-                step.path,
-                3,
-                f"kernel {kernel.name!r} reads {name}, left stale by {culprit.kernel.name!r}, which integrated it out",
-                _redraw(name, model, "before this entry"),
-            )
-    after = {name: culprit for name, culprit in stale.items() if name not in updated}
-    after.update({name: step for name, v in marginal.items() if not v.integrated_out})
-    return after
+class _Flow:
+    """Follows a sweep and what it leaves stale; refuses reads of stale values."""
+
+    def __init__(self, root: Node, model: Model) -> None:
+        self.root = root
+        self.model = model
+
+    def after(self, node: Node, stale: Stale) -> Stale:
+        """Return what is stale after ``node``, given what is stale before."""
+        if isinstance(node, Step):
+            return self.step(node, stale)
+        if isinstance(node, Cycle):
+            for child in node.children:
+                stale = self.after(child, stale)
+            return stale
+        if isinstance(node, Repeat):
+            once = self.after(node.child, stale)
+            return once if node.times == 1 else self.after(node.child, once)
+        if isinstance(node, Every):
+            # Some sweeps run the child and some do not: stale in either is stale.
+            return {**stale, **self.after(node.child, stale)}
+        return self.mixture(node, stale)
+
+    def step(self, step: Step, stale: Stale) -> Stale:
+        kernel, model = step.kernel, self.model
+        updated = _variables(kernel.updates, model)
+        read = _variables(kernel.reads, model)
+        # Tokens that a selection of words leaves out keep their old values.
+        if not kernel.full_conditional or _interval(step) != (1, float("inf")):
+            read = {**read, **updated}
+        for name in read:
+            if name in stale:
+                culprit = stale[name]
+                raise _Violation(
+                    step.path,
+                    3,
+                    f"kernel {kernel.name!r} reads {name}, left stale by {culprit.kernel.name!r}, "
+                    "which integrated it out",
+                    self.refreshed(name, step),
+                    _no_redraw(name),
+                )
+        marginal = _variables(kernel.integrates_out, model)
+        after = {name: culprit for name, culprit in stale.items() if name not in updated}
+        after.update({name: step for name, v in marginal.items() if not v.integrated_out})
+        return after
+
+    def refreshed(self, name: str, reader: Step) -> Iterator[Proposal]:
+        """Yield the schedules that redraw ``name`` before ``reader``, or with a reader that does without it."""
+        for put, step in redraws(name, self.model):
+            yield f"{put} before this entry", exchanged(self.root, reader, Cycle((step, reader)))
+            yield f"{put} at the end of the schedule", Cycle((self.root, step))
+        yield from replacements(self.root, reader, self.model)
+
+    def mixture(self, node: Mixture, stale: Stale) -> Stale:
+        branches = [self.after(child, stale) for child in node.children]
+        union = {name: culprit for branch in branches for name, culprit in branch.items()}
+        for name, culprit in union.items():
+            leaving = [child for child, left in zip(node.children, branches, strict=True) if name in left]
+            if len(leaving) < len(branches):
+                raise _Violation(
+                    leaving[0].path,
+                    3,
+                    f"this branch of the mixture leaves {name} stale (kernel {culprit.kernel.name!r} integrated it "
+                    "out) and another does not",
+                    self.ends(name, node, leaving),
+                    _no_redraw(name),
+                )
+        return union
+
+    def ends(self, name: str, node: Mixture, leaving: list[Node]) -> Iterator[Proposal]:
+        """Yield the schedules that redraw ``name`` at the end of the branches that leave it stale."""
+        where = "this branch" if len(leaving) == 1 else "each branch that leaves it stale"
+        for put, step in redraws(name, self.model):
+            tree: Node = self.root
+            for child in leaving:
+                tree = exchanged(tree, child, Cycle((child, step)))
+            yield f"{put} at the end of {where}", tree
 
 
-def _flow_mixture(node: Mixture, stale: Stale, model: Model) -> Stale:
-    branches = [_flow(child, stale, model) for child in node.children]
-    union = {name: culprit for branch in branches for name, culprit in branch.items()}
-    for name, culprit in union.items():
-        if any(name not in branch for branch in branches):
-            raise _error(
-                model,
-                culprit.path,
-                3,
-                f"this branch of the mixture leaves {name} stale (kernel {culprit.kernel.name!r} integrates it out) "
-                "and another does not",
-                _redraw(name, model, "at the end of this branch"),
-            )
-    return union
+def _no_redraw(name: str) -> str:
+    return f"no registered kernel redraws {name} from its full conditional; register one"
 
 
-def _check_recorded(stale: Stale, model: Model) -> None:
+def _check_recorded(stale: Stale, node: Node, model: Model) -> None:
     for name, culprit in stale.items():
-        if model.spec.record.get(name) != "none":
-            raise _error(
-                model,
-                culprit.path,
-                3,
-                f"{name} is recorded, but kernel {culprit.kernel.name!r} integrated it out and nothing redraws it "
-                "before the sweep ends",
-                _redraw(name, model, "after this entry") + f"; or set `record: {{{name}: none}}`",
-            )
-
-
-def _redraw(name: str, model: Model, where: str) -> str:
-    role = model.variables[name].role
-    able = [k for k, s in kernels().items() if role in s.updates and s.full_conditional]
-    if not able:
-        return f"no registered kernel redraws {name} from its full conditional; register one"
-    return f"put `{name}: {able[0]}` {where}"
+        optional = model.variables[name].role in UNRECORDED
+        if optional and model.spec.record.get(name) == "none":
+            continue
+        also = f", or set `record: {{{name}: none}}`" if optional else ""
+        raise _Violation(
+            culprit.path,
+            3,
+            f"{name} is recorded, but kernel {culprit.kernel.name!r} integrated it out and nothing redraws it "
+            "before the sweep ends",
+            [(f"{put} at the end of the schedule", Cycle((node, step))) for put, step in redraws(name, model)],
+            _no_redraw(name) + also,
+            also,
+        )

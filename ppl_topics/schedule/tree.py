@@ -24,9 +24,9 @@ from ppl_topics.errors import ScheduleError
 from ppl_topics.registry import KernelSpec, kernels
 from ppl_topics.spec.document import RESERVED, Spec
 from ppl_topics.spec.model import Model
-from ppl_topics.spec.source import KeyPath
+from ppl_topics.spec.source import KeyPath, spell
 from ppl_topics.spec.suggest import nearest
-from ppl_topics.spec.validation import spell, validated
+from ppl_topics.spec.validation import validated
 
 __all__ = [
     "Cycle",
@@ -64,8 +64,8 @@ class Step:
     variable: str
     kernel: KernelSpec
     options: pydantic.BaseModel
-    path: KeyPath = ("schedule",)
-    reason: str = ""
+    path: KeyPath = field(default=("schedule",), compare=False)
+    reason: str = field(default="", compare=False)
 
     @property
     def label(self) -> str:
@@ -78,7 +78,7 @@ class Cycle:
     """All children, one after another."""
 
     children: tuple[Node, ...]
-    path: KeyPath = ("schedule",)
+    path: KeyPath = field(default=("schedule",), compare=False)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Mixture:
 
     children: tuple[Node, ...]
     weights: tuple[float, ...]
-    path: KeyPath = ("schedule",)
+    path: KeyPath = field(default=("schedule",), compare=False)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Repeat:
 
     times: int
     child: Node
-    path: KeyPath = ("schedule",)
+    path: KeyPath = field(default=("schedule",), compare=False)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Every:
 
     n: int
     child: Node
-    path: KeyPath = ("schedule",)
+    path: KeyPath = field(default=("schedule",), compare=False)
 
 
 Node = Step | Cycle | Mixture | Repeat | Every
@@ -124,7 +124,7 @@ def step(variable: str, kernel: str, **options: Any) -> dict[str, Any]:
 
 def cycle(*entries: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schedule that runs all entries, one after another."""
-    return {"cycle": [dict(entry) for entry in entries]}
+    return {"cycle": [_entry(entry, "cycle") for entry in entries]}
 
 
 def mixture(*entries: Mapping[str, Any], weights: Sequence[float] | None = None) -> dict[str, Any]:
@@ -132,17 +132,29 @@ def mixture(*entries: Mapping[str, Any], weights: Sequence[float] | None = None)
     weights = [1.0] * len(entries) if weights is None else list(weights)
     if len(weights) != len(entries):
         raise ScheduleError(f"mixture: {len(entries)} entries but {len(weights)} weights; give one for each")
-    return {"mixture": [{"weight": w, **entry} for w, entry in zip(weights, entries, strict=True)]}
+    return {"mixture": [{"weight": w, **_entry(e, "mixture")} for w, e in zip(weights, entries, strict=True)]}
 
 
 def repeat(times: int, entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schedule that runs the entry several times a sweep."""
-    return {"repeat": times, "cycle": [dict(entry)]}
+    return {"repeat": times, **_body(entry, "repeat", {"repeat", "every", "weight"})}
 
 
 def every(n: int, entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schedule that runs the entry in every n-th sweep."""
-    return {"every": n, "cycle": [dict(entry)]}
+    return {"every": n, **_body(entry, "every", {"every", "weight"})}
+
+
+def _entry(entry: Mapping[str, Any], function: str) -> dict[str, Any]:
+    if not isinstance(entry, Mapping):
+        raise ScheduleError(f"{function}: expected entries made by step, cycle and their kin, got {spell(entry)}")
+    return dict(entry)
+
+
+def _body(entry: Mapping[str, Any], function: str, taken: set[str]) -> dict[str, Any]:
+    """Return the entry, in a cycle of its own where a modifier of it would get in the way."""
+    given = _entry(entry, function)
+    return {"cycle": [given]} if given.keys() & taken else given
 
 
 def steps(node: Node) -> Iterator[Step]:

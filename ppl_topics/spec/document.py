@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pydantic
-import yaml
 
 from ppl_topics.errors import SpecError
 from ppl_topics.registry import NAME, Block, blocks
 from ppl_topics.spec.merge import merged
-from ppl_topics.spec.parameters import overridden, substituted
-from ppl_topics.spec.source import KeyPath, Place, Source, parse_source, read_source, source_of
+from ppl_topics.spec.parameters import overridden, parameters_of, substituted
+from ppl_topics.spec.source import (
+    KeyPath,
+    Place,
+    Source,
+    dump_yaml,
+    parse_source,
+    plain,
+    read_source,
+    source_of,
+    spell,
+)
 from ppl_topics.spec.suggest import choices, nearest
-from ppl_topics.spec.validation import spell, validated
+from ppl_topics.spec.validation import validated
 from ppl_topics.state import MAX_TOPICS
 
 __all__ = ["Docs", "Document", "RecordRule", "Spec", "TopWords", "load_spec"]
@@ -128,14 +138,23 @@ class Spec:
 
     def to_yaml(self) -> str:
         """Return the resolved specification as YAML."""
-        return yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
+        return dump_yaml(self.to_dict())
 
     def with_schedule(self, schedule: Any, name: str) -> Spec:
-        """Return the same model under another schedule, called ``name`` in messages."""
+        """Return the same model under another schedule, called ``name`` in messages.
+
+        A Source, whose data hold the schedule under the key ``schedule``, brings its own places.
+        """
+        if isinstance(schedule, Source):
+            new = {path: place for path, place in schedule.places.items() if path[:1] == ("schedule",)}
+            schedule = schedule.data["schedule"]
+        else:
+            schedule = plain(schedule, name)
+            new = _subscripts(schedule, ("schedule",), name)
 
         def put(source: Source) -> Source:
             places = {path: place for path, place in source.places.items() if path[:1] != ("schedule",)}
-            places |= _subscripts(schedule, ("schedule",), name)
+            places |= new
             return replace(source, data={**source.data, "schedule": schedule}, places=places)
 
         return replace(self, schedule=schedule, source=put(self.source), written=put(self.written))
@@ -145,7 +164,7 @@ def load_spec(
     model: str | Path | Mapping[str, Any] | Spec,
     parameters: Mapping[str, Any] | None = None,
     *,
-    record: Mapping[str, Any] | None = None,
+    record: Mapping[str, Any] | Source | None = None,
     call: str = "parameter {name}",
 ) -> Spec:
     """Load and validate a model.
@@ -156,8 +175,8 @@ def load_spec(
         Name of a shipped model, a YAML file, its content as a mapping, or a Spec to set parameters of.
     parameters : mapping of str to object, optional
         Parameters to set.
-    record : mapping, optional
-        What to record, laid over the model's own ``record``.
+    record : mapping or Source, optional
+        What to record, laid over the model's own ``record``; a Source, with it under that key, knows its places.
     call : str
         How messages call a set parameter.
 
@@ -174,7 +193,7 @@ def load_spec(
     if parameters:
         source = overridden(source, parameters, call)
     if record is not None:
-        source = merged(source, Source("argument record", {"record": dict(record)}))
+        source = _with_record(source, record)
     written = source
     source, used = substituted(written)
     document = validated(Document, source.data, "model", source.place)
@@ -197,6 +216,14 @@ def load_spec(
     )
 
 
+def _with_record(source: Source, record: Mapping[str, Any] | Source) -> Source:
+    name = "argument record"
+    if not isinstance(record, Mapping | Source):
+        raise SpecError(f"{name}: expected a mapping such as {{'z': 'all'}}, got {spell(record)}")
+    result = merged(source, record if isinstance(record, Source) else source_of({"record": record}, name))
+    return replace(result, name=source.name, places={**result.places, (): source.place(())})
+
+
 def _only_used(source: Source, used: set[str]) -> Source:
     """Drop parameters that a base brought in and nothing uses any more."""
     parameters = {k: v for k, v in source.data["parameters"].items() if k in used or k == "topics"}
@@ -212,44 +239,48 @@ def _subscripts(data: Any, path: KeyPath, name: str) -> dict[KeyPath, Place]:
     return places
 
 
-def _read(model: str | Path | Mapping[str, Any], folder: Path) -> tuple[Source, Path]:
-    """Return the source of a model as named by a user, and the folder that its own names start from."""
+def _read(model: str | Path | Mapping[str, Any], folder: Path, by: str) -> tuple[Source, Path, Path | None]:
+    """Return the source of a model as named by a user, the folder that its own names start from, and its file."""
     if isinstance(model, Mapping):
-        return source_of(model, str(model.get("name", "model"))), folder
+        return source_of(model, str(model.get("name", "model"))), folder, None
+    if not isinstance(model, str | os.PathLike):
+        raise SpecError(f"the model is of type {type(model).__name__}; give a model's name, a file, a dict or a Spec")
     from ppl_topics.models import shipped
 
     files = shipped()
     if isinstance(model, str) and model in files:
-        return read_source(files[model], f"{model}.yaml"), files[model].parent
+        return read_source(files[model], f"{model}.yaml"), files[model].parent, files[model].resolve()
     if isinstance(model, str) and "\n" in model:
-        return parse_source(model, "<text>"), folder
+        return parse_source(model, "<text>"), folder, None
     path = folder / model
-    if not path.is_file():
-        hint = "" if path.suffix in {".yaml", ".yml"} else nearest(str(model), files)
-        raise SpecError(f"{model}: neither a shipped model nor a file{hint}")
-    return read_source(path, str(path)), path.parent
+    # Not is_file(), which raises where the name is too long for the file system.
+    if not os.path.isfile(path):
+        hint = f"; valid: {choices(files)}" if path.suffix in {".yaml", ".yml"} else nearest(str(model), files)
+        raise SpecError(f"{by}{spell(str(model))} is neither a file nor a shipped model{hint}")
+    return read_source(path, str(path)), path.parent, path.resolve()
 
 
-def _extended(model: str | Path | Mapping[str, Any], folder: Path, chain: tuple[str, ...]) -> Source:
-    source, folder = _read(model, folder)
+def _extended(
+    model: str | Path | Mapping[str, Any], folder: Path, chain: tuple[tuple[str, Path | None], ...], by: str = ""
+) -> Source:
+    """Return a model laid over those that it extends; ``chain`` holds the models, with files, that led here."""
+    source, folder, file = _read(model, folder, by)
     base = source.data.get("extends")
     if base is None:
         return source
     place = source.place(("extends",))
     if not isinstance(base, str):
         raise SpecError(f"{place}: extends must name a model or a file, got {spell(base)}")
-    if len(chain) >= MAX_EXTENDS or source.name in chain:
-        raise SpecError(f"{place}: extends leads in a circle: {' -> '.join([*chain, source.name])}")
-    try:
-        low = _extended(base, folder, (*chain, source.name))
-    except SpecError as error:
-        if str(error).startswith(f"{base}:"):
-            raise SpecError(f"{place}: extends: {error}") from None
-        raise
-    own = set(source.data.get("parameters") or {}) if isinstance(source.data.get("parameters"), dict) else set()
+    if file is not None and file in [other for _, other in chain]:
+        names = [*(name for name, _ in chain), source.name]
+        raise SpecError(f"{place}: extends leads in a circle: {' -> '.join(names)}; let one stand alone")
+    if len(chain) >= MAX_EXTENDS:
+        raise SpecError(f"{place}: more than {MAX_EXTENDS} models extend one another; let this one stand alone")
+    low = _extended(base, folder, (*chain, (source.name, file)), f"{place}: extends: ")
+    own = set(parameters_of(source)) - set(parameters_of(low))
     result = merged(low, source)
     result.data.setdefault("name", source.name)
-    return replace(result, own_parameters=frozenset(own - set(low.data.get("parameters") or {})))
+    return replace(result, own_parameters=frozenset(own))
 
 
 def _topics(document: Document, source: Source) -> int:

@@ -7,10 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from ppl_topics.errors import SpecError
-from ppl_topics.spec.source import KeyPath, Place, Source
+from ppl_topics.spec.source import MAX_DEPTH, KeyPath, Place, Source, plain, spell
 from ppl_topics.spec.suggest import nearest
 
-__all__ = ["overridden", "substituted"]
+__all__ = ["overridden", "parameters_of", "substituted"]
+
+FREE_TEXT = ("name", "doc")
+MAX_VALUES = 1_000_000
 
 
 def overridden(source: Source, values: Mapping[str, Any], call: str) -> Source:
@@ -30,18 +33,35 @@ def overridden(source: Source, values: Mapping[str, Any], call: str) -> Source:
     """
     data = dict(source.data)
     places = dict(source.places)
-    parameters = dict(data.get("parameters") or {})
+    parameters = dict(parameters_of(source))
     for name, value in values.items():
         place = Place(call.format(name=name))
-        head, *rest = name.split(".")
+        head, *rest = str(name).split(".")
         if head not in parameters:
             raise SpecError(f"{place}: model {data.get('name')!r} has no parameter {head!r}{nearest(head, parameters)}")
-        parameters[head] = _set(parameters[head], rest, value)
+        parameters[head] = _set(parameters[head], rest, plain(value, str(place)))
         for path in [p for p in places if p[:2] == ("parameters", head)]:
             del places[path]
         places[("parameters", head)] = place
     data["parameters"] = parameters
     return replace(source, data=data, places=places)
+
+
+def parameters_of(source: Source) -> dict[str, Any]:
+    """Return the parameters, as yet unresolved.
+
+    Raises
+    ------
+    SpecError
+        If what stands under that key is no mapping.
+    """
+    parameters = source.data.get("parameters")
+    if parameters is None:
+        return {}
+    if not isinstance(parameters, dict):
+        place = source.place(("parameters",))
+        raise SpecError(f"{place}: parameters: expected a mapping, got {spell(parameters)}")
+    return parameters
 
 
 def _set(current: Any, keys: list[str], value: Any) -> Any:
@@ -53,7 +73,7 @@ def _set(current: Any, keys: list[str], value: Any) -> Any:
 
 
 def substituted(source: Source) -> tuple[Source, set[str]]:
-    """Replace each string ``$name`` outside ``parameters`` by the parameter's value.
+    """Replace each string ``$name`` by the parameter's value; ``name`` and ``doc`` are free text.
 
     Returns
     -------
@@ -65,21 +85,31 @@ def substituted(source: Source) -> tuple[Source, set[str]]:
     Raises
     ------
     SpecError
-        If a name is undefined, or parameters refer to each other in a circle.
+        If a name is undefined, or parameters refer to each other in a circle or expand without bound.
     """
-    parameters = source.data.get("parameters") or {}
+    parameters = parameters_of(source)
     places = dict(source.places)
     used: set[str] = set()
+    count = 0
 
-    def resolve(value: Any, path: KeyPath, open_names: tuple[str, ...]) -> Any:
+    def resolve(value: Any, path: KeyPath, written: KeyPath, open_names: tuple[str, ...], depth: int) -> Any:
+        nonlocal count
+        count += 1
+        here = source.place(written)
+        if count > MAX_VALUES or depth > MAX_DEPTH:
+            raise SpecError(
+                f"{here}: with its parameters put in, the model has over {MAX_VALUES:,} values or {MAX_DEPTH} levels; "
+                "use fewer $names inside parameters"
+            )
+        if written != path:
+            places[path] = here
         if isinstance(value, dict):
-            return {key: resolve(v, (*path, key), open_names) for key, v in value.items()}
+            return {k: resolve(v, (*path, k), (*written, k), open_names, depth + 1) for k, v in value.items()}
         if isinstance(value, list):
-            return [resolve(v, (*path, i), open_names) for i, v in enumerate(value)]
+            return [resolve(v, (*path, i), (*written, i), open_names, depth + 1) for i, v in enumerate(value)]
         if not (isinstance(value, str) and value.startswith("$")):
             return value
         name = value[1:]
-        here = source.place(path)
         if name not in parameters:
             raise SpecError(f"{here}: ${name} is not a parameter of this model{nearest(name, parameters)}")
         if name in open_names:
@@ -87,9 +117,9 @@ def substituted(source: Source) -> tuple[Source, set[str]]:
                 f"{here}: the parameters {' -> '.join([*open_names, name])} refer to each other in a circle"
             )
         used.add(name)
-        set_at = source.place(("parameters", name))
-        places[path] = set_at
-        return resolve(parameters[name], ("parameters", name), (*open_names, name))
+        return resolve(parameters[name], path, ("parameters", name), (*open_names, name), depth + 1)
 
-    data = {key: resolve(value, (key,), ()) for key, value in source.data.items()}
+    data = {
+        key: value if key in FREE_TEXT else resolve(value, (key,), (key,), (), 0) for key, value in source.data.items()
+    }
     return replace(source, data=data, places=places), used

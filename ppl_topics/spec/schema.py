@@ -36,26 +36,26 @@ def json_schema() -> dict[str, Any]:
     for cls in blocks().values():
         definitions[cls.__name__]["required"] = ["block", *definitions[cls.__name__].get("required", [])]
     block_refs = [names[(cls, "validation")] for cls in blocks().values()]
-    # A file that extends another may give some of a block's keys, so none is required there.
-    properties["blocks"] = {
-        "type": "object",
-        "additionalProperties": {"anyOf": [*block_refs, {"$ref": "#/$defs/override"}]},
-    }
+    record = properties["record"]["additionalProperties"]
+    record["anyOf"] += [{"$ref": "#/$defs/parameter"}, {"type": "null"}]
+    properties["blocks"] = {"type": "object", "minProperties": 1}
     properties["schedule"] = {"anyOf": [{"$ref": "#/$defs/node"}, _list_of_nodes()], "description": "Tree of kernels."}
     definitions["override"] = {
-        "type": "object",
-        "not": {"required": ["block"]},
+        "type": ["object", "null"],
         "description": "Keys that replace those of the model named under `extends`; null removes one.",
     }
-    definitions["node"] = _node()
-    definitions["kernel"] = _kernel()
+    definitions["node"] = _with_parameters(_node())
+    definitions["kernel"] = _with_parameters(_kernel())
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "ppl-topics model",
         "type": "object",
         "additionalProperties": False,
         "properties": properties,
-        "anyOf": [{"required": ["name", "blocks"]}, {"required": ["extends"]}],
+        # A file that extends another may give some of a block's keys, so none is required there.
+        "if": {"required": ["extends"]},
+        "then": _blocks([*block_refs, {"$ref": "#/$defs/override"}]),
+        "else": {"required": ["name", "blocks"], **_blocks(block_refs)},
         "$defs": definitions,
     }
 
@@ -73,6 +73,10 @@ def _with_parameters(schema: Any) -> Any:
         }
         return {**schema, "properties": properties}
     return {key: _with_parameters(value) for key, value in schema.items()}
+
+
+def _blocks(kinds: list[Any]) -> dict[str, Any]:
+    return {"properties": {"blocks": {"additionalProperties": {"anyOf": kinds}}}}
 
 
 def _list_of_nodes() -> dict[str, Any]:
@@ -107,4 +111,5 @@ def _kernel() -> dict[str, Any]:
         }
 
     known = kernels()
-    return {"anyOf": [{"enum": sorted(known)}, *(described(spec) for spec in known.values())]}
+    names = [{"enum": sorted(known)}, {"$ref": "#/$defs/parameter"}]
+    return {"anyOf": [*names, *(described(spec) for spec in known.values())]}

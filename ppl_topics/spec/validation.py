@@ -9,10 +9,10 @@ import pydantic
 from pydantic_core import ErrorDetails
 
 from ppl_topics.errors import SpecError
-from ppl_topics.spec.source import KeyPath, Place
+from ppl_topics.spec.source import KeyPath, Place, spell
 from ppl_topics.spec.suggest import nearest
 
-__all__ = ["spell", "validated"]
+__all__ = ["validated"]
 
 M = TypeVar("M", bound=pydantic.BaseModel)
 
@@ -46,33 +46,41 @@ def validated(
         return model.model_validate(data)
     except pydantic.ValidationError as failure:
         details = failure.errors(include_url=False)
-    detail = _most_telling(details)
-    path = _data_path(detail["loc"], data)
-    raise error(f"{locate(path)}: {what}: {_sentence(detail, details, path, model)}") from None
+    path, alike = _most_telling(details, data)
+    raise error(f"{locate(path)}: {what}: {_sentence(alike, path, model)}") from None
 
 
-def spell(value: Any) -> str:
-    """Return a short form of a value for messages."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _most_telling(details: list[ErrorDetails], data: Any) -> tuple[KeyPath, list[ErrorDetails]]:
+    """Return the place in the data that deserves the message, and pydantic's errors there, best first.
+
+    Of a union pydantic reports all members. Preferred is the innermost error, for the member that got there
+    was meant; and of these an unknown key, then a value out of range, then a wrong type, then a missing key.
+    """
+    paths = [_data_path(d, data) for d in details]
+    known = {path for path, d in zip(paths, details, strict=True) if d["type"] not in ("extra_forbidden", "missing")}
+
+    def telling(index: int) -> tuple[int, int]:
+        kind = details[index]["type"]
+        if kind == "extra_forbidden":
+            # What is unknown to one member of a union may be a key of another.
+            return len(paths[index]), -1 if paths[index] in known else 3
+        return len(paths[index]), 0 if kind == "missing" else 1 if kind.endswith("_type") else 2
+
+    chosen = max(range(len(details)), key=telling)
+    path = paths[chosen]
+    return path, [details[chosen], *(d for i, d in enumerate(details) if paths[i] == path and i != chosen)]
 
 
-def _most_telling(details: list[ErrorDetails]) -> ErrorDetails:
-    """Prefer a value out of range over a wrong type: of a union, the member that was meant."""
-    telling = [d for d in details if not d["type"].endswith("_type")]
-    extra = [d for d in telling if d["type"] == "extra_forbidden"]
-    return (extra or telling or details)[0]
-
-
-def _data_path(loc: tuple[int | str, ...], data: Any) -> KeyPath:
+def _data_path(detail: ErrorDetails, data: Any) -> KeyPath:
     """Drop the union members that pydantic mixes into locations; keep what indexes the data."""
     path: list[int | str] = []
+    loc = detail["loc"]
     for position, part in enumerate(loc):
         if isinstance(data, dict) and part in data:
             data = data[part]
         elif isinstance(data, list) and part in range(len(data)):
             data = data[int(part)]
-        elif isinstance(data, dict) and position == len(loc) - 1:
+        elif detail["type"] == "missing" and position == len(loc) - 1:
             pass  # a missing key is placed at its mapping
         else:
             continue
@@ -80,25 +88,31 @@ def _data_path(loc: tuple[int | str, ...], data: Any) -> KeyPath:
     return tuple(path)
 
 
-def _sentence(detail: ErrorDetails, details: list[ErrorDetails], path: KeyPath, model: type[pydantic.BaseModel]) -> str:
-    key = ".".join(str(p) for p in path)
-    kind = detail["type"]
+def _sentence(alike: list[ErrorDetails], path: KeyPath, model: type[pydantic.BaseModel]) -> str:
+    key = ".".join(str(p) for p in path) or "this"
+    detail = alike[0]
+    kind, given = detail["type"], detail["input"]
     if kind == "extra_forbidden":
-        return f"unknown key {key!r}{nearest(str(path[-1]), _valid_keys(detail['loc'], model))}"
+        valid = {key for d in alike if d["type"] == kind for key in _valid_keys(d["loc"], model)}
+        return f"unknown key {key!r}{nearest(str(path[-1]), valid)}"
     if kind == "missing":
         return f"the key {key!r} is missing"
-    wanted = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-    if kind.endswith("_type"):
-        members = [
-            d["msg"].removeprefix("Input should be a valid ") for d in details if d["loc"][0] == detail["loc"][0]
-        ]
-        wanted = " or ".join(dict.fromkeys(m.split(" or instance")[0] for m in members))
-        return f"{key or 'this'}: expected a {wanted}, got {spell(detail['input'])}"
+    if kind == "too_short":
+        return f"{key}: needs at least {detail['ctx']['min_length']} of them, got {spell(given)}"
+    if kind == "literal_error" or kind.endswith("_type"):
+        wanted = dict.fromkeys(_wanted(d) for d in alike if d["type"] == "literal_error" or d["type"].endswith("_type"))
+        hint = nearest(str(given), _literals(detail)) if kind == "literal_error" else ""
+        return f"{key}: expected {' or '.join(wanted)}, got {spell(given)}" + (hint if hint.startswith("; did") else "")
+    sentence = detail["msg"].removeprefix("Value error, ")
     if kind == "value_error":
-        return f"{key}: {wanted}" if key else wanted
-    hint = nearest(detail["input"], _literals(detail)) if kind == "literal_error" else ""
-    hint = hint if hint.startswith("; did") else ""
-    return f"{key}: must be {wanted}, got {spell(detail['input'])}{hint}"
+        return sentence if key == "this" else f"{key}: {sentence}"
+    return f"{key}: must be {sentence.removeprefix('Input should be ')}, got {spell(given)}"
+
+
+def _wanted(detail: ErrorDetails) -> str:
+    wanted = detail["msg"].removeprefix("Input should be ").removeprefix("a valid ").split(" or instance")[0]
+    plain = {"dictionary": "a mapping", "boolean": "true or false", "integer": "a whole number"}
+    return plain.get(wanted, wanted if detail["type"] == "literal_error" else f"a {wanted}")
 
 
 def _literals(detail: ErrorDetails) -> Iterable[str]:
@@ -109,14 +123,14 @@ def _literals(detail: ErrorDetails) -> Iterable[str]:
 def _valid_keys(loc: tuple[int | str, ...], model: type[pydantic.BaseModel]) -> list[str]:
     """Return the keys valid where an unknown one stood, following nested models by field or class name."""
     current = model
+    members: list[type[pydantic.BaseModel]] = []
     for part in loc[:-1]:
-        nested = {cls.__name__: cls for f in current.model_fields.values() for cls in _models_in(f.annotation)}
         field = current.model_fields.get(str(part))
-        inside = _models_in(field.annotation) if field else []
-        if str(part) in nested:
-            current = nested[str(part)]
-        elif inside:
-            current = inside[0]
+        if field:
+            members = _models_in(field.annotation)
+            current = members[0] if members else current
+        else:
+            current = next((cls for cls in members if cls.__name__ == part), current)
     return list(current.model_fields)
 
 
