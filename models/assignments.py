@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ppl_topics.registry import Block, block
+from ppl_topics.declarations import Block
+from ppl_topics.registry import block
 from ppl_topics.state import ChainState
 
 __all__ = ["Assignments"]

@@ -9,11 +9,15 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
+from ppl_topics.declarations import Block
 from ppl_topics.errors import SpecError
-from ppl_topics.registry import Block, block
+from ppl_topics.registry import block
 from ppl_topics.state import ChainState, Sizes
 
 __all__ = ["Concentration", "Dirichlet"]
+
+SMALLEST = 1e-100
+"""Below it, products of two concentrations underflow, and a lone token would have no topic to be in."""
 
 Positive = Annotated[float, pydantic.Field(gt=0, allow_inf_nan=False)]
 
@@ -99,8 +103,8 @@ class Dirichlet(Block):
             vector = np.array(value)
         else:
             vector = np.full(size, value.sum / size if isinstance(value, Sum) else value)
-        if not (vector > 0).all():
-            raise SpecError(f"concentration over {self.over}: {value} divided by {size} is zero; give a larger one")
+        if vector.min() < SMALLEST:
+            raise SpecError(f"a concentration over {self.over} is {vector.min():.3g}; give at least {SMALLEST:g}")
         return {self.reference_role("concentration", role): vector}
 
     def init(self, role: str, state: ChainState) -> NDArray[np.float32]:

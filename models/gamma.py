@@ -9,7 +9,8 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
-from ppl_topics.registry import Block, block
+from ppl_topics.declarations import Block
+from ppl_topics.registry import block
 from ppl_topics.state import ChainState
 
 __all__ = ["Gamma"]
@@ -45,8 +46,9 @@ class Gamma(Block):
         return () if self.per is None else (self.per,)
 
     def init(self, role: str, state: ChainState) -> NDArray[np.float64]:
-        """Return the prior mean."""
-        return np.full([state.sizes.of(dim) for dim in self.dims(role)], self.shape / self.rate)
+        """Return the prior mean, or where that is extreme the nearest of 1e-6 and 1e6."""
+        mean = min(max(self.shape / self.rate, 1e-6), 1e6)
+        return np.full([state.sizes.of(dim) for dim in self.dims(role)], mean)
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator

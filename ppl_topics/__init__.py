@@ -9,38 +9,31 @@ Examples
 20
 """
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from ppl_topics.api import Fit, InexactKernelWarning, load_fit, plan, sample
-from ppl_topics.corpus import (
-    Corpus,
-    CorpusBuilder,
-    Covariates,
-    Labels,
-    load_20newsgroups,
-    load_docstrings,
-    read_corpus,
-    write_svmlight,
-)
-from ppl_topics.diagnostics.exactness import Certificate, Verification, verify
-from ppl_topics.errors import CorpusError, PplTopicsError, RunError, ScheduleError, SpecError, TraceError
-from ppl_topics.registry import (
-    Binding,
-    Block,
-    KernelFunctions,
-    KernelSpec,
-    WordSelection,
-    block,
-    blocks,
-    kernel,
-    kernels,
-)
-from ppl_topics.schedule import Plan, cycle, every, mixture, repeat, step
-from ppl_topics.spec import Model, Spec, load_spec
-from ppl_topics.spec.schema import json_schema
-from ppl_topics.state import ChainState, Key
+if TYPE_CHECKING:
+    from ppl_topics.api import Fit, InexactKernelWarning, load_fit, plan, sample
+    from ppl_topics.corpus import (
+        Corpus,
+        CorpusBuilder,
+        Covariates,
+        Labels,
+        load_20newsgroups,
+        load_docstrings,
+        read_corpus,
+        write_svmlight,
+    )
+    from ppl_topics.declarations import Binding, Block, KernelFunctions, KernelSpec, WordSelection
+    from ppl_topics.diagnostics.exactness import Certificate, Verification, verify
+    from ppl_topics.errors import CorpusError, PplTopicsError, RunError, ScheduleError, SpecError, TraceError
+    from ppl_topics.registry import block, blocks, kernel, kernels
+    from ppl_topics.schedule import Plan, cycle, every, mixture, repeat, step
+    from ppl_topics.spec import Model, Spec, load_spec
+    from ppl_topics.spec.schema import json_schema
+    from ppl_topics.state import ChainState, Key
 
-__version__ = version("ppl-topics")
+    __version__: str
 
 __all__ = [
     "Binding",
@@ -87,3 +80,38 @@ __all__ = [
     "verify",
     "write_svmlight",
 ]
+
+# Names are imported when they are first used, so that `ppl-topics --help` does not wait for numba.
+_HOMES = {
+    "ppl_topics.api": "Fit InexactKernelWarning load_fit plan sample",
+    "ppl_topics.corpus": "Corpus CorpusBuilder Covariates Labels "
+    "load_20newsgroups load_docstrings read_corpus write_svmlight",
+    "ppl_topics.diagnostics.exactness": "Certificate Verification verify",
+    "ppl_topics.errors": "CorpusError PplTopicsError RunError ScheduleError SpecError TraceError",
+    "ppl_topics.declarations": "Binding Block KernelFunctions KernelSpec WordSelection",
+    "ppl_topics.registry": "block blocks kernel kernels",
+    "ppl_topics.schedule": "Plan cycle every mixture repeat step",
+    "ppl_topics.spec": "Model Spec load_spec",
+    "ppl_topics.spec.schema": "json_schema",
+    "ppl_topics.state": "ChainState Key",
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            value = version("ppl-topics")
+        elif name in _HOME_OF:
+            value = getattr(import_module(_HOME_OF[name]), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

@@ -1,7 +1,5 @@
-"""Where blocks and kernels meet: what each declares of itself, and the list of all of them.
+"""The list of all blocks and kernels, where both meet.
 
-A *block* is one factor of a model with the variable that it puts a law on. A *kernel* is a pair of
-functions that updates variables. Neither imports the other; the scheduler joins them by what stands here.
 Third parties register with the decorators, or through the entry-point groups ``ppl_topics.blocks`` and
 ``ppl_topics.kernels`` (the value being a module whose import registers).
 """
@@ -14,201 +12,17 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-import numpy as np
 import pydantic
-from numpy.typing import NDArray
 
+from ppl_topics.declarations import Block, KernelFunctions, KernelSpec
 from ppl_topics.errors import SpecError
-from ppl_topics.state import ChainState, Key, Sizes, Tokens
 
-__all__ = [
-    "Binding",
-    "Block",
-    "KernelFunctions",
-    "KernelSpec",
-    "WordSelection",
-    "block",
-    "blocks",
-    "kernel",
-    "kernels",
-]
+__all__ = ["block", "blocks", "kernel", "kernels", "unregister_kernel"]
 
 NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 COST_SIZES: Mapping[str, float] = {"N": 1_000_000.0, "D": 10_000.0, "V": 20_000.0, "K": 50.0, "K_d": 10.0}
-
-
-class Block(pydantic.BaseModel):
-    """Base of all blocks: a pydantic model whose fields are the keys that YAML may give it.
-
-    A subclass sets the class attributes and overrides the methods that apply to it.
-
-    Attributes
-    ----------
-    kind : str
-        Name of the block, set by the decorator :func:`block`.
-    seams : frozenset of str
-        What other blocks may use it as: ``topic_weights``, ``topics``, ``assignments``, ``concentration``.
-    references : dict of str to str
-        Fields that hold the name of another block, with the seam that this one must offer.
-    own_role : str or None
-        Role of the variable in every model (``z``); None where the block that refers to it gives the role.
-    """
-
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-    kind: ClassVar[str] = ""
-    seams: ClassVar[frozenset[str]] = frozenset()
-    references: ClassVar[Mapping[str, str]] = {}
-    own_role: ClassVar[str | None] = None
-
-    def reference_role(self, key: str, own_role: str) -> str:
-        """Return the role that this block, itself in ``own_role``, gives to the block named under ``key``."""
-        raise SpecError(f"block {self.kind!r} refers to {key!r} but gives it no role; override reference_role")
-
-    def check(self, role: str) -> str | None:
-        """Return what is wrong with this block in the given role, or None."""
-        return None
-
-    def dims(self, role: str) -> tuple[str, ...] | None:
-        """Return the dims of the variable, or None for a block that only observes."""
-        return None
-
-    @property
-    def integrated_out(self) -> bool:
-        """Whether the model asks never to hold this variable."""
-        return False
-
-    def constants(self, role: str, sizes: Sizes) -> Mapping[str, NDArray[np.float64]]:
-        """Return the fixed vectors that this block sets, by role (``alpha``, ``beta``)."""
-        return {}
-
-    def init(self, role: str, state: ChainState) -> NDArray[Any] | None:
-        """Return a starting value for the variable, given z and the counts."""
-        return None
-
-    def simulate(
-        self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
-    ) -> NDArray[Any]:
-        """Return a draw of the variable from its law, given its parents in ``values`` by role."""
-        raise SpecError(f"block {self.kind!r} cannot be simulated, so Geweke's test cannot cover it")
-
-    def log_density(self, value: NDArray[Any]) -> float:
-        """Return the log density of a variable that log p(w, z) does not cover."""
-        return 0.0
-
-
-class WordSelection(pydantic.BaseModel):
-    """Which words' tokens a kernel updates, by corpus count.
-
-    Attributes
-    ----------
-    min_count, max_count : int
-        Words that occur at least, and at most, so often; ``max_count: null`` sets no bound.
-    """
-
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    min_count: int = pydantic.Field(default=1, ge=1)
-    max_count: int | None = pydantic.Field(default=None, ge=1)
-
-    @pydantic.model_validator(mode="after")
-    def _ordered(self) -> WordSelection:
-        if self.max_count is not None and self.max_count < self.min_count:
-            raise ValueError(f"max_count {self.max_count} is below min_count {self.min_count}")
-        return self
-
-    def mask(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which words are selected, shape (V,), given their corpus counts."""
-        high = np.inf if self.max_count is None else self.max_count
-        return (counts >= self.min_count) & (counts <= high)
-
-
-ALL_WORDS = WordSelection()
-
-
-@dataclass(frozen=True)
-class Binding:
-    """A model bound to a corpus, as one kernel of a schedule sees it.
-
-    Attributes
-    ----------
-    target : str
-        Name of the variable that the schedule gave to this kernel.
-    names : dict of str to str
-        Variable name by role, for the roles that the model fills.
-    blocks : dict of str to Block
-    sizes : Sizes
-    tokens : Tokens
-    """
-
-    target: str
-    names: Mapping[str, str]
-    blocks: Mapping[str, Block]
-    sizes: Sizes
-    tokens: Tokens
-
-
-def _no_memory(state: ChainState) -> None:
-    return None
-
-
-class KernelFunctions(NamedTuple):
-    """What a kernel does: ``step``, and ``init`` for the memory that it keeps between steps.
-
-    ``step(state, memory, key)`` updates ``state`` in place and returns statistics by name, or None;
-    all its randomness comes from ``key``. ``init(state)`` returns the memory of one chain.
-    """
-
-    step: Callable[[ChainState, Any, Key], Mapping[str, float] | None]
-    init: Callable[[ChainState], Any] = _no_memory
-
-
-@dataclass(frozen=True)
-class KernelSpec:
-    """What a kernel declares of itself; see :func:`kernel`."""
-
-    name: str
-    build: Callable[..., KernelFunctions]
-    updates: tuple[str, ...]
-    integrates_out: tuple[str, ...]
-    reads: tuple[str, ...]
-    handles: tuple[str, ...]
-    exact: bool
-    full_conditional: bool
-    automatic: bool
-    parallel_over: str | None
-    cost: str
-    reference: str
-    options: type[pydantic.BaseModel]
-    doc: str
-
-    def seconds(self, sizes: Mapping[str, float]) -> float:
-        """Evaluate the cost formula, in units of one multiplication, at the given sizes."""
-        value: float = eval(self.cost, {"__builtins__": {}}, dict(sizes))
-        return value
-
-    def declaration(self) -> dict[str, Any]:
-        """Return the declaration as plain data, for listings."""
-        fields = self.options.model_fields
-        return {
-            "name": self.name,
-            "updates": list(self.updates),
-            "integrates_out": list(self.integrates_out),
-            "reads": list(self.reads),
-            "handles": list(self.handles),
-            "exact": self.exact,
-            "parallel_over": self.parallel_over,
-            "cost": self.cost,
-            "options": {k: _plain(f.get_default(call_default_factory=True)) for k, f in fields.items()},
-            "reference": self.reference,
-            "doc": self.doc,
-        }
-
-
-def _plain(value: Any) -> Any:
-    return value.model_dump() if isinstance(value, pydantic.BaseModel) else value
 
 
 @dataclass
@@ -274,7 +88,7 @@ def kernel(
     reads : iterable of str
         Roles whose current value it uses, beside what it updates.
     handles : iterable of str
-        Kinds of block, or seams, whose factors it accounts for.
+        Kinds of block, or forms (``handled_as``), whose factors it accounts for.
     exact : bool
         Whether it leaves the posterior invariant.
     full_conditional : bool

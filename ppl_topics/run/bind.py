@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics.corpus import Corpus
+from ppl_topics.declarations import Binding, Block
 from ppl_topics.errors import RunError, SpecError
-from ppl_topics.registry import Binding, Block
 from ppl_topics.samplers.assignments.counts import count_words, make_chunks, make_word_index
 from ppl_topics.samplers.assignments.initial import draw_uniform
 from ppl_topics.schedule import Plan

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ppl_topics.declarations import KernelSpec
 from ppl_topics.errors import ScheduleError
-from ppl_topics.registry import KernelSpec, kernels
+from ppl_topics.registry import kernels
 from ppl_topics.schedule.rules import check
 from ppl_topics.schedule.tree import Cycle, Node, Step
 from ppl_topics.spec.model import Model, Variable

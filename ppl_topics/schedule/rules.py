@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NoReturn
 
+from ppl_topics.declarations import KernelSpec, WordSelection
 from ppl_topics.errors import ScheduleError
-from ppl_topics.registry import KernelSpec, WordSelection
 from ppl_topics.schedule.mends import Proposal, additions, exchanged, redraws, replacements
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, steps
 from ppl_topics.spec.model import Factor, Model, Variable
@@ -148,7 +148,7 @@ def _check_factors(step: Step, node: Node, model: Model) -> None:
 
 
 def _handles(kernel: KernelSpec, factor: Factor) -> bool:
-    return bool({factor.kind, *factor.seams} & set(kernel.handles))
+    return bool(factor.forms & set(kernel.handles))
 
 
 def _selections(step: Step) -> dict[str, WordSelection]:

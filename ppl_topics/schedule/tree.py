@@ -20,8 +20,9 @@ from typing import Any
 
 import pydantic
 
+from ppl_topics.declarations import KernelSpec
 from ppl_topics.errors import ScheduleError
-from ppl_topics.registry import KernelSpec, kernels
+from ppl_topics.registry import kernels
 from ppl_topics.spec.document import RESERVED, Spec
 from ppl_topics.spec.model import Model
 from ppl_topics.spec.source import KeyPath, spell

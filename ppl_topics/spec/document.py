@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
+from ppl_topics.declarations import Block
 from ppl_topics.errors import SpecError
-from ppl_topics.registry import NAME, Block, blocks
+from ppl_topics.registry import NAME, blocks
 from ppl_topics.spec.merge import merged
 from ppl_topics.spec.parameters import overridden, parameters_of, substituted
 from ppl_topics.spec.source import (

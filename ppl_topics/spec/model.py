@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ppl_topics.declarations import Block
 from ppl_topics.errors import SpecError
-from ppl_topics.registry import Block, blocks
+from ppl_topics.registry import blocks
 from ppl_topics.spec.document import Docs, Spec, TopWords
+from ppl_topics.spec.source import KeyPath
 from ppl_topics.spec.suggest import choices, nearest
 
 __all__ = ["Factor", "Model", "Variable"]
@@ -43,15 +45,15 @@ class Factor:
     name : str
     kind : str
         Kind of block.
-    seams : frozenset of str
-        What the block offers to others; a kernel may handle it by kind or by seam.
+    forms : frozenset of str
+        Its kind, and the other forms that kernels may take it for.
     touches : frozenset of str
         Names of variables.
     """
 
     name: str
     kind: str
-    seams: frozenset[str]
+    forms: frozenset[str]
     touches: frozenset[str]
 
 
@@ -119,13 +121,9 @@ class Model:
                     )
 
 
-def _references(block: Block) -> dict[str, str]:
-    return {key: value for key in block.references if isinstance(value := getattr(block, key), str)}
-
-
 def _factor(name: str, block: Block, variables: Mapping[str, Variable]) -> Factor:
-    touched = {name, *_references(block).values()} & set(variables)
-    return Factor(name, block.kind, block.seams, frozenset(touched))
+    touched = {name, *block.referred().values()} & set(variables)
+    return Factor(name, block.kind, frozenset({block.kind, *block.handled_as}), frozenset(touched))
 
 
 def _roles(spec: Spec) -> dict[str, str]:
@@ -150,9 +148,9 @@ def _roles(spec: Spec) -> dict[str, str]:
             return
         roles[name], given_by[name] = role, by
         block = spec.blocks[name]
-        for key, target in _references(block).items():
-            _check_reference(spec, name, key, target)
-            give(target, block.reference_role(key, role), name)
+        for path, target in block.referred().items():
+            _check_reference(spec, name, path, target)
+            give(target, block.reference_role(str(path[0]), role), name)
 
     for name, block in spec.blocks.items():
         if block.own_role is not None:
@@ -165,8 +163,9 @@ def _roles(spec: Spec) -> dict[str, str]:
     return roles
 
 
-def _check_reference(spec: Spec, name: str, key: str, target: str) -> None:
-    place = spec.place("blocks", name, key)
+def _check_reference(spec: Spec, name: str, path: KeyPath, target: str) -> None:
+    key = str(path[0])
+    place = spec.place("blocks", name, *path)
     seam = spec.blocks[name].references[key]
     able = [n for n, b in spec.blocks.items() if seam in b.seams]
     what = f"{place}: block {name!r}: {key}: {target!r}"

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.registry import ALL_WORDS, Binding, KernelFunctions, WordSelection, kernel
+from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
+from ppl_topics.registry import kernel
 from ppl_topics.samplers.compiled import compiled
 from ppl_topics.samplers.variates.categorical import find_cumulated
 from ppl_topics.samplers.variates.streams import new_stream, start, uniform

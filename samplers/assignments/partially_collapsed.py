@@ -14,7 +14,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.registry import ALL_WORDS, Binding, KernelFunctions, WordSelection, kernel
+from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
+from ppl_topics.registry import kernel
 from ppl_topics.samplers.assignments.counts import count_words
 from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.variates.categorical import find_cumulated

@@ -17,7 +17,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.registry import ALL_WORDS, Binding, KernelFunctions, WordSelection, kernel
+from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
+from ppl_topics.registry import kernel
 from ppl_topics.samplers.assignments.counts import WORD_CHUNKS, count_words, make_chunks
 from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.variates.alias import build_alias, draw_alias

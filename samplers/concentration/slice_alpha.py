@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.registry import Binding, KernelFunctions, kernel
+from ppl_topics.declarations import Binding, KernelFunctions
+from ppl_topics.registry import kernel
 from ppl_topics.samplers.concentration.histograms import CountHistogram, alpha_statistics, log_likelihood
 from ppl_topics.samplers.concentration.slice_concentration import draw_concentration
 from ppl_topics.samplers.variates.streams import Stream, open_stream

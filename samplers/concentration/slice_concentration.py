@@ -11,6 +11,7 @@ from ppl_topics.samplers.variates.streams import Stream
 __all__ = ["draw_concentration"]
 
 SMALLEST_LOG, LARGEST_LOG = math.log(1e-300), math.log(1e12)
+"""Where the prior is cut, to stay within floating point."""
 
 
 def draw_concentration(

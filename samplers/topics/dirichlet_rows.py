@@ -17,7 +17,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.registry import Binding, KernelFunctions, kernel
+from ppl_topics.declarations import Binding, KernelFunctions
+from ppl_topics.registry import kernel
 from ppl_topics.samplers.assignments.counts import make_chunks
 from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.variates.dirichlet import dirichlet, dirichlet_in_log_space

@@ -44,6 +44,11 @@ def slice_sample(
     -------
     x1 : float
 
+    Raises
+    ------
+    ValueError
+        If the current state is outside the bounds, or its log density is not finite.
+
     Examples
     --------
     >>> from ppl_topics.samplers.variates.slice import slice_sample
@@ -55,6 +60,8 @@ def slice_sample(
     >>> x > 0.0
     True
     """
+    if not lower < x0 < upper:
+        raise ValueError(f"the current state {x0} is not between {lower} and {upper}")
     at_start = log_density(x0)
     if not math.isfinite(at_start):
         raise ValueError(f"the log density at the current state {x0} is {at_start}; it must be finite")

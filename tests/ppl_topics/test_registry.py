@@ -7,8 +7,9 @@ import pydantic
 import pytest
 
 from ppl_topics import registry
+from ppl_topics.declarations import ALL_WORDS, Binding, Block, KernelFunctions, WordSelection
 from ppl_topics.errors import SpecError
-from ppl_topics.registry import Binding, Block, KernelFunctions, WordSelection, block, blocks, kernel, kernels
+from ppl_topics.registry import block, blocks, kernel, kernels
 
 DECLARED = {"updates": "z", "integrates_out": "theta", "reads": ("alpha", "phi"), "handles": "words", "exact": True}
 
@@ -156,7 +157,7 @@ def test_options_are_strict():
         *,
         sweeps: Annotated[int, pydantic.Field(ge=1)] = 2,
         how: Literal["a", "b"] = "a",
-        words: WordSelection = registry.ALL_WORDS,
+        words: WordSelection = ALL_WORDS,
         untyped=None,
     ) -> KernelFunctions:
         return build(binding)

@@ -3,8 +3,9 @@
 import pytest
 
 from ppl_topics import registry
+from ppl_topics.declarations import KernelFunctions
 from ppl_topics.errors import ScheduleError
-from ppl_topics.registry import KernelFunctions, blocks, kernel, kernels
+from ppl_topics.registry import blocks, kernel, kernels
 from ppl_topics.schedule.assign import cost_sizes
 from ppl_topics.schedule.plan import make_plan
 from ppl_topics.schedule.rules import check

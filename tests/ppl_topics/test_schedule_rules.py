@@ -1,12 +1,16 @@
 """The four rules: what is refused, what the message says, and that the change it proposes mends it."""
 
+from typing import Literal
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ppl_topics import registry
+from ppl_topics.declarations import ALL_WORDS, Block, KernelFunctions, WordSelection
 from ppl_topics.errors import ScheduleError
-from ppl_topics.registry import ALL_WORDS, KernelFunctions, WordSelection, blocks, kernel, kernels
+from ppl_topics.models import Assignments
+from ppl_topics.registry import blocks, kernel, kernels
 from ppl_topics.schedule import cycle, mixture, repeat, step
 from ppl_topics.schedule.plan import make_plan
 from ppl_topics.spec import load_spec
@@ -312,14 +316,66 @@ def test_rule_2_factors_that_a_kernel_does_not_handle(register):
     # With phi integrated out there is the prior of phi to handle as well.
     register("no_prior", updates="z", integrates_out=("theta", "phi"), handles=("assignments", "words"))
     assert "does not handle the factor 'theta' (dirichlet)" in refused("lda", cycle(step("z", "no_prior"), PHI))
-    # A factor may be handled by what it offers to others.
+    # Where a block fits says nothing of its density.
     register(
         "seams",
         updates="z",
         integrates_out=("theta", "phi"),
         handles=("topics", "topic_weights", "assignments", "words"),
     )
-    assert plan("lda", cycle(step("z", "seams"), PHI)).exact
+    assert "does not handle the factor 'theta' (dirichlet)" in refused("lda", cycle(step("z", "seams"), PHI))
+
+
+@pytest.fixture
+def register_block():
+    """Register blocks, and forget them afterwards."""
+    names = []
+
+    def add(name, cls):
+        names.append(name)
+        return registry.block(name)(cls)
+
+    yield add
+    for name in names:
+        del registry._registry.blocks[name]
+
+
+def test_rule_2_another_law_in_the_same_place(register_block):
+    class Sticky(Assignments):
+        """Assignments that follow the one before."""
+
+        block: Literal["sticky_assignments"] = "sticky_assignments"
+
+    class Renamed(Assignments):
+        """The usual law under another name."""
+
+        handled_as = frozenset({"assignments"})
+        block: Literal["renamed_assignments"] = "renamed_assignments"
+
+    register_block("sticky_assignments", Sticky)
+    register_block("renamed_assignments", Renamed)
+    model = {"name": "m", "extends": "lda", "blocks": {"z": {"block": "sticky_assignments", "prior": "theta"}}}
+    assert "does not handle the factor 'z' (sticky_assignments)" in refused(model, cycle(Z_IN, PHI))
+    model["blocks"]["z"]["block"] = "renamed_assignments"
+    assert plan(model, cycle(Z_IN, PHI)).exact
+
+
+@pytest.mark.parametrize("features", ["z", ["z"]])
+def test_rule_2_sees_references_in_lists(register_block, features):
+    class Tilt(Block):
+        """A factor on z beside those of LDA."""
+
+        references = {"features": "assignments"}  # noqa: RUF012
+        own_role = "tilt"
+        block: Literal["tilt"] = "tilt"
+        features: str | list[str]
+
+        def reference_role(self, key, own_role):
+            return "z"
+
+    register_block("tilt", Tilt)
+    model = {"name": "m", "extends": "lda", "blocks": {"y": {"block": "tilt", "features": features}}}
+    assert "does not handle the factor 'y' (tilt) that touches z" in refused(model, cycle(Z_IN, PHI))
 
 
 def test_rule_2_without_another_kernel(register):

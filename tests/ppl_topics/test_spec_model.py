@@ -5,9 +5,10 @@ from typing import ClassVar, Literal
 import pytest
 
 from ppl_topics import registry
+from ppl_topics.declarations import Block
 from ppl_topics.errors import SpecError
 from ppl_topics.models import shipped
-from ppl_topics.registry import Block, block, blocks, kernels
+from ppl_topics.registry import block, blocks, kernels
 from ppl_topics.spec import Model, load_spec
 
 PARTS = {
