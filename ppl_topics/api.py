@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import secrets
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import pandas as pd
 import xarray as xr
 
 from ppl_topics.corpus import Corpus
-from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
+from ppl_topics.errors import CorpusError, PplTopicsError, SpecError, TraceError
 from ppl_topics.run.bind import bind
 from ppl_topics.run.chains import Settings, run_chains
 from ppl_topics.run.execute import Executor
@@ -24,6 +24,7 @@ from ppl_topics.run.processes import run_in_processes
 from ppl_topics.run.progress import ProgressBars
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.spec import Spec, load_spec
+from ppl_topics.spec.source import Source
 from ppl_topics.spec.suggest import nearest
 from ppl_topics.trace.arviz_compat import from_groups
 from ppl_topics.trace.datasets import build_groups
@@ -112,7 +113,10 @@ def trace_path(path: str | Path, make: bool = False) -> Path:
     if path.suffix == ".nc":
         return path
     if make and not path.exists() and path.parent.is_dir():
-        path.mkdir()
+        try:
+            path.mkdir()
+        except OSError as error:
+            raise TraceError(f"{path}: cannot make the folder ({error.strerror})") from None
     return path / "trace.nc"
 
 
@@ -154,8 +158,7 @@ def plan(model: ModelLike, corpus: Corpus | None = None, *, schedule: Any = None
           the only exact kernel for z
     exact
     """
-    spec = _spec(model, parameters, None, schedule, "argument {name}")
-    return make_plan(spec, corpus_sizes(corpus))
+    return make_plan(resolve(model, parameters, schedule=schedule), corpus_sizes(corpus))
 
 
 def corpus_sizes(corpus: Corpus | None) -> dict[str, float] | None:
@@ -240,10 +243,19 @@ def sample(
     >>> fit.posterior["phi"].dims
     ('chain', 'draw', 'topic', 'word')
     """
-    _check_corpus(corpus)
-    spec = _spec(model, parameters, record, schedule, "argument {name}")
+    check_corpus(corpus)
+    spec = resolve(model, parameters, record=record, schedule=schedule)
     chosen = make_plan(spec, corpus_sizes(corpus))
-    settings = _settings(draws, warmup, chains, thin, seed, threads, processes, debug)
+    settings = make_settings(
+        draws=draws,
+        warmup=warmup,
+        chains=chains,
+        thin=thin,
+        seed=seed,
+        threads=threads,
+        processes=processes,
+        debug=debug,
+    )
     return run_plan(chosen, corpus, settings, chains=chains, processes=processes, progress=progress)
 
 
@@ -266,7 +278,13 @@ def run_plan(chosen: Plan, corpus: Corpus, settings: Settings, *, chains: int, p
     return Fit(build_groups(bound, corpus, results, settings, Executor(bound).labels))
 
 
-def _check_corpus(corpus: object) -> None:
+def check_corpus(corpus: object) -> None:
+    """Refuse what is no corpus, or has no token.
+
+    Raises
+    ------
+    CorpusError
+    """
     if not isinstance(corpus, Corpus):
         raise CorpusError(
             f"the corpus is a {type(corpus).__name__}; make a Corpus first, as with "
@@ -276,26 +294,48 @@ def _check_corpus(corpus: object) -> None:
         raise CorpusError(f"all {corpus.n_docs:,} documents are empty; there is nothing to sample")
 
 
-def _spec(
+def resolve(
     model: ModelLike,
     parameters: Mapping[str, Any],
-    record: Mapping[str, Any] | None,
-    schedule: Any,
-    call: str,
+    *,
+    record: Mapping[str, Any] | Source | None = None,
+    schedule: Any = None,
+    call: str = "argument {name}",
+    options: Iterable[str] | None = None,
 ) -> Spec:
+    """Load a model, with its parameters, its schedule and what to record as a user asks for them.
+
+    Parameters
+    ----------
+    model : str, path-like, mapping or Spec
+    parameters : mapping of str to object
+    record : mapping or Source, optional
+    schedule : mapping, list or Source, optional
+        Instead of the model's own. A Source, with data under ``record`` or ``schedule``, knows their places.
+    call : str
+        How messages call a parameter, with ``{name}`` where the name goes.
+    options : iterable of str, optional
+        What else may have been meant by a wrong name; by default the options of :func:`sample`.
+
+    Raises
+    ------
+    SpecError
+    """
     spec = load_spec(model)
-    options = inspect.signature(sample).parameters
+    if options is None:
+        options = [p.name for p in inspect.signature(sample).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for name in parameters:
         if name.split(".")[0] not in spec.parameters:
-            known = [*spec.parameters, *(p.name for p in options.values() if p.kind is p.KEYWORD_ONLY)]
             place = call.format(name=name)
+            known = [*spec.parameters, *options]
             raise SpecError(f"{place}: model {spec.name!r} has no parameter {name!r}{nearest(name, known)}")
     # From the model again, not from the resolved spec: there the parameters' places are already taken.
     spec = load_spec(model, parameters, record=record, call=call)
     return spec if schedule is None else spec.with_schedule(schedule, "argument schedule")
 
 
-def _settings(
+def make_settings(
+    *,
     draws: int,
     warmup: int,
     chains: int,
@@ -304,21 +344,28 @@ def _settings(
     threads: int | None,
     processes: int,
     debug: bool,
+    call: str = "{name}",
 ) -> Settings:
+    """Check how to run, as given to :func:`sample`; ``call`` is how messages call an argument.
+
+    Raises
+    ------
+    PplTopicsError
+    """
     counts = {"draws": draws, "chains": chains, "thin": thin, "processes": processes}
     for name, value in counts.items():
-        _check_whole(name, value, 1)
-    _check_whole("warmup", warmup, 0)
+        _check_whole(call.format(name=name), value, 1)
+    _check_whole(call.format(name="warmup"), warmup, 0)
     if seed is None:
         seed = secrets.randbits(32)
-    _check_whole("seed", seed, 0, MAX_SEED)
+    _check_whole(call.format(name="seed"), seed, 0, MAX_SEED)
     available = int(numba.config.NUMBA_NUM_THREADS)
     if threads is None:
         threads = max(1, available // min(processes, chains))
-    _check_whole("threads", threads, 1)
+    _check_whole(call.format(name="threads"), threads, 1)
     if threads > available:
         raise PplTopicsError(
-            f"threads: must be at most {available}, the cores of this machine, got {threads}; "
+            f"{call.format(name='threads')}: must be at most {available}, the cores of this machine, got {threads}; "
             "the draws do not depend on it"
         )
     return Settings(draws, warmup, thin, int(seed), threads, debug)

@@ -1,0 +1,93 @@
+"""What a run reports of itself: efficiency of all that was sampled, and the time that each kernel took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from ppl_topics.diagnostics.efficiency import efficiency_table
+from ppl_topics.errors import TraceError
+from ppl_topics.spec.suggest import nearest
+
+__all__ = ["efficiency", "seconds_by_kernel", "summary"]
+
+LOG_DENSITIES = ("lp", "log_marginal")
+
+
+def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None = None) -> pd.DataFrame:
+    """Summarise how well each variable of a trace, and its log posterior, were sampled.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    var_names : sequence of str, optional
+        The variables to show; by default all of the posterior, with ``lp`` and ``log_marginal``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a variable; the columns are those of
+        :func:`ppl_topics.diagnostics.efficiency.efficiency_table`.
+
+    Raises
+    ------
+    TraceError
+        If the trace has no variable of such a name.
+
+    Notes
+    -----
+    Chains number their topics each in its own way. Where they do not agree, R-hat of a variable with the dim
+    ``topic`` is large however well each chain mixes; that of ``lp`` does not depend on the numbering.
+    """
+    statistics = groups.get("sample_stats", xr.Dataset())
+    densities = [name for name in LOG_DENSITIES if name in statistics]
+    draws = groups["posterior"].assign({name: statistics[name] for name in densities})
+    for name in var_names or ():
+        if name not in draws.data_vars:
+            raise TraceError(f"the trace has no variable {name!r}{nearest(name, map(str, draws.data_vars))}")
+    names = var_names or [*densities, *(str(name) for name in groups["posterior"].data_vars)]
+    return efficiency_table(draws, names)
+
+
+def seconds_by_kernel(groups: Mapping[str, xr.Dataset]) -> dict[str, float]:
+    """Return the mean seconds a sweep that each step of the schedule took, by ``variable:kernel``."""
+    statistics = groups.get("sample_stats", xr.Dataset())
+    if "step_seconds" not in statistics:
+        return {}
+    mean = statistics["step_seconds"].mean(("chain", "draw"))
+    return {str(kernel): float(mean.sel(kernel=kernel)) for kernel in mean["kernel"].values}
+
+
+def summary(groups: Mapping[str, xr.Dataset]) -> dict[str, Any]:
+    """Return what was run, on what, and how it ended, as plain data."""
+    posterior = groups["posterior"]
+    attributes = posterior.attrs
+    constants = groups.get("constant_data", xr.Dataset())
+    statistics = groups.get("sample_stats", xr.Dataset())
+    result: dict[str, Any] = {
+        "model": attributes.get("model_name", ""),
+        "corpus": attributes.get("corpus_name", ""),
+        "documents": constants.sizes.get("doc"),
+        "tokens": int(constants["doc_length"].sum()) if "doc_length" in constants else None,
+        "words": constants.sizes.get("word"),
+        "empty_documents": _whole(attributes, "empty_documents"),
+        "dropped_tokens": _whole(attributes, "dropped_tokens"),
+        "chains": posterior.sizes["chain"],
+        "draws": posterior.sizes["draw"],
+        "warmup": _whole(attributes, "warmup"),
+        "thin": _whole(attributes, "thin"),
+        "seed": _whole(attributes, "seed"),
+        "exact": bool(attributes["exact"]) if "exact" in attributes else None,
+        "stopped": bool(attributes["stopped"]) if "stopped" in attributes else None,
+    }
+    if "lp" in statistics:
+        result["log_posterior"] = statistics["lp"].mean("draw").values.tolist()
+    return result
+
+
+def _whole(attributes: Mapping[str, Any], name: str) -> int | None:
+    return int(attributes[name]) if name in attributes else None

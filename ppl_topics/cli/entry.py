@@ -1,0 +1,107 @@
+"""The entry point: every outcome of a command becomes an exit code and, if it failed, one line.
+
+Exit codes: 0 done, 1 ran and failed (or `verify` refused), 2 bad input or usage.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from ppl_topics.errors import PplTopicsError
+
+__all__ = ["main"]
+
+FAILED = 1
+INTERRUPTED_BY_SHELL_CODE = 130
+TRACEBACK = "PPL_TOPICS_TRACEBACK"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Without the name of the program; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    from ppl_topics.cli.app import app
+
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    _never_fail_to_print()
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            code = app(given or ["--help"], prog_name="ppl-topics", standalone_mode=False)
+            sys.stdout.flush()
+        except (KeyboardInterrupt, typer.Abort):
+            return _fail("interrupted; nothing more was done", FAILED)
+        except BrokenPipeError:
+            return _reader_gone()
+        except SystemExit as leaving:
+            return leaving.code if isinstance(leaving.code, int) else FAILED
+        except PplTopicsError as error:
+            return _fail(error, error.exit_code)
+        except MemoryError:
+            return _fail(
+                "out of memory; record less (--record theta=none), thin more (--thin), or use fewer --chains", FAILED
+            )
+        except Exception as error:
+            return _unexpected(error)
+    if code == INTERRUPTED_BY_SHELL_CODE:
+        return _fail("interrupted; nothing more was done", FAILED)
+    if not given:
+        return PplTopicsError.exit_code
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: object, code: int) -> int:
+    if os.environ.get(TRACEBACK):
+        traceback.print_exc()
+    print(f"error: {_one_line(message)}", file=sys.stderr)
+    return code
+
+
+def _unexpected(error: Exception) -> int:
+    # Usage errors: their class has moved between versions of typer, their methods have not.
+    describe = getattr(error, "format_message", None)
+    if callable(describe):
+        message = _one_line(describe())
+        context: Any = getattr(error, "ctx", None)
+        hint = f"; try: {context.command_path} --help" if context is not None else ""
+        return _fail(f"{message.rstrip('.')}{hint}", PplTopicsError.exit_code)
+    more = "" if os.environ.get(TRACEBACK) else f" (set {TRACEBACK}=1 to see where, and please report it)"
+    return _fail(f"internal error: {type(error).__name__}: {error}{more}", FAILED)
+
+
+def _reader_gone() -> int:
+    """Leave quietly where the reader of our output has left, as in ``ppl-topics kernels | head -1``."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return FAILED
+
+
+def _never_fail_to_print() -> None:
+    """Print what the terminal's encoding lacks as escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _one_line(message: object) -> str:
+    return " ".join(str(message).split())
+
+
+def _show_warning(message: Warning | str, *place: object, **more: object) -> None:
+    print(f"warning: {_one_line(message)}", file=sys.stderr)

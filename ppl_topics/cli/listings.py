@@ -1,0 +1,146 @@
+"""``ppl-topics models``, ``kernels`` and ``blocks``: what there is."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ppl_topics.cli.output import AsJson, print_json, print_table
+from ppl_topics.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ppl_topics.declarations import Block, KernelSpec
+
+__all__ = ["blocks", "kernels", "models"]
+
+Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.")]
+
+
+def models(name: Name = None, json: AsJson = False) -> None:
+    """List the shipped models, or print the YAML of one of them.
+
+    For example:
+      ppl-topics models
+      ppl-topics models lda > my_model.yaml
+    """
+    from ppl_topics.models import shipped
+    from ppl_topics.spec import load_spec
+
+    files = shipped()
+    if name is not None:
+        _known("model", name, files)
+        if json:
+            print_json(load_spec(name).to_dict())
+        else:
+            print(files[name].read_text(encoding="utf-8"), end="")
+        return
+    specs = [load_spec(model) for model in files]
+    if json:
+        print_json([{"name": spec.name, "doc": spec.doc, "parameters": dict(spec.parameters)} for spec in specs])
+        return
+    rows = [[spec.name, spec.doc, ", ".join(f"{k}={v}" for k, v in spec.parameters.items())] for spec in specs]
+    columns = ["model", "what it is", "parameters"]
+    print_table(columns, rows, text=columns)
+
+
+def kernels(name: Name = None, json: AsJson = False) -> None:
+    """List the transition kernels, or show what one of them declares.
+
+    For example:
+      ppl-topics kernels
+      ppl-topics kernels sparse_partially_collapsed
+    """
+    from ppl_topics.registry import kernels as registered
+
+    known = registered()
+    if name is not None:
+        _known("kernel", name, known)
+        _show(known[name].declaration(), known[name].doc, json)
+        return
+    if json:
+        print_json([kernel.declaration() for kernel in known.values()])
+        return
+    columns = ["kernel", "updates", "exact", "parallel over", "what it is", "paper"]
+    print_table(columns, [_kernel_row(kernel) for kernel in known.values()], text=columns)
+
+
+def blocks(name: Name = None, json: AsJson = False) -> None:
+    """List the blocks that models are made of, or show one of them.
+
+    For example:
+      ppl-topics blocks
+      ppl-topics blocks dirichlet
+    """
+    from ppl_topics.registry import blocks as registered
+
+    known = registered()
+    if name is not None:
+        _known("block", name, known)
+        _show(_block(name, known[name]), inspect.getdoc(known[name]) or "", json)
+        return
+    if json:
+        print_json([_block(kind, block) for kind, block in known.items()])
+        return
+    rows = []
+    for kind, block in known.items():
+        declared = _block(kind, block)
+        keys = [key if default == "required" else f"{key}={default}" for key, default in declared["keys"].items()]
+        rows.append([kind, declared["doc"].split("\n")[0], ", ".join(keys)])
+    columns = ["block", "what it is", "keys"]
+    print_table(columns, rows, text=columns)
+
+
+def _kernel_row(kernel: KernelSpec) -> list[str]:
+    return [
+        kernel.name,
+        ", ".join(kernel.updates),
+        "yes" if kernel.exact else "NO",
+        kernel.parallel_over or "-",
+        kernel.doc.split("\n")[0],
+        kernel.reference,
+    ]
+
+
+def _block(kind: str, block: type[Block]) -> dict[str, Any]:
+    keys = {}
+    for key, field in block.model_fields.items():
+        if key != "block":
+            keys[key] = "required" if field.is_required() else field.get_default(call_default_factory=True)
+    return {
+        "name": kind,
+        "keys": keys,
+        "serves_as": sorted(block.seams),
+        "refers_to": dict(block.references),
+        "doc": inspect.getdoc(block) or "",
+    }
+
+
+def _show(declared: dict[str, Any], doc: str, as_json: bool) -> None:
+    if as_json:
+        print_json(declared)
+        return
+    for key, value in declared.items():
+        if key != "doc":
+            print(f"{key.replace('_', ' '):<15} {_spelled(value)}")
+    print(f"\n{doc}")
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{k}: {_spelled(v)}" for k, v in value.items()) or "-"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "-" if value in (None, "") else str(value)
+
+
+def _known(what: str, name: str, known: Iterable[str]) -> None:
+    from ppl_topics.spec.suggest import nearest
+
+    if name not in (names := list(known)):
+        raise SpecError(f"no {what} is named {name!r}{nearest(name, names)}")

@@ -1,0 +1,118 @@
+"""What commands print: results on standard output, as tables or JSON, and messages on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["AsJson", "number", "print_json", "print_table", "say", "working", "write_text"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+
+PIPED_WIDTH = 10_000
+"""Columns of a table that no person's screen bounds; it takes what it needs."""
+
+
+def say(message: str) -> None:
+    """Print a message to standard error."""
+    print(message, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def working(message: str) -> Iterator[None]:
+    """Show a message while something takes its time, on a screen only."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status(message):
+            yield
+    else:
+        yield
+
+
+def print_json(data: Any) -> None:
+    """Print valid JSON: what is not finite becomes null."""
+    print(json.dumps(_jsonable(data), indent=2, allow_nan=False))
+
+
+def _jsonable(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def number(value: float) -> str:
+    """Format a statistic with about three digits that mean something.
+
+    Examples
+    --------
+    >>> [number(x) for x in (12345.6, 123.4, 1.2345, 0.01234, float("nan"))]
+    ['12,346', '123', '1.23', '0.0123', '-']
+    """
+    if not math.isfinite(value):
+        return "-" if math.isnan(value) else str(value)
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, text: Sequence[str] = ()) -> None:
+    """Print a table: a line a row where it is piped, no wider than the screen where there is one.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Headings; on a screen they may take several lines.
+    rows : iterable of sequences of str
+    text : sequence of str
+        Columns that hold text; the others hold numbers, which stand at the right.
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    screen = sys.stdout.isatty()
+    console = Console(highlight=False, width=None if screen else PIPED_WIDTH)
+    table = Table(box=box.SIMPLE_HEAD if screen else None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        heading = Text(column if screen else column.replace("\n", " "))
+        if column in text:
+            table.add_column(heading, overflow="fold")
+        else:
+            table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        # As Text, so that rich reads no markup in it.
+        table.add_row(*map(Text, row))
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        print(line.rstrip())
+
+
+def write_text(text: str, path: str) -> None:
+    """Write a text file.
+
+    Raises
+    ------
+    PplTopicsError
+        If it cannot be written.
+    """
+    from ppl_topics.errors import PplTopicsError
+
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise PplTopicsError(f"{path}: cannot be written ({error.strerror or error})") from None

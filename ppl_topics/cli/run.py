@@ -1,0 +1,159 @@
+"""``ppl-topics run``: draw from the posterior of a model."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ppl_topics.cli import corpus_options as co
+from ppl_topics.cli.model_options import ModelName, Record, Schedule, Set, load
+from ppl_topics.cli.output import AsJson, print_json, say
+from ppl_topics.cli.report import advice, as_rows, print_efficiency
+from ppl_topics.cli.target import check_target
+from ppl_topics.errors import RunError, TraceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ppl_topics.api import Fit
+
+__all__ = ["report_run", "run", "save", "say_if_stopped"]
+
+
+def run(
+    model: ModelName,
+    data: co.Data,
+    out: Annotated[str, typer.Option(help="File that ends in .nc, or a folder for trace.nc.", metavar="PATH")],
+    settings: Set = None,
+    draws: Annotated[int, typer.Option(help="Kept draws of each chain.")] = 200,
+    warmup: Annotated[int, typer.Option(help="Sweeps before them.")] = 200,
+    chains: Annotated[int, typer.Option(help="Independent chains.")] = 2,
+    thin: Annotated[int, typer.Option(help="Sweeps for each kept draw.")] = 1,
+    seed: Annotated[int | None, typer.Option(help="Same seed, same draws, at any number of threads.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads of each process; all cores by default.")] = None,
+    processes: Annotated[int, typer.Option(help="Processes that the chains are spread over.")] = 1,
+    schedule: Schedule = None,
+    record: Record = None,
+    format: co.Format = None,
+    vocabulary: co.Vocabulary = None,
+    text_column: co.TextColumn = "text",
+    label_column: co.LabelColumn = None,
+    id_column: co.IdColumn = None,
+    covariates: co.Covariates = None,
+    label_kind: co.LabelKind = None,
+    first_id: co.FirstId = None,
+    encoding: co.Encoding = "utf-8",
+    stop_words: co.StopWords = None,
+    min_count: co.MinCount = 1,
+    min_df: co.MinDf = "1",
+    max_df: co.MaxDf = "1.0",
+    max_vocabulary: co.MaxVocabulary = None,
+    token_pattern: co.TokenPattern = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a result that stands there.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Check the state after every kernel. Slow.")] = False,
+    no_progress: Annotated[bool, typer.Option("--no-progress", help="Show no progress.")] = False,
+    json: AsJson = False,
+) -> None:
+    r"""Draw from the posterior of MODEL, and write it for ArviZ.
+
+    For example:
+      ppl-topics run lda --data posts.jsonl --stop-words english --set topics=20 --out run.nc
+      ppl-topics run lda --data train.svmlight.gz --vocabulary vocab.txt --set topics=100 \
+          --draws 100 --warmup 100 --chains 2 --seed 1 --out run.nc
+
+    Ctrl-C ends the run after the sweep in progress and keeps what was drawn.
+    """
+    from ppl_topics.api import InexactKernelWarning, corpus_sizes, make_settings, run_plan
+    from ppl_topics.schedule import make_plan
+
+    warnings.simplefilter("always", InexactKernelWarning)
+    path = check_target(out, overwrite)
+    how = make_settings(
+        draws=draws,
+        warmup=warmup,
+        chains=chains,
+        thin=thin,
+        seed=seed,
+        threads=threads,
+        processes=processes,
+        debug=debug,
+        call="--{name}",
+    )
+    spec = load(model, settings, record=record, schedule=schedule)
+    # A wrong schedule is refused before a large corpus is read; its sizes may still change the choice.
+    make_plan(spec)
+    corpus = co.read(
+        data,
+        format=format,
+        vocabulary=vocabulary,
+        text_column=text_column,
+        label_column=label_column,
+        id_column=id_column,
+        covariates=covariates,
+        label_kind=label_kind,
+        first_id=first_id,
+        encoding=encoding,
+        stop_words=stop_words,
+        min_count=min_count,
+        min_df=min_df,
+        max_df=max_df,
+        max_vocabulary=max_vocabulary,
+        token_pattern=token_pattern,
+    )
+    say(f"{data}: {co.describe(corpus)}")
+    chosen = make_plan(spec, corpus_sizes(corpus))
+    started = time.perf_counter()
+    fit = run_plan(chosen, corpus, how, chains=chains, processes=processes, progress=not no_progress)
+    seconds = time.perf_counter() - started
+    say_if_stopped(fit, draws)
+    written = save(fit, out)
+    assert written == path
+    report_run(fit, written, seconds, json)
+
+
+def save(fit: Fit, out: str) -> Path:
+    """Write the draws.
+
+    Raises
+    ------
+    RunError
+        If they cannot be written: the run is done, so the input was not at fault.
+    """
+    try:
+        return fit.save(out)
+    except TraceError as error:
+        raise RunError(str(error)) from None
+
+
+def say_if_stopped(fit: Fit, draws: int) -> None:
+    """Say so if the run was ended before all draws were made."""
+    if fit.posterior.attrs["stopped"]:
+        say(f"stopped: {fit.posterior.sizes['draw']} of {draws} draws a chain were made, and are kept")
+
+
+def report_run(fit: Fit, path: Path, seconds: float, as_json: bool) -> None:
+    """Print what was run, how efficiently, and where the draws are."""
+    from ppl_topics.diagnostics.report import summary
+
+    table = fit.efficiency()
+    what = summary(fit.groups)
+    if as_json:
+        print_json({**what, "seconds": seconds, "path": str(path), "efficiency": as_rows(table)})
+        return
+    print(
+        f"{what['model']}: {what['documents']:,} documents, {what['tokens']:,} tokens, {what['words']:,} words; "
+        f"chains {what['chains']}, draws {what['draws']}, warmup {what['warmup']}, seed {what['seed']}; {seconds:.1f} s"
+    )
+    if what["empty_documents"]:
+        print(f"empty documents, kept: {what['empty_documents']:,}")
+    if what["dropped_tokens"]:
+        print(f"tokens dropped, their words being outside the vocabulary: {what['dropped_tokens']:,}")
+    print()
+    print_efficiency(table)
+    print()
+    print(f"written: {path}")
+    for sentence in advice(fit, table):
+        say(f"note: {sentence}")

@@ -1,0 +1,45 @@
+"""Where a run is to be written: refused before anything is read or sampled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ppl_topics.errors import TraceError
+
+__all__ = ["check_target"]
+
+
+def check_target(out: str, overwrite: bool) -> Path:
+    """Return the file that a run would write, having checked that it can be.
+
+    Nothing is made or written.
+
+    Parameters
+    ----------
+    out : str
+        A file that ends in ``.nc``, or a folder, there or yet to be made.
+    overwrite : bool
+        Whether a file may stand there.
+
+    Raises
+    ------
+    TraceError
+    """
+    from ppl_topics.api import trace_path
+    from ppl_topics.trace.store import check_writable
+
+    if not out:
+        raise TraceError("--out: the name is empty; give a file that ends in .nc, or a folder")
+    folder = Path(out)
+    path = trace_path(folder)
+    if path != folder:
+        if folder.exists() and not folder.is_dir():
+            raise TraceError(f"{out}: a file stands there; name a file that ends in .nc, or a folder")
+        if not folder.exists():
+            # The folder is made when there is something to put into it; its parent must take it.
+            check_writable(folder)
+            return path
+    if path.exists() and not path.is_dir() and not overwrite:
+        raise TraceError(f"{path}: a run stands there already; choose another --out, or give --overwrite")
+    check_writable(path)
+    return path
