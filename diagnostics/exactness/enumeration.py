@@ -84,7 +84,9 @@ def enumerate_posterior(
     """
     n_tokens, topics = state.sizes.tokens, state.sizes.topics
     if topics**n_tokens > MAX_STATES:
-        raise ValueError(f"{topics} topics and {n_tokens} tokens make {topics**n_tokens:,} states; use a smaller corpus")
+        raise ValueError(
+            f"{topics} topics and {n_tokens} tokens make {topics**n_tokens:,} states; use a smaller corpus"
+        )
     states = np.array(list(itertools.product(range(topics), repeat=n_tokens)), dtype=np.uint8)
     one_hot = np.eye(topics)[states]
     n_dk = np.stack([one_hot[:, state.tokens.docs == d].sum(axis=1) for d in range(state.sizes.docs)], axis=1)

@@ -15,14 +15,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import gamma
 
-from ppl_topics.diagnostics.exactness.goodness import paired_mean
+from ppl_topics.diagnostics.exactness.statistics import paired_p_values, state_statistics
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.run.bind import INITIAL
 from ppl_topics.run.execute import Executor
-from ppl_topics.state import ChainState, Key
+from ppl_topics.state import Key
 
 __all__ = ["GewekeTest"]
 
@@ -42,33 +40,26 @@ class GewekeTest:
 
     def __init__(self, tiny: TinyModel, seed: int, sweeps: int) -> None:
         self.tiny, self.seed, self.sweeps = tiny, seed, sweeps
-        self.executor = Executor(tiny.bound)
         self.state = tiny.bound.initial_state(seed, 0)
 
     def replicates(self, look: int, samples: int) -> dict[str, float]:
         """Run ``samples`` replicates; return p-values by statistic."""
         rng = Key(self.seed, look + 1, 2, INITIAL).generator()
-        before: list[NDArray[np.float64]] = []
-        after: list[NDArray[np.float64]] = []
+        before, after = [], []
         for i in range(samples):
-            self._simulate(rng)
-            before.append(self._statistics())
-            memories = self.executor.memories(self.state)
+            executor = self._simulate(rng)
+            before.append(state_statistics(self.tiny, self.state))
+            memories = executor.memories(self.state)
             for sweep in range(self.sweeps):
-                self.executor.sweep(self.state, memories, self.seed, look + 1, i * self.sweeps + sweep)
-            after.append(self._statistics())
-        first, last = np.stack(before), np.stack(after)
-        # First and second moments, and products of neighbours: a wrong spread or dependence shows there.
-        columns = {name: (first[:, j], last[:, j]) for j, name in enumerate(self.names)}
-        products = {
-            f"{a} * {b}": (columns[a][0] * columns[b][0], columns[a][1] * columns[b][1])
-            for i, a in enumerate(self.names)
-            for b in self.names[i : i + 3]
-        }
-        return {name: paired_mean(*pair) for name, pair in {**columns, **products}.items()}
+                executor.sweep(self.state, memories, self.seed, look + 1, i * self.sweeps + sweep)
+            after.append(state_statistics(self.tiny, self.state))
+        return paired_p_values(before, after)
 
-    def _simulate(self, rng: np.random.Generator) -> None:
-        """Draw everything from the prior."""
+    def _simulate(self, rng: np.random.Generator) -> Executor:
+        """Draw everything from the prior; return what runs the schedule on these words.
+
+        Kernels are built anew: they may keep what depends on the words, which no run ever changes.
+        """
         model, state = self.tiny.model, self.state
         values: dict[str, Any] = {}
         for role in ORDER:
@@ -80,42 +71,8 @@ class GewekeTest:
                 self.tiny.set_values(state, {role: value})
                 value = getattr(state, role)
             values[role] = value
-        self.tiny.set_words(values["w"])
+        bound = self.tiny.with_words(values["w"])
+        state.tokens = bound.tokens
         state.set_z(values["z"])
         self.tiny.set_values(state, {role: values[role] for role in ("theta", "phi")})
-
-    def _statistics(self) -> NDArray[np.float64]:
-        state, model = self.state, self.tiny.model
-        values: dict[str, float] = {}
-        for role in ("alpha", "beta"):
-            prior = self.tiny.prior(role)
-            if prior is not None:
-                uniform = gamma.cdf(state.arrays[model.names[role]], prior.shape, scale=1 / prior.rate)
-                values |= {f"{role}[{i}]": float(u) for i, u in enumerate(np.atleast_1d(uniform))}
-        values |= _count_statistics(state)
-        for role in ("theta", "phi"):
-            array = state.arrays.get(model.names[role])
-            if array is not None:
-                values[f"{role}[0, 0]"] = float(array[0, 0])
-                values[f"{role} z"] = _mean_probability(array, state, role)
-        self.names = list(values)
-        return np.array(list(values.values()))
-
-
-def _count_statistics(state: ChainState) -> dict[str, float]:
-    """Return bounded statistics of z and the words."""
-    n_dk = state.n_dk
-    return {
-        "n_k[0]": float(state.n_k[0]),
-        "sum n_k^2": float((state.n_k**2).sum()),
-        "sum n_dk^2": float((n_dk**2).sum()),
-        "sum n_wk^2": float((state.n_wk**2).sum()),
-        "n_dk[0, 0]": float(n_dk[0, 0]),
-        "n_wk[0, 0]": float(state.n_wk[0, 0]),
-    }
-
-
-def _mean_probability(array: NDArray[Any], state: ChainState, role: str) -> float:
-    """Return the mean probability of the topics in theta, or of the words in phi, that the tokens have."""
-    rows = state.tokens.docs if role == "theta" else state.tokens.words
-    return float(array[rows, state.z].mean())
+        return Executor(bound)

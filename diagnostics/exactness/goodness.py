@@ -1,4 +1,9 @@
-"""p-values for a sample of states against their exact law, and for paired draws."""
+"""p-values for a sample of states against their exact law, and for paired draws.
+
+References
+----------
+N. Cressie, T. R. C. Read (1984). Multinomial goodness-of-fit tests. Journal of the Royal Statistical Society B 46.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +16,15 @@ from scipy.stats import chi2, norm
 __all__ = ["chi_square", "expected_total_variation", "paired_mean", "total_variation"]
 
 LEAST_EXPECTED = 10.0
+POWER = 2 / 3
 
 
 def chi_square(observed: NDArray[np.int64], probability: NDArray[np.float64]) -> float:
-    """Return the p-value of Pearson's test of independent draws from a known law.
+    """Return the p-value of a chi-square test of independent draws from a known law.
 
-    Cells are joined, rarest first, until each is expected at least 10 times.
+    The statistic is Cressie and Read's, of power 2/3. Its tail follows the chi-square law about down to p-values of
+    1e-6, where Pearson's exceeds it twofold and more, and so would break the stated rate of false alarms.
+    Cells are joined, rarest first, until each is expected about 10 times; never less than 5.
 
     Parameters
     ----------
@@ -43,8 +51,9 @@ def chi_square(observed: NDArray[np.int64], probability: NDArray[np.float64]) ->
     used = expected_by_group > 0
     if used.sum() < 2:
         return 1.0
-    difference = observed_by_group[used] - expected_by_group[used]
-    return float(chi2.sf((difference**2 / expected_by_group[used]).sum(), used.sum() - 1))
+    ratio = observed_by_group[used] / expected_by_group[used]
+    statistic = 2 / (POWER * (POWER + 1)) * (observed_by_group[used] * (ratio**POWER - 1)).sum()
+    return float(chi2.sf(statistic, used.sum() - 1))
 
 
 def paired_mean(before: NDArray[Any], after: NDArray[Any]) -> float:
@@ -56,6 +65,8 @@ def paired_mean(before: NDArray[Any], after: NDArray[Any]) -> float:
         Bounded statistics of n independent pairs; n in the thousands.
     """
     difference = np.asarray(after, dtype=np.float64) - before
+    if not np.isfinite(difference).all():
+        return 0.0
     spread = difference.std(ddof=1)
     if spread == 0:
         return 1.0 if difference.mean() == 0 else 0.0
@@ -63,7 +74,9 @@ def paired_mean(before: NDArray[Any], after: NDArray[Any]) -> float:
 
 
 def total_variation(observed: NDArray[np.int64], probability: NDArray[np.float64]) -> float:
-    """Return the total variation distance of observed frequencies from a law."""
+    """Return the total variation distance of observed frequencies from a law; NaN where nothing was observed."""
+    if not observed.any():
+        return float("nan")
     return float(0.5 * np.abs(observed / observed.sum() - probability).sum())
 
 

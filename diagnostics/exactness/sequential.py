@@ -79,7 +79,8 @@ def sequential_test(
     gamma = beta ** (1.0 / looks)
     verdict = Verdict(True, {}, 0, samples)
     for look in range(looks):
-        p_values = sample_p_values(look, samples)
+        # No p-value at all, as of a statistic that is not finite, speaks against the program.
+        p_values = {name: p if p >= 0 else 0.0 for name, p in sample_p_values(look, samples).items()}
         verdict = Verdict(True, p_values, look + 1, samples)
         if verdict.p_value <= beta:
             return Verdict(False, p_values, look + 1, samples)

@@ -1,14 +1,16 @@
-"""Does a schedule leave the enumerated posterior of z invariant, and does it reach all of it?
+"""The test that a schedule leaves the enumerated posterior of z invariant, and reaches all of it.
 
 Many short chains, each begun in an exact draw from the posterior: if the schedule leaves it invariant, their
-last states are independent exact draws again, and Pearson's test applies as it stands, without burn-in or
-autocorrelation. Doing nothing would pass, so one long chain must also visit every state of some weight.
+last states are independent exact draws again, and a chi-square test applies as it stands, without burn-in or
+autocorrelation. Doing nothing would pass, so one long chain must also visit every state of some weight, and
+every quarter of the law of each continuous element that the schedule updates.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,16 +18,42 @@ from numpy.typing import NDArray
 
 from ppl_topics.diagnostics.exactness.enumeration import ExactPosterior, enumerate_posterior
 from ppl_topics.diagnostics.exactness.goodness import chi_square
+from ppl_topics.diagnostics.exactness.statistics import paired_p_values, state_statistics
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.run.bind import INITIAL
 from ppl_topics.run.execute import Executor
 from ppl_topics.schedule.tree import steps
 from ppl_topics.state import ChainState, Key
 
-__all__ = ["StationaryTest"]
+__all__ = ["LongRun", "StationaryTest"]
 
-LEAST_WEIGHT = 1 / 200
-"""Probability from which a state must be visited by the long chain."""
+EXPECTED_VISITS = 100
+"""Expected visits from which the long chain must have been in a state."""
+
+CHECKED_SWEEPS = 100
+"""Sweeps in which each kernel is held to its declaration."""
+
+EXACT_DRAWS = 400
+"""Exact draws that the quarters of the continuous laws are estimated from."""
+
+
+@dataclass(frozen=True)
+class LongRun:
+    """Where a long chain has been.
+
+    Attributes
+    ----------
+    visits : ndarray of int64, shape (S,)
+        How often it was in each state of z; never, where the schedule leaves z as it is.
+    never_reached : int
+        States expected 100 times or more that it was never in.
+    stuck : tuple of str
+        Elements of continuous variables that missed a quarter of their law.
+    """
+
+    visits: NDArray[np.int64]
+    never_reached: int
+    stuck: tuple[str, ...]
 
 
 class StationaryTest:
@@ -44,16 +72,16 @@ class StationaryTest:
         self.executor = Executor(tiny.bound)
         self.state = tiny.bound.initial_state(seed, 0)
         self.given_phi = self._given_phi()
-        self.exact = enumerate_posterior(
-            self.state, tiny.prior("alpha"), tiny.prior("beta"), self.given_phi
-        )
+        self.exact = enumerate_posterior(self.state, tiny.prior("alpha"), tiny.prior("beta"), self.given_phi)
         self.features = _features(self.exact, self.state)
 
     def _given_phi(self) -> NDArray[np.float32] | None:
         """Return phi where the schedule neither updates it nor integrates it out: then it is given."""
         model = self.tiny.model
         name = model.names.get("phi", "")
-        moved = {role for s in steps(self.tiny.bound.plan.schedule) for role in s.kernel.updates + s.kernel.integrates_out}
+        moved = {
+            role for s in steps(self.tiny.bound.plan.schedule) for role in s.kernel.updates + s.kernel.integrates_out
+        }
         if name not in self.state.arrays or "phi" in moved:
             return None
         rng = Key(self.seed, 0, 0, INITIAL).generator(1)
@@ -62,33 +90,67 @@ class StationaryTest:
         return self.state.arrays[name].copy()
 
     def short_chains(self, look: int, samples: int) -> dict[str, float]:
-        """Run ``samples`` chains from exact draws; return p-values by feature of the last states."""
+        """Run ``samples`` chains from exact draws; return p-values by feature of the last states.
+
+        Assignments are compared with their exact law, and bounded statistics of all that the chain holds with
+        those of the first states.
+        """
         numbers = np.empty(samples, dtype=np.int64)
         rng = Key(self.seed, look + 1, 0, INITIAL).generator()
+        before, after = [], []
         starts = rng.choice(len(self.exact.probability), size=samples, p=self.exact.probability)
         for i, start in enumerate(starts):
             self._set_exact(self.state, start, rng)
+            before.append(state_statistics(self.tiny, self.state))
             memories = self.executor.memories(self.state)
             for sweep in range(self.sweeps):
                 # Every chain has streams of its own, and begins at a random phase of `every: n`.
                 self.executor.sweep(self.state, memories, self.seed, look + 1, i * self.sweeps + sweep)
             numbers[i] = self.exact.index(self.state.z, self.state.sizes.topics)
-        return {name: chi_square(*self._counts(cells, numbers)) for name, cells in self.features.items()}
+            after.append(state_statistics(self.tiny, self.state))
+        laws = {name: chi_square(*self._counts(cells, numbers)) for name, cells in self.features.items()}
+        return laws | paired_p_values(before, after)
 
-    def long_chain(self, sweeps: int) -> NDArray[np.int64]:
-        """Run one chain from the least probable state; return how often it was in each state."""
+    def check_declarations(self) -> None:
+        """Run a few sweeps from exact draws, checking after each kernel what it changed.
+
+        Raises
+        ------
+        RunError
+            If a kernel changes what it does not declare, leaves wrong counts, or writes what is not finite.
+        """
+        rng = Key(self.seed, 0, 3, INITIAL).generator()
+        executor = Executor(self.tiny.bound, debug=True)
+        for sweep in range(CHECKED_SWEEPS):
+            self._exact_values(rng)
+            executor.sweep(self.state, executor.memories(self.state), self.seed, 0, sweep)
+
+    def long_chain(self, sweeps: int) -> LongRun:
+        """Run one chain from the least probable state; return where it was."""
         rng = Key(self.seed, 0, 1, INITIAL).generator()
+        quarters = _Quarters(self._updated(), [self._exact_values(rng) for _ in range(EXACT_DRAWS)])
         self._set_exact(self.state, int(self.exact.probability.argmin()), rng)
         memories = self.executor.memories(self.state)
         visits = np.zeros(len(self.exact.probability), dtype=np.int64)
+        z_moves = any("z" in s.kernel.updates for s in steps(self.tiny.bound.plan.schedule))
         for sweep in range(sweeps):
             self.executor.sweep(self.state, memories, self.seed, 0, sweep)
-            visits[self.exact.index(self.state.z, self.state.sizes.topics)] += 1
-        return visits
+            if z_moves:
+                visits[self.exact.index(self.state.z, self.state.sizes.topics)] += 1
+            quarters.visit(self.state)
+        missed = (self.exact.probability * sweeps >= EXPECTED_VISITS) & (visits == 0) & z_moves
+        return LongRun(visits, int(missed.sum()), quarters.stuck())
 
-    def never_reached(self, visits: NDArray[np.int64]) -> int:
-        """Return how many states of some weight a long chain never visited."""
-        return int(((self.exact.probability >= LEAST_WEIGHT) & (visits == 0)).sum())
+    def _updated(self) -> list[str]:
+        """Return the names of the continuous variables that the schedule updates."""
+        names = self.tiny.model.names
+        updated = {names[r] for s in steps(self.tiny.bound.plan.schedule) for r in s.kernel.updates if r in names}
+        return [name for name in self.state.arrays if name in updated]
+
+    def _exact_values(self, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Draw from the exact posterior; return a copy of the continuous variables."""
+        self._set_exact(self.state, int(rng.choice(len(self.exact.probability), p=self.exact.probability)), rng)
+        return {name: array.copy() for name, array in self.state.arrays.items()}
 
     def _set_exact(self, state: ChainState, number: int, rng: np.random.Generator) -> None:
         """Set the state to assignments ``number``, and all else to an exact draw given them."""
@@ -105,6 +167,40 @@ class StationaryTest:
     def _counts(self, cells: NDArray[np.int64], numbers: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
         size = int(cells.max()) + 1
         return np.bincount(cells[numbers], minlength=size), np.bincount(cells, self.exact.probability, minlength=size)
+
+
+class _Quarters:
+    """Which quarters of their laws the elements of some variables have visited."""
+
+    def __init__(self, names: list[str], draws: list[dict[str, NDArray[Any]]]) -> None:
+        self.names = names
+        self.labels = [_element(name, index) for name in names for index in np.ndindex(draws[0][name].shape)]
+        values = np.stack([_flat(names, draw) for draw in draws])
+        self.edges = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
+        shares = np.stack([(self._cells(row)[:, None] == np.arange(4)) for row in values]).mean(axis=0)
+        # Where many draws are equal, as with probabilities that underflow to zero, a quarter may be empty.
+        self.missed = shares >= 0.1
+
+    def visit(self, state: ChainState) -> None:
+        """Note where the elements are."""
+        cells = self._cells(_flat(self.names, state.arrays))
+        self.missed[np.arange(len(cells)), cells] = False
+
+    def stuck(self) -> tuple[str, ...]:
+        """Return the elements that were not everywhere."""
+        return tuple(label for label, missed in zip(self.labels, self.missed, strict=True) if missed.any())
+
+    def _cells(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        cells: NDArray[np.int64] = (values > self.edges).sum(axis=0)
+        return cells
+
+
+def _flat(names: list[str], arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+    return np.concatenate([np.zeros(0), *(arrays[name].ravel() for name in names)])
+
+
+def _element(name: str, index: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
 def _fit(vector: NDArray[np.float64], state: ChainState, role: str) -> NDArray[np.float64]:

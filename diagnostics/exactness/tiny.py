@@ -16,7 +16,7 @@ from ppl_topics.schedule import Plan
 from ppl_topics.spec import Model, Spec
 from ppl_topics.state import ChainState
 
-__all__ = ["TINY_DOCUMENTS", "TINY_WORDS", "TinyModel", "tiny_spec"]
+__all__ = ["TINY_DOCUMENTS", "TINY_WORDS", "TinyModel", "tiny_spec", "with_heavy_topics"]
 
 TINY_DOCUMENTS: Sequence[Sequence[int]] = ((0, 0, 1), (0, 1), (), (2,))
 """A repeated word, documents that share words, an empty one, one of a single token of a word that occurs once."""
@@ -24,14 +24,17 @@ TINY_DOCUMENTS: Sequence[Sequence[int]] = ((0, 0, 1), (0, 1), (), (2,))
 TINY_WORDS = 4
 """Vocabulary of the tiny corpus; its last word never occurs."""
 
-ALPHA = (0.3, 0.8, 1.5)
-BETA = (0.4, 1.1, 0.7, 0.3)
+ALPHA = (0.2, 0.5, 1.0)
+BETA = (0.2, 0.6, 0.3, 0.5)
+HEAVY_BETA = (9.0, 14.0, 6.0, 11.0)
+SHAPE, RATE = 1.7, 2.4
 
 
 def tiny_spec(spec: Spec) -> Spec:
-    """Return the model with 2 or 3 topics, its fixed concentrations asymmetric.
+    """Return the model with 2 or 3 topics, its fixed concentrations asymmetric, and priors of the others not 1.
 
-    Unequal concentrations show errors that equal ones hide, such as an index taken for another.
+    Unequal concentrations show errors that equal ones hide, such as an index taken for another; so do priors
+    whose shape and rate differ from 1, such as a rate taken for a scale.
     """
     topics = 2 if any(isinstance(b, Gamma) and b.per == "topic" for b in spec.blocks.values()) else 3
     blocks = {}
@@ -39,12 +42,29 @@ def tiny_spec(spec: Spec) -> Spec:
         if isinstance(block, Dirichlet) and not isinstance(block.concentration, str):
             values = ALPHA[:topics] if block.over == "topic" else BETA
             block = block.model_copy(update={"concentration": list(values)})
+        if isinstance(block, Gamma):
+            block = block.model_copy(update={"shape": SHAPE, "rate": RATE})
         blocks[name] = block
     return replace(spec, blocks=blocks, topics=topics)
 
 
+def with_heavy_topics(plan: Plan) -> Plan | None:
+    """Return the plan with concentrations of phi that sum to a large number, or None where they have a prior.
+
+    Compiled code may draw phi in one way where its concentrations are small, and in another where they are not; the
+    tiny corpus alone would only reach the first.
+    """
+    spec = plan.model.spec
+    phi = plan.model.names["phi"]
+    block = spec.blocks[phi]
+    if not isinstance(block, Dirichlet) or isinstance(block.concentration, str):
+        return None
+    heavy = block.model_copy(update={"concentration": list(HEAVY_BETA)})
+    return replace(plan, model=Model.of(replace(spec, blocks={**spec.blocks, phi: heavy})))
+
+
 class TinyModel:
-    """A plan bound to the tiny corpus, whose words may be changed in place.
+    """A plan bound to the tiny corpus.
 
     Parameters
     ----------
@@ -54,9 +74,9 @@ class TinyModel:
     """
 
     def __init__(self, plan: Plan, documents: Sequence[Sequence[int]] = TINY_DOCUMENTS) -> None:
-        doc_ptr, self._words = token_counts(documents)
-        self.tokens = index_tokens(doc_ptr, self._words, TINY_WORDS)
-        self.bound: BoundModel = bind_tokens(plan, self.tokens, TINY_WORDS)
+        self.plan = plan
+        self._doc_ptr, words = token_counts(documents)
+        self.bound = self.with_words(words)
 
     @property
     def model(self) -> Model:
@@ -68,12 +88,9 @@ class TinyModel:
         block = self.model.spec.blocks.get(self.model.names.get(role, ""))
         return block if isinstance(block, Gamma) else None
 
-    def set_words(self, words: NDArray[np.integer]) -> None:
-        """Replace the words of the tokens, and index them again."""
-        self._words[:] = words
-        fresh = index_tokens(self.tokens.doc_ptr, self._words, TINY_WORDS)
-        self.tokens.word_ptr[:] = fresh.word_ptr
-        self.tokens.by_word[:] = fresh.by_word
+    def with_words(self, words: NDArray[np.integer]) -> BoundModel:
+        """Return the plan bound to documents of the same lengths and other words."""
+        return bind_tokens(self.plan, index_tokens(self._doc_ptr, words.astype(np.uint32), TINY_WORDS), TINY_WORDS)
 
     def set_values(self, state: ChainState, values: Mapping[str, NDArray[np.floating]]) -> None:
         """Set the variables that the chain holds, given by role."""

@@ -1,0 +1,79 @@
+"""Bounded statistics of a state, and p-values of the hypothesis that states before and after have the same law."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammainc
+
+from ppl_topics.diagnostics.exactness.goodness import paired_mean
+from ppl_topics.diagnostics.exactness.tiny import TinyModel
+from ppl_topics.state import ChainState
+
+__all__ = ["paired_p_values", "state_statistics"]
+
+
+def state_statistics(tiny: TinyModel, state: ChainState) -> dict[str, float]:
+    """Return statistics of the concentrations, the counts, and theta and phi where the chain holds them."""
+    values: dict[str, float] = {}
+    for role in ("alpha", "beta"):
+        prior = tiny.prior(role)
+        if prior is not None:
+            uniform = gammainc(prior.shape, prior.rate * state.arrays[tiny.model.names[role]])
+            values |= {f"{role}[{i}]": float(u) for i, u in enumerate(np.atleast_1d(uniform))}
+    values |= _count_statistics(state)
+    for role in ("theta", "phi"):
+        array = state.arrays.get(tiny.model.names[role])
+        if array is not None:
+            values[f"{role}[0, 0]"] = float(array[0, 0])
+            # The spread of all rows at once: a wrong one leaves the means alone.
+            values[f"sum {role}^2"] = float((array**2).sum())
+            values[f"{role} z"] = _mean_probability(array, state, role)
+            values[f"mix of {role}"] = _mix(array)
+    return values
+
+
+def paired_p_values(before: Sequence[Mapping[str, float]], after: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return p-values by statistic, for statistics of independent pairs of states.
+
+    First and second moments are compared, and products of neighbours: a wrong spread or dependence shows there.
+    """
+    names = list(before[0])
+    columns = {name: (_column(before, name), _column(after, name)) for name in names}
+    products = {
+        f"{a} * {b}": (columns[a][0] * columns[b][0], columns[a][1] * columns[b][1])
+        for i, a in enumerate(names)
+        for b in names[i : i + 3]
+    }
+    return {name: paired_mean(*pair) for name, pair in {**columns, **products}.items()}
+
+
+def _column(rows: Sequence[Mapping[str, float]], name: str) -> NDArray[np.float64]:
+    return np.array([row[name] for row in rows])
+
+
+def _count_statistics(state: ChainState) -> dict[str, float]:
+    n_dk = state.n_dk
+    return {
+        "n_k[0]": float(state.n_k[0]),
+        "sum n_k^2": float((state.n_k**2).sum()),
+        "sum n_dk^2": float((n_dk**2).sum()),
+        "sum n_wk^2": float((state.n_wk**2).sum()),
+        "n_dk[0, 0]": float(n_dk[0, 0]),
+        "n_wk[0, 0]": float(state.n_wk[0, 0]),
+    }
+
+
+def _mix(array: NDArray[Any]) -> float:
+    """Return a combination of all elements in which no two weigh alike: it and its square see any of them go wrong."""
+    weights = np.cos(1 + 2 * np.arange(array.size)).reshape(array.shape)
+    return float((weights * array).sum())
+
+
+def _mean_probability(array: NDArray[Any], state: ChainState, role: str) -> float:
+    """Return the mean probability of the topics in theta, or of the words in phi, that the tokens have."""
+    rows = state.tokens.docs if role == "theta" else state.tokens.words
+    return float(array[rows, state.z].mean())

@@ -1,0 +1,142 @@
+"""Every exact kernel of the registry is certified, in every shipped model that admits it and in compositions.
+
+Seeds are fixed; `verify` refuses a right schedule with probability at most 1e-5. That it refuses wrong ones is
+shown in `test_planted_bugs.py`.
+"""
+
+import pytest
+
+import ppl_topics as pt
+from ppl_topics.models import shipped
+
+HELD = {"extends": "lda", "name": "lda_held", "blocks": {"theta": {"integrate_out": False}}}
+COLLAPSED_HELD = {
+    "extends": "lda",
+    "name": "theta_held_phi_out",
+    "blocks": {"theta": {"integrate_out": False}, "phi": {"integrate_out": True}},
+}
+SYMMETRIC = {"extends": "lda_learned", "name": "lda_symmetric", "blocks": {"alpha": {"per": None}}}
+LEARNED_COLLAPSED = {"extends": "lda_learned", "name": "learned_phi_out", "blocks": {"phi": {"integrate_out": True}}}
+MODELS = [*shipped(), HELD, COLLAPSED_HELD, SYMMETRIC, LEARNED_COLLAPSED]
+QUICK = {"replicates": 1000, "long_run": 4000}
+
+
+def name_of(model):
+    return model if isinstance(model, str) else model["name"]
+
+
+RARE, FREQUENT = {"max_count": 1}, {"min_count": 2}
+REDRAW = pt.step("phi", "dirichlet_rows")
+COMPOSED = {
+    "rare words collapsed, frequent ones given phi": (
+        "lda",
+        pt.cycle(
+            pt.step("z", "collapsed_gibbs", words=RARE),
+            REDRAW,
+            pt.step("z", "sparse_partially_collapsed", words=FREQUENT),
+            REDRAW,
+        ),
+    ),
+    "frequent words collapsed, rare ones given phi": (
+        "lda",
+        pt.cycle(
+            pt.step("z", "collapsed_gibbs", words=FREQUENT),
+            REDRAW,
+            pt.step("z", "partially_collapsed", words=RARE),
+            REDRAW,
+        ),
+    ),
+    "mixture of all kernels of z": (
+        "lda",
+        pt.cycle(
+            pt.mixture(
+                pt.cycle(pt.step("z", "collapsed_gibbs"), REDRAW),
+                pt.cycle(pt.step("z", "partially_collapsed"), REDRAW),
+                pt.cycle(pt.step("z", "sparse_partially_collapsed"), REDRAW),
+                weights=[1, 2, 3],
+            )
+        ),
+    ),
+    "repeat inside every": (
+        "lda",
+        pt.cycle(
+            pt.step("z", "sparse_partially_collapsed"),
+            REDRAW,
+            pt.every(2, pt.repeat(2, pt.step("z", "collapsed_gibbs"))),
+            REDRAW,
+        ),
+    ),
+    "concentrations now and then": (
+        "lda_learned",
+        pt.cycle(
+            pt.step("z", "partially_collapsed"),
+            pt.mixture(pt.step("alpha", "slice_alpha"), pt.step("z", "partially_collapsed"), weights=[3, 1]),
+            pt.every(2, pt.cycle(pt.step("beta", "slice_beta"), REDRAW)),
+            REDRAW,
+        ),
+    ),
+    "theta held": (
+        HELD,
+        pt.cycle(
+            pt.step("z", "sparse_partially_collapsed"), REDRAW, pt.step("theta", "dirichlet_weights")
+        ),
+    ),
+}  # fmt: skip
+GIVEN_PHI = ["partially_collapsed", "sparse_partially_collapsed"]
+
+
+def certified_kernels(model, **options):
+    """The names of the kernels that are certified in a model; none may be refused."""
+    result = pt.verify(model, **options)
+    assert result.passed, str(result)
+    return {c.kernel for c in result.certificates if c.certified}
+
+
+@pytest.mark.parametrize("model", MODELS, ids=name_of)
+def test_kernels_are_certified(model):
+    assert certified_kernels(model, **QUICK)
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_compositions_are_certified(name):
+    model, schedule = COMPOSED[name]
+    result = pt.verify(model, schedule=schedule, **QUICK)
+    assert result.passed, str(result)
+
+
+@pytest.mark.parametrize("kernel", GIVEN_PHI)
+def test_kernels_are_certified_given_phi(kernel):
+    """phi stays as it is: the target is the posterior given it."""
+    assert pt.verify("lda", schedule=pt.step("z", kernel), **QUICK).passed
+
+
+def test_a_composition_that_never_moves_some_words_is_refused():
+    """The planted bug of this file: nothing updates the tokens of the word that occurs once."""
+    schedule = pt.cycle(pt.step("z", "collapsed_gibbs", words=FREQUENT), REDRAW)
+    (result,) = pt.verify("lda", schedule=schedule, **QUICK).certificates
+    assert result.never_reached > 0
+    assert not result.certified
+
+
+def test_every_exact_kernel_is_admitted_by_some_model():
+    """Which kernels the models of this file admit, by the plans alone."""
+    admitted = set()
+    for model in MODELS:
+        result = pt.verify(model, replicates=2, sweeps=1, long_run=1)
+        admitted |= {c.kernel for c in result.certificates}
+    exact = {name for name, kernel in pt.kernels().items() if kernel.exact}
+    assert exact <= admitted, f"no model here tests {', '.join(sorted(exact - admitted))}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", MODELS, ids=name_of)
+def test_kernels_are_certified_by_the_full_test(model):
+    assert certified_kernels(model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMPOSED)
+def test_compositions_are_certified_by_the_full_test(name):
+    model, schedule = COMPOSED[name]
+    result = pt.verify(model, schedule=schedule, replicates=10_000, sweeps=8)
+    assert result.passed, str(result)
