@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -126,11 +127,11 @@ def run_chains(
     try:
         executor = Executor(bound, settings.debug)
         running = [_start(bound, executor, chain, settings) for chain in chains]
-        for _ in range(settings.sweeps):
-            for chain in running:
-                if stopped():
-                    break
-                report(_advance(chain, executor, settings))
+        in_turn = itertools.chain.from_iterable(itertools.repeat(running, settings.sweeps))
+        for chain in in_turn:
+            if stopped():
+                break
+            report(_advance(chain, executor, settings))
         return {chain.number: chain.recorder.finish(chain.state, chain.sweep) for chain in running}
     finally:
         numba.set_num_threads(before)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics.declarations import KernelFunctions
 from ppl_topics.errors import RunError
-from ppl_topics.registry import KernelFunctions
 from ppl_topics.run.bind import BoundModel
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step
 from ppl_topics.state import ChainState, Key
@@ -93,7 +93,14 @@ class Executor:
 
     def memories(self, state: ChainState) -> list[Any]:
         """Return the memory of each step's kernel for one chain."""
-        return [functions.init(state) for functions in self.functions]
+        result = []
+        for step, functions in zip(self.steps, self.functions, strict=True):
+            try:
+                result.append(functions.init(state))
+            except Exception as error:
+                name = step.kernel.name
+                raise RunError(f"kernel {name!r} failed to start: {type(error).__name__}: {error}") from error
+        return result
 
     def sweep(self, state: ChainState, memories: list[Any], seed: int, chain: int, number: int) -> SweepRecord:
         """Run the schedule once, in place.
@@ -131,9 +138,13 @@ class Executor:
 
         def run(sweep: _Sweep) -> None:
             before = sweep.state.copy() if self.debug else None
+            key = sweep.key()
             started = time.perf_counter()
-            statistics = functions.step(sweep.state, sweep.memories[index], sweep.key())
-            sweep.record.add(index, time.perf_counter() - started, statistics)
+            try:
+                statistics = functions.step(sweep.state, sweep.memories[index], key)
+                sweep.record.add(index, time.perf_counter() - started, statistics)
+            except Exception as error:
+                raise RunError(f"{_where(step, sweep)} failed: {type(error).__name__}: {error}") from error
             if before is not None:
                 self._check(step, before, sweep)
 
@@ -141,7 +152,7 @@ class Executor:
 
     def _check(self, step: Step, before: ChainState, sweep: _Sweep) -> None:
         state = sweep.state
-        where = f"kernel {step.kernel.name!r} (sweep {sweep.number}, chain {sweep.chain})"
+        where = _where(step, sweep)
         names = self.bound.model.names
         declared = {names[role] for role in step.kernel.updates if role in names}
         z = names["z"]
@@ -152,10 +163,17 @@ class Executor:
         for name in changed:
             if name not in declared:
                 raise RunError(f"{where} changed {name}, but declares that it updates {', '.join(sorted(declared))}")
+            old, new = (state.z if name == z else state.arrays[name] for state in (before, sweep.state))
+            if (old.dtype, old.shape) != (new.dtype, new.shape):
+                raise RunError(f"{where} made {name} {new.dtype} of shape {new.shape}; it was {old.dtype}, {old.shape}")
         try:
             state.check()
         except RunError as error:
             raise RunError(f"{where}: {error}") from None
+
+
+def _where(step: Step, sweep: _Sweep) -> str:
+    return f"kernel {step.kernel.name!r} (sweep {sweep.number}, chain {sweep.chain})"
 
 
 def _in_turn(runners: list[Runner]) -> Runner:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import multiprocessing
 import queue
 import signal
+import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from ppl_topics.corpus import Corpus
-from ppl_topics.errors import RunError
+from ppl_topics.errors import RunError, SpecError
 from ppl_topics.run.bind import bind
 from ppl_topics.run.chains import Report, Settings, run_chains
 from ppl_topics.schedule import Plan, make_plan
@@ -25,6 +26,9 @@ from ppl_topics.trace.recorder import ChainDraws
 __all__ = ["run_in_processes"]
 
 POLL_SECONDS = 0.1
+
+REPORT_SECONDS = 0.05
+"""Least time between two reports of a chain, so that fast sweeps do not swamp the queue."""
 
 
 def run_in_processes(
@@ -89,5 +93,19 @@ def _ignore_interrupts() -> None:
 def _work(
     spec: dict[str, Any], corpus: Corpus, chains: list[int], settings: Settings, reports: Any, stop: Any
 ) -> dict[int, ChainDraws]:
-    plan = make_plan(load_spec(spec), {"N": corpus.n_tokens, "D": corpus.n_docs, "V": corpus.n_words})
-    return run_chains(bind(plan, corpus), chains, settings, reports.put, stop.is_set)
+    try:
+        plan = make_plan(load_spec(spec), {"N": corpus.n_tokens, "D": corpus.n_docs, "V": corpus.n_words})
+    except SpecError as error:
+        raise RunError(
+            f"a worker process cannot read the model that this one could ({error}); register its blocks and kernels "
+            "in a module that workers can import, by an entry point, or use `processes=1`"
+        ) from None
+    sent: dict[int, float] = {}
+
+    def report(news: Report) -> None:
+        now = time.perf_counter()
+        if news.sweep == news.sweeps or now - sent.get(news.chain, -REPORT_SECONDS) >= REPORT_SECONDS:
+            sent[news.chain] = now
+            reports.put(news)
+
+    return run_chains(bind(plan, corpus), chains, settings, report, stop.is_set)

@@ -29,6 +29,9 @@ GROUPS = (
     "constant_data",
 )
 
+MAX_COVARIATE_CELLS = 10_000_000
+"""Covariates of more cells, sparse ones as a rule, are left to the corpus."""
+
 SOFTWARE = ("numpy", "numba", "scipy", "xarray", "arviz")
 
 
@@ -64,9 +67,9 @@ def build_groups(
     ordered = [chains[number] for number in sorted(chains)]
     n_draws = min(chain.n_draws for chain in ordered)
     if n_draws == 0:
-        raise RunError(
-            f"stopped after {min(c.sweeps for c in ordered)} sweeps of warmup, before the first draw; nothing to keep"
-        )
+        sweeps = min(chain.sweeps for chain in ordered)
+        done = "1 sweep" if sweeps == 1 else f"{sweeps} sweeps"
+        raise RunError(f"stopped after {done} of warmup, before the first draw; nothing to keep")
     n_warmup = min(chain.n_warmup for chain in ordered)
     kept = selections(bound)
     builder = _Builder(bound, corpus, kept, sorted(chains), labels)
@@ -131,22 +134,25 @@ class _Builder:
         data: dict[str, Any] = {}
         missing = np.full(len(self.labels), np.nan)
         for name in names:
-            # A statistic of a kernel that a sweep did not run is missing there.
-            columns = [_aligned(chain.get(name, []), chain["lp"], missing) for chain in chains]
-            stacked = _stack(columns, draws)
+            # A statistic that no step of a chain returned is missing in it.
+            stacked = _stack([chain.get(name, [missing] * draws) for chain in chains], draws)
             data[name] = (("chain", "draw", "kernel") if stacked.ndim == 3 else ("chain", "draw"), stacked)
         coords = {"chain": self.chains, "draw": np.arange(draws), "kernel": self.labels}
         return xr.Dataset(data, coords)
 
     def observed(self) -> xr.Dataset:
-        """Build the group of observed data: the word of each token, and the labels."""
+        """Build the group of observed data: the word of each token, and the labels with the names of their classes."""
         data: dict[str, Any] = {"words": ("token", np.asarray(self.corpus.words))}
+        coords = self.coords(("doc",), None)
         labels = self.corpus.labels
         if labels is not None:
             values = np.asarray(labels.values)
             dims = ("doc",) if values.ndim == 1 else ("doc", "response")
-            data["labels"] = (dims, values)
-        return xr.Dataset(data)
+            data["labels"] = (dims, values, {"kind": labels.kind})
+            if len(labels.classes):
+                # Labels of one class of several are positions in `class`; the other kinds have a column for each.
+                coords["class" if values.ndim == 1 else "response"] = _text(labels.classes)
+        return xr.Dataset(data, coords)
 
     def constants(self, chains: Sequence[ChainDraws]) -> xr.Dataset:
         """Build the group of constants: lengths, concentrations, the mean topics and the last assignments."""
@@ -166,6 +172,11 @@ class _Builder:
             "topic": np.arange(sizes.topics),
             **self.coords(("doc", "word"), None),
         }
+        covariates = self.corpus.covariates
+        if covariates is not None and np.prod(covariates.matrix.shape) <= MAX_COVARIATE_CELLS:
+            matrix = covariates.matrix
+            data["covariates"] = (("doc", "covariate"), matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+            coords["covariate"] = _text(covariates.names)
         return xr.Dataset(data, coords)
 
 
@@ -175,10 +186,6 @@ def _stack(chains: Sequence[Sequence[Any]], draws: int) -> NDArray[Any]:
         if draws
         else np.zeros((len(chains), 0, *(np.shape(chains[0][0]) if chains[0] else ())))
     )
-
-
-def _aligned(values: list[Any], every: list[Any], missing: NDArray[np.float64]) -> list[Any]:
-    return values if len(values) == len(every) else [*values, *[missing] * (len(every) - len(values))]
 
 
 def _text(values: NDArray[Any]) -> NDArray[Any]:

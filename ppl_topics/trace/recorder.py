@@ -128,8 +128,11 @@ class Recorder:
         kept.setdefault("topic_share", []).append(share)
         if not warmup:
             update_mean_phi(state.n_wk, state.n_k, state.beta, 1.0 / (self.draws.n_draws + 1), self.draws.phi_mean)
-        for name, value in statistics.items():
-            kept_statistics.setdefault(name, []).append(value)
+        n_before = len(kept_statistics.get("lp", []))
+        # A statistic of a kernel that a sweep did not run is missing there.
+        missing = np.full(len(sweep.seconds), np.nan)
+        for name in {**kept_statistics, **statistics}:
+            kept_statistics.setdefault(name, [missing] * n_before).append(statistics.get(name, missing))
 
     def finish(self, state: ChainState, sweeps: int) -> ChainDraws:
         """Return what was kept, with the last state."""
@@ -143,12 +146,12 @@ class Recorder:
         blocks = self.bound.model.spec.blocks
         priors = sum(blocks[name].log_density(array) for name, array in state.arrays.items())
         return {
+            **sweep.statistics,
             "lp": marginal + priors,
             "log_marginal": marginal,
             "density_n_dk": density_n_dk(tokens.doc_ptr, state.z, self.bound.sizes.topics),
             "density_n_kw": density_n_kw(state.n_wk),
             "step_seconds": sweep.seconds,
-            **sweep.statistics,
         }
 
     def _value(self, state: ChainState, selection: Selection, key: Key) -> NDArray[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import h5netcdf
+import h5py  # type: ignore[import-untyped]
 import numpy as np
 import xarray as xr
 
@@ -39,8 +39,9 @@ def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
             mode = "a"
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
-    except OSError as error:
-        raise TraceError(f"{path}: cannot write the trace ({error.strerror or error})") from None
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TraceError(f"{path}: cannot write the trace ({reason})") from None
     finally:
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
@@ -59,10 +60,10 @@ def load_groups(path: str | Path) -> dict[str, xr.Dataset]:
     if not path.is_file():
         raise TraceError(f"{path}: no such file; `ppl-topics run MODEL --data FILE --out {path}` writes one")
     try:
-        with h5netcdf.File(path, "r") as file:
-            names = list(file.groups)
+        with h5py.File(path, "r") as file:
+            names = [name for name, item in file.items() if isinstance(item, h5py.Group)]
         groups = {name: xr.load_dataset(path, group=name, engine="h5netcdf") for name in names}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
         raise TraceError(f"{path}: not a trace that can be read ({error}); was it written by ppl-topics?") from None
     if "posterior" not in groups:
         raise TraceError(f"{path}: no group `posterior` (groups: {', '.join(names) or 'none'}); not a trace")
