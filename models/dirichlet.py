@@ -71,13 +71,15 @@ class Dirichlet(Block):
         """Return ``alpha`` for theta's concentration, ``beta`` for phi's."""
         return {"theta": "alpha", "phi": "beta"}[own_role]
 
-    def check(self, role: str) -> str | None:
+    def check(self, role: str, topics: int) -> str | None:
         """Return what is wrong in the given role, or None."""
         wanted = {"theta": ("topic", "doc"), "phi": ("word", "topic")}[role]
-        if (self.over, self.per) == wanted:
-            return None
-        use = {"theta": "the prior of assignments", "phi": "the topics of words"}[role]
-        return f"used as {use}, it must be `over: {wanted[0]}, per: {wanted[1]}`"
+        if (self.over, self.per) != wanted:
+            use = {"theta": "the prior of assignments", "phi": "the topics of words"}[role]
+            return f"used as {use}, it must be `over: {wanted[0]}, per: {wanted[1]}`"
+        if self.over == "topic" and isinstance(self.concentration, list) and len(self.concentration) != topics:
+            return _wrong_length(self.over, len(self.concentration), topics)
+        return None
 
     def dims(self, role: str) -> tuple[str, ...]:
         """Return (doc, topic) or (topic, word)."""
@@ -96,10 +98,7 @@ class Dirichlet(Block):
             return {}
         if isinstance(value, list):
             if len(value) != size:
-                raise SpecError(
-                    f"concentration over {self.over} has {len(value)} values, but there are {size} "
-                    f"{self.over}s; give {size} values, or one number for all"
-                )
+                raise SpecError(_wrong_length(self.over, len(value), size))
             vector = np.array(value)
         else:
             vector = np.full(size, value.sum / size if isinstance(value, Sum) else value)
@@ -123,3 +122,10 @@ class Dirichlet(Block):
         concentration = values[self.reference_role("concentration", role)]
         rows = rng.dirichlet(concentration, size=state.sizes.of(self.per))
         return np.ascontiguousarray(rows.T) if role == "phi" else rows
+
+
+def _wrong_length(over: str, given: int, size: int) -> str:
+    return (
+        f"concentration over {over} has {given} values, but there are {size} {over}s; "
+        f"give {size} values, or one number for all"
+    )

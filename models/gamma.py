@@ -35,7 +35,7 @@ class Gamma(Block):
     rate: float = pydantic.Field(gt=0)
     per: Literal["topic"] | None = None
 
-    def check(self, role: str) -> str | None:
+    def check(self, role: str, topics: int) -> str | None:
         """Return what is wrong in the given role, or None."""
         if role == "beta" and self.per == "topic":
             return "phi has one concentration for all topics; drop `per: topic`, or use it for theta"

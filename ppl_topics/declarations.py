@@ -71,8 +71,8 @@ class Block(pydantic.BaseModel):
                 raise SpecError(f"block {self.kind!r}: {key}: expected the name of a block or a list of names")
         return result
 
-    def check(self, role: str) -> str | None:
-        """Return what is wrong with this block in the given role, or None."""
+    def check(self, role: str, topics: int) -> str | None:
+        """Return what is wrong with this block in the given role of a model of so many topics, or None."""
         return None
 
     def dims(self, role: str) -> tuple[str, ...] | None:

@@ -88,7 +88,7 @@ class Model:
         roles = _roles(spec)
         variables = {}
         for name, block in spec.blocks.items():
-            problem = block.check(roles[name])
+            problem = block.check(roles[name], spec.topics)
             if problem:
                 raise SpecError(f"{spec.place('blocks', name)}: block {name!r} ({block.kind}): {problem}")
             dims = block.dims(roles[name])

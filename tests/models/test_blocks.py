@@ -88,14 +88,14 @@ def test_wrong_gamma(name, value):
 
 def test_roles():
     theta = Dirichlet(**THETA, concentration=1.0)
-    assert theta.check("theta") is None
-    assert "must be `over: word, per: topic`" in theta.check("phi")
+    assert theta.check("theta", 3) is None
+    assert "must be `over: word, per: topic`" in theta.check("phi", 3)
     assert (theta.reference_role("concentration", "theta"), theta.reference_role("concentration", "phi")) == (
         "alpha",
         "beta",
     )
-    assert "drop `per: topic`" in Gamma(shape=1.0, rate=1.0, per="topic").check("beta")
-    assert Gamma(shape=1.0, rate=1.0, per="topic").check("alpha") is None
+    assert "drop `per: topic`" in Gamma(shape=1.0, rate=1.0, per="topic").check("beta", 3)
+    assert Gamma(shape=1.0, rate=1.0, per="topic").check("alpha", 3) is None
     assert Assignments(prior="a").reference_role("prior", "z") == "theta"
     words = Words(topics="a", assignments="b")
     assert (words.reference_role("topics", "w"), words.reference_role("assignments", "w")) == ("phi", "z")

@@ -193,7 +193,7 @@ def test_blocks():
 
     assert blocks()["mine"] is Mine
     assert Mine.kind == "mine"
-    assert Mine().check("z") is None
+    assert Mine().check("z", 3) is None
     assert Mine().dims("z") is None
     with pytest.raises(SpecError, match="cannot be simulated, so Geweke's test cannot cover it"):
         Mine().simulate("z", {}, None, None)
