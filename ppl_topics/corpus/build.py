@@ -14,7 +14,7 @@ from ppl_topics.corpus.covariates import as_covariates
 from ppl_topics.corpus.expand import expand_counts
 from ppl_topics.corpus.growing import GrowingArray
 from ppl_topics.corpus.labels import Labels
-from ppl_topics.corpus.names import StrArray, as_doc_ids, document_name, number_names
+from ppl_topics.corpus.names import StrArray, as_doc_ids, document_name, entries, number_names
 from ppl_topics.corpus.pruning import Pruning
 from ppl_topics.errors import CorpusError
 
@@ -288,7 +288,7 @@ class CorpusBuilder:
         table, fixed = self._word_ids, self._fixed is not None
         known: list[int] = []
         unknown: list[str] = []
-        for token in tokens:
+        for token in entries(tokens, f"{where} to be a list of words"):
             word_id = table.get(token)
             if word_id is not None:
                 known.append(word_id)

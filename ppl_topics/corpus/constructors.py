@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import sparse
 
 from ppl_topics.corpus.expand import check_csr
-from ppl_topics.corpus.names import as_doc_ids, document_name
+from ppl_topics.corpus.names import as_doc_ids, document_name, entries
 from ppl_topics.corpus.texts import TOKEN_PATTERN, StopWords, text_analyzer
 from ppl_topics.corpus.tokens import document_chunks
 from ppl_topics.errors import CorpusError
@@ -92,11 +92,12 @@ class CorpusConstructors:
         """
         if isinstance(texts, str | bytes):
             raise CorpusError("expected a list of texts, one per document, got a single string")
-        ids = None if doc_ids is None else list(doc_ids)
+        given = entries(texts, "a list of texts, one per document")
+        ids = None if doc_ids is None else list(entries(doc_ids, "one id per document"))
         analyze = text_analyzer(stop_words=stop_words, lowercase=lowercase, token_pattern=token_pattern)
 
         def token_lists() -> Iterator[list[str]]:
-            for i, text in enumerate(texts):
+            for i, text in enumerate(given):
                 if not isinstance(text, str):
                     raise CorpusError(
                         f"{document_name(i, ids)} is {text!r}, of type {type(text).__name__}; "
@@ -153,9 +154,9 @@ class CorpusConstructors:
 
         if isinstance(documents, str | bytes):
             raise CorpusError("expected a list of lists of words, got a single string")
-        ids = None if doc_ids is None else list(doc_ids)
+        ids = None if doc_ids is None else list(entries(doc_ids, "one id per document"))
         builder = CorpusBuilder(vocabulary)
-        for i, document in enumerate(documents):
+        for i, document in enumerate(entries(documents, "a list of lists of words")):
             builder.add_tokens(document, doc_id=ids[i] if ids and i < len(ids) else None)
         return builder.build(
             doc_ids=ids,
@@ -211,6 +212,8 @@ class CorpusConstructors:
         -------
         Corpus
         """
+        if not isinstance(frame, pd.DataFrame):
+            raise CorpusError(f"expected a pandas.DataFrame, got {str(frame)[:40]!r}, of type {type(frame).__name__}")
         columns = [] if label is None else [label] if isinstance(label, str) else list(label)
         columns += [text] + ([] if id is None else [id])
         if isinstance(covariates, str):
@@ -219,6 +222,8 @@ class CorpusConstructors:
             if column not in frame.columns:
                 known = ", ".join(repr(str(c)) for c in frame.columns)
                 raise CorpusError(f"the data frame has no column {column!r}; its columns are {known}")
+            if isinstance(frame[column], pd.DataFrame):
+                raise CorpusError(f"the data frame has several columns {column!r}; rename all but one")
         return cls.from_texts(
             frame[text],
             doc_ids=None if id is None else frame[id].tolist(),
@@ -267,9 +272,12 @@ class CorpusConstructors:
         from ppl_topics.corpus.core import as_vocabulary
 
         if not sparse.issparse(matrix):
-            matrix = np.asarray(matrix)
-            if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-                raise CorpusError("expected a matrix of counts with two dimensions, documents by words")
+            try:
+                matrix = np.asarray(matrix)
+            except ValueError:
+                raise CorpusError("the rows of the matrix differ in length; expected documents by words") from None
+        if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+            raise CorpusError("expected a matrix of counts with two dimensions, documents by words")
         rows = sparse.csr_array(matrix)
         words = None if vocabulary is None else as_vocabulary(vocabulary)
         if words is not None and len(words) != rows.shape[1]:

@@ -327,7 +327,7 @@ class Corpus(CorpusConstructors):
         """
         from ppl_topics.corpus.native import save
 
-        save(self, Path(path))
+        save(self, as_path(path, "a folder to save to", CorpusError))
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool = True) -> Corpus:
@@ -352,7 +352,7 @@ class Corpus(CorpusConstructors):
         """
         from ppl_topics.corpus.native import load
 
-        return load(Path(path), verify=verify)
+        return load(as_path(path, "a saved corpus", CorpusError), verify=verify)
 
     def _positions(self, index: npt.ArrayLike | slice) -> Int64:
         if isinstance(index, slice):

@@ -41,7 +41,8 @@ def infer_labels(values: Any, kind: LabelKind | None, doc_ids: DocIds) -> tuple[
         if values.ndim != 2:
             raise CorpusError(f"labels have {values.ndim} dimensions; expected one or two")
         return _from_table(values, [str(c) for c in range(values.shape[1])], kind, doc_ids)
-    entries = [_clean(value) for value in (values.tolist() if isinstance(values, np.ndarray) else values)]
+    given = values.tolist() if isinstance(values, np.ndarray) else names.entries(values, "one label per document")
+    entries = [_clean(value) for value in given]
     if kind is None:
         kind = _kind_of(entries, doc_ids)
     if kind == "class":
@@ -113,7 +114,7 @@ def _sort(value: Any) -> str:
 def _kind_of(entries: list[Any], doc_ids: DocIds) -> LabelKind:
     present = [i for i, value in enumerate(entries) if value is not None]
     if not present:
-        raise CorpusError("all labels are missing, so their kind cannot be told; give it, or leave them out")
+        raise CorpusError("all labels are missing, so their kind cannot be told; give label_kind, or leave them out")
     first = present[0]
     sort = _sort(entries[first])
     for i in present:

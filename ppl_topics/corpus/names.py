@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ppl_topics.errors import CorpusError
 
@@ -19,6 +21,7 @@ __all__ = [
     "decode_strings",
     "document_name",
     "encode_strings",
+    "entries",
     "number_names",
 ]
 
@@ -39,6 +42,21 @@ def document_name(index: int, doc_ids: DocIds | Sequence[str] = None) -> str:
 def number_names(n: int) -> StrArray:
     """Return the names "0", "1", ..., as a read-only array of shape (n,)."""
     return _frozen([str(i) for i in range(n)])
+
+
+def entries(values: Any, wanted: str) -> Iterator[Any]:
+    """Iterate over what the user gave, or say what was wanted.
+
+    Raises
+    ------
+    CorpusError
+        If it cannot be iterated over, or would give letters, keys or column names.
+    """
+    if not isinstance(values, str | bytes | Mapping | pd.DataFrame):
+        # An array without dimensions has __iter__, and fails in it.
+        with contextlib.suppress(TypeError):
+            return iter(values)
+    raise CorpusError(f"expected {wanted}, got {_kind(values)}")
 
 
 def as_names(values: Iterable[Any], what: str) -> StrArray:
@@ -62,10 +80,14 @@ def as_names(values: Iterable[Any], what: str) -> StrArray:
     """
     if isinstance(values, str | bytes):
         raise CorpusError(f"expected a list of {what} names, got the single string {values[:40]!r}")
-    names = list(values)
+    # The words of a mapping from words to ids, as scikit-learn has it, are its keys.
+    names = list(values if isinstance(values, Mapping) else entries(values, f"a list of {what} names"))
     for position, name in enumerate(names):
         if not isinstance(name, str):
             raise CorpusError(f"{what} {position} is {name!r}, of type {type(name).__name__}; expected a string")
+        if not name or "\0" in name:
+            problem = "holds a NUL character, which no trace can store" if name else "is empty"
+            raise CorpusError(f"{what} {position}, {name!r}, {problem}; expected a name")
     if len(set(names)) < len(names):
         first, second = _first_repeat(names)
         raise CorpusError(
@@ -87,7 +109,9 @@ def as_doc_ids(values: Iterable[Any] | None, n_docs: int) -> DocIds:
         return None
     if isinstance(values, str | bytes):
         raise CorpusError(f"expected one id per document, got the single string {values[:40]!r}")
-    ids = values if isinstance(values, np.ndarray) else np.array(list(values), dtype=object)
+    if not isinstance(values, np.ndarray):
+        values = np.array(list(entries(values, "one id per document")), dtype=object)
+    ids = values
     if ids.ndim != 1 or len(ids) != n_docs:
         raise CorpusError(f"there are {len(ids)} document ids for {n_docs} documents; give one per document")
     if ids.dtype.kind in "iu" and np.can_cast(ids.dtype, np.int64):
@@ -121,9 +145,17 @@ def decode_strings(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) 
 
 
 def _as_id(index: int, value: object) -> str:
+    if isinstance(value, str) and "\0" in value:
+        raise CorpusError(f"the id of document {index} is {value!r}; it must hold no NUL character")
     if isinstance(value, str) or (isinstance(value, int | np.integer) and not isinstance(value, bool)):
         return str(value)
     raise CorpusError(f"the id of document {index} is {value!r}; expected a string or an integer")
+
+
+def _kind(values: Any) -> str:
+    if isinstance(values, str | bytes):
+        return f"the single string {values[:40]!r}"
+    return f"{str(values)[:40]!r}, of type {type(values).__name__}"
 
 
 def _first_repeat(names: list[str]) -> tuple[int, int]:

@@ -147,7 +147,7 @@ def test_docstrings_refuse_what_makes_no_corpus() -> None:
 
 POSTINGS = [
     ("train", "a.b", "From: me\nSubject: one\n\nHello readers\n\n> quoted text\nanswer\n\n-----\nsigned name"),
-    ("test", "a.c", "From: you\t\tTabs for lines\tand more"),
+    ("test", "a.c", "From: you\t\tTabs for lines\tand more\n"),
     ("train", "a.c", "From: they\n\nThird text"),
 ]
 

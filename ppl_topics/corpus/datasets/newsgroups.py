@@ -97,7 +97,7 @@ def _from_file(path: Path, subset: str) -> Iterator[_Posting]:
         if subset in ("all", split):
             found = True
             # Some copies of the postings hold a tab in place of each line end.
-            text = record.text if "\n" in record.text else record.text.replace("\t", "\n")
+            text = record.text if "\n" in record.text.strip() else record.text.replace("\t", "\n")
             yield _Posting(str(record.doc_id), str(record.label), text)
     if not found:
         raise fail(path, 0, f"the file holds no posting of the subset '{subset}'")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from ppl_topics.corpus.core import Corpus, VocabularyLike
 from ppl_topics.corpus.labels import LabelKind
+from ppl_topics.corpus.names import entries
 from ppl_topics.corpus.readers.counting import read_counts
 from ppl_topics.corpus.readers.formats import COUNT_FORMATS, Format, format_of
 from ppl_topics.corpus.readers.native import read_native
@@ -17,6 +19,7 @@ from ppl_topics.corpus.readers.texts import read_texts
 from ppl_topics.corpus.readers.wordlist import load_vocabulary
 from ppl_topics.corpus.texts import TOKEN_PATTERN, StopWords
 from ppl_topics.errors import CorpusError
+from ppl_topics.paths import as_path
 
 __all__ = ["read_corpus"]
 
@@ -114,8 +117,9 @@ def read_corpus(
     ...     read_corpus(path, vocabulary=["cat", "dog", "milk"])
     Corpus 'pets': 2 documents, 4 tokens, 3 words, 2 classes
     """
-    path = Path(path)
-    if not path.exists():
+    path = as_path(path, "a corpus", CorpusError)
+    # Not path.exists(), which raises where the name is too long for the file system.
+    if not os.path.exists(path):
         raise missing(path)
     kind = format_of(path, format)
     columns = Columns(text_column, label_column, id_column, _names_of(covariates))
@@ -146,4 +150,4 @@ def read_corpus(
 def _names_of(covariates: Sequence[str] | None) -> tuple[str, ...]:
     if isinstance(covariates, str):
         raise CorpusError(f"covariates must be a list of columns, such as ['{covariates}']")
-    return tuple(covariates or ())
+    return () if covariates is None else tuple(entries(covariates, "a list of columns as covariates"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -128,13 +129,23 @@ class Annotations:
             sets = ([str(label)] if isinstance(label, str | int | float) else label for label in labels)
             return [self._absent if label is None else label for label in sets]
         if kind in ("real", "count"):
-            return [self._number(line, "label", label) for line, label in self._numbered(labels)]
+            numbers = [self._number(line, "label", label) for line, label in self._numbered(labels)]
+            if kind == "count":
+                self._refuse(lambda n: n < 0 or n != int(n), numbers, "a count, zero or more")
+            return numbers
         if several:
             line, label = next(item for item in self._numbered(labels) if isinstance(item[1], list))
             raise fail(self._path, line, f"found the labels {label}, expected a single label of kind '{kind}'")
+        if all(_is_missing(label) for label in labels):
+            if labelled or kind is not None:
+                raise fail(self._path, 0, "no document has a label, expected one at least")
+            return None
         if kind is None and not self._typed:
             return _as_numbers(labels)
         self._refuse_mixture(labels)
+        if kind == "class":
+            fractions = [label if isinstance(label, float) and math.isfinite(label) else None for label in labels]
+            self._refuse(lambda n: n != int(n), fractions, "a class, a string or a whole number")
         return labels
 
     def _refuse_mixture(self, labels: list[Cell]) -> None:
@@ -148,6 +159,11 @@ class Annotations:
                     f"the label is {label!r}, and {first!r} on line {first_line}; expected all to be "
                     "strings or all numbers",
                 )
+
+    def _refuse(self, wrong: Callable[[float], bool], labels: Iterable[float | None], wanted: str) -> None:
+        for line, label in zip(self._lines, labels, strict=True):
+            if label is not None and wrong(label):
+                raise fail(self._path, line, f"the label is {label!r}, expected {wanted}")
 
     def _number(self, line: int, what: str, value: Cell) -> float | None:
         if value is None:
@@ -175,6 +191,10 @@ class Annotations:
 
     def _numbered(self, values: list[Cell]) -> list[tuple[int, Cell]]:
         return list(zip(self._lines, values, strict=True))
+
+
+def _is_missing(label: Cell) -> bool:
+    return label is None or label == "" or (isinstance(label, float) and math.isnan(label))
 
 
 def _as_numbers(values: list[Cell]) -> list[Any]:

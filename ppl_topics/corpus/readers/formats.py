@@ -54,6 +54,8 @@ def format_of(path: Path, given: str | None) -> Format:
         If the name is no format, or the suffix stands for none.
     """
     if given is not None:
+        if not isinstance(given, str):
+            raise CorpusError(f"format is {given!r}, expected one of {', '.join(get_args(Format))}")
         if given in get_args(Format):
             return given  # type: ignore[return-value]
         by_suffix = _SUFFIXES.get("." + given.lower().lstrip("."))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict, get_args
 
 from ppl_topics.corpus.labels import LabelKind
-from ppl_topics.corpus.names import StrArray
+from ppl_topics.corpus.names import StrArray, entries
 from ppl_topics.corpus.pruning import Pruning
 from ppl_topics.corpus.readers.formats import COUNT_FORMATS
 from ppl_topics.corpus.readers.records import Columns
 from ppl_topics.corpus.readers.stream import fail
-from ppl_topics.corpus.texts import TOKEN_PATTERN, StopWords
+from ppl_topics.corpus.texts import TOKEN_PATTERN, StopWords, check_token_pattern
 from ppl_topics.errors import CorpusError
 
 __all__ = ["ReadOptions", "Thresholds", "stop_word_set"]
@@ -86,14 +85,12 @@ class ReadOptions:
             raise CorpusError(f"label_kind is '{self.label_kind}', expected one of {', '.join(get_args(LabelKind))}")
         if self.first_id not in (None, 0, 1):
             raise CorpusError(f"first_id is {self.first_id}, expected 0 or 1")
-        try:
-            if re.compile(self.token_pattern).groups > 1:
-                raise CorpusError(
-                    f"token_pattern {self.token_pattern!r} has several groups, expected one at most: "
-                    "the group is the token; write (?:...) for the others"
-                )
-        except re.error as error:
-            raise CorpusError(f"token_pattern {self.token_pattern!r} is not a regular expression: {error}") from None
+        for name, value in (("encoding", self.encoding), *self.columns.named()):
+            if not isinstance(value, str):
+                raise CorpusError(f"{name} is {value!r}, expected a string")
+        check_token_pattern(self.token_pattern)
+        if self.label_kind is not None and self.columns.label is None and kind in ("jsonl", "csv", "tsv"):
+            raise fail(path, 0, "label_kind says of what kind the labels are; give label_column, where they are")
         pruning = Pruning(**self.thresholds)
         named = self.columns != Columns("text")
         refused = {
@@ -139,8 +136,8 @@ def stop_word_set(stop_words: StopWords) -> frozenset[str]:
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return frozenset(ENGLISH_STOP_WORDS)
-    words = frozenset(stop_words)
+    words = list(entries(stop_words, "'english' or a list of words as stop_words"))
     for word in words:
         if not isinstance(word, str):
             raise CorpusError(f"stop_words holds {word!r}, expected words")
-    return words
+    return frozenset(words)

@@ -33,6 +33,12 @@ class Columns(NamedTuple):
         """List all names that are not None, the text first."""
         return [name for name in (self.text, self.label, self.id, *self.covariates) if name is not None]
 
+    def named(self) -> list[tuple[str, object]]:
+        """List the arguments that name columns, the text's always, with their values."""
+        chosen = [("label_column", self.label), ("id_column", self.id)]
+        given: list[tuple[str, object]] = [(name, value) for name, value in chosen if value is not None]
+        return [("text_column", self.text), *given, *(("a name in covariates", value) for value in self.covariates)]
+
 
 class Record(NamedTuple):
     """One document of a text format.

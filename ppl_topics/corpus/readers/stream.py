@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import difflib
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ COMPRESSED_SUFFIXES = {".gz": "gzip", ".zst": "Zstandard"}
 
 _MAGIC = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
 _CHUNK = 1 << 20
+_LONG = re.compile(r"\S{120,}")
 
 
 def fail(path: Path, line: int, message: str) -> CorpusError:
@@ -43,6 +45,8 @@ def fail(path: Path, line: int, message: str) -> CorpusError:
     CorpusError
         To be raised by the caller.
     """
+    # A file of another kind may be one word of megabytes.
+    message = _LONG.sub(lambda found: f"{found[0][:60]}...", message)
     return CorpusError(f"{path}:{line}: {message}" if line else f"{path}: {message}")
 
 
@@ -104,8 +108,10 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, keep_ends: bool = Fal
 def _decoded(path: Path, encoding: str) -> Iterator[str]:
     """Decode the content chunk by chunk; count lines only to place an error."""
     try:
+        # Python calls some transformations encodings, base64 among them; this refuses those.
+        b"".decode(encoding)
         make_decoder = codecs.getincrementaldecoder("utf-8-sig" if _is_utf8(encoding) else encoding)
-    except LookupError:
+    except (LookupError, ValueError):
         raise CorpusError(f"encoding '{encoding}' is unknown to Python; try 'utf-8' or 'latin-1'") from None
     decoder = make_decoder()
     line = 1
@@ -116,14 +122,17 @@ def _decoded(path: Path, encoding: str) -> Iterator[str]:
             yield text
         yield decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
+        guess = "utf-16" if error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
         line += error.object[: error.start].decode(encoding, errors="replace").count("\n")
         found = " ".join(f"0x{byte:02x}" for byte in error.object[error.start : error.end][:4])
         raise fail(
             path,
             line,
             f"found {found}, which is not {encoding} text; give the file's encoding, for example "
-            "encoding='latin-1', or convert the file to UTF-8",
+            f"encoding='{guess}', or convert the file to UTF-8",
         ) from None
+    except UnicodeError as error:
+        raise fail(path, line, f"this is not {encoding} text ({error}); give the file's encoding") from None
 
 
 def _is_utf8(encoding: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,11 +66,14 @@ def _parse_number(path: Path, line: int, text: str) -> int | float:
     if _INTEGER.fullmatch(text):
         return int(text)
     try:
-        return float(text)
+        number = math.inf if "_" in text else float(text)
     except ValueError:
+        number = math.inf
+    if math.isinf(number):
         raise fail(
             path,
             line,
             f"the label is '{text}', expected a number first on the line, as in '1 17:2 40:1'; "
             "for another format give format=",
-        ) from None
+        )
+    return number
