@@ -19,11 +19,12 @@ ARVIZ_MAJOR = int(version("arviz").split(".")[0])
 
 def from_groups(groups: Mapping[str, xr.Dataset]) -> Any:
     """Return the groups as ``arviz.InferenceData`` (0.x) or ``xarray.DataTree`` (1.x)."""
+    attributes = groups["posterior"].attrs if "posterior" in groups else {}
     if ARVIZ_MAJOR >= 1:
-        return xr.DataTree.from_dict(dict(groups))
+        return xr.DataTree.from_dict({"/": xr.Dataset(attrs=attributes), **groups})
     import arviz
 
-    return arviz.InferenceData(**groups)
+    return arviz.InferenceData(attrs=attributes, **groups)
 
 
 def to_groups(idata: Any) -> dict[str, xr.Dataset]:

@@ -33,10 +33,10 @@ def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
-        mode: Any = "w"
+        # The root carries the attributes too, as `idata.attrs`.
+        xr.Dataset(attrs=groups["posterior"].attrs).to_netcdf(temporary, mode="w", engine="h5netcdf")
         for name, dataset in groups.items():
-            dataset.to_netcdf(temporary, mode=mode, group=name, engine="h5netcdf", encoding=_encoding(dataset))
-            mode = "a"
+            dataset.to_netcdf(temporary, mode="a", group=name, engine="h5netcdf", encoding=_encoding(dataset))
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except (OSError, RuntimeError) as error:

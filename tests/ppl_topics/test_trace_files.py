@@ -102,7 +102,7 @@ def test_a_failed_write_leaves_the_old_file(fit, tmp_path, monkeypatch):
     for error in (OSError(28, "No space left on device"), RuntimeError("unable to flush file's cached information")):
 
         def failing(self, *args, error=error, **kwargs):
-            calls.append(kwargs["group"])
+            calls.append(kwargs.get("group"))
             if len(calls) % 2 == 0:
                 raise error
             return original(self, *args, **kwargs)
