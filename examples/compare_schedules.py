@@ -1,6 +1,6 @@
 """Two schedules of one posterior, compared by the effective draws that each gives a second.
 
-    python examples/compare_schedules.py
+    python examples/compare_schedules.py    # a minute or two
 
 Fits LDA to the docstrings of the scientific Python stack, once with the topics integrated out and once with the
 topics kept, and compares the inefficiency factor of alpha and of the log posterior.
@@ -23,7 +23,7 @@ MODEL = {
 }
 
 
-def compare(corpus: pt.Corpus, topics: int = 20, warmup: int = 200, draws: int = 200) -> pd.DataFrame:
+def compare(corpus: pt.Corpus, topics: int = 10, warmup: int = 50, draws: int = 100) -> pd.DataFrame:
     """Return a table with a row for each schedule."""
     rows = {}
     for name, schedule in {"collapsed": COLLAPSED, "topics kept": KEPT}.items():

@@ -55,6 +55,14 @@ class Fit:
 
     groups: Mapping[str, xr.Dataset]
 
+    def __repr__(self) -> str:
+        """Return one line: model, draws, corpus."""
+        attributes, sizes = self.posterior.attrs, self.posterior.sizes
+        return (
+            f"Fit: {attributes['model_name']}, {sizes['chain']} chains of {sizes['draw']} draws, "
+            f"{sizes.get('topic', 0)} topics, {', '.join(map(str, self.posterior.data_vars))}"
+        )
+
     @property
     def idata(self) -> Any:
         """The trace as ``arviz.InferenceData`` (ArviZ 0.x) or ``xarray.DataTree`` (1.x)."""
@@ -112,9 +120,9 @@ def trace_path(path: str | Path, make: bool = False) -> Path:
     path = Path(path)
     if path.suffix == ".nc":
         return path
-    if make and not path.exists() and path.parent.is_dir():
+    if make and not path.exists():
         try:
-            path.mkdir()
+            path.mkdir(parents=True)
         except OSError as error:
             raise TraceError(f"{path}: cannot make the folder ({error.strerror})") from None
     return path / "trace.nc"

@@ -118,7 +118,10 @@ class Verification:
 
     def __str__(self) -> str:
         """Return a line for each kernel."""
-        lines = [f"verify {self.model} (false alarms: at most {self.false_alarm:g} a kernel)"]
+        lines = [
+            f"verify {self.model} (false alarms: at most {self.false_alarm:g} a kernel; "
+            "noise: the total variation that as many independent exact draws would show)"
+        ]
         for c in self.certificates:
             word = "certified" if c.certified else "REFUSED" if c.declared_exact else "inexact, as declared"
             lines.append(

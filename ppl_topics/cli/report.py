@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["advice", "as_rows", "print_efficiency", "print_topics"]
 
 CONVERGED = 1.01
+FEW_DRAWS = 20
 NUMBERS = {
     "ESS\nbulk\nmedian": "ess_bulk_median",
     "ESS\nbulk\nmin": "ess_bulk_min",
@@ -51,8 +52,8 @@ def advice(fit: Fit, table: pd.DataFrame) -> list[str]:
     result = []
     if not bool(posterior.attrs.get("exact", 1)):
         result.append("a kernel of this run is not exact: the draws are approximate, however many there are")
-    if draws < 4:
-        result.append(f"{draws} draws a chain are too few for ESS and R-hat; they need 4 at least")
+    if draws < FEW_DRAWS:
+        result.append(f"{draws} draws a chain say little of ESS, IF and R-hat; draw {FEW_DRAWS} or more")
     if others:
         result.append(f"R-hat above {CONVERGED} for {', '.join(others)}: not converged; warm up and draw longer")
     if by_topic:
