@@ -36,13 +36,15 @@ def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None
     Raises
     ------
     TraceError
-        If the trace has no variable of such a name.
+        If the trace has no variable of such a name, or one that is no array of draws.
 
     Notes
     -----
     Chains number their topics each in its own way. Where they do not agree, R-hat of a variable with the dim
     ``topic`` is large however well each chain mixes; that of ``lp`` does not depend on the numbering.
     """
+    if not {"chain", "draw"} <= set(groups["posterior"].dims):
+        raise TraceError("the group `posterior` lacks the dims chain and draw; it is no trace of a sampler")
     statistics = groups.get("sample_stats", xr.Dataset())
     densities = [name for name in LOG_DENSITIES if name in statistics]
     draws = groups["posterior"].assign({name: statistics[name] for name in densities})
@@ -50,6 +52,12 @@ def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None
         if name not in draws.data_vars:
             raise TraceError(f"the trace has no variable {name!r}{nearest(name, map(str, draws.data_vars))}")
     names = var_names or [*densities, *(str(name) for name in groups["posterior"].data_vars)]
+    for name in names:
+        if not {"chain", "draw"} <= set(draws[name].dims) or draws[name].dtype.kind not in "biuf":
+            raise TraceError(
+                f"variable {name!r} of the trace holds {draws[name].dtype} with dims {draws[name].dims}; "
+                "expected numbers with the dims chain and draw"
+            )
     return efficiency_table(draws, names)
 
 

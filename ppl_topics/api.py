@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import operator
+import os
 import secrets
 import warnings
 from collections.abc import Iterable, Mapping
@@ -16,6 +19,7 @@ import xarray as xr
 
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import CorpusError, PplTopicsError, SpecError, TraceError
+from ppl_topics.paths import as_path
 from ppl_topics.run.bind import bind
 from ppl_topics.run.chains import Settings, run_chains
 from ppl_topics.run.execute import Executor
@@ -36,6 +40,8 @@ __all__ = ["Fit", "InexactKernelWarning", "load_fit", "plan", "sample"]
 ModelLike = str | Path | Mapping[str, Any] | Spec
 
 MAX_SEED = 2**63 - 1
+MAX_SWEEPS = 10**9
+"""Draws, sweeps of warmup, thinning and chains at most; more are a slip of the pen."""
 
 
 class InexactKernelWarning(UserWarning):
@@ -57,11 +63,11 @@ class Fit:
 
     def __repr__(self) -> str:
         """Return one line: model, draws, corpus."""
-        attributes, sizes = self.posterior.attrs, self.posterior.sizes
-        return (
-            f"Fit: {attributes['model_name']}, {sizes['chain']} chains of {sizes['draw']} draws, "
-            f"{sizes.get('topic', 0)} topics, {', '.join(map(str, self.posterior.data_vars))}"
-        )
+        # A trace of another program may lack any of these.
+        model = self.posterior.attrs.get("model_name", "model not recorded")
+        chains, draws, topics = (self.posterior.sizes.get(dim, 0) for dim in ("chain", "draw", "topic"))
+        names = ", ".join(map(str, self.posterior.data_vars))
+        return f"Fit: {model}, {chains} chains of {draws} draws, {topics} topics, {names}"
 
     @property
     def idata(self) -> Any:
@@ -97,6 +103,9 @@ class Fit:
         pandas.DataFrame
             Columns ``topic``, ``share`` and ``words``, largest share first.
         """
+        for name, value in (("n_words", n_words), ("chain", chain)):
+            if not _is_whole(value):
+                raise TraceError(f"{name}: must be a whole number, got {value!r}")
         return top_words(self.groups, n_words, chain)
 
     def efficiency(self) -> pd.DataFrame:
@@ -117,10 +126,11 @@ class Fit:
 
 def trace_path(path: str | Path, make: bool = False) -> Path:
     """Return the netCDF file that a path of a run stands for, making the run's folder if asked to."""
-    path = Path(path)
+    path = as_path(path, "a run", TraceError)
     if path.suffix == ".nc":
         return path
-    if make and not path.exists():
+    # Not path.exists(), which raises where the name is too long for the file system.
+    if make and not os.path.exists(path):
         try:
             path.mkdir(parents=True)
         except OSError as error:
@@ -135,7 +145,9 @@ def load_fit(path: str | Path) -> Fit:
     ------
     TraceError
     """
-    return Fit(load_groups(trace_path(path)))
+    place = trace_path(path)
+    file = Path(path)
+    return Fit(load_groups(file if os.path.isfile(file) else place))
 
 
 def plan(model: ModelLike, corpus: Corpus | None = None, *, schedule: Any = None, **parameters: Any) -> Plan:
@@ -166,6 +178,8 @@ def plan(model: ModelLike, corpus: Corpus | None = None, *, schedule: Any = None
           the only exact kernel for z
     exact
     """
+    if corpus is not None:
+        _check_type(corpus)
     return make_plan(resolve(model, parameters, schedule=schedule), corpus_sizes(corpus))
 
 
@@ -293,13 +307,20 @@ def check_corpus(corpus: object) -> None:
     ------
     CorpusError
     """
+    corpus = _check_type(corpus)
+    if corpus.n_tokens == 0:
+        lost = corpus.dropped.tokens
+        reason = f", for none of their {lost:,} tokens is in the vocabulary" if lost else ""
+        raise CorpusError(f"all {corpus.n_docs:,} documents are empty{reason}; there is nothing to sample")
+
+
+def _check_type(corpus: object) -> Corpus:
     if not isinstance(corpus, Corpus):
         raise CorpusError(
             f"the corpus is a {type(corpus).__name__}; make a Corpus first, as with "
             "ppl_topics.Corpus.from_texts(texts) or ppl_topics.read_corpus(path)"
         )
-    if corpus.n_tokens == 0:
-        raise CorpusError(f"all {corpus.n_docs:,} documents are empty; there is nothing to sample")
+    return corpus
 
 
 def resolve(
@@ -364,6 +385,9 @@ def make_settings(
     for name, value in counts.items():
         _check_whole(call.format(name=name), value, 1)
     _check_whole(call.format(name="warmup"), warmup, 0)
+    for name, value in (*counts.items(), ("warmup", warmup)):
+        if value > MAX_SWEEPS:
+            raise PplTopicsError(f"{call.format(name=name)}: must be at most {MAX_SWEEPS:,}, got {value!r}")
     if seed is None:
         seed = secrets.randbits(32)
     _check_whole(call.format(name="seed"), seed, 0, MAX_SEED)
@@ -379,8 +403,15 @@ def make_settings(
     return Settings(draws, warmup, thin, int(seed), threads, debug)
 
 
+def _is_whole(value: Any) -> bool:
+    # Arrays have __index__ too, and fail in it.
+    with contextlib.suppress(TypeError):
+        operator.index(value)
+        return not isinstance(value, bool)
+    return False
+
+
 def _check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
     span = f"at least {least}" if most is None else f"from {least} to {most}"
-    whole = isinstance(value, int) or hasattr(value, "__index__")
-    if isinstance(value, bool) or not whole or value < least or (most is not None and value > most):
+    if not _is_whole(value) or value < least or (most is not None and value > most):
         raise PplTopicsError(f"{name}: must be a whole number {span}, got {value!r}")

@@ -9,6 +9,8 @@ from ppl_topics.errors import PplTopicsError
 
 __all__ = ["as_path"]
 
+MAX_NAME = 255
+
 
 def as_path(path: object, what: str, error: type[PplTopicsError]) -> Path:
     """Return a path, or say what was given in its place.
@@ -24,11 +26,15 @@ def as_path(path: object, what: str, error: type[PplTopicsError]) -> Path:
     Raises
     ------
     PplTopicsError
-        If it is neither a string nor path-like, or holds a NUL character.
+        If it is neither a string nor path-like, or holds a NUL character or a name too long to exist.
     """
     text = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(text, str):
         raise error(f"expected the path of {what}, a string or pathlib.Path, got {str(path)[:60]!r}")
     if "\0" in text:
         raise error(f"the path {text!r} holds a NUL character; remove it")
-    return Path(text)
+    result = Path(text)
+    for part in result.parts:
+        if len(os.fsencode(part)) > MAX_NAME:
+            raise error(f"the name {part[:40]}... is longer than the {MAX_NAME} bytes that a file system takes")
+    return result

@@ -116,10 +116,10 @@ def kernel(
         spec = KernelSpec(
             name=name,
             build=build,
-            updates=_names(updates),
-            integrates_out=_names(integrates_out),
-            reads=_names(reads),
-            handles=_names(handles),
+            updates=_names(name, "updates", updates),
+            integrates_out=_names(name, "integrates_out", integrates_out),
+            reads=_names(name, "reads", reads),
+            handles=_names(name, "handles", handles),
             exact=exact,
             full_conditional=full_conditional,
             automatic=automatic,
@@ -153,8 +153,12 @@ def unregister_kernel(name: str) -> None:
     _registry.kernels.pop(name, None)
 
 
-def _names(value: str | Iterable[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
+def _names(kernel: str, key: str, value: object) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else (value,)
+    for name in names:
+        if not isinstance(name, str):
+            raise SpecError(f"kernel {kernel!r}: `{key}` must be a word or a list of words, got {value!r}")
+    return names
 
 
 def _check_fields(name: str, cls: type[Block]) -> None:

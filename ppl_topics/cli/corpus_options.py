@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -110,19 +111,20 @@ def _in_options(message: str) -> str:
     'a.txt: give --format, or --encoding latin-1, where --first-id is 3'
     """
     message = ARGUMENT.sub(lambda found: f"--{found[1]}{' ' if found[2] else ''}{found[2]}".replace("_", "-"), message)
-    return NAME_WITH_UNDERSCORE.sub(lambda found: "--" + found[0].replace("_", "-"), message)
+    message = NAME_WITH_UNDERSCORE.sub(lambda found: "--" + found[0].replace("_", "-"), message)
+    return message.replace("--id-column and covariates", "--id-column and --covariates")
 
 
 def _stop_words(given: str | None, encoding: str) -> Any:
     if given is None or given == "english":
         return given
-    if not Path(given).exists():
+    if not given or not os.path.exists(given):
         raise CorpusError(f"--stop-words {given}: expected `english`, or a file with one word a line; no such file")
 
-    from ppl_topics.corpus.readers.wordlist import load_vocabulary
+    from ppl_topics.corpus.readers.stream import numbered_lines
 
-    words = load_vocabulary(given, encoding)
-    return [] if words is None else words.tolist()
+    # Other than in a vocabulary, order and repetition mean nothing here.
+    return sorted({word for _, line in numbered_lines(Path(given), encoding) if (word := line.strip())})
 
 
 def _count_or_share(option: str, text: str) -> int | float:

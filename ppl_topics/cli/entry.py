@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 ran and failed (or `verify` refused), 2 bad input or usage
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -12,14 +13,13 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import typer
-
 from ppl_topics.errors import PplTopicsError
 
 __all__ = ["main"]
 
 FAILED = 1
 INTERRUPTED_BY_SHELL_CODE = 130
+OUTPUT_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 TRACEBACK = "PPL_TOPICS_TRACEBACK"
 
 
@@ -36,17 +36,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    from ppl_topics.cli.app import app
-
     given = sys.argv[1:] if arguments is None else list(arguments)
     _never_fail_to_print()
+    try:
+        return _run(given)
+    except KeyboardInterrupt:
+        return _fail("interrupted; nothing more was done", FAILED)
+
+
+def _run(given: list[str]) -> int:
+    # Here, so that an interrupt of these slow imports is caught too.
+    import typer
+
+    from ppl_topics.cli.app import app
+
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
             code = app(given or ["--help"], prog_name="ppl-topics", standalone_mode=False)
             sys.stdout.flush()
-        except (KeyboardInterrupt, typer.Abort):
-            return _fail("interrupted; nothing more was done", FAILED)
+        except typer.Abort:
+            raise KeyboardInterrupt from None
         except BrokenPipeError:
             return _reader_gone()
         except SystemExit as leaving:
@@ -58,6 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "out of memory; record less (--record theta=none), thin more (--thin), or use fewer --chains", FAILED
             )
         except Exception as error:
+            if isinstance(error, OSError) and error.errno in OUTPUT_FULL and error.filename is None:
+                _discard_output()
+                return _fail(f"the output cannot be written ({error.strerror})", FAILED)
             return _unexpected(error)
     if code == INTERRUPTED_BY_SHELL_CODE:
         return _fail("interrupted; nothing more was done", FAILED)
@@ -87,12 +100,20 @@ def _unexpected(error: Exception) -> int:
 
 def _reader_gone() -> int:
     """Leave quietly where the reader of our output has left, as in ``ppl-topics kernels | head -1``."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _discard_output()
     return FAILED
 
 
+def _discard_output() -> None:
+    """Keep Python from failing again when it empties its buffers at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _never_fail_to_print() -> None:
-    """Print what the terminal's encoding lacks as escapes."""
+    """Print what the terminal's encoding lacks as escapes, and nothing where a stream was closed (``>&-``)."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

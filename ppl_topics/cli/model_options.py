@@ -93,8 +93,9 @@ def read_schedule(path: str) -> Source:
     from ppl_topics.spec.source import Source, read_source
 
     if not os.path.isfile(path):
-        raise SpecError(f"--schedule {path}: no such file")
-    source = read_source(path)
+        problem = "a folder, expected a YAML file" if os.path.isdir(path) else "no such file"
+        raise SpecError(f"--schedule {path}: {problem}")
+    source = read_source(path, wanted="a mapping, such as `cycle: [...]`")
     if "schedule" in source.data:
         others: Mapping[str, Any] = {key: value for key, value in source.data.items() if key != "schedule"}
         if others:

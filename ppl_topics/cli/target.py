@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ppl_topics.errors import TraceError
 
 __all__ = ["check_target"]
+
+MAX_NAME = 200
 
 
 def check_target(out: str, overwrite: bool) -> Path:
@@ -31,15 +34,18 @@ def check_target(out: str, overwrite: bool) -> Path:
     if not out:
         raise TraceError("--out: the name is empty; give a file that ends in .nc, or a folder")
     folder = Path(out)
+    # The draws are first written under a name that is a little longer.
+    if len(os.fsencode(folder.name)) > MAX_NAME:
+        raise TraceError(f"--out {folder.name[:40]}...: the name is too long; give one of at most {MAX_NAME} bytes")
     path = trace_path(folder)
     if path != folder:
-        if folder.exists() and not folder.is_dir():
+        if os.path.exists(folder) and not folder.is_dir():
             raise TraceError(f"{out}: a file stands there; name a file that ends in .nc, or a folder")
-        if not folder.exists():
+        if not os.path.exists(folder):
             # The folder is made when there is something to put into it; its parent must take it.
             check_writable(folder)
             return path
-    if path.exists() and not path.is_dir() and not overwrite:
+    if os.path.exists(path) and not path.is_dir() and not overwrite:
         raise TraceError(f"{path}: a run stands there already; choose another --out, or give --overwrite")
     check_writable(path)
     return path

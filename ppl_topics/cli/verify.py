@@ -20,7 +20,7 @@ def verify(
     ] = None,
     schedule: Schedule = None,
     settings: Set = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the tests.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Seed of the tests.")] = None,
     json: AsJson = False,
 ) -> None:
     """Certify or refuse the kernels of MODEL.

@@ -14,7 +14,7 @@ from ppl_topics.corpus.covariates import as_covariates
 from ppl_topics.corpus.expand import expand_counts
 from ppl_topics.corpus.growing import GrowingArray
 from ppl_topics.corpus.labels import Labels
-from ppl_topics.corpus.names import StrArray, as_doc_ids, document_name, entries, number_names
+from ppl_topics.corpus.names import StrArray, as_doc_ids, document_name, entries, flaw, number_names
 from ppl_topics.corpus.pruning import Pruning
 from ppl_topics.errors import CorpusError
 
@@ -296,6 +296,8 @@ class CorpusBuilder:
                 raise CorpusError(f"{where} holds {token!r} among its tokens; expected strings")
             elif fixed:
                 unknown.append(token)
+            elif problem := flaw(token) if token else "is empty":
+                raise CorpusError(f"{where} holds {token!r} among its tokens, which {problem}; expected words")
             else:
                 known.append(len(table))
                 table[str(token)] = len(table)

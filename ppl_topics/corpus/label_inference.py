@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ppl_topics.corpus.names import DocIds, StrArray, document_name
+from ppl_topics.corpus.names import entries as entries_of
 from ppl_topics.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def infer_labels(values: Any, kind: LabelKind | None, doc_ids: DocIds) -> tuple[
         if values.ndim != 2:
             raise CorpusError(f"labels have {values.ndim} dimensions; expected one or two")
         return _from_table(values, [str(c) for c in range(values.shape[1])], kind, doc_ids)
-    given = values.tolist() if isinstance(values, np.ndarray) else names.entries(values, "one label per document")
+    given = values.tolist() if isinstance(values, np.ndarray) else entries_of(values, "one label per document")
     entries = [_clean(value) for value in given]
     if kind is None:
         kind = _kind_of(entries, doc_ids)

@@ -22,6 +22,7 @@ __all__ = [
     "document_name",
     "encode_strings",
     "entries",
+    "flaw",
     "number_names",
 ]
 
@@ -59,6 +60,23 @@ def entries(values: Any, wanted: str) -> Iterator[Any]:
     raise CorpusError(f"expected {wanted}, got {_kind(values)}")
 
 
+def flaw(text: str) -> str:
+    r"""Say why a trace could not store a string; return the empty string if it could.
+
+    Examples
+    --------
+    >>> flaw("caf\u00e9"), flaw("a\0")
+    ('', 'holds a NUL character')
+    """
+    if "\0" in text:
+        return "holds a NUL character"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "holds half a surrogate pair, as from text that was not UTF-8"
+    return ""
+
+
 def as_names(values: Iterable[Any], what: str) -> StrArray:
     """Check that all values are distinct strings.
 
@@ -85,8 +103,8 @@ def as_names(values: Iterable[Any], what: str) -> StrArray:
     for position, name in enumerate(names):
         if not isinstance(name, str):
             raise CorpusError(f"{what} {position} is {name!r}, of type {type(name).__name__}; expected a string")
-        if not name or "\0" in name:
-            problem = "holds a NUL character, which no trace can store" if name else "is empty"
+        problem = flaw(name) if name else "is empty"
+        if problem:
             raise CorpusError(f"{what} {position}, {name!r}, {problem}; expected a name")
     if len(set(names)) < len(names):
         first, second = _first_repeat(names)
@@ -145,8 +163,8 @@ def decode_strings(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) 
 
 
 def _as_id(index: int, value: object) -> str:
-    if isinstance(value, str) and "\0" in value:
-        raise CorpusError(f"the id of document {index} is {value!r}; it must hold no NUL character")
+    if isinstance(value, str) and (problem := flaw(value)):
+        raise CorpusError(f"the id of document {index}, {value!r}, {problem}; give another")
     if isinstance(value, str) or (isinstance(value, int | np.integer) and not isinstance(value, bool)):
         return str(value)
     raise CorpusError(f"the id of document {index} is {value!r}; expected a string or an integer")

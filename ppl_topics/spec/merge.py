@@ -12,7 +12,8 @@ __all__ = ["merged"]
 def merged(base: Source, top: Source) -> Source:
     """Lay ``top`` over ``base``: mappings merge key by key, all else replaces, null removes.
 
-    A block that changes its kind replaces the block of the base, whose keys would not fit it.
+    A block that changes its kind replaces the block of the base, whose keys would not fit it; and so does what
+    to record of a variable.
     """
     places: dict[KeyPath, Place] = {}
 
@@ -25,7 +26,8 @@ def merged(base: Source, top: Source) -> Source:
         return data
 
     def join(low: Any, high: Any, path: KeyPath) -> Any:
-        if not (isinstance(low, dict) and isinstance(high, dict)) or _changes_kind(low, high):
+        whole = _changes_kind(low, high) or (path[:1] == ("record",) and len(path) == 2)
+        if whole or not (isinstance(low, dict) and isinstance(high, dict)):
             return copy(top, high, path)
         places[path] = top.place(path)
         result = {}
@@ -41,5 +43,7 @@ def merged(base: Source, top: Source) -> Source:
     return Source(top.name, data, places, base.own_parameters)
 
 
-def _changes_kind(low: dict[str, Any], high: dict[str, Any]) -> bool:
+def _changes_kind(low: Any, high: Any) -> bool:
+    if not (isinstance(low, dict) and isinstance(high, dict)):
+        return False
     return "block" in low and "block" in high and low["block"] != high["block"]

@@ -32,6 +32,7 @@ __all__ = [
 
 KeyPath = tuple[str | int, ...]
 
+A_MODEL = "a mapping with keys such as name, parameters and blocks"
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 40
 MAX_NODES = 200_000
@@ -93,8 +94,14 @@ def _construct_int(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
     return int(node.value)
 
 
+def _construct_word(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
+    return str(node.value)
+
+
 _Loader.yaml_implicit_resolvers = {}
 _Loader.add_constructor("tag:yaml.org,2002:int", _construct_int)
+# As a key it is refused with its place; as a value it is a word.
+_Loader.add_constructor("tag:yaml.org,2002:merge", _construct_word)
 for _tag, _pattern, _first in (
     ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
     ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
@@ -107,7 +114,7 @@ for _tag, _pattern, _first in (
         _class.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), list(_first))
 
 
-def read_source(path: str | Path, name: str | None = None) -> Source:
+def read_source(path: str | Path, name: str | None = None, *, wanted: str = A_MODEL) -> Source:
     """Read a YAML file.
 
     Parameters
@@ -116,6 +123,8 @@ def read_source(path: str | Path, name: str | None = None) -> Source:
         A UTF-8 file of at most 1 MB.
     name : str, optional
         How messages call the file; its path by default.
+    wanted : str
+        What the file should hold, for messages.
 
     Raises
     ------
@@ -136,10 +145,10 @@ def read_source(path: str | Path, name: str | None = None) -> Source:
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode("utf-8-sig")
         raise SpecError(f"{_place(name, before)}: not UTF-8 text; save the file as UTF-8") from None
-    return parse_source(text, name)
+    return parse_source(text, name, wanted=wanted)
 
 
-def parse_source(text: str, name: str) -> Source:
+def parse_source(text: str, name: str, *, wanted: str = A_MODEL) -> Source:
     """Parse YAML text that must hold one mapping."""
     text = text.removeprefix("\ufeff")
     try:
@@ -158,7 +167,7 @@ def parse_source(text: str, name: str) -> Source:
         # PyYAML lets through what it cannot convert, such as the character "\\UFFFFFFFF".
         raise SpecError(f"{name}: not valid YAML: it holds what cannot be converted ({error})") from None
     if not isinstance(node, yaml.MappingNode):
-        raise SpecError(f"{name}:1:1: expected a mapping with keys such as name, parameters and blocks")
+        raise SpecError(f"{name}:1:1: expected {wanted}")
     walker = _Walker(name)
     data = walker.build(node, (), 0)
     walker.places.setdefault((), Place(name, 1, 1))

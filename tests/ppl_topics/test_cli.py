@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 
@@ -50,6 +51,30 @@ def test_python_m_runs_the_command_line_and_output_survives_a_closed_pipe():
     done = subprocess.run([sys.executable, "-m", "ppl_topics", "models"], stdout=write, stderr=subprocess.PIPE)
     os.close(write)
     assert done.stderr == b""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_output_that_cannot_be_written_is_one_line():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "ppl_topics", "models"], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert done.stderr == b"error: the output cannot be written (No space left on device)\n"
+
+
+def test_a_standard_output_that_was_closed_is_no_error(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["models"]) == 0
+
+
+def test_an_interrupt_of_the_imports_is_one_line(capsys, monkeypatch):
+    def interrupt(name):
+        raise KeyboardInterrupt
+
+    # The attribute `app` of an empty module is looked up, as in a first import.
+    module = types.ModuleType("ppl_topics.cli.app")
+    module.__getattr__ = interrupt
+    monkeypatch.setitem(sys.modules, "ppl_topics.cli.app", module)
+    assert call(capsys, "models") == (1, "", "error: interrupted; nothing more was done\n")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

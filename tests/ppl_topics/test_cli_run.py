@@ -3,7 +3,9 @@
 import json
 import os
 
+import numpy as np
 import pytest
+import xarray as xr
 
 import ppl_topics as pt
 from ppl_topics.cli import main
@@ -165,6 +167,12 @@ FILES = {
         (["--min-df", "2.5"], "--min-df is 2.5"),
         (["--stop-words", "stop.txt"], "--stop-words stop.txt"),
         (["--token-pattern", "("], "--token-pattern '(' is not a regular expression"),
+        (["--token-pattern", ""], "--token-pattern '' finds empty tokens"),
+        (["--stop-words", ""], "--stop-words : expected `english`"),
+        (["--encoding", "rot13"], "encoding 'rot13' is unknown"),
+        (["--label-kind", "class"], "--label-kind says of what kind the labels are; give --label-column"),
+        (["--vocabulary", "v.txt"], "all 3 documents are empty, for none of their 6 tokens is in the vocabulary"),
+        (["--data", "past.svmlight", "--covariates", "v"], "--id-column and --covariates cannot be used"),
         (["--set", "topics=0"], "--set topics: topics must be a whole number from 1 to 65,535, got 0"),
         (["--set", "topics=70000"], "--set topics: "),
         (["--set", "alpha=-1"], "--set alpha: "),
@@ -176,6 +184,10 @@ FILES = {
         (["--set", "topics=3", "--set", "topics=4"], "--set topics: given twice"),
         (["--record", "psi=all"], "--record: "),
         (["--record", "phi=some"], "--record: "),
+        (["--record", "theta={top_words: 2}"], "--record: record: 'theta' has dims"),
+        (["--record", "phi={docs: 2}"], "--record: record: 'phi' has dims"),
+        (["--record", "phi={}"], "'record.phi.top_words' is missing"),
+        (["--draws", "1" + "0" * 30], "--draws: must be at most 1,000,000,000"),
         (["--draws", "0"], "--draws: must be a whole number at least 1, got 0"),
         (["--threads", "9999"], "--threads: must be at most"),
         (["--seed", "-1"], "--seed: must be a whole number from 0"),
@@ -186,6 +198,10 @@ FILES = {
         (["--out", "c.jsonl"], "a file stands there"),
         (["--out", "missing/a"], "the folder missing does not exist"),
         (["--out", ""], "--out: the name is empty"),
+        (["--out", "x" * 240 + ".nc"], "the name is too long"),
+        (["--out", "x" * 300 + "/a.nc"], "is longer than the 255 bytes"),
+        (["--data", "x" * 300], "is longer than the 255 bytes"),
+        (["--schedule", "folder.nc"], "--schedule folder.nc: a folder, expected a YAML file"),
         (["--out", "folder.nc"], "folder.nc: a folder stands there"),
     ],
 )
@@ -217,3 +233,23 @@ def test_demo(capsys, folder, monkeypatch):
         assert part in out
     assert "reading the docstrings" in err
     assert "does not exist" in refused(capsys, folder, "demo", "--out", "missing/demo.nc")
+
+
+def test_stop_words_may_repeat(capsys, folder):
+    (folder / "stop.txt").write_text("red\n\nred\n")
+    code, _, err = call(capsys, "plan", "lda", "--data", "c.jsonl", "--stop-words", "stop.txt")
+    assert (code, err) == (0, "c.jsonl: 3 documents, 4 tokens, 2 words; empty documents, kept: 1\n")
+
+
+@pytest.mark.parametrize("command", ["topics", "diagnose"])
+def test_what_is_no_trace_of_ours_is_refused(capsys, folder, command):
+    xr.Dataset({"phi": (("x", "y"), np.ones((2, 5)))}).to_netcdf("dims.nc", group="posterior")
+    xr.Dataset({"phi": (("chain", "draw"), np.array([["a", "b"]]))}).to_netcdf("words.nc", group="posterior")
+    for name, message in (
+        ("dims.nc", "lacks the dims chain and draw"),
+        ("words.nc", "expected numbers with the dims chain and draw"),
+        ("c.jsonl", "c.jsonl: not a trace that can be read"),
+        ("x" * 300, "is longer than the 255 bytes"),
+    ):
+        error = refused(capsys, folder, command, name)
+        assert message in error or (command == "topics" and "not written by ppl-topics" in error)

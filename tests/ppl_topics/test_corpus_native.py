@@ -77,12 +77,23 @@ def test_round_trip(tmp_path, labels, covariates, ids):
 
 
 @given(
-    docs=st.lists(st.lists(st.text(max_size=5), max_size=6), min_size=1, max_size=6).filter(any),
+    docs=st.lists(
+        st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=5), max_size=6),
+        min_size=1,
+        max_size=6,
+    ).filter(any),
     data=st.data(),
 )
 @settings(max_examples=40, deadline=None)
 def test_round_trip_of_anything(docs, data):
-    labels = data.draw(st.none() | st.lists(st.none() | st.text(), min_size=len(docs), max_size=len(docs)))
+    labels = data.draw(
+        st.none()
+        | st.lists(
+            st.none() | st.text(STORABLE),
+            min_size=len(docs),
+            max_size=len(docs),
+        )
+    )
     numbers = st.floats(allow_nan=False, allow_infinity=False)
     matrix = data.draw(st.none() | st.lists(st.tuples(numbers, numbers), min_size=len(docs), max_size=len(docs)))
     corpus = Corpus.from_tokens(docs, labels=labels, label_kind="class", covariates=matrix)

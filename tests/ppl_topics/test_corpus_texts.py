@@ -1,5 +1,6 @@
 """Texts and data frames."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -103,3 +104,45 @@ def test_from_frame(frame):
 def test_from_frame_refuses(frame, options, message):
     with pytest.raises(CorpusError, match=message):
         Corpus.from_frame(frame, **options)
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "message"),
+    [
+        (None, {}, "expected a list of texts, one per document, got 'None', of type NoneType"),
+        (np.array(3), {}, "expected a list of texts"),
+        ({"a": "a text"}, {}, "expected a list of texts, one per document, got .*, of type dict"),
+        (pd.DataFrame({"text": ["a text"]}), {}, "expected a list of texts.*of type DataFrame"),
+        (["a text"], {"doc_ids": 3}, "expected one id per document, got '3'"),
+        (["a text"], {"doc_ids": ["a\0"]}, r"the id of document 0, 'a\\x00', holds a NUL character"),
+        (["a text"], {"doc_ids": ["\udcff"]}, "the id of document 0, .* holds half a surrogate pair"),
+        (["a text"], {"labels": 3}, "expected one label per document, got '3'"),
+        (["a text"], {"labels": {}}, "expected one label per document, got '{}', of type dict"),
+        (["a text"], {"vocabulary": 3}, "expected a list of word names, got '3'"),
+        (["a text"], {"vocabulary": [""]}, "word 0, '', is empty"),
+        (["a text"], {"stop_words": 3}, "expected stop words, got '3'"),
+        (["a text"], {"token_pattern": 3}, "token_pattern 3 is not a string"),
+        (["a text"], {"token_pattern": "(a)(b)"}, "has several groups"),
+        (["a text"], {"token_pattern": "x*"}, "finds empty tokens"),
+    ],
+)
+def test_wrong_types(texts, options, message):
+    with pytest.raises(CorpusError, match=message):
+        Corpus.from_texts(texts, **options)
+
+
+def test_wrong_types_of_other_constructors(frame):
+    for documents, message in (
+        (None, "expected a list of lists of words, got 'None'"),
+        ([3], "expected document 0 to be a list of words, got '3'"),
+        ([["a", ""]], "document 0 holds '' among its tokens, which is empty"),
+        ([["a", "\ud800"]], "which holds half a surrogate pair"),
+    ):
+        with pytest.raises(CorpusError, match=message):
+            Corpus.from_tokens(documents)
+    with pytest.raises(CorpusError, match=r"expected a pandas\.DataFrame, got .*, of type list"):
+        Corpus.from_frame([])
+    with pytest.raises(CorpusError, match="several columns 'body'"):
+        Corpus.from_frame(pd.concat([frame, frame], axis=1), text="body")
+    with pytest.raises(CorpusError, match="the rows of the matrix differ in length"):
+        Corpus.from_matrix([[1], [2, 3]])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ppl_topics.corpus import read_corpus
+from ppl_topics.corpus import Corpus, read_corpus
 from ppl_topics.errors import CorpusError
 
 MM = "%%MatrixMarket matrix coordinate integer general\n"
@@ -118,6 +118,29 @@ CASES: list[tuple[str, str, dict[str, Any], str]] = [
     ("a.svmlight", "1 1:1\n", {"min_count": 2}, "a.svmlight: none of the 1 words passes min_count=2"),
     ("a.svmlight", "1 1:1\n", {"format": "svmlite"}, "format 'svmlite' is unknown.*did you mean 'svmlight'"),
     ("a.svmlight", "1 1:1\n", {"encoding": "utf-9"}, "encoding 'utf-9' is unknown"),
+    ("a.svmlight", "1 1:1\n", {"encoding": "base64"}, "encoding 'base64' is unknown"),
+    ("a.svmlight", "1 1:1\n", {"encoding": None}, "encoding is None, expected a string"),
+    ("a.svmlight", "1 1:1\n", {"format": 3}, "format is 3, expected one of svmlight"),
+    ("a.svmlight", "1 1:1\n", {"vocabulary": 3}, "expected a list of word names, got '3', of type int"),
+    ("a.svmlight", "1_0 1:1\n", {}, "a.svmlight:1: the label is '1_0', expected a number"),
+    ("a.svmlight", "1 1:1\n2.5 1:1\n", {"label_kind": "class"}, "a.svmlight:2: the label is 2.5, expected a class"),
+    ("a.svmlight", "1 1:1\n-2 1:1\n", {"label_kind": "count"}, "a.svmlight:2: the label is -2, expected a count"),
+    ("a.jsonl", '{"text": "aa", "y": ""}\n', LABEL, "a.jsonl: no document has a label"),
+    ("a.jsonl", '{"text": "aa"}\n', {"label_kind": "class"}, "a.jsonl: label_kind .*; give label_column"),
+    ("a.jsonl", '{"text": "aa"}\n', {"text_column": None}, "text_column is None, expected a string"),
+    ("a.jsonl", '{"text": "aa"}\n', {"covariates": 3}, "expected a list of columns as covariates, got '3'"),
+    ("a.jsonl", '{"text": "aa"}\n', {"covariates": [3]}, "a name in covariates is 3, expected a string"),
+    ("a.jsonl", '{"text": "aa"}\n', {"stop_words": 3}, "expected 'english' or a list of words as stop_words, got '3'"),
+    ("a.jsonl", '{"text": "aa", "y": "\\u0000"}\n', {"id_column": "y"}, "a.jsonl: the id .* holds a NUL character"),
+    ("a.jsonl", '{"text": "aa", "y": "\\u0000"}\n', LABEL, "a.jsonl: class 0, .* holds a NUL character"),
+    ("a.csv", "text\naa\n", {"token_pattern": 3}, "token_pattern 3 is not a string"),
+    ("a.csv", "text\naa\n", {"token_pattern": "a*"}, r"token_pattern 'a\*' finds empty tokens"),
+    (
+        "a.jsonl",
+        '{"text": "a\\u0000"}\n',
+        {"token_pattern": "[^ ]+"},
+        "document 0 holds .*, which holds a NUL character",
+    ),
     ("a.csv", "text\naa\n", {"token_pattern": "(a)(b)"}, "token_pattern .* has several groups"),
     ("a.csv", "text\naa\n", {"token_pattern": "("}, "token_pattern '\\(' is not a regular expression"),
     ("a.xlsx", "x", {}, r"a\.xlsx: the format cannot be told from the name, .*\.svmlight, .*give format="),
@@ -164,3 +187,41 @@ def test_a_vocabulary_file_is_checked(tmp_path: Path, text: str, message: str) -
         read_corpus(tmp_path / "a.svmlight", vocabulary=tmp_path / "v.txt")
     with pytest.raises(CorpusError, match=r"w\.txt: there is no such file; near it: v\.txt"):
         read_corpus(tmp_path / "a.svmlight", vocabulary=str(tmp_path / "w.txt"))
+
+
+def test_a_word_of_megabytes_is_shortened(tmp_path: Path) -> None:
+    (tmp_path / "a.svmlight").write_text("1 " + "x" * 1_000_000)
+    with pytest.raises(CorpusError, match=r"a\.svmlight:1: found 'x+\.\.\. expected a pair") as caught:
+        read_corpus(tmp_path / "a.svmlight")
+    assert len(str(caught.value)) < 300 + len(str(tmp_path))
+
+
+def test_utf_16_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "aa"}\n', encoding="utf-16")
+    with pytest.raises(CorpusError, match="found 0xff, which is not utf-8 text; .*encoding='utf-16'"):
+        read_corpus(path)
+    assert read_corpus(path, encoding="utf-16").n_tokens == 1
+
+
+def test_a_vocabulary_with_a_nul_character(tmp_path: Path) -> None:
+    (tmp_path / "a.svmlight").write_text("1 1:1\n")
+    (tmp_path / "v.txt").write_text("a\nb\0c\n")
+    with pytest.raises(CorpusError, match=r"v\.txt:2: the word 'b\\x00c' holds a NUL character"):
+        read_corpus(tmp_path / "a.svmlight", vocabulary=tmp_path / "v.txt")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (None, "expected the path of a corpus, a string or pathlib.Path, got 'None'"),
+        (b"a.csv", "expected the path of a corpus"),
+        ("a\0b", "holds a NUL character"),
+        ("x" * 300, "the name x+... is longer than the 255 bytes"),
+    ],
+)
+def test_what_is_no_path(path: Any, message: str) -> None:
+    with pytest.raises(CorpusError, match=message):
+        read_corpus(path)
+    with pytest.raises(CorpusError):
+        Corpus.load(path)

@@ -258,3 +258,10 @@ def test_failing_entry_point(own_registry, monkeypatch):
         with pytest.raises(SpecError) as failure:
             kernels()
         assert str(failure.value) == expected
+
+
+@pytest.mark.parametrize("key", ["updates", "integrates_out", "reads", "handles"])
+@pytest.mark.parametrize("value", [3, None, ["z", 3]])
+def test_roles_must_be_words(key, value):
+    with pytest.raises(SpecError, match=f"kernel 'mine': `{key}` must be a word or a list of words, got"):
+        kernel("mine", **{**DECLARED, key: value})(build)

@@ -213,6 +213,8 @@ def test_settings_are_checked(corpus):
         ({"warmup": -1}, "warmup: must be a whole number at least 0"),
         ({"chains": 1.5}, "chains: must be a whole number at least 1"),
         ({"thin": True}, "thin: must be a whole number"),
+        ({"draws": np.array([2])}, "draws: must be a whole number at least 1"),
+        ({"draws": 10**30}, "draws: must be at most 1,000,000,000"),
         ({"seed": 2**63}, "seed: must be a whole number from 0 to"),
         ({"threads": 4096}, "threads: must be at most"),
     ]:

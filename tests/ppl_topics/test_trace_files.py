@@ -165,3 +165,31 @@ def test_topics_of_a_trace(fit):
     for options, message in (({"chain": 5}, "has no chain 5; it has 0, 1"), ({"n_words": 0}, "at least 1")):
         with pytest.raises(pt.TraceError, match=message):
             fit.topics(**options)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (None, "expected the path of a run"),
+        (3, "expected the path of a run"),
+        ("a\0b", "holds a NUL character"),
+        ("x" * 300, "is longer than the 255 bytes"),
+    ],
+)
+def test_what_is_no_path(fit, path, message):
+    with pytest.raises(pt.TraceError, match=message):
+        pt.load_fit(path)
+    with pytest.raises(pt.TraceError, match=message):
+        fit.save(path)
+
+
+def test_a_trace_under_another_name_is_loaded(saved, tmp_path):
+    other = tmp_path / "trace.h5"
+    other.write_bytes(saved.read_bytes())
+    assert repr(pt.load_fit(other)) == repr(pt.load_fit(saved))
+
+
+def test_wrong_types_of_topics(fit):
+    for arguments in (("x",), (1.5,), (3, "x"), (True,)):
+        with pytest.raises(pt.TraceError, match="must be a whole number, got"):
+            fit.topics(*arguments)

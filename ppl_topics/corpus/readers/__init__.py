@@ -133,7 +133,8 @@ def read_corpus(
         lowercase=lowercase,
         token_pattern=token_pattern,
         thresholds=Thresholds(min_count=min_count, min_df=min_df, max_df=max_df, max_vocabulary=max_vocabulary),
-        name=path.name.split(".")[0],
+        # Names of files need not be UTF-8.
+        name=os.fsencode(path.name.split(".")[0]).decode(errors="replace"),
     )
     options.check(path, kind)
     try:

@@ -109,7 +109,7 @@ def _decoded(path: Path, encoding: str) -> Iterator[str]:
     """Decode the content chunk by chunk; count lines only to place an error."""
     try:
         # Python calls some transformations encodings, base64 among them; this refuses those.
-        b"".decode(encoding)
+        "a".encode(encoding)
         make_decoder = codecs.getincrementaldecoder("utf-8-sig" if _is_utf8(encoding) else encoding)
     except (LookupError, ValueError):
         raise CorpusError(f"encoding '{encoding}' is unknown to Python; try 'utf-8' or 'latin-1'") from None

@@ -66,14 +66,15 @@ def _parse_number(path: Path, line: int, text: str) -> int | float:
     if _INTEGER.fullmatch(text):
         return int(text)
     try:
-        number = math.inf if "_" in text else float(text)
+        # Python would read 1_0 as ten.
+        number = float(text.replace("_", "?"))
     except ValueError:
-        number = math.inf
-    if math.isinf(number):
         raise fail(
             path,
             line,
             f"the label is '{text}', expected a number first on the line, as in '1 17:2 40:1'; "
             "for another format give format=",
-        )
+        ) from None
+    if math.isinf(number):
+        raise fail(path, line, f"the label is {text}, expected a finite number")
     return number

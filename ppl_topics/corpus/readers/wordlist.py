@@ -45,6 +45,8 @@ def load_vocabulary(vocabulary: str | Path | VocabularyLike | None, encoding: st
             continue
         if blank:
             raise fail(path, blank, "the line is blank, expected a word: the line number is the word's id")
+        if "\0" in word:
+            raise fail(path, line, f"the word {word!r} holds a NUL character; is this a file of words?")
         if word in first_line:
             raise fail(
                 path,
