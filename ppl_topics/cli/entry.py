@@ -65,7 +65,9 @@ def _run(given: list[str]) -> int:
             return _fail(error, error.exit_code)
         except MemoryError:
             return _fail(
-                "out of memory; record less (--record theta=none), thin more (--thin), or use fewer --chains", FAILED
+                "out of memory; record less (--record theta=none), thin more (--thin), use fewer --chains, "
+                "fewer topics, or fewer words (--min-count)",
+                FAILED,
             )
         except Exception as error:
             if isinstance(error, OSError) and error.errno in OUTPUT_FULL and error.filename is None:

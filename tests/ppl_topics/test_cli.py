@@ -64,6 +64,7 @@ def test_output_that_cannot_be_written_is_one_line():
 def test_a_standard_output_that_was_closed_is_no_error(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     assert main(["models"]) == 0
+    sys.stdout.close()
 
 
 def test_an_interrupt_of_the_imports_is_one_line(capsys, monkeypatch):

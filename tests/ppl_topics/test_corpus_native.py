@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import CorpusError
 
+STORABLE = st.characters(codec="utf-8", exclude_characters="\0")
+
 
 def assert_same(a, b):
     assert a.fingerprint == b.fingerprint
@@ -78,7 +80,7 @@ def test_round_trip(tmp_path, labels, covariates, ids):
 
 @given(
     docs=st.lists(
-        st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=5), max_size=6),
+        st.lists(st.text(STORABLE, min_size=1, max_size=5), max_size=6),
         min_size=1,
         max_size=6,
     ).filter(any),

@@ -139,7 +139,7 @@ CASES: list[tuple[str, str, dict[str, Any], str]] = [
         "a.jsonl",
         '{"text": "a\\u0000"}\n',
         {"token_pattern": "[^ ]+"},
-        "document 0 holds .*, which holds a NUL character",
+        "document 0 .*holds a NUL character",
     ),
     ("a.csv", "text\naa\n", {"token_pattern": "(a)(b)"}, "token_pattern .* has several groups"),
     ("a.csv", "text\naa\n", {"token_pattern": "("}, "token_pattern '\\(' is not a regular expression"),
@@ -199,7 +199,7 @@ def test_a_word_of_megabytes_is_shortened(tmp_path: Path) -> None:
 def test_utf_16_is_recognised(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "aa"}\n', encoding="utf-16")
-    with pytest.raises(CorpusError, match="found 0xff, which is not utf-8 text; .*encoding='utf-16'"):
+    with pytest.raises(CorpusError, match=r"found 0xff, which is not utf-8 text; .*encoding='utf-16'"):
         read_corpus(path)
     assert read_corpus(path, encoding="utf-16").n_tokens == 1
 

@@ -292,5 +292,5 @@ def test_schedules_from_python_are_plain_and_placed():
 
 def test_what_to_record_replaces_the_rule_of_the_base(load):
     assert load("extends: lda\nrecord: {theta: {docs: 3}}").record["theta"].docs == 3
-    with pytest.raises(SpecError, match="m.yaml:2:10: record: 'theta' has dims .*`top_words` does not apply"):
+    with pytest.raises(SpecError, match=r"m\.yaml:2:10: record: 'theta' has dims .*`top_words` does not apply"):
         Model.of(load("extends: lda\nrecord: {theta: {top_words: 3}}"))
