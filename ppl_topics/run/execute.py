@@ -40,8 +40,12 @@ class SweepRecord:
         """Add one execution of step ``index``."""
         self.seconds[index] += seconds
         self.runs[index] += 1
+        if statistics is not None and not isinstance(statistics, Mapping):
+            raise TypeError(f"step returned {type(statistics).__name__}; expected None, or numbers by name")
         # Gibbs kernels take every draw; those with a Metropolis step say otherwise.
         for name, value in ({"acceptance_rate": 1.0} | dict(statistics or {})).items():
+            if not isinstance(name, str) or np.ndim(value) != 0:
+                raise TypeError(f"step returned {name!r}: {value!r}; expected numbers by name")
             values = self.statistics.setdefault(name, np.full(len(self.seconds), np.nan))
             before = 0.0 if self.runs[index] == 1 else values[index]
             values[index] = before + (value - before) / self.runs[index]
@@ -57,6 +61,7 @@ class _Sweep:
     chain: int
     number: int
     record: SweepRecord
+    layout: dict[str, Any]
     executions: int = 0
 
     def key(self) -> Key:
@@ -114,7 +119,7 @@ class Executor:
             Keys of the random streams; ``number`` counts sweeps.
         """
         record = SweepRecord(np.zeros(len(self.steps)), {}, np.zeros(len(self.steps), dtype=np.int64))
-        self._run(_Sweep(state, memories, seed, chain, number, record))
+        self._run(_Sweep(state, memories, seed, chain, number, record, _layout(state)))
         return record
 
     def _compile(self, node: Node) -> Runner:
@@ -132,7 +137,13 @@ class Executor:
     def _compile_step(self, step: Step) -> Runner:
         index = len(self.steps)
         options = {name: getattr(step.options, name) for name in type(step.options).model_fields}
-        functions = step.kernel.build(self.bound.binding(step.variable), **options)
+        name = step.kernel.name
+        try:
+            functions = step.kernel.build(self.bound.binding(step.variable), **options)
+        except Exception as error:
+            raise RunError(f"kernel {name!r}: its builder failed: {type(error).__name__}: {error}") from error
+        if not isinstance(functions, KernelFunctions):
+            raise RunError(f"kernel {name!r}: its builder returned {functions!r}; expected KernelFunctions(step)")
         self.steps.append(step)
         self.functions.append(functions)
 
@@ -145,10 +156,24 @@ class Executor:
                 sweep.record.add(index, time.perf_counter() - started, statistics)
             except Exception as error:
                 raise RunError(f"{_where(step, sweep)} failed: {type(error).__name__}: {error}") from error
+            self._check_layout(step, sweep)
             if before is not None:
                 self._check(step, before, sweep)
 
         return run
+
+    def _check_layout(self, step: Step, sweep: _Sweep) -> None:
+        """Refuse what would make compiled code read or write out of bounds; cheap, so always done."""
+        state = sweep.state
+        if sweep.layout != _layout(state):
+            changed = ", ".join(sorted(dict(sweep.layout.items() ^ _layout(state).items())))
+            raise RunError(f"{_where(step, sweep)} replaced {changed} by something of another type, shape or name")
+        # Ours are tested; of others a topic that does not exist would bring the process down.
+        ours = step.kernel.build.__module__.startswith("ppl_topics.")
+        if not ours and state.z.size and int(state.z.max()) >= state.sizes.topics:
+            raise RunError(
+                f"{_where(step, sweep)} wrote topic {int(state.z.max())} into z; there are {state.sizes.topics} topics"
+            )
 
     def _check(self, step: Step, before: ChainState, sweep: _Sweep) -> None:
         state = sweep.state
@@ -163,13 +188,16 @@ class Executor:
         for name in changed:
             if name not in declared:
                 raise RunError(f"{where} changed {name}, but declares that it updates {', '.join(sorted(declared))}")
-            old, new = (state.z if name == z else state.arrays[name] for state in (before, sweep.state))
-            if (old.dtype, old.shape) != (new.dtype, new.shape):
-                raise RunError(f"{where} made {name} {new.dtype} of shape {new.shape}; it was {old.dtype}, {old.shape}")
         try:
             state.check()
         except RunError as error:
             raise RunError(f"{where}: {error}") from None
+
+
+def _layout(state: ChainState) -> dict[str, Any]:
+    """Return type and shape of each array of a state, by name."""
+    arrays = {"z": state.z, "n_wk": state.n_wk, "n_k": state.n_k, **state.arrays}
+    return {name: (type(a), getattr(a, "dtype", None), getattr(a, "shape", None)) for name, a in arrays.items()}
 
 
 def _where(step: Step, sweep: _Sweep) -> str:

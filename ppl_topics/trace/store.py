@@ -39,7 +39,7 @@ def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
             dataset.to_netcdf(temporary, mode="a", group=name, engine="h5netcdf", encoding=_encoding(dataset))
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TraceError(f"{path}: cannot write the trace ({reason})") from None
     finally:

@@ -71,13 +71,51 @@ def other_type(state, memory, key):
         (break_counts, r"kernel 'planted' \(sweep 0, chain 0\): the counts n_wk .* word that differs is number 0"),
         (break_totals, r"kernel 'planted' \(sweep 0, chain 0\): the counts n_k are not those of z"),
         (write_nan, r"kernel 'planted' \(sweep 0, chain 0\): phi holds a value that is not finite"),
-        (topic_out_of_range, r"kernel 'planted' \(sweep 0, chain 0\) changed z"),
-        (other_type, r"kernel 'planted' \(sweep 0, chain 0\) made phi float64 of shape \(9, 3\); it was float32"),
     ],
 )
 def test_debug_mode_catches(run, step, message):
     with pytest.raises(pt.RunError, match=message):
         run(step, debug=True)
+
+
+def new_variable(state, memory, key):
+    state.arrays["mine"] = np.zeros(1)
+
+
+def z_as_list(state, memory, key):
+    state.z = state.z.tolist()
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (topic_out_of_range, r"kernel 'planted' \(sweep 0, chain 0\) wrote topic 3 into z; there are 3 topics"),
+        (other_type, r"kernel 'planted' \(sweep 0, chain 0\) replaced phi by something of another type"),
+        (new_variable, r"kernel 'planted' \(sweep 0, chain 0\) replaced mine by something"),
+        (z_as_list, r"kernel 'planted' \(sweep 0, chain 0\) replaced z by something"),
+        (lambda state, memory, key: "ab", r"failed: TypeError: step returned str; expected None, or numbers by name"),
+        (lambda state, memory, key: {"a": [1, 2]}, r"failed: TypeError: step returned 'a': \[1, 2\]"),
+    ],
+)
+def test_what_would_break_compiled_code_is_always_caught(run, step, message):
+    with pytest.raises(pt.RunError, match=message):
+        run(step)
+
+
+@pytest.mark.parametrize("built", [None, (lambda state, memory, key: None,), KeyError("oops")])
+def test_a_builder_that_is_wrong(corpus, built):
+    @pt.kernel("planted", **PHI)
+    def build(binding):
+        if isinstance(built, Exception):
+            raise built
+        return built
+
+    schedule = pt.cycle(pt.step("z", "partially_collapsed"), pt.step("phi", "planted"))
+    try:
+        with pytest.raises(pt.RunError, match=r"kernel 'planted': its builder (failed|returned)"):
+            pt.sample("lda", corpus, schedule=schedule, **MAIN)
+    finally:
+        unregister_kernel("planted")
 
 
 @pytest.mark.parametrize("model", ["lda", "lda_collapsed", "lda_learned"])
