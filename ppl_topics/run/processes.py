@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.context import SpawnContext
+from multiprocessing.managers import SyncManager
 from typing import Any
 
 from ppl_topics.corpus import Corpus
@@ -51,7 +53,7 @@ def run_in_processes(
     spec = plan.model.spec.to_dict()
     context = multiprocessing.get_context("spawn")
     with (
-        context.Manager() as manager,
+        _manager(context) as manager,
         ProcessPoolExecutor(processes, context, initializer=_ignore_interrupts) as pool,
     ):
         reports, stop = manager.Queue(), manager.Event()
@@ -64,6 +66,17 @@ def run_in_processes(
                 "a worker process died (was it killed, or out of memory?); run fewer processes, or `processes=1`"
             ) from None
     return {chain: draws for result in results for chain, draws in result.items()}
+
+
+def _manager(context: SpawnContext) -> SyncManager:
+    try:
+        return context.Manager()
+    except EOFError:
+        # Spawned processes import the main script, and there run into this very call.
+        raise RunError(
+            "no worker process could start: in a script, processes above 1 need the call to stand under "
+            '`if __name__ == "__main__":`'
+        ) from None
 
 
 def _watch(

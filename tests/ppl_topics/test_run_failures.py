@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from typing import ClassVar
 
 import numpy as np
@@ -76,6 +78,19 @@ def other_type(state, memory, key):
 def test_debug_mode_catches(run, step, message):
     with pytest.raises(pt.RunError, match=message):
         run(step, debug=True)
+
+
+def test_a_script_without_its_guard_is_told_so(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import ppl_topics as pt\n"
+        "corpus = pt.Corpus.from_texts(['red green red', 'green blue'])\n"
+        "pt.sample('lda', corpus, topics=2, draws=4, chains=2, processes=2, progress=False)\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "RunError: no worker process could start" in done.stderr.splitlines()[-1]
+    assert 'if __name__ == "__main__"' in done.stderr.splitlines()[-1]
 
 
 def new_variable(state, memory, key):
