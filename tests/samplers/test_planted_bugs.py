@@ -388,7 +388,7 @@ def undeclared(binding):
     ("build", "message"),
     [
         (broken, "counts n_wk are not those of z"),
-        (out_of_range, "z holds topic 3, but there are 3 topics"),
+        (out_of_range, "wrote topic 3 into z; there are 3 topics"),
         (undeclared, "changed phi, but declares that it updates z"),
     ],
 )
