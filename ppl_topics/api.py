@@ -22,7 +22,7 @@ from ppl_topics.errors import CorpusError, PplTopicsError, SpecError, TraceError
 from ppl_topics.paths import as_path
 from ppl_topics.run.bind import bind
 from ppl_topics.run.chains import Settings, run_chains
-from ppl_topics.run.execute import Executor
+from ppl_topics.run.execute import step_labels
 from ppl_topics.run.interrupt import GracefulStop
 from ppl_topics.run.processes import run_in_processes
 from ppl_topics.run.progress import ProgressBars
@@ -297,7 +297,7 @@ def run_plan(chosen: Plan, corpus: Corpus, settings: Settings, *, chains: int, p
             results = run_chains(bound, list(range(chains)), settings, report, stop)
         else:
             results = run_in_processes(chosen, corpus, chains, min(processes, chains), settings, report, stop)
-    return Fit(build_groups(bound, corpus, results, settings, Executor(bound).labels))
+    return Fit(build_groups(bound, corpus, results, settings, step_labels(chosen.schedule)))
 
 
 def check_corpus(corpus: object) -> None:

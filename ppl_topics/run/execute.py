@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from ppl_topics.declarations import KernelFunctions
 from ppl_topics.errors import RunError
 from ppl_topics.run.bind import BoundModel
-from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step
+from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, steps
 from ppl_topics.state import ChainState, Key
 
-__all__ = ["Executor", "SweepRecord"]
+__all__ = ["Executor", "SweepRecord", "step_labels"]
 
 
 @dataclass
@@ -81,11 +81,6 @@ class Executor:
     debug : bool
         Whether to check after each kernel that it changed only what it declares, that the counts are those
         of z, and that all values are finite. Slow.
-
-    Attributes
-    ----------
-    labels : list of str
-        ``variable:kernel`` of each step, numbered where one stands twice.
     """
 
     def __init__(self, bound: BoundModel, debug: bool = False) -> None:
@@ -94,7 +89,6 @@ class Executor:
         self.steps: list[Step] = []
         self.functions: list[KernelFunctions] = []
         self._run = self._compile(bound.plan.schedule)
-        self.labels = _unique([step.label for step in self.steps])
 
     def memories(self, state: ChainState) -> list[Any]:
         """Return the memory of each step's kernel for one chain."""
@@ -230,8 +224,9 @@ def _every(runner: Runner, node: Every) -> Runner:
     return run
 
 
-def _unique(labels: list[str]) -> list[str]:
-    """Number the labels that stand more than once."""
+def step_labels(schedule: Node) -> list[str]:
+    """Return ``variable:kernel`` of each step of a schedule, numbered where one stands twice."""
+    labels = [step.label for step in steps(schedule)]
     result = []
     for i, label in enumerate(labels):
         nth = labels[: i + 1].count(label)
