@@ -1,126 +1,221 @@
-"""LDA: log p(w, z) per token, and seconds, of our kernels and of tomotopy in one run.
+"""LDA: seconds a sweep, log p(w, z) / N and memory of our kernels, of tomotopy and of pyrmallet in one run.
 
-    python benchmarks/lda.py --data train.svmlight.gz --vocabulary vocab.txt
+    python benchmarks/lda.py --data train.svmlight.gz --vocabulary vocab.txt --topics 20 100 1000
+    python benchmarks/lda.py --topics 100 --sweeps 200 --burn-in 0 --trajectory 1 2 5 10 20 50 100
 
 Without a file, the corpus is the embedded one, the docstrings of the scientific Python stack.
 
-Each program runs the same number of sweeps on the same tokens with the same fixed concentrations, and every
-state is scored by the same function. The programs take turns, so that a drift of the machine's speed falls
-on all of them alike; read the ratios, not the seconds.
+Each program runs the same number of sweeps on the same tokens with the same fixed concentrations, and states are
+scored by the same function, off the clock. In each round the programs take turns, so that a drift of the machine's
+speed falls on all of them alike; read the ratios, not the seconds. Each program starts once a round, from random
+topics; its clock starts after the sweeps of --burn-in, which are slower than later ones for some and faster for
+others. A ratio is that of the seconds of one round, peer over program (2: the program is twice as fast); medians
+over the rounds are printed.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-import tomotopy
+from common import (
+    Ours,
+    Point,
+    Program,
+    default_kernels,
+    default_threads,
+    describe,
+    load,
+    machine,
+    print_table,
+    write_json,
+)
+from common import uses_threads as parallel
+from peers import peers
 
 import ppl_topics as pt
-from ppl_topics.api import corpus_sizes
-from ppl_topics.diagnostics.likelihood import log_marginal
-from ppl_topics.run.bind import BoundModel, bind
-from ppl_topics.run.chains import use_threads
-from ppl_topics.run.execute import Executor
-from ppl_topics.schedule import make_plan
-from ppl_topics.state import ChainState
 
-ALPHA, BETA = 0.1, 0.01
-KERNELS = ("sparse_partially_collapsed", "partially_collapsed", "collapsed_gibbs")
-
-Result = tuple[float, float]
-"""Seconds of all sweeps, and log p(w, z) / N after them."""
+Rounds = list[list[Point]]
+"""The points of one program, by round."""
 
 
-def score(corpus: pt.Corpus, z: np.ndarray, topics: int) -> float:
-    """Return log p(w, z) / N."""
-    n_wk = np.zeros((corpus.n_words, topics), dtype=np.int32)
-    np.add.at(n_wk, (corpus.words, z), 1)
-    alpha, beta = np.full(topics, ALPHA), np.full(corpus.n_words, BETA)
-    value = log_marginal(np.array(corpus.doc_ptr), z, n_wk, n_wk.sum(axis=0, dtype=np.int64), alpha, beta)
-    return value / corpus.n_tokens
+def seconds(points: list[Point], burn_in: int, sweeps: int) -> float:
+    """Return the seconds of a sweep, after the first ``burn_in``."""
+    return (at(burn_in + sweeps, points).seconds - at(burn_in, points).seconds) / sweeps
 
 
-def bound_model(corpus: pt.Corpus, kernel: str, topics: int) -> BoundModel:
-    """Return LDA under one assignment kernel, phi being drawn wherever the kernel leaves it stale or reads it."""
-    model, schedule = "lda", pt.cycle(pt.step("z", kernel), pt.step("phi", "dirichlet_rows"))
-    if kernel == "collapsed_gibbs":
-        model, schedule = "lda_collapsed", pt.cycle(pt.step("z", kernel))
-    spec = pt.load_spec(model, {"topics": topics, "alpha": ALPHA, "beta": BETA})
-    return bind(make_plan(spec.with_schedule(schedule, "benchmark"), corpus_sizes(corpus)), corpus)
+def seconds_to(target: float, points: list[Point]) -> float:
+    """Return the seconds after which a trajectory reaches a score, by linear interpolation; NaN if it never does."""
+    before: Point | None = None
+    for point in points:
+        if point.score >= target:
+            if before is None or not np.isfinite(before.score):
+                return point.seconds
+            share = (target - before.score) / (point.score - before.score)
+            return before.seconds + share * (point.seconds - before.seconds)
+        before = point
+    return float("nan")
 
 
-def ours(corpus: pt.Corpus, kernel: str, topics: int, sweeps: int, threads: int, seed: int) -> Result:
-    """Time whole sweeps (z, counts, tables, phi) of one of our kernels; nothing is recorded."""
-    bound = bound_model(corpus, kernel, topics)
-    executor = Executor(bound)
-    use_threads(threads)
-    state: ChainState = bound.initial_state(seed, 0)
-    memories = executor.memories(state)
-    started = time.perf_counter()
-    for sweep in range(sweeps):
-        executor.sweep(state, memories, seed, 0, sweep)
-    return time.perf_counter() - started, score(corpus, state.z, topics)
+def measure(program: Program, corpus: pt.Corpus, topics: int, seed: int, marks: list[int]) -> list[Point]:
+    """Run a program to each of the marks."""
+    return list(program.trajectory(corpus, topics, seed, marks))
 
 
-def theirs(corpus: pt.Corpus, topics: int, sweeps: int, workers: int, seed: int) -> Result:
-    """Time tomotopy's training, its own tuning of the concentrations switched off."""
-    model = tomotopy.LDAModel(k=topics, alpha=ALPHA, eta=BETA, seed=seed)
-    model.optim_interval = 0
-    words = corpus.vocabulary.tolist()
-    lengths = corpus.doc_lengths
-    for d in range(corpus.n_docs):
-        if lengths[d]:
-            model.add_doc([words[w] for w in corpus.tokens(d)])
-    model.train(0)
-    started = time.perf_counter()
-    model.train(sweeps, workers=workers)
-    seconds = time.perf_counter() - started
-    # Its documents keep the order of ours, and of their tokens, so their topics line up.
-    z = np.concatenate([np.asarray(doc.topics) for doc in model.docs]).astype(np.uint16)
-    names = np.concatenate([np.asarray(doc.words) for doc in model.docs])
-    assert np.array_equal(np.asarray(model.vocabs, dtype=object)[names], corpus.vocabulary[corpus.words])
-    return seconds, score(corpus, z, topics)
+def reach(
+    program: Program, corpus: pt.Corpus, topics: int, seed: int, marks: list[int], target: float, limit: float
+) -> list[Point]:
+    """Run a program to each of the marks, and on until it reaches a score or a number of seconds."""
+    points: list[Point] = []
+
+    def ahead() -> Iterator[int]:
+        yield from marks
+        sweep = marks[-1]
+        while points[-1].seconds < limit and max(point.score for point in points) < target:
+            sweep += max(1, marks[-1] // 10)
+            yield sweep
+
+    for point in program.trajectory(corpus, topics, seed, ahead()):
+        points.append(point)
+    return points
+
+
+def run(corpus: pt.Corpus, topics: int, options: argparse.Namespace) -> dict[Program, Rounds]:
+    """Run all programs in turn, round after round, the peers first."""
+    last = options.burn_in + options.sweeps
+    marks = sorted({options.burn_in, last, *(mark for mark in options.trajectory if mark < last)})
+    others: list[Program] = [*peers(options.threads, options.schemes)] if options.peers else []
+    own = [Ours(kernel, n) for kernel in options.kernels for n in options.threads if n == 1 or parallel(kernel)]
+    for program in own:
+        measure(program, corpus.select(slice(0, 20)), topics, 0, [1])  # compiles
+    results: dict[Program, Rounds] = {program: [] for program in [*others, *own]}
+    for seed in range(1, options.rounds + 1):
+        for program in others:
+            results[program].append(measure(program, corpus, topics, seed, marks))
+        for program in own:
+            ends = [at(last, results[peer][-1]) for peer in tomotopies(results, program.threads)]
+            if options.trajectory and ends:
+                target, limit = max(end.score for end in ends), options.patience * max(end.seconds for end in ends)
+                results[program].append(reach(program, corpus, topics, seed, marks, target, limit))
+            else:
+                results[program].append(measure(program, corpus, topics, seed, marks))
+    return results
+
+
+def at(sweeps: int, points: list[Point]) -> Point:
+    """Return the point after so many sweeps."""
+    return next(point for point in points if point.sweeps == sweeps)
+
+
+def tomotopies(results: dict[Program, Rounds], threads: int) -> list[Program]:
+    """Return the schemes of tomotopy that ran with so many workers."""
+    return [program for program in results if program.name.startswith("tomotopy") and program.threads == threads]
+
+
+def reference(results: dict[Program, Rounds], threads: int, options: argparse.Namespace) -> Program | None:
+    """Return the fastest tomotopy with so many workers."""
+
+    def median(program: Program) -> float:
+        return statistics.median(seconds(points, options.burn_in, options.sweeps) for points in results[program])
+
+    return min(tomotopies(results, threads), key=median, default=None)
+
+
+def summary(
+    results: dict[Program, Rounds], corpus: pt.Corpus, topics: int, options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Return one record a program."""
+    last = options.burn_in + options.sweeps
+    mallet = next((program for program in results if program.name == "pyrmallet"), None)
+    records = []
+    for program, rounds in results.items():
+        own = [seconds(points, options.burn_in, options.sweeps) for points in rounds]
+        record: dict[str, Any] = {"topics": topics, "program": program.name, "threads": program.threads}
+        record |= {"seconds": statistics.median(own), "fastest": min(own), "slowest": max(own)}
+        record["million_tokens_a_second"] = corpus.n_tokens / record["seconds"] / 1e6
+        tomotopy = reference(results, program.threads, options)
+        for name, peer in (("tomotopy", tomotopy), ("pyrmallet", mallet)):
+            if peer is not None:
+                theirs = [seconds(points, options.burn_in, options.sweeps) for points in results[peer]]
+                record[f"{name}_over_this"] = statistics.median(t / o for t, o in zip(theirs, own, strict=True))
+        ends = [at(last, points) for points in rounds]
+        record["score"] = statistics.median(point.score for point in ends)
+        record["memory"] = max(point.memory for point in ends)
+        if options.trajectory:
+            record["trajectory"] = [[point._asdict() for point in points] for points in rounds]
+        if options.trajectory and tomotopy is not None:
+            targets = [at(last, points) for points in results[tomotopy]]
+            needed = [seconds_to(target.score, points) for target, points in zip(targets, rounds, strict=True)]
+            ratios = [own / target.seconds for own, target in zip(needed, targets, strict=True)]
+            # NaN where one round did not reach it.
+            record |= {"seconds_to_reach": float(np.median(needed)), "reach_over_tomotopy": float(np.median(ratios))}
+        records.append(record)
+    return records
+
+
+def cell(value: float | None, form: str) -> str:
+    """Return a number as text, "-" where there is none."""
+    return "-" if value is None or np.isnan(value) else format(value, form)
+
+
+def show(records: list[dict[str, Any]], reached: bool) -> None:
+    """Print the records as a table."""
+    header = ["program", "threads", "s / sweep", "min..max", "M tokens/s", "vs tomotopy", "vs pyrmallet"]
+    header += ["log p(w,z)/N", "MB"] + ["s to reach", "over tomotopy's"] * reached
+    rows = []
+    for r in records:
+        row = [r["program"], str(r["threads"]), f"{r['seconds']:.4f}", f"{r['fastest']:.4f}..{r['slowest']:.4f}"]
+        row += [f"{r['million_tokens_a_second']:.2f}"]
+        row += [cell(r.get(f"{peer}_over_this"), ".2f") for peer in ("tomotopy", "pyrmallet")]
+        row += [f"{r['score']:.4f}", cell(r["memory"] / 1e6, ".0f")]
+        row += [cell(r.get(name), ".2f") for name in ("seconds_to_reach", "reach_over_tomotopy") if reached]
+        rows.append(row)
+    print_table(header, rows)
+
+
+def arguments(argv: list[str] | None = None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", help="a corpus in any format that ppl_topics.read_corpus knows")
+    parser.add_argument("--vocabulary")
+    parser.add_argument("--topics", type=int, nargs="+", default=[20, 100])
+    parser.add_argument("--sweeps", type=int, default=10, help="timed, after those of --burn-in")
+    parser.add_argument("--burn-in", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--threads", type=int, nargs="+", default=default_threads())
+    parser.add_argument("--kernels", nargs="+", default=default_kernels(), help="name, or name:option=value,...")
+    parser.add_argument(
+        "--schemes", nargs="+", default=["partition", "copy_merge"], help="of tomotopy with several workers"
+    )
+    parser.add_argument("--no-peers", dest="peers", action="store_false")
+    parser.add_argument(
+        "--trajectory", type=int, nargs="*", default=[], metavar="SWEEP", help="also score after these sweeps"
+    )
+    parser.add_argument(
+        "--patience", type=float, default=3.0, help="stop ours after so many times tomotopy's seconds (--trajectory)"
+    )
+    parser.add_argument("--json", help="write machine, options and results to this file")
+    return parser.parse_args(argv)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data")
-    parser.add_argument("--vocabulary")
-    parser.add_argument("--topics", type=int, default=100)
-    parser.add_argument("--sweeps", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=2)
-    options = parser.parse_args()
-    corpus = pt.read_corpus(options.data, vocabulary=options.vocabulary) if options.data else pt.load_docstrings()
-    # Words of the test set alone would make our model larger than tomotopy's, which never sees them.
-    corpus = corpus.with_vocabulary(corpus.vocabulary[corpus.word_counts > 0])
-    print(f"{corpus}; K = {options.topics}, {options.sweeps} sweeps, {options.threads} threads")
-    programs: dict[str, Callable[[int, int], Result]] = {}
-    for kernel in KERNELS:
-        programs[kernel] = lambda sweeps, seed, kernel=kernel: ours(
-            corpus, kernel, options.topics, sweeps, options.threads, seed
+    options = arguments()
+    corpus, about = load(options.data, options.vocabulary), machine()
+    print(describe(about))
+    print(f"{corpus}; {options.burn_in} + {options.sweeps} sweeps, {options.rounds} rounds")
+    records = []
+    for topics in options.topics:
+        print(f"\nK = {topics}")
+        found = summary(run(corpus, topics, options), corpus, topics, options)
+        show(found, bool(options.trajectory))
+        records += found
+    if options.json:
+        write_json(
+            options.json, {"machine": about, "options": vars(options), "corpus": repr(corpus), "results": records}
         )
-    for workers in sorted({1, options.threads}):
-        programs[f"tomotopy, {workers} worker(s)"] = lambda sweeps, seed, workers=workers: theirs(
-            corpus, options.topics, sweeps, workers, seed
-        )
-    for kernel in KERNELS:
-        programs[kernel](1, 0)  # compiles
-    results: dict[str, list[Result]] = {name: [] for name in programs}
-    for seed in range(1, options.rounds + 1):
-        for name, program in programs.items():
-            results[name].append(program(options.sweeps, seed))
-    reference = f"tomotopy, {options.threads} worker(s)"
-    print(f"{'program':<28} {'seconds':>8} {'M tokens/s':>11} {'log p(w,z)/N':>13} {'speed / ' + reference:>30}")
-    for name, runs in results.items():
-        seconds = statistics.median(r[0] for r in runs)
-        ratio = statistics.median(t[0] / r[0] for r, t in zip(runs, results[reference], strict=True))
-        speed = corpus.n_tokens * options.sweeps / seconds / 1e6
-        print(f"{name:<28} {seconds:8.1f} {speed:11.2f} {statistics.median(r[1] for r in runs):13.4f} {ratio:30.2f}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,220 @@
+"""What the benchmarks share: corpora, our kernels as programs, clocks that also watch memory, scores, tables."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib.metadata
+import json
+import os
+import platform
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import yaml
+
+import ppl_topics as pt
+from ppl_topics.api import corpus_sizes
+from ppl_topics.diagnostics.likelihood import log_marginal
+from ppl_topics.run.bind import BoundModel, bind
+from ppl_topics.run.chains import use_threads
+from ppl_topics.run.execute import Executor
+from ppl_topics.schedule import make_plan
+
+ALPHA, BETA = 0.1, 0.01
+"""Concentrations of every program; none tunes them."""
+
+
+class Point(NamedTuple):
+    """Where a program stood after some sweeps.
+
+    ``seconds`` are those of the sweeps alone, ``score`` is log p(w, z) / N, and ``memory`` the bytes by which
+    the program's largest memory so far exceeded what the process held before it (NaN where unknown).
+    """
+
+    sweeps: int
+    seconds: float
+    score: float
+    memory: float
+
+
+class Program(Protocol):
+    """A sampler of LDA with fixed concentrations ``ALPHA`` and ``BETA``."""
+
+    name: str
+    threads: int
+
+    def trajectory(self, corpus: pt.Corpus, topics: int, seed: int, marks: Iterable[int]) -> Iterator[Point]:
+        """Start anew, and yield a point at each of the given numbers of sweeps, which increase."""
+
+
+class Ours:
+    """One of our kernels: whole sweeps (z, counts, tables, phi) through the executor, nothing recorded.
+
+    Parameters
+    ----------
+    kernel : str
+        Its name, and options after a colon: ``light_partially_collapsed:steps=4``.
+    threads : int
+    """
+
+    def __init__(self, kernel: str, threads: int) -> None:
+        self.name, self.threads = kernel, threads
+
+    def trajectory(self, corpus: pt.Corpus, topics: int, seed: int, marks: Iterable[int]) -> Iterator[Point]:
+        """See `Program`."""
+        use_threads(self.threads)
+        meter, sweep = Meter(), 0
+        with meter.untimed():
+            bound = bound_model(corpus, self.name, topics)
+            executor = Executor(bound)
+            state = bound.initial_state(seed, 0)
+            memories = executor.memories(state)
+        for mark in marks:
+            with meter.timed():
+                while sweep < mark:
+                    executor.sweep(state, memories, seed, 0, sweep)
+                    sweep += 1
+            yield Point(sweep, meter.seconds, score(corpus, state.z, topics), meter.memory)
+
+
+class Meter:
+    """Adds up the seconds of the parts that are timed, and the largest memory of those and the untimed parts.
+
+    What happens outside both, such as scoring, counts for neither.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.memory = float("nan")
+        gc.collect()
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
+        self._base = resident("VmRSS")
+
+    @contextmanager
+    def untimed(self) -> Iterator[None]:
+        """Watch the memory of a part."""
+        reset_peak()
+        yield
+        self.memory = float(np.fmax(self.memory, resident("VmHWM") - self._base))
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Watch the memory and the time of a part."""
+        with self.untimed():
+            started = time.perf_counter()
+            yield
+            self.seconds += time.perf_counter() - started
+
+
+def reset_peak() -> None:
+    """Set the largest resident memory back to what is resident now, where the system can (Linux)."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def resident(field: str) -> float:
+    """Return the resident memory of this process in bytes, now (VmRSS) or at most so far (VmHWM); NaN if unknown.
+
+    Unlike ``ru_maxrss``, which a process inherits from the one that started it, this is the process's own.
+    """
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith(f"{field}:"):
+                return 1024.0 * int(line.split()[1])
+    return float("nan")
+
+
+def load(data: str | None, vocabulary: str | None) -> pt.Corpus:
+    """Read a corpus, or the embedded one, without the words that do not occur, which no peer would see."""
+    corpus = pt.read_corpus(data, vocabulary=vocabulary) if data else pt.load_docstrings()
+    return corpus.with_vocabulary(corpus.vocabulary[corpus.word_counts > 0])
+
+
+def default_kernels() -> list[str]:
+    """Return the names of the exact kernels of z that the scheduler may choose."""
+    return [k.name for k in pt.kernels().values() if "z" in k.updates and k.exact and k.automatic]
+
+
+def default_threads() -> list[int]:
+    """Return 1, and 2 where there are so many cores."""
+    return sorted({1, min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)})
+
+
+def uses_threads(kernel: str) -> bool:
+    """Tell whether anything in a sweep with this kernel runs in parallel: the kernel, or the draw of phi."""
+    declared = pt.kernels()[kernel.partition(":")[0]]
+    return declared.parallel_over is not None or "phi" not in declared.integrates_out
+
+
+def bound_model(corpus: pt.Corpus, kernel: str, topics: int) -> BoundModel:
+    """Return LDA under one assignment kernel: without phi if it integrates phi out, else drawing phi after z."""
+    name, _, options = kernel.partition(":")
+    pairs = (pair.partition("=") for pair in options.split(",") if pair)
+    steps = [pt.step("z", name, **{key: yaml.safe_load(value) for key, _, value in pairs})]
+    declared = pt.kernels()[name]
+    model = "lda_collapsed" if "phi" in declared.integrates_out else "lda"
+    if model == "lda" and "phi" not in declared.updates:
+        steps.append(pt.step("phi", "dirichlet_rows"))
+    spec = pt.load_spec(model, {"topics": topics, "alpha": ALPHA, "beta": BETA})
+    return bind(make_plan(spec.with_schedule(pt.cycle(*steps), "benchmark"), corpus_sizes(corpus)), corpus)
+
+
+def score(corpus: pt.Corpus, z: np.ndarray, topics: int) -> float:
+    """Return log p(w, z) / N."""
+    cells = corpus.words.astype(np.int64)
+    cells *= topics
+    cells += z
+    n_wk = np.bincount(cells, minlength=corpus.n_words * topics).astype(np.int32).reshape(corpus.n_words, topics)
+    alpha, beta = np.full(topics, ALPHA), np.full(corpus.n_words, BETA)
+    value = log_marginal(np.array(corpus.doc_ptr), z, n_wk, n_wk.sum(axis=0, dtype=np.int64), alpha, beta)
+    return value / corpus.n_tokens
+
+
+def machine() -> dict[str, Any]:
+    """Describe the machine: processor, cores, load before the run, and versions."""
+    model = platform.processor() or platform.machine()
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
+    versions = {"python": platform.python_version()}
+    for package in ("ppl-topics", "numpy", "numba", "tomotopy", "pyrmallet"):
+        with suppress(importlib.metadata.PackageNotFoundError):
+            versions[package] = importlib.metadata.version(package)
+    load_average = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    return {"processor": model, "cores": os.cpu_count(), "load_average": load_average, "versions": versions}
+
+
+def describe(machine: dict[str, Any]) -> str:
+    """Return the machine in one line."""
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    return f"{machine['processor']}, {machine['cores']} cores, load average {machine['load_average']:.2f}; {versions}"
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print columns, the first to the left and the others to the right."""
+    lines = [list(header), *(list(row) for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    for line in lines:
+        cells = (
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+        )
+        print("  ".join(cells).rstrip(), flush=True)
+
+
+def write_json(path: str, document: Any) -> None:
+    """Write nested dictionaries and lists as strict JSON; what is not a finite number becomes null."""
+
+    def strict(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: strict(part) for key, part in value.items()}
+        if isinstance(value, list):
+            return [strict(part) for part in value]
+        return None if isinstance(value, float) and not np.isfinite(value) else value
+
+    Path(path).write_text(json.dumps(strict(document), indent=1, allow_nan=False) + "\n")

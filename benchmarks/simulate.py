@@ -1,0 +1,196 @@
+"""Simulated corpora of any size, with Zipf's law for words, Heaps' law for the vocabulary, and topics.
+
+    python benchmarks/simulate.py --tokens 1000000
+
+Words. The probability of the r-th most frequent word is proportional to 1/r up to r = b = 4300 and to b/r^2 beyond,
+the two regimes of Gerlach and Altmann (2013), here with 2 for their tail exponent 1.77. Then the number of words
+that occur among N tokens grows as N^(1/2): V is about 37 sqrt(N) for N of a million and more, as on 20 Newsgroups
+(61,188 words, 2.8 million tokens). Ranks end at 16 times that; the words beyond are 2% of the vocabulary.
+
+Topics. A word of rank r belongs to two of T topics, at random. Of its tokens, a share 0.9 r / (r + 100) comes from
+these topics and the rest from a background that all topics share, so that the frequent words are those of all
+topics. Topics have the masses of their words, hence Zipf's law holds exactly for the whole. The topics of a document
+come from Polya's urn: a token has a new topic with probability a / (a + i) after i tokens, else that of an earlier
+one. This is LDA with alpha_k = a times the mass of k: with a = 2, about 10 topics in a document of 250 tokens.
+
+Lengths are log-normal with sigma = 1 and the given mean. Every document has a random stream of its own, so a corpus
+depends on its parameters and seed only, not on threads. 100 million tokens take half a minute on two cores.
+
+M. Gerlach, E. G. Altmann (2013). Stochastic model for the vocabulary growth in natural languages. Physical
+Review X 3, 021006.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from common import resident
+from numpy.typing import NDArray
+
+import ppl_topics as pt
+from ppl_topics.corpus.tokens import count_words
+from ppl_topics.samplers.compiled import compiled
+from ppl_topics.samplers.variates.alias import build_alias, draw_alias
+from ppl_topics.samplers.variates.streams import new_stream, start, uniform
+
+BEND = 4300
+TOPIC_SHARE, BACKGROUND_RANKS = 0.9, 100
+AFFILIATIONS = 2
+CONCENTRATION = 2.0
+CHUNK_TOKENS = 1_000_000
+
+Floats = NDArray[np.float64]
+
+
+def word_law(n_tokens: int) -> Floats:
+    """Return the probability of each rank, for a corpus of N tokens."""
+    n_ranks = max(20 * BEND, int(16 * 37 * n_tokens**0.5))
+    rank = np.arange(1.0, n_ranks + 1)
+    law = np.where(rank <= BEND, 1 / rank, BEND / rank**2)
+    return law / law.sum()
+
+
+def expected_words(n_tokens: int) -> float:
+    """Return the expected size of the vocabulary of N tokens."""
+    return float(-np.expm1(-n_tokens * word_law(n_tokens)).sum())
+
+
+def document_pointer(rng: np.random.Generator, n_tokens: int, mean_length: float) -> NDArray[np.int64]:
+    """Draw lengths until N tokens are reached, at least one token each; the last document is cut."""
+    n_docs = int(1.2 * n_tokens / mean_length) + 100
+    while True:
+        lengths = np.maximum(1, np.rint(rng.lognormal(np.log(mean_length) - 0.5, 1.0, n_docs))).astype(np.int64)
+        ends = np.cumsum(lengths)
+        if ends[-1] >= n_tokens:
+            n_docs = int(np.searchsorted(ends, n_tokens)) + 1
+            return np.concatenate([[0], ends[: n_docs - 1], [n_tokens]]).astype(np.int64)
+        n_docs *= 2
+
+
+@compiled
+def build_tables(pointer, weights, probability, alias, mass):  # type: ignore[no-untyped-def]
+    """Build one alias table for each stretch of the weights."""
+    for table in range(pointer.size - 1):
+        first, last = pointer[table], pointer[table + 1]
+        scratch = np.empty(last - first, dtype=np.uint32)
+        mass[table] = build_alias(weights[first:last], probability[first:last], alias[first:last], scratch)
+
+
+@compiled
+def draw_documents(  # type: ignore[no-untyped-def]
+    first, last, doc_ptr, seed, pointer, members, probability, alias, topic_share, words
+):
+    """Draw the words of documents ``first`` to ``last`` - 1, as ranks from 0; table 0 draws topics, 1 background."""
+    stream = new_stream()
+    topics = np.empty(np.diff(doc_ptr[first : last + 1]).max(), dtype=np.int64)
+    for doc in range(first, last):
+        start(stream, seed, 0, 0, 0, doc)
+        for i in range(doc_ptr[doc + 1] - doc_ptr[doc]):
+            place = uniform(stream) * (CONCENTRATION + i)
+            if place < i:
+                topics[i] = topics[int(place)]
+            else:
+                topics[i] = draw_alias(stream, probability[: pointer[1]], alias[: pointer[1]])
+            table = 2 + topics[i] if uniform(stream) < topic_share else 1
+            a, b = pointer[table], pointer[table + 1]
+            words[doc_ptr[doc] + i] = members[a + draw_alias(stream, probability[a:b], alias[a:b])]
+
+
+def simulate(n_tokens: int, mean_length: float = 250.0, topics: int = 200, seed: int = 1) -> pt.Corpus:
+    """Simulate a corpus.
+
+    Parameters
+    ----------
+    n_tokens : int
+        N, exactly.
+    mean_length : float
+        Tokens in a document, on average.
+    topics : int
+        T, at least 1.
+    seed : int
+    """
+    rng = np.random.default_rng([seed, n_tokens])
+    doc_ptr = document_pointer(rng, n_tokens, mean_length)
+    words = np.empty(n_tokens, dtype=np.uint32)
+    tables = _tables(rng, word_law(n_tokens), topics)
+    ends = np.searchsorted(doc_ptr, np.arange(CHUNK_TOKENS, n_tokens, CHUNK_TOKENS)).tolist()
+    cuts = sorted({0, *ends, len(doc_ptr) - 1})
+    chunks = list(itertools.pairwise(cuts))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda chunk: draw_documents(*chunk, doc_ptr, seed, *tables, words), chunks))
+        present = np.flatnonzero(count_words(words, int(tables[1].max()) + 1))
+        # Word ids say nothing of frequency, as in a vocabulary in alphabetical order.
+        ids = np.zeros(int(present[-1]) + 1, dtype=np.uint32)
+        ids[present] = rng.permutation(len(present))
+        list(pool.map(lambda chunk: _rename(doc_ptr[chunk[0] : chunk[1] + 1], ids, words), chunks))
+    vocabulary = np.array([f"w{i}" for i in range(len(present))], dtype=object)
+    return pt.Corpus(doc_ptr, words, vocabulary, name="simulated")
+
+
+def _tables(rng: np.random.Generator, law: Floats, topics: int) -> tuple[NDArray, NDArray, NDArray, NDArray, float]:
+    """Return pointer, members, probability and alias of the tables, and the share of tokens that topics draw."""
+    rank = np.arange(len(law), dtype=np.uint32)
+    specific = TOPIC_SHARE * law * (rank + 1.0) / (rank + 1.0 + BACKGROUND_RANKS)
+    topic = rng.integers(topics, size=AFFILIATIONS * len(law))
+    order = np.argsort(topic, kind="stable")
+    of_topics = np.tile(rank, AFFILIATIONS)[order]
+    sizes = np.bincount(topic, minlength=topics)
+    mass = np.bincount(topic, np.tile(specific, AFFILIATIONS), topics)
+    pointer = np.cumsum([0, topics, len(law), *sizes])
+    members = np.concatenate([np.arange(topics, dtype=np.uint32), rank, of_topics])
+    weights = np.concatenate([mass, law - specific, specific[of_topics]])
+    probability, alias = np.empty(len(weights), np.float32), np.empty(len(weights), np.uint32)
+    build_tables(pointer, weights, probability, alias, np.empty(topics + 2))
+    return pointer, members, probability, alias, float(specific.sum())
+
+
+def _rename(doc_ptr: NDArray[np.int64], ids: NDArray[np.uint32], words: NDArray[np.uint32]) -> None:
+    """Replace ranks by ids, and sort the tokens of each document by them."""
+    part = words[doc_ptr[0] : doc_ptr[-1]]
+    keys = np.repeat(np.arange(len(doc_ptr) - 1, dtype=np.uint64) << np.uint64(32), np.diff(doc_ptr))
+    keys |= ids[part]
+    keys.sort()
+    part[:] = keys.astype(np.uint32)
+
+
+def zipf_exponent(counts: NDArray[np.int64], first: int, last: int) -> float:
+    """Return minus the slope of log count over log rank, by least squares over ranks evenly spaced in the log."""
+    ranks = np.unique(np.geomspace(first, last, 50).astype(np.int64))
+    ordered = np.sort(counts)[::-1]
+    return float(-np.polyfit(np.log(ranks), np.log(ordered[ranks - 1]), 1)[0])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tokens", type=lambda text: int(float(text)), default=1_000_000)
+    parser.add_argument("--mean-length", type=float, default=250.0)
+    parser.add_argument("--topics", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", help="save the corpus as this folder")
+    options = parser.parse_args()
+    started = time.perf_counter()
+    corpus = simulate(options.tokens, options.mean_length, options.topics, options.seed)
+    print(f"{corpus}: {time.perf_counter() - started:.1f} s, at most {resident('VmHWM') / 1e6:.0f} MB")
+    print(f"vocabulary: {corpus.n_words:,} words, {expected_words(corpus.n_tokens):,.0f} expected")
+    head = zipf_exponent(corpus.word_counts, 10, 1000)
+    line = f"Zipf's exponent: {head:.2f} for ranks 10 to 1,000"
+    frequent = np.count_nonzero(corpus.word_counts >= 10)
+    if frequent > 1.2 * BEND:
+        tail = zipf_exponent(corpus.word_counts, BEND, frequent)
+        line += f", {tail:.2f} for ranks {BEND:,} to {frequent:,}, of words that occur 10 times"
+    print(line)
+    part = corpus.doc_ptr[np.searchsorted(corpus.doc_ptr, corpus.n_tokens // 4)]
+    fewer = np.count_nonzero(count_words(corpus.words[:part], corpus.n_words))
+    heaps = np.log(corpus.n_words / fewer) / np.log(corpus.n_tokens / part)
+    print(f"Heaps' exponent, from a quarter of the tokens to all: {heaps:.2f}")
+    if options.out:
+        corpus.save(options.out)
+
+
+if __name__ == "__main__":
+    main()

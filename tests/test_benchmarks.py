@@ -1,0 +1,118 @@
+"""The benchmarks run, on corpora small enough for a test, and simulated corpora follow the laws they state."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ppl_topics as pt
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+TOPICS, MARKS = 5, [1, 3]
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Import a script of the benchmarks as Python would when it is run."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    return lambda name: importlib.import_module(name)
+
+
+@pytest.fixture(scope="module")
+def corpus() -> pt.Corpus:
+    rng = np.random.default_rng(2)
+    return pt.Corpus.from_tokens([[f"w{i}" for i in rng.integers(0, 30, n)] for n in (50, 0, 1, 80)] * 3)
+
+
+def options(lda: ModuleType, *words: str) -> Any:
+    fixed = [
+        "--topics",
+        str(TOPICS),
+        "--burn-in",
+        "1",
+        "--sweeps",
+        "2",
+        "--rounds",
+        "2",
+        "--threads",
+        "1",
+        "--no-peers",
+    ]
+    return lda.arguments([*fixed, "--kernels", "collapsed_gibbs", *words])
+
+
+def test_simulated_corpora_are_reproducible_and_sorted(script: Any) -> None:
+    simulate = script("simulate").simulate
+    one, two, other = simulate(20_000, seed=3), simulate(20_000, seed=3), simulate(20_000, seed=4)
+    assert one.fingerprint == two.fingerprint != other.fingerprint
+    assert one.n_tokens == 20_000
+    assert one.doc_lengths.min() >= 1
+    steps = np.diff(one.words.astype(np.int64))
+    assert (np.delete(steps, one.doc_ptr[1:-1] - 1) >= 0).all()
+    assert (one.word_counts > 0).all()
+
+
+def test_simulated_corpora_follow_zipf_and_heaps(script: Any) -> None:
+    simulation = script("simulate")
+    corpus = simulation.simulate(1_000_000)
+    assert corpus.n_words == pytest.approx(simulation.expected_words(corpus.n_tokens), rel=0.02)
+    assert corpus.n_words == pytest.approx(37 * corpus.n_tokens**0.5, rel=0.05)
+    assert simulation.zipf_exponent(corpus.word_counts, 10, 1000) == pytest.approx(1.0, abs=0.05)
+    frequent = np.count_nonzero(corpus.word_counts >= 10)
+    assert simulation.zipf_exponent(corpus.word_counts, 4300, frequent) == pytest.approx(2.0, abs=0.2)
+    heaps = np.log2(simulation.expected_words(4 * 10**7) / simulation.expected_words(10**7)) / 2
+    assert heaps == pytest.approx(0.5, abs=0.03)
+    assert corpus.n_tokens / corpus.n_docs == pytest.approx(250, rel=0.1)
+
+
+def test_our_programs_run_in_rounds(script: Any, corpus: pt.Corpus) -> None:
+    lda = script("lda")
+    chosen = options(lda)
+    (record,) = lda.summary(lda.run(corpus, TOPICS, chosen), corpus, TOPICS, chosen)
+    assert record["program"] == "collapsed_gibbs"
+    assert 0 < record["fastest"] <= record["seconds"] <= record["slowest"]
+    assert -10 < record["score"] < 0
+
+
+@pytest.mark.parametrize(("peer", "package"), [("Tomotopy", "tomotopy"), ("Pyrmallet", "pyrmallet")])
+def test_peers_run_and_score_like_ours(script: Any, corpus: pt.Corpus, peer: str, package: str) -> None:
+    pytest.importorskip(package)
+    peers, common = script("peers"), script("common")
+    program = peers.Pyrmallet() if peer == "Pyrmallet" else peers.Tomotopy(1)
+    sweeps = [20, 40]
+    theirs = list(program.trajectory(corpus, TOPICS, 1, sweeps))
+    own = list(common.Ours("collapsed_gibbs", 1).trajectory(corpus, TOPICS, 1, sweeps))
+    assert [point.sweeps for point in theirs] == [point.sweeps for point in own] == sweeps
+    assert theirs[-1].score == pytest.approx(own[-1].score, abs=0.3)
+    assert 0 < theirs[0].seconds < theirs[1].seconds
+
+
+def test_seconds_to_a_score_are_interpolated(script: Any) -> None:
+    lda, point = script("lda"), script("common").Point
+    points = [point(1, 2.0, -9.0, 0.0), point(2, 4.0, -8.0, 0.0), point(3, 6.0, -7.5, 0.0)]
+    assert lda.seconds_to(-8.5, points) == pytest.approx(3.0)
+    assert lda.seconds_to(-9.5, points) == 2.0
+    assert np.isnan(lda.seconds_to(-7.0, points))
+
+
+def test_a_program_goes_on_until_it_reaches_a_score_or_its_patience_ends(script: Any, corpus: pt.Corpus) -> None:
+    lda, program = script("lda"), script("common").Ours("collapsed_gibbs", 1)
+    (end,) = lda.measure(program, corpus, TOPICS, 1, [20])
+    points = lda.reach(program, corpus, TOPICS, 1, MARKS, end.score, np.inf)
+    assert [point.sweeps for point in points[:3]] == [*MARKS, 4]
+    assert points[-1].sweeps <= 20
+    assert points[-1].score >= end.score > max(point.score for point in points[:-1])
+    assert [point.sweeps for point in lda.reach(program, corpus, TOPICS, 1, MARKS, end.score, 0.0)] == MARKS
+
+
+def test_scaling_measures_time_and_memory(script: Any, corpus: pt.Corpus, tmp_path: Path) -> None:
+    corpus.with_vocabulary(corpus).save(tmp_path / "corpus")
+    record = script("scaling").measure(str(tmp_path / "corpus"), "collapsed_gibbs", TOPICS, 1, 1, 2)
+    assert record["tokens"] == corpus.n_tokens
+    assert record["tables"] == {"n_wk": 4.0}
+    assert len(record["sweeps"]) == 3
