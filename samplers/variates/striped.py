@@ -47,6 +47,7 @@ __all__ = [
 ]
 
 BITS = ir.VectorType(ir.IntType(1), LANES)
+PROBES = 16
 JUST_BELOW_ONE = np.float32(1.0 - 2.0**-23)
 
 Floats = npt.NDArray[np.float32]
@@ -153,6 +154,34 @@ def lanes_passed(typingctx: Any, sums: Any, place: Any, target: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def probes_passed(typingctx: Any, sums: Any, place: Any, stride: Any, rows: Any, target: Any) -> Any:
+    """Return how many of 16 running sums of a lane are at most `target`: a search without branches to mispredict.
+
+    They are the last of every `stride` of the `rows` sums that begin at `place`; those beyond are the last one,
+    which must exceed the target.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = data_of(context, builder, signature, arguments, 0)
+        place, stride, rows, target = arguments[1:]
+        last = builder.sub(rows, word(1))
+        probes = ir.Constant(ir.VectorType(ir.FloatType(), PROBES), ir.Undefined)
+        row = builder.sub(stride, word(1))
+        for probe in range(PROBES):
+            inside = builder.select(builder.icmp_signed("<", row, last), row, last)
+            cell = builder.add(place, builder.mul(inside, word(LANES)))
+            probes = builder.insert_element(probes, builder.load(builder.gep(data, [cell])), integer(probe))
+            row = builder.add(row, stride)
+        targets = ir.Constant(probes.type, ir.Undefined)
+        targets = builder.insert_element(targets, target, integer(0))
+        targets = builder.shuffle_vector(targets, targets, ir.Constant(ir.VectorType(INTEGER, PROBES), [0] * PROBES))
+        mask = builder.bitcast(builder.fcmp_ordered("<=", probes, targets), ir.IntType(PROBES))
+        return builder.ctpop(builder.zext(mask, WORD))
+
+    return types.int64(sums, types.int64, types.int64, types.int64, types.float32), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def cumulate_listed(
     typingctx: Any, weights: Any, row: Any, topics: Any, counts: Any, begin: Any, size: Any, sums: Any
 ) -> Any:
@@ -233,9 +262,12 @@ def cumulate_counts(weight: Floats, counts: npt.NDArray[np.int32], row: int, pri
     if weight.size >= LANES:
         return cumulate_counts_by_rows(weight, counts, row, np.float32(prior), sums)  # type: ignore[no-any-return]
     total = np.float32(0.0)
-    for cell in range(weight.size):
-        sums[cell] = weight[cell] * (np.float32(counts[row, cell]) + np.float32(prior))
-        total += sums[cell]
+    for cell in range(LANES):
+        value = np.float32(0.0)
+        if cell < weight.size:
+            value = weight[cell] * (np.float32(counts[row, cell]) + np.float32(prior))
+        total += value
+        sums[cell] = value
         sums[LANES + cell] = total
     return total
 
@@ -246,9 +278,10 @@ def cumulate_products(weight: Floats, factors: Floats, row: int, sums: Floats) -
     if weight.size >= LANES:
         return cumulate_products_by_rows(weight, factors, row, sums)  # type: ignore[no-any-return]
     total = np.float32(0.0)
-    for cell in range(weight.size):
-        sums[cell] = weight[cell] * factors[row, cell]
-        total += sums[cell]
+    for cell in range(LANES):
+        value = weight[cell] * factors[row, cell] if cell < weight.size else np.float32(0.0)
+        total += value
+        sums[cell] = value
         sums[LANES + cell] = total
     return total
 
@@ -302,11 +335,12 @@ def find_listed(sums: Floats, size: int, target: float) -> int:
     while lane > 0 and sums[totals - LANES + lane] <= 0.0:
         lane -= 1
     # Or past the end of its lane: then it stands for the lane's last cell of positive weight.
-    before = sums[totals + lane - 1] if lane > 0 else np.float32(0.0)
+    before = sums[totals + max(lane - 1, 0)] * np.float32(lane > 0)
     rest = min(goal - before, sums[totals - LANES + lane] * JUST_BELOW_ONE)
     place, left = lane, rows
     while left > 1:
-        half = left >> 1
-        place += LANES * half if sums[place + LANES * (half - 1)] <= rest else 0
-        left -= half
+        stride = (left + PROBES - 1) // PROBES
+        passed = stride * probes_passed(sums, place, stride, left, rest)
+        place += LANES * passed
+        left = min(stride, left - passed)
     return place

@@ -1,0 +1,215 @@
+"""Collapsed Gibbs sampling in parallel, and exact: tiles of documents by words, given each topic's mass in a block.
+
+The words are dealt into B blocks. Given z, the masses that a topic has in the blocks are Dirichlet with parameters
+n_kb + beta_b, by the aggregation property, and the shares of the words within a block are independent Dirichlet laws
+of their own. So a sweep first draws the masses; given these, with the shares within blocks integrated out, tokens of
+different blocks meet only in the counts of their documents. The corpus is cut into B groups of documents by B blocks
+of words, and B tiles of a diagonal, which share neither a document nor a block, are swept at the same time, one
+diagonal after another. Each step draws from a full conditional of the law of z and the masses, whose margin is the
+posterior of z: so the posterior stays invariant. The masses are many tokens' worth each, so holding them for a sweep
+hardly slows the chain; with one block it is collapsed Gibbs sampling, token by token.
+
+References
+----------
+T. L. Griffiths, M. Steyvers (2004). Finding scientific topics. PNAS 101, equation 5.
+F. Yan, N. Xu, Y. Qi (2009). Parallel inference for latent Dirichlet allocation on graphics processing units. NIPS 22.
+L. Yao, D. Mimno, A. McCallum (2009). Efficient methods for topic model inference on streaming document collections.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import pydantic
+
+from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
+from ppl_topics.registry import kernel
+from ppl_topics.samplers.assignments.collapsed_tiles import Law, Places, new_scratch, sweep_dense, sweep_sparse
+from ppl_topics.samplers.assignments.tiles import (
+    Tiling,
+    block_sums,
+    count_blocks,
+    count_docs,
+    default_blocks,
+    draw_masses,
+    make_tiling,
+)
+from ppl_topics.samplers.assignments.word_lists import WordLists, fill_lists, new_lists
+from ppl_topics.samplers.compiled import parallel
+from ppl_topics.samplers.variates.streams import new_stream, start
+from ppl_topics.state import ChainState, Key, Tokens
+
+__all__ = ["TileSweeper", "block_collapsed", "sweep_diagonals"]
+
+MOST_DENSE_TOPICS = 512
+"""With more topics than this, words get lists of their topics."""
+
+LISTED_SHARE = 8
+"""A list of more than this part of the topics is slower than all topics, eight at a time."""
+
+DENSE_BYTES_A_TOKEN = 2
+"""Counts by document are kept as a matrix where it takes no more memory than this."""
+
+Blocks = Annotated[int, pydantic.Field(ge=1, le=1024)]
+
+
+@parallel
+def sweep_diagonals(
+    group_ptr: npt.NDArray[np.int64],
+    tile_ptr: npt.NDArray[np.int64],
+    places: Places,
+    z: npt.NDArray[np.unsignedinteger[Any]],
+    n_wk: npt.NDArray[np.int32],
+    n_bk: npt.NDArray[np.int64],
+    n_dk: npt.NDArray[np.int32],
+    lists: WordLists,
+    sparse: bool,
+    mass: npt.NDArray[np.float64],
+    beta_sums: npt.NDArray[np.float64],
+    alpha: npt.NDArray[np.float64],
+    beta: npt.NDArray[np.float64],
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+) -> None:
+    """Sweep over all tiles, one diagonal after another, in parallel over the tiles of each.
+
+    Parameters
+    ----------
+    group_ptr : ndarray of int64 of shape (B + 1,)
+    tile_ptr : ndarray of int64 of shape (B, B + 1)
+        Documents of the groups, and tokens of the tiles; see `ppl_topics.samplers.assignments.tiles.Tiling`.
+    places : Places
+    z : ndarray of uint8 or uint16 of shape (N,)
+        Topics of the tokens, updated in place.
+    n_wk : ndarray of int32 of shape (V, K)
+    n_bk : ndarray of int64 of shape (B, K)
+    n_dk : ndarray of int32 of shape (D, K) or (0, K)
+        Counts of z, updated in place; without rows, documents are counted at each visit.
+    lists : WordLists
+    sparse : bool
+        Whether to use the lists.
+    mass : ndarray of float64 of shape (B, K)
+    beta_sums : ndarray of float64 of shape (B,)
+        Of each topic in each block, and of the block's prior.
+    alpha : ndarray of float64 of shape (K,)
+    beta : ndarray of float64 of shape (V,)
+    seed, chain, step, kernel : int
+        Keys of the random streams, one for each tile.
+    """
+    n_blocks, n_topics = n_bk.shape
+    alpha32, beta32 = alpha.astype(np.float32), beta.astype(np.float32)
+    for diagonal in range(n_blocks):
+        for group in numba.prange(n_blocks):
+            block = (group + diagonal) % n_blocks
+            first, last = tile_ptr[block, group], tile_ptr[block, group + 1]
+            if first < last:
+                stream = new_stream()
+                start(stream, seed, chain, step, kernel, block * n_blocks + group)
+                law = Law(mass[block], beta_sums[block], alpha, beta, alpha32, beta32)
+                scratch = new_scratch(n_topics)
+                doc, n_k = group_ptr[group], n_bk[block]
+                if sparse:
+                    sweep_sparse(doc, first, last, places, z, n_wk, n_k, lists, law, scratch, stream)
+                else:
+                    sweep_dense(doc, first, last, places, z, n_wk, n_k, n_dk, law, scratch, stream)
+
+
+class TileSweeper:
+    """Sweeps of the tokens of some words, tile by tile, and the memory that they need.
+
+    Parameters
+    ----------
+    tokens : Tokens
+    tiling : Tiling
+    n_topics : int
+    most_listed : int
+        Longest list of a word's topics; 0 for none, all topics being drawn from eight at a time.
+    """
+
+    def __init__(self, tokens: Tokens, tiling: Tiling, n_topics: int, most_listed: int) -> None:
+        self.tokens = tokens
+        self.tiling = tiling
+        self.sparse = most_listed > 0
+        self.lists = new_lists(tokens.word_counts, most_listed)
+        n_docs, n_tokens = len(tokens.doc_ptr) - 1, len(tokens.words)
+        dense = not self.sparse and 4 * n_docs * n_topics <= DENSE_BYTES_A_TOKEN * n_tokens
+        self.n_dk = np.zeros((n_docs if dense else 0, n_topics), np.int32)
+        self.n_bk = np.zeros((len(tiling.tile_ptr), n_topics), np.int64)
+
+    def count(self, z: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Count the topics of the tokens of each block, and return these counts."""
+        tokens = self.tokens
+        count_blocks(tokens.chunk_ptr, tokens.doc_ptr, tokens.words, z, self.tiling.block, self.n_bk)
+        return self.n_bk
+
+    def sweep(
+        self, state: ChainState, mass: npt.NDArray[np.float64], beta_sums: npt.NDArray[np.float64], key: Key
+    ) -> None:
+        """Draw the tokens given the masses; `count` must have been called since z changed."""
+        tokens, tiling = self.tokens, self.tiling
+        if len(self.n_dk):
+            count_docs(tokens.chunk_ptr, tokens.doc_ptr, state.z, self.n_dk)
+        if self.sparse:
+            fill_lists(state.n_wk, self.lists)
+        before = self.n_bk.sum(axis=0)
+        sweep_diagonals(
+            tiling.group_ptr,
+            tiling.tile_ptr,
+            Places(tiling.order, tokens.doc_ptr, tokens.words),
+            state.z,
+            state.n_wk,
+            self.n_bk,
+            self.n_dk,
+            self.lists,
+            self.sparse,
+            mass,
+            beta_sums,
+            state.alpha,
+            state.beta,
+            *key,
+        )
+        state.n_k += self.n_bk.sum(axis=0) - before
+
+
+def most_listed(n_topics: int) -> int:
+    """Return the longest list of topics that pays, or 0 where none does."""
+    return n_topics // LISTED_SHARE if n_topics > MOST_DENSE_TOPICS else 0
+
+
+@kernel(
+    "block_collapsed",
+    updates="z",
+    integrates_out=("theta", "phi"),
+    reads=("alpha", "beta"),
+    handles=("dirichlet", "assignments", "words"),
+    exact=True,
+    automatic=True,
+    parallel_over="doc and word",
+    cost="N * (50 + 0.25 * K)",
+    reference="Griffiths, Steyvers 2004, eq. 5, given the masses of blocks of words",
+)
+def block_collapsed(
+    binding: Binding, *, blocks: Blocks | None = None, words: WordSelection = ALL_WORDS
+) -> KernelFunctions:
+    """Collapsed Gibbs in parallel: theta, and phi within blocks of words, integrated out; documents by blocks."""
+    tokens, sizes = binding.tokens, binding.sizes
+    n_blocks = blocks or default_blocks(sizes.tokens)
+    selected = words.mask(tokens.word_counts)
+    tiling = make_tiling(tokens, selected, np.ones(sizes.words, np.bool_), n_blocks)
+
+    def init(state: ChainState) -> TileSweeper:
+        return TileSweeper(tokens, tiling, sizes.topics, most_listed(sizes.topics))
+
+    def step(state: ChainState, sweeper: TileSweeper, key: Key) -> None:
+        n_bk = sweeper.count(state.z)
+        beta_sums = block_sums(tiling.block, state.beta, n_blocks)
+        mass = np.empty((n_blocks, sizes.topics))
+        draw_masses(n_bk, beta_sums, *key, n_blocks * n_blocks, mass)
+        sweeper.sweep(state, mass, beta_sums, key)
+
+    return KernelFunctions(step, init)

@@ -1,0 +1,114 @@
+"""The topics of each word as short lists, beside the matrix of their counts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from ppl_topics.samplers.compiled import compiled, inlined, parallel
+from ppl_topics.samplers.variates.lanes import LANES
+
+__all__ = ["DENSE", "WordLists", "add_topic", "fill_lists", "new_lists", "remove_topic"]
+
+DENSE = -1
+CHUNKS = 64
+
+
+class WordLists(NamedTuple):
+    """A list of topics and counts for each word.
+
+    Attributes
+    ----------
+    ptr : ndarray of int64 of shape (V + 1,)
+        The list of word w has room from ``ptr[w]`` to ``ptr[w + 1]``.
+    sizes : ndarray of int32 of shape (V,)
+        How many entries are used, or -1 for a word that has more topics than its list has room.
+    topics : ndarray of uint16
+    counts : ndarray of int32
+        Both eight entries longer than the lists: they are read eight at a time.
+    """
+
+    ptr: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int32]
+    topics: npt.NDArray[np.uint16]
+    counts: npt.NDArray[np.int32]
+
+
+def new_lists(word_counts: npt.NDArray[np.int64], most: int) -> WordLists:
+    """Allocate lists of at most `most` topics, and of no more than the word has tokens."""
+    ptr = np.zeros(len(word_counts) + 1, dtype=np.int64)
+    np.cumsum(np.minimum(word_counts, most), out=ptr[1:])
+    room = int(ptr[-1]) + LANES
+    return WordLists(ptr, np.zeros(len(word_counts), np.int32), np.zeros(room, np.uint16), np.zeros(room, np.int32))
+
+
+@parallel
+def fill_lists(n_wk: npt.NDArray[np.int32], lists: WordLists) -> None:
+    """Write the lists from the counts, in parallel over words.
+
+    Parameters
+    ----------
+    n_wk : ndarray of int32 of shape (V, K)
+    lists : WordLists
+        Overwritten.
+    """
+    n_words = n_wk.shape[0]
+    for chunk in numba.prange(CHUNKS):
+        for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
+            fill_list(word, n_wk, lists)
+
+
+@compiled
+def fill_list(word: int, n_wk: npt.NDArray[np.int32], lists: WordLists) -> None:
+    """Write the list of one word."""
+    begin, room = lists.ptr[word], lists.ptr[word + 1] - lists.ptr[word]
+    size = 0
+    if room > 0:
+        for topic in range(n_wk.shape[1]):
+            count = n_wk[word, topic]
+            if count > 0:
+                if size == room:
+                    size = DENSE
+                    break
+                lists.topics[begin + size] = topic
+                lists.counts[begin + size] = count
+                size += 1
+    lists.sizes[word] = size
+
+
+@inlined
+def remove_topic(word: int, topic: int, lists: WordLists) -> int:
+    """Count one token of a word less, dropping the topic from its list where none is left; return the list's size."""
+    size = np.int64(lists.sizes[word])
+    if size != DENSE:
+        slot = lists.ptr[word]
+        while lists.topics[slot] != topic:
+            slot += 1
+        lists.counts[slot] -= 1
+        if lists.counts[slot] == 0:
+            size -= 1
+            end = lists.ptr[word] + size
+            lists.topics[slot] = lists.topics[end]
+            lists.counts[slot] = lists.counts[end]
+            lists.sizes[word] = size
+    return size
+
+
+@inlined
+def add_topic(word: int, topic: int, lists: WordLists) -> None:
+    """Count one token of a word more, listing the topic where it is new; a list that is full is given up."""
+    begin, size = lists.ptr[word], np.int64(lists.sizes[word])
+    slot, end = begin, begin + size
+    while slot < end and lists.topics[slot] != topic:
+        slot += 1
+    if slot < end:
+        lists.counts[slot] += 1
+    elif slot < lists.ptr[word + 1]:
+        lists.topics[slot] = topic
+        lists.counts[slot] = 1
+        lists.sizes[word] = size + 1
+    else:
+        lists.sizes[word] = DENSE

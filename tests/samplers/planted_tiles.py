@@ -1,0 +1,159 @@
+"""Planted bugs of the kernels that sweep tiles: plain Python variants of `block_collapsed` and `sparse_collapsed`."""
+
+import numpy as np
+
+import ppl_topics as pt
+
+BLOCKS = 2
+
+
+def draw(weights, uniform):
+    """Draw an index in proportion to a list of weights; all zero means any."""
+    total = sum(weights)
+    if total <= 0:
+        return int(uniform * len(weights))
+    target = uniform * total
+    for index, weight in enumerate(weights):
+        target -= weight
+        if target < 0:
+            return index
+    return len(weights) - 1
+
+
+class Counts:
+    """Counts of z as lists, and the step of a token from one topic to another."""
+
+    def __init__(self, binding, state):
+        self.docs, self.words = binding.tokens.docs.tolist(), binding.tokens.words.tolist()
+        self.z, self.n_dk, self.n_wk = state.z.tolist(), state.n_dk.tolist(), state.n_wk.tolist()
+
+    def move(self, token, topic, change):
+        self.n_dk[self.docs[token]][topic] += change
+        self.n_wk[self.words[token]][topic] += change
+
+    def in_words(self, words, topic):
+        return sum(self.n_wk[word][topic] for word in words)
+
+
+def blocks(bug):
+    def build(binding):
+        n_words, n_topics = binding.sizes.words, binding.sizes.topics
+        members = [[w for w in range(n_words) if w % BLOCKS == block] for block in range(BLOCKS)]
+
+        def masses(rng, counts, beta):
+            if bug == "masses equal":
+                return np.full((BLOCKS, n_topics), 1 / BLOCKS)
+            shape = np.array([[counts.in_words(words, k) for k in range(n_topics)] for words in members], float)
+            if bug != "masses without their prior":
+                shape += np.array([sum(beta[w] for w in words) for words in members])[:, None]
+            else:
+                shape += 1e-9
+            if bug == "masses twice too sure":
+                shape *= 2
+            if bug == "masses at their mean":
+                return shape / shape.sum(axis=0)
+            gammas = rng.standard_gamma(shape) + 1e-300
+            return gammas / gammas.sum(axis=0)
+
+        def init(state):
+            return {}
+
+        def step(state, memory, key):
+            rng, counts = key.generator(), Counts(binding, state)
+            alpha, beta = state.alpha.tolist(), state.beta.tolist()
+            now = masses(rng, counts, beta)
+            mass = memory.get("mass", now) if bug == "masses of the sweep before" else now
+            memory["mass"] = now
+
+            def counted(token, topic):
+                return bug == "counts the token in its block" and topic == counts.z[token]
+
+            for block in range(BLOCKS):
+                for token, word in enumerate(counts.words):
+                    if word % BLOCKS != block:
+                        continue
+                    if bug == "the last block stays" and block == BLOCKS - 1:
+                        continue
+                    counts.move(token, counts.z[token], -1)
+                    own = members[1 - block] if bug == "total of the other block" else members[block]
+                    if bug == "total of all blocks":
+                        own = range(n_words)
+                    prior = sum(beta[w] for w in own)
+                    weights = [
+                        (counts.n_dk[counts.docs[token]][k] + alpha[k])
+                        * (1.0 if bug == "masses forgotten" else mass[block][k])
+                        * (counts.n_wk[word][k] + beta[word])
+                        / (counts.in_words(own, k) + counted(token, k) + prior)
+                        for k in range(n_topics)
+                    ]
+                    counts.z[token] = draw(weights, rng.random())
+                    counts.move(token, counts.z[token], +1)
+            state.set_z(np.array(counts.z))
+
+        return pt.KernelFunctions(step, init)
+
+    return build
+
+
+def lists(bug):
+    def build(binding):
+        n_words, n_topics = binding.sizes.words, binding.sizes.topics
+
+        def step(state, memory, key):
+            rng, counts = key.generator(), Counts(binding, state)
+            alpha, beta = state.alpha.tolist(), state.beta.tolist()
+            listed = [[k for k in range(n_topics) if counts.n_wk[w][k]] for w in range(n_words)]
+            stale = None
+            for token, word in enumerate(counts.words):
+                doc, old = counts.docs[token], counts.z[token]
+                counts.move(token, old, -1)
+                if bug != "an emptied topic stays listed" and not counts.n_wk[word][old]:
+                    listed[word].remove(old)
+                weight = [
+                    (counts.n_dk[doc][k] + alpha[k]) / (counts.in_words(range(n_words), k) + sum(beta))
+                    for k in range(n_topics)
+                ]
+                smooth = [beta[word] * x for x in weight]
+                if bug == "the smoothing part without beta":
+                    smooth = weight
+                if bug == "the smoothing part of the document before":
+                    smooth, stale = stale or smooth, smooth
+                if bug == "the smoothing part only over the word's topics":
+                    smooth = [x if k in listed[word] else 0.0 for k, x in enumerate(smooth)]
+                part = {k: max(counts.n_wk[word][k], bug == "an emptied topic stays listed") for k in listed[word]}
+                if bug == "the last listed topic is missing" and part:
+                    del part[listed[word][-1]]
+                total = list(smooth)
+                for k, n in part.items():
+                    total[k] += n * weight[k]
+                new = draw(total, rng.random())
+                counts.z[token] = new
+                counts.move(token, new, +1)
+                if new not in listed[word]:
+                    listed[word].append(new)
+            state.set_z(np.array(counts.z))
+
+        return pt.KernelFunctions(step)
+
+    return build
+
+
+OUT = {
+    "updates": "z",
+    "handles": ("dirichlet", "assignments", "words"),
+    "integrates_out": ("theta", "phi"),
+    "reads": ("alpha", "beta"),
+}
+
+PLANTED_TILES = {
+    "block_collapsed": ("lda_collapsed", OUT, blocks, {
+        "quick": ["masses equal", "masses forgotten", "total of all blocks", "the last block stays"],
+        "slow": ["masses without their prior", "masses twice too sure", "masses at their mean",
+                 "masses of the sweep before", "total of the other block", "counts the token in its block"],
+    }),
+    "sparse_collapsed": ("lda_collapsed", OUT, lists, {
+        "quick": ["the smoothing part without beta", "the last listed topic is missing"],
+        "slow": ["the smoothing part only over the word's topics", "an emptied topic stays listed",
+                 "the smoothing part of the document before"],
+    }),
+}  # fmt: skip
