@@ -38,6 +38,9 @@ class Sum(pydantic.BaseModel):
 
 Concentration = Positive | Sum | Annotated[list[Positive], pydantic.Field(min_length=1)] | str
 
+PIECE = 1024
+"""Words whose starting values are computed at once."""
+
 
 @block("dirichlet")
 class Dirichlet(Block):
@@ -112,8 +115,13 @@ class Dirichlet(Block):
             counts, prior = state.n_dk.astype(np.float64), state.alpha
             rows = counts + prior
             return np.ascontiguousarray(rows / rows.sum(axis=1, keepdims=True), dtype=np.float32)
-        columns = state.n_wk + state.beta[:, None]
-        return np.ascontiguousarray(columns / columns.sum(axis=0), dtype=np.float32)
+        # By pieces: the whole in float64 would be the largest array of a run.
+        beta, phi = state.beta, np.empty(state.n_wk.shape, np.float32)
+        totals = state.n_k + beta.sum()
+        for first in range(0, len(phi), PIECE):
+            piece = slice(first, first + PIECE)
+            phi[piece] = (state.n_wk[piece] + beta[piece, None]) / totals
+        return phi
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator

@@ -6,8 +6,9 @@ leaves them so, and :meth:`ChainState.check` says where they are not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,17 +75,22 @@ class Tokens:
         Word of each token.
     word_ptr : ndarray of int64, shape (V + 1,)
         Tokens of word w are ``by_word[word_ptr[w]:word_ptr[w + 1]]``.
-    by_word : ndarray of uint32, shape (N,)
-        Token positions sorted by word.
     chunk_ptr : ndarray of int64
         Document boundaries of pieces with about equally many tokens, for parallel loops.
+    sort_by_word : callable
+        What computes `by_word` from `words` and `word_ptr`.
     """
 
     doc_ptr: NDArray[np.int64]
     words: NDArray[np.uint32]
     word_ptr: NDArray[np.int64]
-    by_word: NDArray[np.uint32]
     chunk_ptr: NDArray[np.int64]
+    sort_by_word: Callable[[NDArray[np.uint32], NDArray[np.int64]], NDArray[np.uint32]]
+
+    @cached_property
+    def by_word(self) -> NDArray[np.uint32]:
+        """Token positions sorted by word, shape (N,); computed for the first kernel that asks."""
+        return self.sort_by_word(self.words, self.word_ptr)
 
     @property
     def word_counts(self) -> NDArray[np.int64]:

@@ -19,12 +19,21 @@ def compiled(function: F) -> F:
     Division follows NumPy (no ZeroDivisionError branches in inner loops), and floating point is never
     reassociated: sums run in the order that is written, so draws keep their bits.
     """
-    return numba.njit(cache=True, error_model="numpy", nogil=True)(function)  # type: ignore[no-any-return]
+    return numba.njit(cache=True, error_model="numpy", nogil=True, _nrt=True)(function)  # type: ignore[no-any-return]
 
 
 def inlined(function: F) -> F:
     """Compile a small serial function into each of its callers: where a call would cost as much as the work."""
-    return numba.njit(error_model="numpy", nogil=True, forceinline=True)(function)  # type: ignore[no-any-return]
+    return numba.njit(error_model="numpy", nogil=True, forceinline=True, _nrt=False)(function)  # type: ignore[no-any-return]
+
+
+def tight(function: F) -> F:
+    """Compile a serial function with a hot loop, cached on disk, without counting references.
+
+    It must not allocate. Otherwise numba counts references to each array that the loop touches, with atomic
+    instructions, which costs more than the work.
+    """
+    return numba.njit(cache=True, error_model="numpy", nogil=True, _nrt=False)(function)  # type: ignore[no-any-return]
 
 
 def parallel(function: F) -> F:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ppl_topics.corpus import Corpus
 from ppl_topics.declarations import Binding, Block
 from ppl_topics.errors import RunError, SpecError
-from ppl_topics.samplers.assignments.counts import count_words, make_chunks, make_word_index
+from ppl_topics.samplers.assignments.counts import count_tokens, make_chunks, point_to_words, sort_by_word
 from ppl_topics.samplers.assignments.initial import draw_uniform
 from ppl_topics.schedule import Plan
 from ppl_topics.spec import Model
@@ -64,7 +64,7 @@ class BoundModel:
         z = np.zeros(tokens, dtype=topic_dtype(topics))
         n_wk = np.zeros((words, topics), dtype=np.int32)
         state = ChainState(self.tokens, self.sizes, z, n_wk, np.zeros(topics, dtype=np.int64), {}, self.concentrations)
-        count_words(z, self.tokens.word_ptr, self.tokens.by_word, n_wk, state.n_k)
+        count_tokens(self.tokens.words, z, n_wk, state.n_k)
         return state
 
     def initial_state(self, seed: int, chain: int) -> ChainState:
@@ -72,7 +72,7 @@ class BoundModel:
         state = self.empty_state()
         key = Key(seed, chain, 0, INITIAL)
         draw_uniform(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, self.sizes.topics, *key)
-        count_words(state.z, self.tokens.word_ptr, self.tokens.by_word, state.n_wk, state.n_k)
+        count_tokens(self.tokens.words, state.z, state.n_wk, state.n_k)
         self.fill(state)
         return state
 
@@ -87,13 +87,12 @@ class BoundModel:
 
 
 def index_tokens(doc_ptr: NDArray[np.int64], words: NDArray[np.uint32], n_words: int) -> Tokens:
-    """Index the tokens of a corpus by word, and cut its documents into pieces, in O(N + V)."""
+    """Count the tokens of each word of a corpus, and cut its documents into pieces, in O(N + V)."""
     if len(words) >= 2**32:
         raise RunError(f"{len(words):,} tokens are more than the 4,294,967,295 that one process can hold")
     # Views that cannot be written, whatever came in: no copy, and numba compiles for one type of array.
     doc_ptr, words = _read_only(doc_ptr, np.int64), _read_only(words, np.uint32)
-    word_ptr, by_word = make_word_index(words, n_words)
-    return Tokens(doc_ptr, words, word_ptr, by_word, make_chunks(doc_ptr, DOC_CHUNKS))
+    return Tokens(doc_ptr, words, point_to_words(words, n_words), make_chunks(doc_ptr, DOC_CHUNKS), sort_by_word)
 
 
 def _read_only(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ppl_topics.samplers.compiled import compiled, parallel
 
-__all__ = ["WORD_CHUNKS", "count_words", "make_chunks", "make_word_index"]
+__all__ = ["WORD_CHUNKS", "count_tokens", "count_words", "make_chunks", "point_to_words", "sort_by_word"]
 
 WORD_CHUNKS = 64
 
@@ -46,10 +46,8 @@ def make_chunks(pointer: npt.NDArray[np.int64], n_chunks: int) -> npt.NDArray[np
 
 
 @compiled
-def make_word_index(
-    words: npt.NDArray[np.uint32], n_words: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-    """Sort the tokens by word, keeping document order within a word.
+def point_to_words(words: npt.NDArray[np.uint32], n_words: int) -> npt.NDArray[np.int64]:
+    """Return where each word begins in the tokens sorted by word.
 
     Parameters
     ----------
@@ -60,21 +58,59 @@ def make_word_index(
     Returns
     -------
     word_ptr : ndarray of int64 of shape (V + 1,)
-    by_word : ndarray of uint32 of shape (N,)
-        Tokens ``by_word[word_ptr[w]:word_ptr[w + 1]]`` have the word w.
+        Word w has the places from ``word_ptr[w]`` to ``word_ptr[w + 1]``.
     """
     word_ptr = np.zeros(n_words + 1, dtype=np.int64)
     for word in words:
         word_ptr[np.int64(word) + 1] += 1
     for word_id in range(n_words):
         word_ptr[word_id + 1] += word_ptr[word_id]
-    place = word_ptr[:n_words].copy()
+    return word_ptr
+
+
+@compiled
+def sort_by_word(words: npt.NDArray[np.uint32], word_ptr: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+    """Sort the tokens by word, keeping document order within a word.
+
+    Parameters
+    ----------
+    words : ndarray of uint32 of shape (N,)
+    word_ptr : ndarray of int64 of shape (V + 1,)
+        From `point_to_words`.
+
+    Returns
+    -------
+    by_word : ndarray of uint32 of shape (N,)
+        Tokens ``by_word[word_ptr[w]:word_ptr[w + 1]]`` have the word w.
+    """
+    place = word_ptr[:-1].copy()
     by_word = np.empty(words.size, dtype=np.uint32)
     for token in range(words.size):
         word = words[token]
         by_word[place[word]] = token
         place[word] += 1
-    return word_ptr, by_word
+    return by_word
+
+
+@compiled
+def count_tokens(
+    words: npt.NDArray[np.uint32], z: Tokens, n_wk: npt.NDArray[np.int32], n_k: npt.NDArray[np.int64]
+) -> None:
+    """Count the topics of the tokens of each word, one token after another: without an index, as for a first state.
+
+    Parameters
+    ----------
+    words : ndarray of uint32 of shape (N,)
+    z : ndarray of uint8 or uint16 of shape (N,)
+    n_wk : ndarray of int32 of shape (V, K)
+    n_k : ndarray of int64 of shape (K,)
+        Overwritten.
+    """
+    n_wk[:] = 0
+    n_k[:] = 0
+    for token in range(words.size):
+        n_wk[words[token], z[token]] += 1
+        n_k[z[token]] += 1
 
 
 @parallel
@@ -92,7 +128,7 @@ def count_words(
     z : ndarray of uint8 or uint16 of shape (N,)
     word_ptr : ndarray of int64 of shape (V + 1,)
     by_word : ndarray of uint32 of shape (N,)
-        The index from `make_word_index`.
+        The index from `point_to_words` and `sort_by_word`.
     n_wk : ndarray of int32 of shape (V, K)
         Overwritten.
     n_k : ndarray of int64 of shape (K,)

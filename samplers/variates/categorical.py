@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from ppl_topics.samplers.compiled import compiled
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
-__all__ = ["categorical", "categorical_cumulated", "find_cumulated"]
+__all__ = ["categorical", "categorical_cumulated", "categorical_in_log_space", "find_cumulated"]
 
 Weights = npt.NDArray[np.floating[Any]]
 
@@ -77,3 +78,28 @@ def find_cumulated(cumulated: Weights, size: int, target: float) -> int:
         else:
             below = middle
     return above
+
+
+@compiled
+def categorical_in_log_space(stream: Stream, log_weights: npt.NDArray[np.float64]) -> int:
+    """Draw an index from the logarithms of its weights: for weights of any size.
+
+    Parameters
+    ----------
+    stream : ndarray of uint64 of shape (15,)
+    log_weights : ndarray of float64 of shape (n,)
+        Finite, or minus infinity for a weight of zero. Overwritten.
+
+    Returns
+    -------
+    index : int
+        -1 if all weights are zero.
+    """
+    largest = -np.inf
+    for index in range(log_weights.size):
+        largest = max(largest, log_weights[index])
+    if largest == -np.inf:
+        return -1
+    for index in range(log_weights.size):
+        log_weights[index] = math.exp(log_weights[index] - largest)
+    return categorical(stream, log_weights)

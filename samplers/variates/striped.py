@@ -48,9 +48,12 @@ __all__ = [
 
 BITS = ir.VectorType(ir.IntType(1), LANES)
 PROBES = 16
+FEW_ROWS = 3
 JUST_BELOW_ONE = np.float32(1.0 - 2.0**-23)
 
 Floats = npt.NDArray[np.float32]
+Integer = int | np.integer[Any]
+Real = float | np.floating[Any]
 
 
 @compiled
@@ -103,22 +106,29 @@ def emit_totals(builder: Any, totals: Any, sums: Any, place: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def cumulate_counts_by_rows(typingctx: Any, weight: Any, counts: Any, row: Any, prior: Any, sums: Any) -> Any:
+def cumulate_counts_by_rows(
+    typingctx: Any, weight: Any, counts: Any, row: Any, prior: Any, left: Any, left_weight: Any, sums: Any
+) -> Any:
     """See `cumulate_counts`; for at least eight cells."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        weights, out = (data_of(context, builder, signature, arguments, i) for i in (0, 4))
+        weights, out = (data_of(context, builder, signature, arguments, i) for i in (0, 6))
         number = row_of(context, builder, signature, arguments, 1, arguments[2])
         size = size_of(context, builder, signature, arguments, 0)
-        priors = spread(builder, arguments[3])
+        priors, left_weights = spread(builder, arguments[3]), spread(builder, arguments[5])
+        lefts = spread(builder, builder.trunc(arguments[4], INTEGER))
 
         def term(cell: Any, kind: Any) -> Any:
-            count = builder.sitofp(emit_load(builder, number, cell, INTEGERS), FLOATS)
-            return builder.fmul(emit_load(builder, weights, cell, kind), builder.fadd(count, priors))
+            cells = builder.add(IOTA, spread(builder, builder.trunc(cell, INTEGER)))
+            is_left = builder.icmp_signed("==", cells, lefts)
+            count = builder.add(emit_load(builder, number, cell, INTEGERS), builder.sext(is_left, INTEGERS))
+            share = builder.fadd(builder.sitofp(count, FLOATS), priors)
+            return builder.fmul(builder.select(is_left, left_weights, emit_load(builder, weights, cell, kind)), share)
 
         return emit_cumulate(builder, out, size, term)
 
-    return types.float32(weight, counts, types.int64, types.float32, sums), codegen
+    types_of = (weight, counts, types.int64, types.float32, types.int64, types.float32, sums)
+    return types.float32(*types_of), codegen
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -193,7 +203,7 @@ def cumulate_listed(
         Not negative.
     row : int
     topics : ndarray of uint16
-    counts : ndarray of int32
+    counts : ndarray of int32 or float32
     begin, size : int
         The list is the `size` entries from `begin` on. It may be empty; up to seven entries after its end are read,
         and left out, so both arrays must be longer than their last list by eight.
@@ -227,7 +237,10 @@ def cumulate_listed(
             index = integer(lane)
             name = builder.zext(builder.extract_element(names, index), WORD)
             factors = builder.insert_element(factors, builder.load(builder.gep(weights, [name])), index)
-        count = builder.sitofp(emit_load(builder, number, place, INTEGERS), FLOATS)
+        if isinstance(signature.args[3].dtype, types.Float):
+            count = emit_load(builder, number, place, FLOATS)
+        else:
+            count = builder.sitofp(emit_load(builder, number, place, INTEGERS), FLOATS)
         total = builder.fadd(reached, builder.select(inside, builder.fmul(count, factors), ZEROS))
         emit_store(builder, total, sums, cell)
         following = builder.add(cell, word(LANES))
@@ -242,8 +255,19 @@ def cumulate_listed(
 
 
 @inlined
-def cumulate_counts(weight: Floats, counts: npt.NDArray[np.int32], row: int, prior: float, sums: Floats) -> float:
+def cumulate_counts(
+    weight: Floats,
+    counts: npt.NDArray[np.int32],
+    row: Integer,
+    prior: Real,
+    left: Integer,
+    left_weight: Real,
+    sums: Floats,
+) -> np.float32:
     """Compute the running sums by lane of ``weight[k] * (counts[row, k] + prior)``, all in float32.
+
+    One cell is seen as if its count were one less and its weight another: that of the topic which a token leaves. To
+    write these first, and read them with their neighbours at once, would make the processor wait.
 
     Parameters
     ----------
@@ -252,6 +276,10 @@ def cumulate_counts(weight: Floats, counts: npt.NDArray[np.int32], row: int, pri
     counts : ndarray of int32 of shape (m, n)
     row : int
     prior : float32
+    left : int
+        The cell whose count is one less.
+    left_weight : float32
+        Its weight.
     sums : ndarray of float32
         From `new_sums` for n cells; overwritten.
 
@@ -260,11 +288,15 @@ def cumulate_counts(weight: Floats, counts: npt.NDArray[np.int32], row: int, pri
     total : float32
     """
     if weight.size >= LANES:
-        return cumulate_counts_by_rows(weight, counts, row, np.float32(prior), sums)  # type: ignore[no-any-return]
+        return cumulate_counts_by_rows(  # type: ignore[no-any-return]
+            weight, counts, row, np.float32(prior), left, np.float32(left_weight), sums
+        )
     total = np.float32(0.0)
     for cell in range(LANES):
         value = np.float32(0.0)
-        if cell < weight.size:
+        if cell == left:
+            value = np.float32(left_weight) * (np.float32(counts[row, cell] - 1) + np.float32(prior))
+        elif cell < weight.size:
             value = weight[cell] * (np.float32(counts[row, cell]) + np.float32(prior))
         total += value
         sums[cell] = value
@@ -273,7 +305,7 @@ def cumulate_counts(weight: Floats, counts: npt.NDArray[np.int32], row: int, pri
 
 
 @inlined
-def cumulate_products(weight: Floats, factors: Floats, row: int, sums: Floats) -> float:
+def cumulate_products(weight: Floats, factors: Floats, row: Integer, sums: Floats) -> np.float32:
     """Compute the running sums by lane of ``weight[k] * factors[row, k]``; see `cumulate_counts`."""
     if weight.size >= LANES:
         return cumulate_products_by_rows(weight, factors, row, sums)  # type: ignore[no-any-return]
@@ -287,7 +319,7 @@ def cumulate_products(weight: Floats, factors: Floats, row: int, sums: Floats) -
 
 
 @inlined
-def find_striped(sums: Floats, size: int, target: float) -> int:
+def find_striped(sums: Floats, size: Integer, target: Real) -> Any:
     """Find the cell of a row that a point of the interval from 0 to the total falls into.
 
     Parameters
@@ -310,7 +342,7 @@ def find_striped(sums: Floats, size: int, target: float) -> int:
 
 
 @inlined
-def find_listed(sums: Floats, size: int, target: float) -> int:
+def find_listed(sums: Floats, size: Integer, target: Real) -> Any:
     """Find the entry of a list that a point of the interval from 0 to the total falls into.
 
     Parameters
@@ -337,10 +369,14 @@ def find_listed(sums: Floats, size: int, target: float) -> int:
     # Or past the end of its lane: then it stands for the lane's last cell of positive weight.
     before = sums[totals + max(lane - 1, 0)] * np.float32(lane > 0)
     rest = min(goal - before, sums[totals - LANES + lane] * JUST_BELOW_ONE)
+    # No branch here depends on the draw: half of a bisection's would be guessed wrong.
     place, left = lane, rows
-    while left > 1:
+    while left > FEW_ROWS:
         stride = (left + PROBES - 1) // PROBES
         passed = stride * probes_passed(sums, place, stride, left, rest)
         place += LANES * passed
         left = min(stride, left - passed)
+    start = place
+    for row in range(left - 1):
+        place += LANES * (sums[start + LANES * row] <= rest)
     return place

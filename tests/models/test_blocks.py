@@ -11,7 +11,8 @@ from scipy import stats
 from ppl_topics.errors import SpecError
 from ppl_topics.models import Assignments, Dirichlet, Gamma, Words, shipped
 from ppl_topics.models.assignments import draw_rows
-from ppl_topics.state import ChainState, Sizes, Tokens
+from ppl_topics.run.bind import index_tokens
+from ppl_topics.state import ChainState, Sizes
 
 SIZES = Sizes(docs=3, words=4, topics=2, tokens=6)
 BOUND = stats.norm.isf(1e-9)
@@ -22,7 +23,7 @@ PHI = {"over": "word", "per": "topic"}
 def make_state(concentrations=None):
     words = np.array([0, 1, 0, 3, 3, 3], dtype=np.uint32)
     doc_ptr = np.array([0, 2, 2, 6])
-    tokens = Tokens(doc_ptr, words, np.array([0, 2, 3, 3, 6]), np.array([0, 2, 1, 3, 4, 5], dtype=np.uint32), doc_ptr)
+    tokens = index_tokens(doc_ptr, words, 4)
     z, n_wk, n_k = np.zeros(6, dtype=np.uint8), np.zeros((4, 2), dtype=np.int32), np.zeros(2, dtype=np.int64)
     concentrations = concentrations or {"alpha": np.array([0.5, 1.5]), "beta": np.full(4, 0.25)}
     state = ChainState(tokens, SIZES, z, n_wk, n_k, {}, concentrations)

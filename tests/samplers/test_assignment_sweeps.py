@@ -12,12 +12,9 @@ import pytest
 from scipy import stats
 
 from ppl_topics.samplers.assignments.collapsed_gibbs import sweep_collapsed
-from ppl_topics.samplers.assignments.counts import count_words, make_chunks, make_word_index
+from ppl_topics.samplers.assignments.counts import count_words, make_chunks, point_to_words, sort_by_word
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
-from ppl_topics.samplers.assignments.sparse_partially_collapsed import (
-    build_word_tables,
-    sweep_sparse_partially_collapsed,
-)
+from ppl_topics.samplers.assignments.sparse_partially_collapsed import list_topics, sweep_sparse_partially_collapsed
 
 FALSE_ALARM = 1e-6
 KERNELS = ["collapsed", "partially_collapsed", "sparse_partially_collapsed"]
@@ -33,7 +30,8 @@ def make_state(documents, n_words, n_topics, seed=1, dtype=np.uint8):
     state.alpha = 0.1 + generator.random(n_topics)
     state.beta = 0.05 + generator.random(n_words)
     state.phi = generator.dirichlet(np.full(n_words, 0.5), size=n_topics).T.astype(np.float32).copy()
-    state.word_ptr, state.by_word = make_word_index(state.words, n_words)
+    state.word_ptr = point_to_words(state.words, n_words)
+    state.by_word = sort_by_word(state.words, state.word_ptr)
     state.n_wk = np.empty((n_words, n_topics), dtype=np.int32)
     state.n_k = np.empty(n_topics, dtype=np.int64)
     recount(state)
@@ -55,12 +53,8 @@ def sweep(kernel, state, seed=1, n_chunks=5):
         sweep_partially_collapsed(chunk_ptr, *tokens, state.selected, state.alpha, state.phi, *keys)
         recount(state)
     else:
-        probability = np.empty(state.phi.shape, dtype=np.float32)
-        alias = np.empty(state.phi.shape, dtype=np.uint16)
-        mass = np.empty(state.selected.size)
-        build_word_tables(state.word_ptr, state.selected, state.alpha, state.phi, probability, alias, mass)
-        tables = (state.n_topics, state.phi, probability, alias, mass)
-        sweep_sparse_partially_collapsed(chunk_ptr, *tokens, state.selected, *tables, *keys)
+        lists = list_topics(state.word_ptr, state.selected, state.phi)
+        sweep_sparse_partially_collapsed(chunk_ptr, *tokens, state.selected, state.alpha, state.phi, *lists, *keys)
         recount(state)
 
 
@@ -190,6 +184,93 @@ def test_one_sweep_given_phi(kernel, words):
     assert stats.chisquare(counts, wrong * n_docs).pvalue < FALSE_ALARM
 
 
+def many_topics(n_docs, seed=7):
+    """Documents of three words and 40 topics: word 0 is listed in 3, word 1 in 6, word 2 likely in too many."""
+    n_topics = 40
+    state = make_state([[0, 1, 0, 2]] * n_docs, 3, n_topics)
+    generator = np.random.default_rng(seed)
+    state.alpha = np.full(n_topics, 0.5)
+    state.phi[:] = generator.uniform(2e-5, 5e-5, (3, n_topics))
+    state.phi[0, [3, 17, 39]] = [1.0, 0.01, 0.002]
+    state.phi[1, ::7] = 1.0
+    state.phi[2] = generator.random(n_topics)
+    state.z[:] = np.tile(np.array([5, 6, 8, 30], dtype=np.uint8), n_docs)
+    return state
+
+
+def test_lists_hold_the_likely_topics():
+    state = many_topics(1)
+    lists = list_topics(state.word_ptr, state.selected, state.phi)
+    assert np.diff(lists.pointer).tolist() == [3, 6, 0]
+    assert lists.topics[: lists.pointer[-1]].tolist() == [3, 17, 39, 0, 7, 14, 21, 28, 35]
+    assert np.array_equal(lists.values[:3], state.phi[0, [3, 17, 39]])
+    for word in (0, 1):
+        unlisted = state.phi[word] < lists.level[word]
+        assert unlisted.sum() == 40 - np.diff(lists.pointer)[word]
+        others = state.phi[word, unlisted].sum(dtype=float)
+        assert others < lists.rest[word] < 1.002 * others
+    state.selected[0] = False
+    assert np.diff(list_topics(state.word_ptr, state.selected, state.phi).pointer).tolist() == [0, 6, 0]
+
+
+def first_token_p_value(state, drawn, law):
+    """Chi-square of the first token's topic, the topics outside its word's list lumped by fours."""
+    likely = state.phi[0] > 1e-4
+    groups = np.where(likely, np.arange(40) + 40, np.arange(40) // 4)
+    expected = np.bincount(groups, law / law.sum() * drawn.size, minlength=80)
+    observed = np.bincount(groups[drawn], minlength=80)
+    used = expected > 0.0
+    return stats.chisquare(observed[used], expected[used]).pvalue
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e-36])
+def test_topics_outside_the_list(scale):
+    """The first token of each document, whose others are in topics that its word is unlikely in.
+
+    They are so many that topics which are not listed have a tenth of the mass.
+    """
+    n_docs, heavy = 20_000, 2000
+    state = many_topics(1)
+    documents = [[0] + [2] * heavy]
+    topics = np.array([5, *[6] * (heavy // 2), *[30] * (heavy // 2)], dtype=np.uint8)
+    drawn = np.empty(n_docs, dtype=np.int64)
+    phi, alpha = state.phi, state.alpha
+    state = make_state(documents, 3, 40)
+    state.phi, state.alpha = (phi * np.float32(scale)).astype(np.float32), alpha
+    state.selected[2] = False
+    for doc in range(n_docs):
+        state.z[:] = topics
+        lists = list_topics(state.word_ptr, state.selected, state.phi)
+        chunk_ptr = np.array([0, 1])
+        tokens = (state.doc_ptr, state.words, state.z)
+        sweep_sparse_partially_collapsed(
+            chunk_ptr, *tokens, state.selected, state.alpha, state.phi, *lists, 11, 0, doc, 0
+        )
+        drawn[doc] = state.z[0]
+    n_dk = np.bincount(topics[1:], minlength=40)
+    law = (n_dk + alpha) * state.phi[0].astype(float)
+    assert 0.05 < law[phi[0] < 1e-4].sum() / law.sum() < 0.4
+    state.phi = phi
+    assert first_token_p_value(state, drawn, law) > FALSE_ALARM
+    forgotten = np.where(phi[0] < 1e-4, 0.8, 1.0) * law
+    assert first_token_p_value(state, drawn, forgotten) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("kernel", ["partially_collapsed", "sparse_partially_collapsed"])
+@pytest.mark.parametrize("n_topics", [3, 12])
+def test_weights_that_underflow(kernel, n_topics):
+    """Documents of one token with tiny alpha: float32 has none of their weights."""
+    n_docs = 40_000
+    state = make_state([[0]] * n_docs, 2, n_topics)
+    state.alpha = 1e-200 * state.alpha
+    sweep(kernel, state)
+    law = state.alpha * state.phi[0]
+    counts = np.bincount(state.z, minlength=n_topics)
+    assert stats.chisquare(counts, law / law.sum() * n_docs).pvalue > FALSE_ALARM
+    unweighted = np.full(n_topics, n_docs / n_topics)
+    assert stats.chisquare(counts, unweighted).pvalue < FALSE_ALARM
+
+
 def test_one_collapsed_sweep():
     words, start, n_topics, n_sweeps = [0, 1, 0], [0, 1, 1], 2, 20_000
     state = make_state([words], 2, n_topics)
@@ -219,7 +300,8 @@ def test_one_collapsed_sweep():
 
 def test_word_index_and_chunks():
     words = np.array([2, 0, 2, 4, 0], dtype=np.uint32)
-    word_ptr, by_word = make_word_index(words, 6)
+    word_ptr = point_to_words(words, 6)
+    by_word = sort_by_word(words, word_ptr)
     assert word_ptr.tolist() == [0, 2, 2, 4, 4, 5, 5]
     assert by_word.tolist() == [1, 4, 0, 2, 3]
     pointer = np.concatenate([[0], np.cumsum(np.random.default_rng(1).integers(0, 50, 200))])
