@@ -27,7 +27,14 @@ import pydantic
 
 from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
 from ppl_topics.registry import kernel
-from ppl_topics.samplers.assignments.collapsed_tiles import Law, Places, new_scratch, sweep_dense, sweep_sparse
+from ppl_topics.samplers.assignments.collapsed_tiles import (
+    Places,
+    Priors,
+    Tile,
+    new_tile,
+    sweep_dense,
+    sweep_sparse,
+)
 from ppl_topics.samplers.assignments.tiles import (
     Tiling,
     block_sums,
@@ -38,7 +45,7 @@ from ppl_topics.samplers.assignments.tiles import (
     make_tiling,
 )
 from ppl_topics.samplers.assignments.word_lists import WordLists, fill_lists, new_lists
-from ppl_topics.samplers.compiled import parallel
+from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.variates.streams import new_stream, start
 from ppl_topics.state import ChainState, Key, Tokens
 
@@ -101,22 +108,41 @@ def sweep_diagonals(
     seed, chain, step, kernel : int
         Keys of the random streams, one for each tile.
     """
-    n_blocks, n_topics = n_bk.shape
-    alpha32, beta32 = alpha.astype(np.float32), beta.astype(np.float32)
+    n_blocks = len(n_bk)
+    priors = Priors(alpha, beta, alpha.astype(np.float32), beta.astype(np.float32))
     for diagonal in range(n_blocks):
         for group in numba.prange(n_blocks):
-            block = (group + diagonal) % n_blocks
-            first, last = tile_ptr[block, group], tile_ptr[block, group + 1]
-            if first < last:
-                stream = new_stream()
-                start(stream, seed, chain, step, kernel, block * n_blocks + group)
-                law = Law(mass[block], beta_sums[block], alpha, beta, alpha32, beta32)
-                scratch = new_scratch(n_topics)
-                doc, n_k = group_ptr[group], n_bk[block]
-                if sparse:
-                    sweep_sparse(doc, first, last, places, z, n_wk, n_k, lists, law, scratch, stream)
-                else:
-                    sweep_dense(doc, first, last, places, z, n_wk, n_k, n_dk, law, scratch, stream)
+            tile = tile_of(
+                group, diagonal, group_ptr, tile_ptr, n_bk, mass, beta_sums, priors, seed, chain, step, kernel
+            )
+            if sparse:
+                sweep_sparse(tile, places, z, n_wk, lists)
+            else:
+                sweep_dense(tile, places, z, n_wk, n_dk)
+
+
+@compiled
+def tile_of(
+    group: int,
+    diagonal: int,
+    group_ptr: npt.NDArray[np.int64],
+    tile_ptr: npt.NDArray[np.int64],
+    n_bk: npt.NDArray[np.int64],
+    mass: npt.NDArray[np.float64],
+    beta_sums: npt.NDArray[np.float64],
+    priors: Priors,
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+) -> Tile:
+    """Return the tile of a group on a diagonal, with a stream of its own."""
+    n_blocks = len(n_bk)
+    block = (group + diagonal) % n_blocks
+    first, last = tile_ptr[block, group], tile_ptr[block, group + 1]
+    stream = new_stream()
+    start(stream, seed, chain, step, kernel, block * n_blocks + group)
+    return new_tile(first, last, group_ptr[group], n_bk[block], mass[block], beta_sums[block], priors, stream)
 
 
 class TileSweeper:
@@ -190,7 +216,9 @@ def most_listed(n_topics: int) -> int:
     exact=True,
     automatic=True,
     parallel_over="doc and word",
-    cost="N * (50 + 0.25 * K)",
+    cost="N * (53 + 0.18 * K)",
+    tasks="min(16, N // 2**18)",
+    memory="4 * N + (6 * min(N, V * K / 8) if K > 512 else 4 * D * K if 2 * D * K <= N else 0)",
     reference="Griffiths, Steyvers 2004, eq. 5, given the masses of blocks of words",
 )
 def block_collapsed(

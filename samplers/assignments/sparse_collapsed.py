@@ -27,7 +27,8 @@ __all__ = ["sparse_collapsed"]
     handles=("dirichlet", "assignments", "words"),
     exact=True,
     automatic=True,
-    cost="N * (80 + 2 * K_d)",
+    cost="N * (60 + 1.3 * K_w)",
+    memory="4 * N + 6 * min(N, V * K)",
     reference="Yao, Mimno, McCallum 2009, section 3",
 )
 def sparse_collapsed(binding: Binding, *, words: WordSelection = ALL_WORDS) -> KernelFunctions:

@@ -200,7 +200,7 @@ def count_docs(
 def block_sums(block: npt.NDArray[np.int16], beta: npt.NDArray[np.float64], n_blocks: int) -> npt.NDArray[np.float64]:
     """Return the sum of beta over the words of each block, shape (B,)."""
     inside = block >= 0
-    return np.bincount(block[inside], weights=beta[inside], minlength=n_blocks)
+    return np.bincount(block[inside], weights=beta[inside], minlength=n_blocks).astype(np.float64)
 
 
 @compiled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ppl_topics.samplers.compiled import compiled, inlined, parallel
 from ppl_topics.samplers.variates.lanes import LANES
+from ppl_topics.samplers.variates.striped import Integer
 
 __all__ = ["DENSE", "WordLists", "add_topic", "fill_lists", "new_lists", "remove_topic"]
 
@@ -80,7 +81,7 @@ def fill_list(word: int, n_wk: npt.NDArray[np.int32], lists: WordLists) -> None:
 
 
 @inlined
-def remove_topic(word: int, topic: int, lists: WordLists) -> int:
+def remove_topic(word: Integer, topic: Integer, lists: WordLists) -> Any:
     """Count one token of a word less, dropping the topic from its list where none is left; return the list's size."""
     size = np.int64(lists.sizes[word])
     if size != DENSE:
@@ -98,7 +99,7 @@ def remove_topic(word: int, topic: int, lists: WordLists) -> int:
 
 
 @inlined
-def add_topic(word: int, topic: int, lists: WordLists) -> None:
+def add_topic(word: Integer, topic: Integer, lists: WordLists) -> None:
     """Count one token of a word more, listing the topic where it is new; a list that is full is given up."""
     begin, size = lists.ptr[word], np.int64(lists.sizes[word])
     slot, end = begin, begin + size

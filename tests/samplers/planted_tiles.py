@@ -138,6 +138,60 @@ def lists(bug):
     return build
 
 
+def semi(bug):
+    """Words 0 and 1 given their phi, words 2 and 3 collapsed given the mass of both."""
+    frequent, rare = (0, 1), (2, 3)
+
+    def build(binding):
+        n_topics = binding.sizes.topics
+
+        def shares(rng, counts, beta):
+            """phi of the frequent words, and the mass of the rare ones, by topic."""
+            priors = [*(beta[w] for w in frequent), sum(beta[w] for w in rare)]
+            if bug == "rare mass without the word that never occurs":
+                priors[-1] = beta[2]
+            in_words = [[counts.n_wk[w][k] for k in range(n_topics)] for w in frequent]
+            in_words.append(
+                [0 if bug == "rare mass without its tokens" else counts.in_words(rare, k) for k in range(n_topics)]
+            )
+            gammas = rng.standard_gamma(np.array(in_words) + np.array(priors)[:, None]) + 1e-300
+            return gammas / gammas.sum(axis=0)
+
+        def init(state):
+            return {}
+
+        def step(state, memory, key):
+            rng, counts = key.generator(), Counts(binding, state)
+            alpha, beta = state.alpha.tolist(), state.beta.tolist()
+            now = shares(rng, counts, beta)
+            drawn = memory.get("shares", now) if bug == "shares of the sweep before" else now
+            memory["shares"] = now
+            tokens = sorted(range(len(counts.words)), key=lambda i: counts.words[i] in rare)
+            for token in tokens:
+                word, doc = counts.words[token], counts.docs[token]
+                if bug == "rare tokens stay" and word in rare:
+                    continue
+                counts.move(token, counts.z[token], -1)
+                for_topic = (
+                    drawn[word]
+                    if word in frequent
+                    else [
+                        (1.0 if bug == "rare mass forgotten" else drawn[-1][k])
+                        * (counts.n_wk[word][k] + beta[word])
+                        / (counts.in_words(rare, k) + sum(beta[w] for w in rare))
+                        for k in range(n_topics)
+                    ]
+                )
+                weights = [(counts.n_dk[doc][k] + alpha[k]) * for_topic[k] for k in range(n_topics)]
+                counts.z[token] = draw(weights, rng.random())
+                counts.move(token, counts.z[token], +1)
+            state.set_z(np.array(counts.z))
+
+        return pt.KernelFunctions(step, init)
+
+    return build
+
+
 OUT = {
     "updates": "z",
     "handles": ("dirichlet", "assignments", "words"),
@@ -155,5 +209,9 @@ PLANTED_TILES = {
         "quick": ["the smoothing part without beta", "the last listed topic is missing"],
         "slow": ["the smoothing part only over the word's topics", "an emptied topic stays listed",
                  "the smoothing part of the document before"],
+    }),
+    "semi_collapsed": ("lda_collapsed", OUT, semi, {
+        "quick": ["rare tokens stay", "rare mass without its tokens", "rare mass forgotten"],
+        "slow": ["shares of the sweep before", "rare mass without the word that never occurs"],
     }),
 }  # fmt: skip

@@ -139,6 +139,9 @@ SCHEDULES = {
     "3 blocks": pt.step("z", "block_collapsed", blocks=3),
     "50 blocks": pt.step("z", "block_collapsed", blocks=50),
     "sparse": pt.step("z", "sparse_collapsed"),
+    "semi-collapsed": pt.step("z", "semi_collapsed", rare=20, blocks=3),
+    "all words rare": pt.step("z", "semi_collapsed", rare=10**6),
+    "no word rare": pt.step("z", "semi_collapsed", rare=0),
 }
 
 
@@ -157,7 +160,7 @@ def test_counts_stay_those_of_z_with_lists_and_short_documents():
 
 @pytest.mark.parametrize(
     ("kernel", "options"),
-    [("block_collapsed", {"blocks": 5}), ("sparse_collapsed", {})],
+    [("block_collapsed", {"blocks": 5}), ("sparse_collapsed", {}), ("semi_collapsed", {"rare": 20, "blocks": 5})],
 )
 def test_bits_do_not_depend_on_threads(kernel, options):
     model = bound(pt.step("z", kernel, **options), 20)
@@ -165,7 +168,7 @@ def test_bits_do_not_depend_on_threads(kernel, options):
     assert np.array_equal(one.z, all_of_them.z)
 
 
-@pytest.mark.parametrize("kernel", ["block_collapsed", "sparse_collapsed"])
+@pytest.mark.parametrize("kernel", ["block_collapsed", "sparse_collapsed", "semi_collapsed"])
 @pytest.mark.parametrize("documents", [[], [[]], [[], [0], []]])
 def test_degenerate_corpora(kernel, documents):
     run(bound(pt.step("z", kernel), 3, documents, 2))
@@ -195,6 +198,13 @@ def test_tiny_concentrations_leave_a_law(kernel):
 @pytest.mark.parametrize("n_blocks", [2, 3])
 def test_blocks_are_certified(n_blocks):
     schedule = pt.step("z", "block_collapsed", blocks=n_blocks)
+    assert pt.verify("lda_collapsed", schedule=schedule, **QUICK).passed
+
+
+@pytest.mark.parametrize("rare", [0, 1, 2])
+def test_semi_collapsed_is_certified(rare):
+    """None of the words, one, or all but two are rare."""
+    schedule = pt.step("z", "semi_collapsed", rare=rare, blocks=2)
     assert pt.verify("lda_collapsed", schedule=schedule, **QUICK).passed
 
 

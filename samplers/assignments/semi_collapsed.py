@@ -1,0 +1,141 @@
+"""Semi-collapsed Gibbs sampling: frequent words given their phi, rare words with theirs integrated out.
+
+Given phi, a token of a word that occurs once can hardly move, since its own topic holds all of the word's mass; and
+most words of a corpus are rare, so that most draws of phi are for them. Here a sweep draws phi of the frequent words,
+and for each topic the mass of a few blocks that the rare words are dealt into, as if a block were one word: jointly
+Dirichlet by the aggregation property, with the shares of the rare words within a block independent of both. Given these
+the tokens of frequent words are drawn in parallel over documents, those of rare words as in `block_collapsed`. What is
+drawn for a sweep is forgotten after it: the kernel integrates phi out, and leaves the posterior of z invariant.
+
+References
+----------
+M. Magnusson, L. Jonsson, M. Villani, D. Broman (2018). Sparse partially collapsed MCMC for parallel inference
+in topic models. Journal of Computational and Graphical Statistics 27(2), equations 3 to 5.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pydantic
+
+from ppl_topics.declarations import Binding, KernelFunctions
+from ppl_topics.registry import kernel
+from ppl_topics.samplers.assignments.block_collapsed import Blocks, TileSweeper, most_listed
+from ppl_topics.samplers.assignments.counts import count_words
+from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
+from ppl_topics.samplers.assignments.tiles import Tiling, block_sums, default_blocks, make_tiling
+from ppl_topics.samplers.topics.dirichlet_rows import draw_phi
+from ppl_topics.state import ChainState, Key, Tokens
+
+__all__ = ["Aggregation", "aggregate", "semi_collapsed"]
+
+PHI_STREAMS, RARE_STREAMS = 2**32, 2**33
+"""Added to the kernel's number: the draws of phi and of rare tokens have streams of their own."""
+
+Occurrences = Annotated[int, pydantic.Field(ge=0)]
+
+
+class Aggregation(NamedTuple):
+    """A vocabulary in which each block of rare words is one word.
+
+    Attributes
+    ----------
+    frequent : ndarray of int64 of shape (F,)
+        The words that stay; they come first, then the B blocks.
+    words : ndarray of uint32 of shape (N,)
+        Word, or block, of each token.
+    tiling : Tiling
+        Of the tokens of the rare words.
+    n_blocks : int
+        B.
+    """
+
+    frequent: npt.NDArray[np.int64]
+    words: npt.NDArray[np.uint32]
+    tiling: Tiling
+    n_blocks: int
+
+
+def aggregate(tokens: Tokens, rare: npt.NDArray[np.bool_], blocks: int | None) -> Aggregation:
+    """Deal the rare words into blocks; where there are fewer words than blocks, each is a block.
+
+    Parameters
+    ----------
+    tokens : Tokens
+    rare : ndarray of bool of shape (V,)
+    blocks : int, optional
+        By default what suits the number of rare tokens.
+    """
+    counts = tokens.word_counts
+    n_blocks = min(blocks or default_blocks(int(counts[rare].sum())), int(rare.sum()))
+    tiling = make_tiling(tokens, rare, rare, n_blocks)
+    frequent = np.flatnonzero(~rare)
+    renamed = np.empty(len(rare), dtype=np.uint32)
+    renamed[frequent] = np.arange(len(frequent))
+    renamed[rare] = len(frequent) + tiling.block[rare]
+    words = renamed[tokens.words]
+    words.flags.writeable = False
+    return Aggregation(frequent, words, tiling, n_blocks)
+
+
+class Memory(NamedTuple):
+    """Memory of one chain.
+
+    Attributes
+    ----------
+    sweeper : TileSweeper
+    counts : ndarray of int32 of shape (F + B, K)
+    phi : ndarray of float32 of shape (F + B, K)
+        Counts and probabilities of the aggregated words.
+    """
+
+    sweeper: TileSweeper
+    counts: npt.NDArray[np.int32]
+    phi: npt.NDArray[np.float32]
+
+
+@kernel(
+    "semi_collapsed",
+    updates="z",
+    integrates_out=("theta", "phi"),
+    reads=("alpha", "beta"),
+    handles=("dirichlet", "assignments", "words"),
+    exact=True,
+    automatic=True,
+    parallel_over="doc",
+    cost="N * (50 + 0.13 * K) + 2 * V * K",
+    memory="8 * N + 4 * V * K",
+    reference="Magnusson et al. 2018, eqs. 3 to 5, with rare words collapsed",
+)
+def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: Blocks | None = None) -> KernelFunctions:
+    """Frequent words given phi, words of at most `rare` tokens collapsed; theta and phi integrated out."""
+    tokens, sizes = binding.tokens, binding.sizes
+    is_rare = tokens.word_counts <= rare
+    whole = aggregate(tokens, is_rare, blocks)
+    n_frequent = len(whole.frequent)
+    is_frequent = np.arange(n_frequent + whole.n_blocks) < n_frequent
+
+    def init(state: ChainState) -> Memory:
+        shape = (n_frequent + whole.n_blocks, sizes.topics)
+        sweeper = TileSweeper(tokens, whole.tiling, sizes.topics, most_listed(sizes.topics))
+        return Memory(sweeper, np.zeros(shape, np.int32), np.zeros(shape, np.float32))
+
+    def step(state: ChainState, memory: Memory, key: Key) -> None:
+        sweeper, counts, phi = memory
+        beta = state.beta
+        beta_sums = block_sums(whole.tiling.block, beta, whole.n_blocks)
+        np.take(state.n_wk, whole.frequent, axis=0, out=counts[:n_frequent])
+        counts[n_frequent:] = sweeper.count(state.z)
+        betas = np.concatenate([beta[whole.frequent], beta_sums])
+        draw_phi(counts, state.n_k, betas, *key._replace(kernel=key.kernel + PHI_STREAMS), phi)
+        sweep_partially_collapsed(
+            tokens.chunk_ptr, tokens.doc_ptr, whole.words, state.z, is_frequent, state.alpha, phi, *key
+        )
+        count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
+        mass = phi[n_frequent:].astype(np.float64)
+        sweeper.sweep(state, mass, beta_sums, key._replace(kernel=key.kernel + RARE_STREAMS))
+
+    return KernelFunctions(step, init)
