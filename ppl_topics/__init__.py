@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ppl_topics.api import Fit, InexactKernelWarning, load_fit, plan, sample
+    from ppl_topics.api import Fit, InexactKernelWarning, load_fit, sample
     from ppl_topics.corpus import (
         Corpus,
         CorpusBuilder,
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
         read_corpus,
         write_svmlight,
     )
-    from ppl_topics.declarations import Binding, Block, KernelFunctions, KernelSpec, WordSelection
+    from ppl_topics.declarations import Binding, Block, KernelFunctions, KernelSpec, ProposalSpec, WordSelection
     from ppl_topics.diagnostics.exactness import Certificate, Verification, verify
     from ppl_topics.errors import CorpusError, PplTopicsError, RunError, ScheduleError, SpecError, TraceError
-    from ppl_topics.registry import block, blocks, kernel, kernels
+    from ppl_topics.registry import block, blocks, kernel, kernels, proposal, proposals
     from ppl_topics.schedule import Plan, cycle, every, mixture, repeat, step
     from ppl_topics.spec import Model, Spec, load_spec
     from ppl_topics.spec.schema import json_schema
@@ -53,6 +53,7 @@ __all__ = [
     "Model",
     "Plan",
     "PplTopicsError",
+    "ProposalSpec",
     "RunError",
     "ScheduleError",
     "Spec",
@@ -73,6 +74,8 @@ __all__ = [
     "load_spec",
     "mixture",
     "plan",
+    "proposal",
+    "proposals",
     "read_corpus",
     "repeat",
     "sample",
@@ -83,13 +86,14 @@ __all__ = [
 
 # Names are imported when they are first used, so that `ppl-topics --help` does not wait for numba.
 _HOMES = {
-    "ppl_topics.api": "Fit InexactKernelWarning load_fit plan sample",
+    "ppl_topics.api": "Fit InexactKernelWarning load_fit sample",
     "ppl_topics.corpus": "Corpus CorpusBuilder Covariates Labels "
     "load_20newsgroups load_docstrings read_corpus write_svmlight",
     "ppl_topics.diagnostics.exactness": "Certificate Verification verify",
     "ppl_topics.errors": "CorpusError PplTopicsError RunError ScheduleError SpecError TraceError",
-    "ppl_topics.declarations": "Binding Block KernelFunctions KernelSpec WordSelection",
-    "ppl_topics.registry": "block blocks kernel kernels",
+    "ppl_topics.declarations": "Binding Block KernelFunctions KernelSpec ProposalSpec WordSelection",
+    "ppl_topics.planning": "plan",
+    "ppl_topics.registry": "block blocks kernel kernels proposal proposals",
     "ppl_topics.schedule": "Plan cycle every mixture repeat step",
     "ppl_topics.spec": "Model Spec load_spec",
     "ppl_topics.spec.schema": "json_schema",

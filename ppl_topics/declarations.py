@@ -17,7 +17,18 @@ from numpy.typing import NDArray
 from ppl_topics.errors import SpecError
 from ppl_topics.state import ChainState, Key, Sizes, Tokens
 
-__all__ = ["ALL_WORDS", "Binding", "Block", "KernelFunctions", "KernelSpec", "WordSelection"]
+__all__ = [
+    "ALL_WORDS",
+    "FORMULA_NAMES",
+    "Binding",
+    "Block",
+    "Document",
+    "KernelFunctions",
+    "KernelSpec",
+    "ProposalSpec",
+    "Topics",
+    "WordSelection",
+]
 
 
 class Block(pydantic.BaseModel):
@@ -154,6 +165,17 @@ class Binding:
     tokens: Tokens
 
 
+FORMULA_NAMES: Mapping[str, str] = {
+    "N": "tokens that the step draws",
+    "D": "documents",
+    "V": "words of the vocabulary",
+    "K": "topics",
+    "K_d": "topics that a token finds in its document, on average",
+    "K_w": "topics that a token finds its word in, on average",
+}
+"""What kernels' formulas may use, beside their own options that are numbers, ``min`` and ``max``."""
+
+
 def _no_memory(state: ChainState) -> None:
     return None
 
@@ -184,13 +206,34 @@ class KernelSpec:
     automatic: bool
     parallel_over: str | None
     cost: str
+    tasks: str
+    memory: str
     reference: str
     options: type[pydantic.BaseModel]
     doc: str
 
-    def seconds(self, sizes: Mapping[str, float]) -> float:
-        """Evaluate the cost formula, in units of one multiplication, at the given sizes."""
-        value: float = eval(self.cost, {"__builtins__": {}}, dict(sizes))
+    def seconds(self, sizes: Mapping[str, float], threads: int = 1, options: pydantic.BaseModel | None = None) -> float:
+        """Evaluate the cost formula on the nominal machine, its work shared evenly by the threads that find some.
+
+        Parameters
+        ----------
+        sizes : mapping of str to float
+            Values of the names of `FORMULA_NAMES`.
+        threads : int
+        options : pydantic.BaseModel, optional
+            Of the kernel; by default its defaults. Formulas may use those that are numbers by their names.
+        """
+        busy = min(float(threads), max(1.0, self.evaluate(self.tasks, sizes, options))) if self.parallel_over else 1.0
+        return 1e-9 * self.evaluate(self.cost, sizes, options) / busy
+
+    def bytes(self, sizes: Mapping[str, float], options: pydantic.BaseModel | None = None) -> float:
+        """Evaluate the formula of the memory of one chain; see `seconds`."""
+        return self.evaluate(self.memory, sizes, options)
+
+    def evaluate(self, formula: str, sizes: Mapping[str, float], options: pydantic.BaseModel | None = None) -> float:
+        """Evaluate a formula of the declaration; see `seconds`."""
+        given = {name: value for name, value in options or self.options() if isinstance(value, int | float)}
+        value: float = eval(formula, {"__builtins__": {}}, {"min": min, "max": max, **given, **sizes})
         return value
 
     def declaration(self) -> dict[str, Any]:
@@ -205,7 +248,69 @@ class KernelSpec:
             "exact": self.exact,
             "parallel_over": self.parallel_over,
             "cost": self.cost,
+            "tasks": self.tasks if self.parallel_over else "1",
+            "memory": self.memory,
             "options": {k: _plain(f.get_default(call_default_factory=True)) for k, f in fields.items()},
+            "reference": self.reference,
+            "doc": self.doc,
+        }
+
+
+class Topics(NamedTuple):
+    """What the table of a proposal is built from; see :func:`proposal`.
+
+    Attributes
+    ----------
+    phi : ndarray of float32, shape (V, K)
+        The topics; where they are integrated out, their expectation given the counts at the time of building.
+    alpha : ndarray of float64, shape (K,)
+    word_ptr : ndarray of int64, shape (V + 1,)
+        Differences are the corpus counts of the words.
+    selected : ndarray of bool, shape (V,)
+        Words whose tokens will be moved.
+    """
+
+    phi: NDArray[np.float32]
+    alpha: NDArray[np.float64]
+    word_ptr: NDArray[np.int64]
+    selected: NDArray[np.bool_]
+
+
+class Document(NamedTuple):
+    """The document of the token that is being moved, as the compiled functions of a proposal see it.
+
+    Attributes
+    ----------
+    number : int
+        Which document of the corpus.
+    topics : ndarray of uint8 or uint16, shape (N_d,)
+        Topic of each token; that of the token being moved is out of date.
+    others : ndarray of int64, shape (K,)
+        Tokens in each topic, without the one being moved.
+    """
+
+    number: int
+    topics: NDArray[np.unsignedinteger[Any]]
+    others: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ProposalSpec:
+    """What a proposal declares of itself; see :func:`proposal`."""
+
+    name: str
+    build: Callable[[Topics, Any], tuple[Any, ...]]
+    draw: Callable[..., int]
+    weight: Callable[..., float]
+    exact_given: tuple[str, ...]
+    reference: str
+    doc: str
+
+    def declaration(self) -> dict[str, Any]:
+        """Return the declaration as plain data, for listings."""
+        return {
+            "name": self.name,
+            "exact_given": list(self.exact_given),
             "reference": self.reference,
             "doc": self.doc,
         }

@@ -1,7 +1,7 @@
-"""The list of all blocks and kernels, where both meet.
+"""The list of all blocks and kernels, where both meet, and of the proposals that kernels are composed of.
 
-Third parties register with the decorators, or through the entry-point groups ``ppl_topics.blocks`` and
-``ppl_topics.kernels`` (the value being a module whose import registers).
+Third parties register with the decorators, or through the entry-point groups ``ppl_topics.blocks``,
+``ppl_topics.kernels`` and ``ppl_topics.proposals`` (the value being a module whose import registers).
 """
 
 from __future__ import annotations
@@ -16,13 +16,24 @@ from typing import Any, TypeVar
 
 import pydantic
 
-from ppl_topics.declarations import Block, KernelFunctions, KernelSpec
+from ppl_topics.declarations import FORMULA_NAMES, Block, KernelFunctions, KernelSpec, ProposalSpec, Topics
 from ppl_topics.errors import SpecError
 
-__all__ = ["block", "blocks", "kernel", "kernels", "unregister_kernel"]
+__all__ = [
+    "block",
+    "blocks",
+    "find_proposal",
+    "kernel",
+    "kernels",
+    "proposal",
+    "proposals",
+    "unregister_kernel",
+    "unregister_proposal",
+]
 
 NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
-COST_SIZES: Mapping[str, float] = {"N": 1_000_000.0, "D": 10_000.0, "V": 20_000.0, "K": 50.0, "K_d": 10.0}
+TRIAL_SIZES: Mapping[str, float] = {"N": 1e6, "D": 1e4, "V": 2e4, "K": 50.0, "K_d": 10.0, "K_w": 20.0}
+"""Sizes that formulas are tried at when a kernel is registered."""
 
 
 @dataclass
@@ -33,9 +44,14 @@ class _Registry:
 
 
 _registry = _Registry()
+_proposals: dict[str, ProposalSpec] = {}
 
 B = TypeVar("B", bound=type[Block])
 Builder = TypeVar("Builder", bound=Callable[..., KernelFunctions])
+Tables = TypeVar("Tables", bound=Callable[[Topics, Any], tuple[Any, ...]])
+
+DRAW = ("stream", "table", "document", "place", "word")
+WEIGHT = ("topic", "table", "document", "place", "word")
 
 
 def block(name: str) -> Callable[[B], B]:
@@ -71,6 +87,8 @@ def kernel(
     automatic: bool = False,
     parallel_over: str | None = None,
     cost: str = "N * K",
+    tasks: str = "N",
+    memory: str = "0",
     reference: str = "",
 ) -> Callable[[Builder], Builder]:
     """Register a kernel: a builder that takes a :class:`Binding` and returns :class:`KernelFunctions`.
@@ -98,7 +116,15 @@ def kernel(
     parallel_over : str, optional
         Dim over which it runs in parallel.
     cost : str
-        Formula in N, D, V, K, K_d (topics in a document) for the work of one step.
+        Formula for the nanoseconds that one thread of a nominal machine takes for one step: Python arithmetic over N
+        (tokens that the step draws), D (documents), V (words), K (topics), K_d and K_w (topics that a token finds in
+        its document, and its word in, on average), ``min``, ``max`` and those of the kernel's options that are
+        numbers. The nominal machine is the one of ``benchmarks/README.md``.
+    tasks : str
+        Formula for how many threads find work at the same time, where `parallel_over` is set. The work is taken to be
+        shared evenly by so many.
+    memory : str
+        Formula for the bytes that one chain of the kernel keeps or has in use at a time, beside the state.
     reference : str
         Paper and equation.
 
@@ -125,12 +151,66 @@ def kernel(
             automatic=automatic,
             parallel_over=parallel_over,
             cost=cost,
+            tasks=tasks,
+            memory=memory,
             reference=reference,
             options=_options(name, build),
             doc=inspect.getdoc(build) or "",
         )
         _check_declaration(spec)
         _registry.kernels[name] = spec
+        return build
+
+    return register
+
+
+def proposal(
+    name: str,
+    *,
+    draw: Callable[..., int],
+    weight: Callable[..., float],
+    exact_given: str | Iterable[str],
+    reference: str = "",
+) -> Callable[[Tables], Tables]:
+    """Register a proposal for the topic of a token, from which kernels such as ``light_partially_collapsed`` compose.
+
+    The function that is decorated builds the proposal's table: ``build(topics, before)`` gets the
+    :class:`~ppl_topics.declarations.Topics` of the moment and what it returned the last time (None at first, so that
+    memory can be used again), and returns a tuple of arrays and numbers; named or not, empty where none is needed.
+    The kernel accepts with the ratio of its target times that of the weights, so these must be the law of the draws.
+
+    Parameters
+    ----------
+    name : str
+        What ``proposals`` of a schedule calls it.
+    draw : function compiled by numba
+        ``draw(stream, table, document, place, word)`` returns a topic. ``document`` is a
+        :class:`~ppl_topics.declarations.Document`, ``place`` the token's position in it.
+    weight : function compiled by numba
+        ``weight(topic, table, document, place, word)`` returns the probability with which ``draw`` returns the topic,
+        up to a factor that is the same for all topics.
+    exact_given : str or iterable of str
+        ``phi``, ``counts`` or both: what the topics may be known by such that neither function, nor the table, depends
+        on the topic of the token being moved. A table built from counts depends on it, for it was counted.
+    reference : str
+        Paper and equation.
+
+    Raises
+    ------
+    SpecError
+        If the name is taken or malformed, or a function is not compiled or takes other parameters.
+    """
+
+    def register(build: Tables) -> Tables:
+        if not callable(build):
+            raise SpecError(f"proposal {name!r}: what builds its table must be a function, got {build!r}")
+        _check_name("proposal", name, _proposals.get(name), build)
+        for key, function, expected in (("draw", draw, DRAW), ("weight", weight, WEIGHT)):
+            _check_compiled(name, key, function, expected)
+        given = (exact_given,) if isinstance(exact_given, str) else tuple(exact_given)
+        if not set(given) <= {"phi", "counts"}:
+            raise SpecError(f"proposal {name!r}: `exact_given` lists 'phi', 'counts', both or neither, got {given!r}")
+        _proposals[name] = ProposalSpec(name, build, draw, weight, given, reference, inspect.getdoc(build) or "")
         return build
 
     return register
@@ -148,9 +228,30 @@ def kernels() -> dict[str, KernelSpec]:
     return dict(_registry.kernels)
 
 
+def proposals() -> dict[str, ProposalSpec]:
+    """Return the declarations of all registered proposals by name."""
+    _load()
+    return dict(_proposals)
+
+
+def find_proposal(name: str) -> ProposalSpec | None:
+    """Return one proposal, loading what others registered only if it is not known yet.
+
+    Kernels of the project check the defaults of their options while they are being loaded themselves.
+    """
+    if name not in _proposals:
+        _load()
+    return _proposals.get(name)
+
+
 def unregister_kernel(name: str) -> None:
     """Forget a kernel, so that a notebook cell or a test can register it again."""
     _registry.kernels.pop(name, None)
+
+
+def unregister_proposal(name: str) -> None:
+    """Forget a proposal, so that a notebook cell or a test can register it again."""
+    _proposals.pop(name, None)
 
 
 def _names(kernel: str, key: str, value: object) -> tuple[str, ...]:
@@ -176,12 +277,26 @@ def _check_declaration(spec: KernelSpec) -> None:
     both = sorted(set(spec.integrates_out) & {*spec.updates, *spec.reads})
     if both:
         raise SpecError(f"{what}: {both[0]!r} stands under `integrates_out` and under `updates` or `reads`; keep one")
+    for key, formula in (("cost", spec.cost), ("tasks", spec.tasks), ("memory", spec.memory)):
+        _check_formula(f"{what}: {key} {formula!r}", formula, spec)
+
+
+def _check_formula(what: str, formula: str, spec: KernelSpec) -> None:
+    names = ", ".join(FORMULA_NAMES)
     try:
-        cost = spec.seconds(COST_SIZES)
+        value = spec.evaluate(formula, TRIAL_SIZES)
     except Exception as error:
-        raise SpecError(f"{what}: cost {spec.cost!r} is no formula in N, D, V, K and K_d ({error})") from None
-    if not (isinstance(cost, int | float) and 0 <= cost < float("inf")):
-        raise SpecError(f"{what}: cost {spec.cost!r} gives {cost!r}; write a formula in N, D, V, K and K_d")
+        raise SpecError(f"{what} is no formula in {names} and numeric options ({error})") from None
+    if not (isinstance(value, int | float) and 0 <= value < float("inf")):
+        raise SpecError(f"{what} gives {value!r}; write a formula in {names}")
+
+
+def _check_compiled(proposal: str, key: str, function: Callable[..., Any], expected: tuple[str, ...]) -> None:
+    plain = getattr(function, "py_func", None)
+    if plain is None:
+        raise SpecError(f"proposal {proposal!r}: `{key}` must be compiled; decorate it with numba.njit")
+    if len(inspect.signature(plain).parameters) != len(expected):
+        raise SpecError(f"proposal {proposal!r}: `{key}` must be a function of ({', '.join(expected)})")
 
 
 def _check_name(what: str, name: str, present: object, new: object) -> None:
@@ -189,7 +304,7 @@ def _check_name(what: str, name: str, present: object, new: object) -> None:
         raise SpecError(f"{what} name {name!r}: use lower-case letters, digits and _, a letter first")
     if present is None:
         return
-    before = present.build if isinstance(present, KernelSpec) else present
+    before = present.build if isinstance(present, KernelSpec | ProposalSpec) else present
     # The same function, defined again by a reload or a re-run cell, replaces itself.
     same = (before.__module__, before.__qualname__) == (new.__module__, new.__qualname__)  # type: ignore[attr-defined]
     if not same:
@@ -229,7 +344,7 @@ def _load() -> None:
     if _registry.loaded:
         return
     _registry.loaded = True
-    for group in ("ppl_topics.blocks", "ppl_topics.kernels"):
+    for group in ("ppl_topics.blocks", "ppl_topics.kernels", "ppl_topics.proposals"):
         for point in entry_points(group=group):
             try:
                 point.load()

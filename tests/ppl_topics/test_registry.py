@@ -43,7 +43,7 @@ def test_a_kernel_is_registered_and_forgotten():
     assert (spec.updates, spec.integrates_out, spec.reads) == (("z",), ("theta",), ("alpha", "phi"))
     assert (spec.handles, spec.exact, spec.automatic, spec.full_conditional) == (("words",), True, False, False)
     assert spec.doc == "Do nothing."
-    assert spec.seconds({"N": 10, "K": 3}) == 30
+    assert spec.seconds({"N": 10, "K": 3}) == pytest.approx(30e-9)
     registry.unregister_kernel("mine")
     registry.unregister_kernel("mine")
     assert "mine" not in kernels()
@@ -80,12 +80,15 @@ def test_bad_names(name):
         ({"updates": ()}, "`updates` is empty"),
         ({"reads": ("theta", "alpha")}, "'theta' stands under `integrates_out` and under `updates` or `reads`"),
         ({"integrates_out": "z"}, "'z' stands under `integrates_out` and under"),
-        ({"cost": "N *"}, "cost 'N \\*' is no formula in N, D, V, K and K_d"),
+        ({"cost": "N *"}, "cost 'N \\*' is no formula in N, D, V, K, K_d, K_w and numeric options"),
         ({"cost": "N * M"}, "cost 'N \\* M' is no formula"),
         ({"cost": "'a'"}, "gives 'a'"),
         ({"cost": "N / 0"}, "is no formula"),
         ({"cost": "-N"}, "write a formula"),
         ({"cost": "__import__('os')"}, "is no formula"),
+        ({"memory": "8 * M"}, "memory '8 \\* M' is no formula"),
+        ({"memory": "-V"}, "memory '-V' gives -20000.0; write a formula"),
+        ({"tasks": "K *"}, "tasks 'K \\*' is no formula"),
     ],
 )
 def test_contradictory_declarations(changed, expected):
@@ -240,9 +243,9 @@ def test_entry_points(own_registry, monkeypatch):
     monkeypatch.setattr(registry, "entry_points", points)
     own_registry.loaded = False
     assert "theirs" in kernels()
-    assert asked == ["ppl_topics.blocks", "ppl_topics.kernels"]
+    assert asked == ["ppl_topics.blocks", "ppl_topics.kernels", "ppl_topics.proposals"]
     blocks()
-    assert len(asked) == 2
+    assert len(asked) == 3
 
 
 def test_failing_entry_point(own_registry, monkeypatch):

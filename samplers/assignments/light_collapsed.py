@@ -1,0 +1,207 @@
+"""Metropolis-Hastings with the topics integrated out, in constant time a token: word tables from counts some time ago.
+
+The counts of a word table include every token that it is used for, and those move on, so the chain is only close to the
+posterior: the kernel is offered for comparison.
+
+References
+----------
+J. Yuan et al. (2015). LightLDA: big topic models on modest computer clusters. WWW'15.
+X. Zheng, Y. Yu, E. P. Xing (2015). Linear time samplers for supervised topic models using compositional proposals.
+KDD'15, equations 19 and 20, corrected.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pydantic
+
+from ppl_topics.declarations import ALL_WORDS, Binding, Document, KernelFunctions, Topics, WordSelection
+from ppl_topics.registry import kernel
+from ppl_topics.samplers.compiled import compiled
+from ppl_topics.samplers.proposals.composition import (
+    DOC_AND_WORD,
+    Compose,
+    Composition,
+    Proposals,
+    Steps,
+    compile_sweep,
+    move_document,
+)
+from ppl_topics.samplers.topics.expected import update_mean_phi
+from ppl_topics.samplers.variates.streams import new_stream, start
+from ppl_topics.state import ChainState, Key
+
+__all__ = ["LawOfCounts", "light_collapsed", "sweep_light_collapsed", "weigh_by_counts"]
+
+Tokens = npt.NDArray[np.unsignedinteger[Any]]
+
+
+class LawOfCounts(NamedTuple):
+    """What the law of a token's topic depends on besides the document.
+
+    Attributes
+    ----------
+    alpha : ndarray of float64 of shape (K,)
+    beta : ndarray of float64 of shape (V,)
+    beta_sum : float
+    n_wk : ndarray of int32 of shape (V, K)
+    n_k : ndarray of int64 of shape (K,)
+        Counts without the token.
+    """
+
+    alpha: npt.NDArray[np.float64]
+    beta: npt.NDArray[np.float64]
+    beta_sum: float
+    n_wk: npt.NDArray[np.int32]
+    n_k: npt.NDArray[np.int64]
+
+
+@compiled
+def weigh_by_counts(topic: int, law: LawOfCounts, document: Document, word: int) -> float:
+    """Return (n_dk^-i + alpha_k) (n_wk^-i + beta_w) / (n_k^-i + sum of beta)."""
+    of_word = (law.n_wk[word, topic] + law.beta[word]) / (law.n_k[topic] + law.beta_sum)
+    weight: float = (document.others[topic] + law.alpha[topic]) * of_word
+    return weight
+
+
+@compiled
+def count_token(law: LawOfCounts, word: int, topic: int, change: int) -> None:
+    """Count a token of the word in the topic more, or less."""
+    law.n_wk[word, topic] += change
+    law.n_k[topic] += change
+
+
+def sweep_light_collapsed(
+    doc_ptr: npt.NDArray[np.int64],
+    words: npt.NDArray[np.uint32],
+    z: Tokens,
+    selected: npt.NDArray[np.bool_],
+    law: LawOfCounts,
+    tables: tuple[Any, ...],
+    pattern: npt.NDArray[np.int64],
+    in_turn: bool,
+    steps: int,
+    tried: npt.NDArray[np.int64],
+    accepted: npt.NDArray[np.int64],
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+) -> None:
+    """Move the topic of every token by Metropolis-Hastings steps, in document order; a template, see `compile_sweep`.
+
+    Parameters
+    ----------
+    doc_ptr : ndarray of int64 of shape (D + 1,)
+    words : ndarray of uint32 of shape (N,)
+    z : ndarray of uint8 or uint16 of shape (N,)
+        Topics of the tokens, updated in place.
+    selected : ndarray of bool of shape (V,)
+        Only the tokens of these words are moved; all are counted.
+    law : LawOfCounts
+        Its counts are updated in place.
+    tables : tuple
+        The table of each proposal.
+    pattern, in_turn, steps
+        See `ppl_topics.samplers.proposals.composition.Composition`.
+    tried, accepted : ndarray of int64 of shape (number of proposals,)
+        Added to.
+    seed, chain, step, kernel : int
+        Keys of the random streams, one for each document.
+    """
+    stream = new_stream()
+    others = np.zeros(law.alpha.size, dtype=np.int64)
+    for doc in range(doc_ptr.size - 1):
+        begin, end = doc_ptr[doc], doc_ptr[doc + 1]
+        start(stream, seed, chain, step, kernel, doc)
+        move_document(
+            stream,
+            tables,
+            Document(doc, z[begin:end], others),
+            words[begin:end],
+            selected,
+            law,
+            pattern,
+            in_turn,
+            begin + step,
+            steps,
+            tried,
+            accepted,
+        )
+
+
+@dataclass
+class Stale:
+    """Memory of the kernel: what the tables were built from, and how many sweeps they have served.
+
+    Attributes
+    ----------
+    phi : ndarray of float32 of shape (V, K)
+    tables : tuple
+    sweeps : int
+    """
+
+    phi: npt.NDArray[np.float32]
+    tables: tuple[Any, ...] = ()
+    sweeps: int = 0
+
+
+@kernel(
+    "light_collapsed",
+    updates="z",
+    integrates_out=("theta", "phi"),
+    reads=("alpha", "beta"),
+    handles=("dirichlet", "assignments", "words"),
+    exact=False,
+    cost="150 * N + 10.7 * V * K",
+    memory="10 * V * K",
+    reference="Yuan et al. 2015, corrected",
+)
+def light_collapsed(
+    binding: Binding,
+    *,
+    compose: Compose = "cycle",
+    proposals: Proposals = DOC_AND_WORD,
+    steps: Steps = 2,
+    rebuild: Annotated[int, pydantic.Field(ge=1)] = 1,
+    words: WordSelection = ALL_WORDS,
+) -> KernelFunctions:
+    """Metropolis-Hastings with doc- and stale word-proposals: O(1) a token, sequential, theta and phi out."""
+    tokens, sizes = binding.tokens, binding.sizes
+    selected = words.mask(tokens.word_counts)
+    composition = Composition.of(proposals, compose, steps)
+    sweep = compile_sweep(composition.specs, sweep_light_collapsed, None, weigh_by_counts, count_token)
+
+    def init(state: ChainState) -> Stale:
+        return Stale(np.zeros((sizes.words, sizes.topics), np.float32))
+
+    def step(state: ChainState, memory: Stale, key: Key) -> dict[str, float]:
+        beta = state.beta
+        law = LawOfCounts(state.alpha, beta, float(beta.sum()), state.n_wk, state.n_k)
+        if memory.sweeps % rebuild == 0:
+            update_mean_phi(state.n_wk, state.n_k, beta, 1.0, memory.phi)
+            topics = Topics(memory.phi, law.alpha, tokens.word_ptr, selected)
+            memory.tables = composition.build(topics, memory.tables)
+        memory.sweeps += 1
+        tried, accepted = np.zeros((2, len(composition.specs)), np.int64)
+        sweep(
+            tokens.doc_ptr,
+            tokens.words,
+            state.z,
+            selected,
+            law,
+            memory.tables,
+            composition.pattern,
+            composition.in_turn,
+            composition.steps,
+            tried,
+            accepted,
+            *key,
+        )
+        return composition.rates(tried, accepted)
+
+    return KernelFunctions(step, init)
