@@ -1,4 +1,4 @@
-"""What a user calls: ``sample``, ``plan``, ``load_fit`` and the ``Fit`` they return."""
+"""What a user calls: ``sample``, ``load_fit`` and the ``Fit`` they return."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from ppl_topics.run.interrupt import GracefulStop
 from ppl_topics.run.processes import run_in_processes
 from ppl_topics.run.progress import ProgressBars
 from ppl_topics.schedule import Plan, make_plan
+from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import Spec, load_spec
 from ppl_topics.spec.source import Source
 from ppl_topics.spec.suggest import nearest
@@ -35,7 +36,7 @@ from ppl_topics.trace.datasets import build_groups
 from ppl_topics.trace.store import load_groups, save_groups
 from ppl_topics.trace.topics import top_words
 
-__all__ = ["Fit", "InexactKernelWarning", "load_fit", "plan", "sample"]
+__all__ = ["Fit", "InexactKernelWarning", "load_fit", "sample"]
 
 ModelLike = str | Path | Mapping[str, Any] | Spec
 
@@ -150,44 +151,9 @@ def load_fit(path: str | Path) -> Fit:
     return Fit(load_groups(file if os.path.isfile(file) else place))
 
 
-def plan(model: ModelLike, corpus: Corpus | None = None, *, schedule: Any = None, **parameters: Any) -> Plan:
-    """Return the schedule that a model would run, with the reason for each choice.
-
-    Parameters
-    ----------
-    model : str, path-like, mapping or Spec
-    corpus : Corpus, optional
-        Its sizes decide between kernels.
-    schedule : mapping or list, optional
-        Instead of the model's own.
-    **parameters
-        Model parameters to set.
-
-    Raises
-    ------
-    SpecError, ScheduleError
-
-    Examples
-    --------
-    >>> print(plan("lda_collapsed", topics=3))
-    model lda_collapsed (topics: 3)
-      theta is integrated out by the model
-      phi is integrated out by the model
-    cycle
-      z: collapsed_gibbs
-          the only exact kernel for z
-    exact
-    """
-    if corpus is not None:
-        _check_type(corpus)
-    return make_plan(resolve(model, parameters, schedule=schedule), corpus_sizes(corpus))
-
-
-def corpus_sizes(corpus: Corpus | None) -> dict[str, float] | None:
-    """Return the sizes that costs depend on."""
-    if corpus is None:
-        return None
-    return {"N": float(corpus.n_tokens), "D": float(corpus.n_docs), "V": float(corpus.n_words)}
+def corpus_sizes(corpus: Corpus) -> CorpusSizes:
+    """Return what the choice of kernels depends on."""
+    return CorpusSizes.of(corpus)
 
 
 def sample(

@@ -1,19 +1,38 @@
-"""``ppl-topics plan``: which kernel would update which variable, and why."""
+"""``ppl-topics plan``: which kernel would update which variable, why, how long it would take, and how much memory."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
 from ppl_topics.cli import corpus_options as co
-from ppl_topics.cli.model_options import ModelName, Schedule, Set, load
+from ppl_topics.cli.model_options import ModelName, Record, Schedule, Set, load
 from ppl_topics.cli.output import AsJson, print_json, say
+from ppl_topics.errors import PplTopicsError
 
 __all__ = ["plan"]
 
+OF_THE_CORPUS = (
+    "format vocabulary text_column encoding stop_words min_count min_df max_df max_vocabulary first_id token_pattern"
+)
+OF_THE_RUN = "draws warmup chains thin threads processes record"
+
 
 def plan(
+    context: typer.Context,
     model: ModelName,
     data: co.OptionalData = None,
     settings: Set = None,
+    draws: Annotated[int, typer.Option(help="Kept draws of each chain.")] = 200,
+    warmup: Annotated[int, typer.Option(help="Sweeps before them.")] = 200,
+    chains: Annotated[int, typer.Option(help="Independent chains.")] = 2,
+    thin: Annotated[int, typer.Option(help="Sweeps for each kept draw.")] = 1,
+    threads: Annotated[int | None, typer.Option(help="Threads of each process; all cores by default.")] = None,
+    processes: Annotated[int, typer.Option(help="Processes that the chains are spread over.")] = 1,
     schedule: Schedule = None,
+    record: Record = None,
     format: co.Format = None,
     vocabulary: co.Vocabulary = None,
     text_column: co.TextColumn = "text",
@@ -29,17 +48,34 @@ def plan(
 ) -> None:
     """Show which kernels MODEL would run, and why.
 
-    With --data the sizes of the corpus enter the choice.
+    With --data, also how long a run as described by the other options would take on this machine, and how much
+    memory: for every kernel that could serve, for a sweep, and for all.
 
     For example:
       ppl-topics plan lda
-      ppl-topics plan lda --data posts.jsonl --set topics=200
+      ppl-topics plan lda --data posts.jsonl --set topics=200 --draws 500 --chains 4
     """
-    from ppl_topics.api import corpus_sizes
+    from ppl_topics.api import make_settings
+    from ppl_topics.planning import forecast
     from ppl_topics.schedule import make_plan
+    from ppl_topics.schedule.costs import CorpusSizes
 
-    spec = load(model, settings, schedule=schedule)
-    sizes = None
+    given = [name for name in f"{OF_THE_CORPUS} {OF_THE_RUN}".split() if _is_given(context, name)]
+    if data is None and given:
+        raise PplTopicsError(f"--{given[0].replace('_', '-')}: means nothing without --data; add --data FILE")
+    how = make_settings(
+        draws=draws,
+        warmup=warmup,
+        chains=chains,
+        thin=thin,
+        seed=0,
+        threads=threads,
+        processes=processes,
+        debug=False,
+        call="--{name}",
+    )
+    spec = load(model, settings, record=record, schedule=schedule)
+    chosen = make_plan(spec)
     if data is not None:
         corpus = co.read(
             data,
@@ -56,9 +92,17 @@ def plan(
             token_pattern=token_pattern,
         )
         say(f"{data}: {co.describe(corpus)}")
-        sizes = corpus_sizes(corpus)
-    chosen = make_plan(spec, sizes)
+        sizes = CorpusSizes.of(corpus)
+        chosen = make_plan(spec, sizes)
+        chosen = replace(chosen, forecast=forecast(chosen, sizes, how, chains, processes))
     if json:
         print_json(chosen.to_dict())
-    else:
-        print(chosen)
+        return
+    print(chosen)
+    if chosen.forecast is not None:
+        print(f"\n{chosen.forecast}")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

@@ -144,11 +144,14 @@ def _start(bound: BoundModel, executor: Executor, chain: int, settings: Settings
 
 def _advance(chain: _Chain, executor: Executor, settings: Settings) -> Report:
     started = time.perf_counter()
-    record = executor.sweep(chain.state, chain.memories, settings.seed, chain.number, chain.sweep)
-    key = Key(settings.seed, chain.number, chain.sweep, 0)
-    chain.sweep += 1
-    warmup = chain.sweep <= settings.warmup
-    if warmup or (chain.sweep - settings.warmup) % settings.thin == 0:
+    done = chain.sweep + 1
+    warmup = done <= settings.warmup
+    recorded = warmup or (done - settings.warmup) % settings.thin == 0
+    wanted = chain.recorder.kept(warmup).keys() if recorded else frozenset()
+    record = executor.sweep(chain.state, chain.memories, settings.seed, chain.number, chain.sweep, wanted)
+    if recorded:
+        key = Key(settings.seed, chain.number, chain.sweep, 0)
         chain.recorder.record(chain.state, record, key, warmup=warmup)
+    chain.sweep = done
     seconds = time.perf_counter() - started
     return Report(chain.number, chain.sweep, settings.sweeps, warmup, chain.recorder.log_posterior, seconds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from ppl_topics.declarations import KernelFunctions
 from ppl_topics.errors import RunError
 from ppl_topics.run.bind import BoundModel
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, steps
+from ppl_topics.schedule.unread import unread_steps
 from ppl_topics.state import ChainState, Key
 
 __all__ = ["Executor", "SweepRecord", "step_labels"]
@@ -62,6 +64,7 @@ class _Sweep:
     number: int
     record: SweepRecord
     layout: dict[str, Any]
+    wanted: AbstractSet[str] | None
     executions: int = 0
 
     def key(self) -> Key:
@@ -88,6 +91,7 @@ class Executor:
         self.debug = debug
         self.steps: list[Step] = []
         self.functions: list[KernelFunctions] = []
+        self.unread = unread_steps(bound.plan.schedule, bound.model)
         self._run = self._compile(bound.plan.schedule)
 
     def memories(self, state: ChainState) -> list[Any]:
@@ -101,7 +105,15 @@ class Executor:
                 raise RunError(f"kernel {name!r} failed to start: {type(error).__name__}: {error}") from error
         return result
 
-    def sweep(self, state: ChainState, memories: list[Any], seed: int, chain: int, number: int) -> SweepRecord:
+    def sweep(
+        self,
+        state: ChainState,
+        memories: list[Any],
+        seed: int,
+        chain: int,
+        number: int,
+        wanted: AbstractSet[str] | None = None,
+    ) -> SweepRecord:
         """Run the schedule once, in place.
 
         Parameters
@@ -111,9 +123,12 @@ class Executor:
             From :meth:`memories`.
         seed, chain, number : int
             Keys of the random streams; ``number`` counts sweeps.
+        wanted : set of str, optional
+            Of the variables that no kernel reads before they are drawn again, those that will be read after this
+            sweep; the others are left as they are. All, unless given.
         """
         record = SweepRecord(np.zeros(len(self.steps)), {}, np.zeros(len(self.steps), dtype=np.int64))
-        self._run(_Sweep(state, memories, seed, chain, number, record, _layout(state)))
+        self._run(_Sweep(state, memories, seed, chain, number, record, _layout(state), wanted))
         return record
 
     def _compile(self, node: Node) -> Runner:
@@ -140,10 +155,14 @@ class Executor:
             raise RunError(f"kernel {name!r}: its builder returned {functions!r}; expected KernelFunctions(step)")
         self.steps.append(step)
         self.functions.append(functions)
+        # What a kernel keeps between steps may depend on all of them.
+        drawn = self.unread.get(index) if functions.init is KernelFunctions._field_defaults["init"] else None
 
         def run(sweep: _Sweep) -> None:
-            before = sweep.state.copy() if self.debug else None
             key = sweep.key()
+            if sweep.wanted is not None and drawn is not None and not drawn & sweep.wanted:
+                return
+            before = sweep.state.copy() if self.debug else None
             started = time.perf_counter()
             try:
                 statistics = functions.step(sweep.state, sweep.memories[index], key)

@@ -22,6 +22,7 @@ from ppl_topics.errors import RunError, SpecError
 from ppl_topics.run.bind import bind
 from ppl_topics.run.chains import Report, Settings, run_chains
 from ppl_topics.schedule import Plan, make_plan
+from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import load_spec
 from ppl_topics.trace.recorder import ChainDraws
 
@@ -107,7 +108,7 @@ def _work(
     spec: dict[str, Any], corpus: Corpus, chains: list[int], settings: Settings, reports: Any, stop: Any
 ) -> dict[int, ChainDraws]:
     try:
-        plan = make_plan(load_spec(spec), {"N": corpus.n_tokens, "D": corpus.n_docs, "V": corpus.n_words})
+        plan = make_plan(load_spec(spec), CorpusSizes.of(corpus))
     except SpecError as error:
         raise RunError(
             f"a worker process cannot read the model that this one could ({error}); register its blocks and kernels "

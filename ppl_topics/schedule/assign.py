@@ -2,71 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
 
-from ppl_topics.declarations import KernelSpec
 from ppl_topics.errors import ScheduleError
 from ppl_topics.registry import kernels
+from ppl_topics.schedule.costs import NOMINAL_THREADS, CorpusSizes, nominal_sizes, sweep_seconds
 from ppl_topics.schedule.rules import check
 from ppl_topics.schedule.tree import Cycle, Node, Step
 from ppl_topics.spec.model import Model, Variable
 
-__all__ = ["NOMINAL_SIZES", "assign", "cost_sizes"]
-
-NOMINAL_SIZES: Mapping[str, float] = {"N": 1_000_000.0, "D": 10_000.0, "V": 20_000.0}
-"""Sizes that costs are compared at where no corpus is given."""
+__all__ = ["admissible", "assign"]
 
 ORDER = ("z", "alpha", "beta", "theta", "phi")
 """Variables that kernels of earlier ones integrate out come later, so that the sweep ends with none stale."""
 
 
-def cost_sizes(topics: int, corpus: Mapping[str, float] | None = None) -> dict[str, float]:
-    """Return the names that cost formulas use, with their values."""
-    sizes = dict(corpus or NOMINAL_SIZES) | {"K": float(topics)}
-    # Topics in use by a document: at most its length and K, and in fitted models far fewer than either.
-    sizes["K_d"] = min(topics, max(1.0, (sizes["N"] / max(1.0, sizes["D"])) ** 0.5))
-    return sizes
+def assign(model: Model, corpus: CorpusSizes | None = None) -> Node:
+    """Choose for each latent variable an exact kernel that the model admits, so that the whole sweep is cheapest.
 
+    Whole sweeps are compared, of all combinations that keep the rules: a kernel that fits the others counts with what
+    they take. Seconds are those of the nominal machine at `NOMINAL_THREADS` threads, so that the same seed gives the
+    same draws anywhere.
 
-def assign(model: Model, corpus: Mapping[str, float] | None = None) -> Node:
-    """Choose for each latent variable the cheapest exact kernel that the model admits.
+    Parameters
+    ----------
+    model : Model
+    corpus : CorpusSizes, optional
+        Nominal sizes are taken where there is none.
 
     Raises
     ------
     ScheduleError
         If a variable has no such kernel.
     """
-    sizes = cost_sizes(model.spec.topics, corpus)
     rank = {role: i for i, role in enumerate(ORDER)}
     ordered = sorted(model.latent.values(), key=lambda v: (rank.get(v.role, -1), v.name))
-    node = Cycle(tuple(_choose(variable, model, sizes) for variable in ordered))
-    check(node, model)
-    return node
+    sizes = corpus or nominal_sizes()
+    sweeps = []
+    for chosen in itertools.product(*(_choices(variable, model) for variable in ordered)):
+        seconds = sweep_seconds(Cycle(chosen), sizes, model.spec.topics, NOMINAL_THREADS)
+        sweeps.append((seconds, chosen))
+    sweeps.sort(key=lambda pair: pair[0])
+    valid = [(seconds, chosen) for seconds, chosen in sweeps if not _problem(Cycle(chosen), model)]
+    if not valid:
+        check(Cycle(sweeps[0][1]), model)
+    where = f"{NOMINAL_THREADS} threads of the nominal machine" + ("" if corpus else ", nominal corpus")
+    return Cycle(tuple(replace(s, reason=_reason(i, s, valid, where)) for i, s in enumerate(valid[0][1])))
 
 
-def _choose(variable: Variable, model: Model, sizes: Mapping[str, float]) -> Step:
-    refused: dict[str, str] = {}
-    admissible: list[tuple[float, KernelSpec]] = []
+def admissible(variable: Variable, model: Model) -> tuple[list[Step], dict[str, str]]:
+    """Return a step for each kernel that may update a variable of the model, with its default options.
+
+    Returns
+    -------
+    steps : list of Step
+        Of kernels that keep the rules for this model, inexact ones among them.
+    refused : dict of str to str
+        For the other kernels, why not.
+    """
+    steps, refused = [], {}
     for kernel in kernels().values():
-        if variable.role not in kernel.updates or not (kernel.automatic and kernel.exact):
-            continue
-        step = Step(variable.name, kernel, kernel.options())
-        try:
-            check(step, model, partial=True)
-        except ScheduleError as error:
-            refused[kernel.name] = str(error).partition(": ")[2]
-            continue
-        admissible.append((kernel.seconds(sizes), kernel))
-    if not admissible:
+        if variable.role in kernel.updates:
+            step = Step(variable.name, kernel, kernel.options(), ("blocks", variable.name))
+            problem = _problem(step, model, partial=True)
+            if problem:
+                refused[kernel.name] = problem.partition(": ")[2]
+            else:
+                steps.append(step)
+    return steps, refused
+
+
+def _choices(variable: Variable, model: Model) -> list[Step]:
+    steps, refused = admissible(variable, model)
+    steps = [step for step in steps if step.kernel.automatic and step.kernel.exact]
+    if not steps:
+        known = kernels()
+        reasons = [(name, why) for name, why in refused.items() if known[name].automatic and known[name].exact]
         place = model.spec.place("blocks", variable.name)
-        why = "".join(f"; {name}: {reason}" for name, reason in refused.items())
+        why = "".join(f"; {name}: {reason}" for name, reason in reasons)
         raise ScheduleError(
             f"{place}: no exact kernel can be chosen for {variable.name}{why or '; name one in a schedule'}"
         )
-    admissible.sort(key=lambda pair: pair[0])
-    cost, kernel = admissible[0]
-    reason = f"the only exact kernel for {variable.name}"
-    if len(admissible) > 1:
-        others = ", ".join(f"{other.name} {value:.2g}" for value, other in admissible[1:])
-        reason = f"the cheapest exact kernel for {variable.name}: cost {cost:.2g} ({kernel.cost}), against {others}"
-    return Step(variable.name, kernel, kernel.options(), ("blocks", variable.name), reason)
+    return steps
+
+
+def _problem(node: Node, model: Model, partial: bool = False) -> str:
+    try:
+        check(node, model, partial=partial)
+    except ScheduleError as error:
+        return str(error)
+    return ""
+
+
+def _reason(index: int, step: Step, valid: Sequence[tuple[float, tuple[Step, ...]]], where: str) -> str:
+    """Say what whole sweeps would take at best with each other kernel for the variable."""
+    best: dict[str, float] = {}
+    for seconds, chosen in valid:
+        best.setdefault(chosen[index].kernel.name, seconds)
+    if len(best) == 1:
+        return f"the only exact kernel for {step.variable}"
+    own = best.pop(step.kernel.name)
+    others = ", ".join(f"{name} {seconds:.2g} s" for name, seconds in best.items())
+    return f"the exact kernel for {step.variable} with the cheapest sweep: {own:.2g} s ({where}), against {others}"

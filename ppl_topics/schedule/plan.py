@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ppl_topics.schedule.assign import assign
+from ppl_topics.schedule.costs import CorpusSizes
+from ppl_topics.schedule.forecast import Forecast
 from ppl_topics.schedule.rules import check
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, parse, steps
 from ppl_topics.spec.document import Spec
@@ -23,10 +24,13 @@ class Plan:
     ----------
     model : Model
     schedule : Node
+    forecast : Forecast, optional
+        What a run would take, where `ppl_topics.plan` was given a corpus.
     """
 
     model: Model
     schedule: Node
+    forecast: Forecast | None = field(default=None, compare=False, repr=False)
 
     @property
     def exact(self) -> bool:
@@ -49,7 +53,7 @@ class Plan:
             "exact": self.exact,
             "variables": variables,
             "schedule": to_data(self.schedule, reasons=True),
-        }
+        } | ({"forecast": self.forecast.to_dict()} if self.forecast else {})
 
     def __str__(self) -> str:
         """Return the tree, one entry a line, with reasons."""
@@ -62,14 +66,14 @@ class Plan:
         return "\n".join(lines)
 
 
-def make_plan(spec: Spec, corpus_sizes: Mapping[str, float] | None = None, *, partial: bool = False) -> Plan:
+def make_plan(spec: Spec, corpus_sizes: CorpusSizes | None = None, *, partial: bool = False) -> Plan:
     """Parse or choose the schedule of a model, and check it.
 
     Parameters
     ----------
     spec : Spec
-    corpus_sizes : mapping of str to float, optional
-        N, D and V, for the choice by cost.
+    corpus_sizes : CorpusSizes, optional
+        For the choice by cost; without them it is made for a nominal corpus.
     partial : bool
         Whether the schedule may leave variables as they are; see :func:`ppl_topics.schedule.rules.check`.
 

@@ -20,7 +20,7 @@ from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, 
 from ppl_topics.spec.model import Factor, Model, Variable
 from ppl_topics.spec.source import KeyPath
 
-__all__ = ["check"]
+__all__ = ["UNRECORDED", "check", "reads_old_values", "variables_in"]
 
 Stale = Mapping[str, Step]
 """Stale variables, each with the kernel that left it so."""
@@ -94,7 +94,7 @@ def _judge(node: Node, model: Model, partial: bool) -> None:
         _check_recorded(stale, node, model)
 
 
-def _variables(roles: tuple[str, ...], model: Model) -> dict[str, Variable]:
+def variables_in(roles: tuple[str, ...], model: Model) -> dict[str, Variable]:
     """Return the model's variables in the given roles; a role that the model fixes has none."""
     named = {model.names[role] for role in roles if role in model.names}
     return {name: v for name, v in model.variables.items() if name in named}
@@ -104,7 +104,7 @@ def _check_integrated(step: Step, node: Node, model: Model) -> None:
     """Rule 3 for variables that the model never holds: a kernel must marginalise what it would touch."""
     kernel = step.kernel
     for verb, roles in (("updates", kernel.updates), ("reads", kernel.reads)):
-        for name, variable in _variables(roles, model).items():
+        for name, variable in variables_in(roles, model).items():
             if not variable.integrated_out:
                 continue
             own = name == step.variable
@@ -122,8 +122,8 @@ def _check_integrated(step: Step, node: Node, model: Model) -> None:
 def _check_factors(step: Step, node: Node, model: Model) -> None:
     """Rule 2: the Markov blanket of what the kernel updates and marginalises."""
     kernel = step.kernel
-    touched = set(_variables(kernel.updates + kernel.integrates_out, model))
-    known = touched | set(_variables(kernel.reads, model))
+    touched = set(variables_in(kernel.updates + kernel.integrates_out, model))
+    known = touched | set(variables_in(kernel.reads, model))
     for factor in model.factors:
         if not factor.touches & touched:
             continue
@@ -164,12 +164,18 @@ def _interval(step: Step) -> tuple[int, float]:
     return low, high
 
 
+def reads_old_values(step: Step) -> bool:
+    """Tell whether what a step leaves of its variables depends on what they were before."""
+    # Tokens that a selection of words leaves out keep their old values.
+    return not step.kernel.full_conditional or _interval(step) != (1, float("inf"))
+
+
 def _check_coverage(node: Node, model: Model) -> None:
     """Rule 1, for words of every corpus count."""
     for name, variable in model.latent.items():
-        updating = [s for s in steps(node) if name in _variables(s.kernel.updates, model)]
+        updating = [s for s in steps(node) if name in variables_in(s.kernel.updates, model)]
         if not updating:
-            readers = [s for s in steps(node) if name in _variables(s.kernel.reads, model)]
+            readers = [s for s in steps(node) if name in variables_in(s.kernel.reads, model)]
             drop = variable.role in ("phi", "theta") and not readers
             also = f", or set `integrate_out: true` on {name}" if drop else ""
             raise _Violation(
@@ -232,10 +238,9 @@ class _Flow:
 
     def step(self, step: Step, stale: Stale) -> Stale:
         kernel, model = step.kernel, self.model
-        updated = _variables(kernel.updates, model)
-        read = _variables(kernel.reads, model)
-        # Tokens that a selection of words leaves out keep their old values.
-        if not kernel.full_conditional or _interval(step) != (1, float("inf")):
+        updated = variables_in(kernel.updates, model)
+        read = variables_in(kernel.reads, model)
+        if reads_old_values(step):
             read = {**read, **updated}
         for name in read:
             if name in stale:
@@ -248,7 +253,7 @@ class _Flow:
                     self.refreshed(name, step),
                     _no_redraw(name),
                 )
-        marginal = _variables(kernel.integrates_out, model)
+        marginal = variables_in(kernel.integrates_out, model)
         after = {name: culprit for name, culprit in stale.items() if name not in updated}
         after.update({name: step for name, v in marginal.items() if not v.integrated_out})
         return after

@@ -115,15 +115,19 @@ class Recorder:
         self.draws = ChainDraws(phi_mean=np.zeros((bound.sizes.words, bound.sizes.topics), dtype=np.float32))
         self.log_posterior = float("nan")
 
+    def kept(self, warmup: bool) -> dict[str, Selection]:
+        """Return what is kept of a state: all that is asked for, or in warmup only what is small."""
+        large = {"word", "doc", "token"} if warmup else set()
+        return {name: s for name, s in self.selections.items() if not large & set(s.variable.dims)}
+
     def record(self, state: ChainState, sweep: SweepRecord, key: Key, *, warmup: bool) -> None:
-        """Keep a state: all that is asked for, or in warmup only what is small."""
+        """Keep a state; see `kept`."""
         statistics = self._statistics(state, sweep)
         self.log_posterior = statistics["lp"]
         kept = self.draws.warmup if warmup else self.draws.posterior
         kept_statistics = self.draws.warmup_statistics if warmup else self.draws.statistics
-        for name, selection in self.selections.items():
-            if not (warmup and {"word", "doc", "token"} & set(selection.variable.dims)):
-                kept.setdefault(name, []).append(self._value(state, selection, key))
+        for name, selection in self.kept(warmup).items():
+            kept.setdefault(name, []).append(self._value(state, selection, key))
         share = state.n_k / max(1, self.bound.sizes.tokens)
         kept.setdefault("topic_share", []).append(share)
         if not warmup:

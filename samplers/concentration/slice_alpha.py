@@ -72,7 +72,8 @@ def draw_alpha(
     handles=("gamma", "dirichlet", "assignments"),
     exact=True,
     automatic=True,
-    cost="N + 1000 * K",
+    cost="8 * N + 5000 * K",
+    memory="48 * min(N, D * K)",
     reference="Neal 2003; Wallach 2008, section 2.4",
 )
 def slice_alpha(binding: Binding) -> KernelFunctions:

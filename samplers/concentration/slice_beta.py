@@ -66,7 +66,8 @@ def draw_beta(
     handles=("gamma", "dirichlet", "words"),
     exact=True,
     automatic=True,
-    cost="V * K + 1000",
+    cost="V * K + 20 * min(N, V * K)",
+    memory="48 * min(N, V * K_w)",
     reference="Neal 2003; Wallach 2008, section 2.4",
 )
 def slice_beta(binding: Binding) -> KernelFunctions:

@@ -104,6 +104,9 @@ def test_without_a_command_help_is_shown(capsys):
         (["blocks", "dirichlt"], "did you mean 'dirichlet'?"),
         (["plan", "ldaa"], "did you mean 'lda'?"),
         (["plan", "lda", "--data", "nowhere.jsonl"], "nowhere.jsonl"),
+        (["plan", "lda", "--vocabulary", "v.txt"], "--vocabulary: means nothing without --data; add --data FILE"),
+        (["plan", "lda", "--draws", "5"], "--draws: means nothing without --data"),
+        (["plan", "lda", "--data", "nowhere.jsonl", "--threads", "0"], "--threads: must be a whole number at least 1"),
         (["schema", "--out", "nowhere/schema.json"], "nowhere/schema.json: cannot be written"),
         (["verify", "lda", "--kernel", "gibs"], "--kernel gibs: no kernel has this name"),
         (["verify", "lda", "--set", "beta=-1"], "--set beta: "),
@@ -163,15 +166,30 @@ def test_plan_tells_the_kernels_and_why(capsys, tmp_path):
     code, out, err = call(capsys, "plan", "lda_collapsed", "--set", "topics=7")
     assert (code, err) == (0, "")
     assert "topics: 7" in out
-    assert "the only exact kernel for z" in out
+    assert "the exact kernel for z with the cheapest sweep" in out
+    assert "nominal corpus" in out
     schedule = tmp_path / "schedule.yaml"
     schedule.write_text("schedule:\n  - z: collapsed_gibbs\n  - phi: dirichlet_rows\n")
     data = tmp_path / "c.jsonl"
     data.write_text('{"text": "red green"}\n')
-    code, out, err = call(capsys, "plan", "lda", "--schedule", str(schedule), "--data", str(data), "--json")
+    arguments = ("plan", "lda", "--schedule", str(schedule), "--data", str(data), "--threads", "1", "--draws", "7")
+    code, out, err = call(capsys, *arguments, "--json")
     assert code == 0
-    assert [list(entry) for entry in json.loads(out)["schedule"]["cycle"]] == [["z"], ["phi"]]
+    planned = json.loads(out)
+    assert [list(entry) for entry in planned["schedule"]["cycle"]] == [["z"], ["phi"]]
     assert "1 documents, 2 tokens, 2 words" in err
+    forecast = planned["forecast"]
+    assert (forecast["threads"], forecast["chains"], forecast["sweeps"]) == (1, 2, 207)
+    rows = {row["kernel"]: row for row in forecast["kernels"]}
+    assert [name for name, row in rows.items() if row["chosen"]] == ["collapsed_gibbs", "dirichlet_rows"]
+    assert not rows["ad_lda"]["exact"]
+    assert rows["partially_collapsed"]["seconds"] > 0
+    assert forecast["bytes"]["total"] > forecast["bytes"]["recorded"] > 0
+    code, out, _ = call(capsys, *arguments)
+    assert code == 0
+    assert "\nz      collapsed_gibbs *  " in out
+    assert "run: 2 chains of 207 sweeps, 1 process of 1 thread: " in out
+    assert "memory: " in out.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """The default schedule: which kernels, in which order, and why."""
 
+import numpy as np
 import pytest
 
 from ppl_topics import registry
 from ppl_topics.declarations import KernelFunctions
 from ppl_topics.errors import ScheduleError
 from ppl_topics.registry import blocks, kernel, kernels
-from ppl_topics.schedule.assign import cost_sizes
+from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.plan import make_plan
 from ppl_topics.schedule.rules import check
 from ppl_topics.schedule.tree import Cycle, steps
@@ -60,25 +61,54 @@ def test_shipped_models(model, expected):
     ]
 
 
+def corpus(docs, length, words):
+    counts = np.full(words, docs * length // words)
+    counts[0] += docs * length - counts.sum()
+    return CorpusSizes.count(np.full(docs, length), counts)
+
+
 def test_reasons():
-    lda, collapsed = make_plan(load_spec("lda")), make_plan(load_spec("lda_collapsed"))
-    z, phi = steps(lda.schedule)
-    assert z.reason.startswith("the cheapest exact kernel for z: cost ")
-    assert f"({z.kernel.cost}), against " in z.reason
-    assert "collapsed_gibbs 7.5e+07" in z.reason
+    add("slower", updates="z", integrates_out=("theta", "phi"), reads=("alpha", "beta"), cost="1000 * N * K")
+    sizes = corpus(1000, 100, 500)
+    z, phi = steps(make_plan(load_spec("lda")).schedule)
+    assert z.reason.startswith("the exact kernel for z with the cheapest sweep: 0.")
+    assert " s (4 threads of the nominal machine, nominal corpus), against " in z.reason
+    assert z.reason.endswith(", slower 50 s")
+    assert f" {z.kernel.name} " not in z.reason
     assert phi.reason == "the only exact kernel for phi"
-    (only,) = steps(collapsed.schedule)
-    assert (only.kernel.name, only.reason) == ("collapsed_gibbs", "the only exact kernel for z")
+    z, _ = steps(make_plan(load_spec("lda"), sizes).schedule)
+    assert " s (4 threads of the nominal machine), against " in z.reason
+    assert z.reason.endswith(", slower 5 s")
 
 
 def test_the_choice_depends_on_costs_and_sizes():
-    few, many = {"N": 1e3, "D": 10.0, "V": 100.0}, {"N": 1e7, "D": 1e5, "V": 1e4}
-    assert chosen("lda", {"topics": 2}, few)[0] == ("z", "partially_collapsed")
-    assert chosen("lda", {"topics": 500}, many)[0] == ("z", "sparse_partially_collapsed")
-    sizes = cost_sizes(500, many)
-    assert sizes["K_d"] == pytest.approx(10.0)
-    assert cost_sizes(3, many)["K_d"] == 3
-    assert cost_sizes(3, {"N": 0.0, "D": 0.0, "V": 0.0})["K_d"] == 1
+    given_phi = {"updates": "z", "integrates_out": "theta", "reads": ("alpha", "phi")}
+    add("of_few_topics", **given_phi, cost="0.01 * N * K")
+    add("of_many_topics", **given_phi, cost="0.2 * N")
+    add("of_large_corpora", **given_phi, cost="0.1 * N + 30 * V * K")
+    few, many = corpus(10, 100, 100), corpus(10_000, 100, 100)
+    assert chosen("lda", {"topics": 2}, few)[0] == ("z", "of_few_topics")
+    assert chosen("lda", {"topics": 100}, few)[0] == ("z", "of_many_topics")
+    assert chosen("lda", {"topics": 30}, many)[0] == ("z", "of_large_corpora")
+
+
+def test_a_kernel_that_fits_no_whole_sweep_is_passed_over():
+    before = chosen("lda_learned")
+    # By itself it keeps the rules, but slice sampling of alpha would start from a stale value.
+    add("alpha_out", updates="z", integrates_out=("theta", "phi", "alpha"), reads="beta")
+    assert chosen("lda_learned") == before
+    (z, *_) = steps(make_plan(load_spec("lda_learned")).schedule)
+    assert "alpha_out" not in z.reason
+
+
+def test_threads_are_those_of_the_nominal_machine():
+    given_phi = {"updates": "z", "integrates_out": "theta", "reads": ("alpha", "phi")}
+    add("serial", **given_phi, cost="0.003 * N")
+    add("by_document", **given_phi, parallel_over="doc", cost="0.01 * N")
+    # 0.003 is more than 0.01 / 4, and less than 0.01 / 2.
+    assert chosen("lda")[0] == ("z", "by_document")
+    add("in_few_tasks", **given_phi, parallel_over="doc", tasks="2", cost="0.0045 * N")
+    assert chosen("lda")[0] == ("z", "in_few_tasks")
 
 
 def test_a_cheaper_kernel_is_chosen_only_if_exact_automatic_and_admissible():

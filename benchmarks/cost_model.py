@@ -1,0 +1,129 @@
+"""Hold the forecasts of `ppl-topics plan` against whole sweeps: seconds of each kernel, and the peak of memory.
+
+Example: ``python benchmarks/cost_model.py --data train.svmlight.gz --topics 20 100 1000 --sweeps 50``. Without --data,
+it runs on the docstrings of the installed packages.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from common import Meter, bound_model, describe, load, machine, print_table, write_json
+
+import ppl_topics as pt
+from ppl_topics.run.bind import BoundModel
+from ppl_topics.run.calibrate import machine_speed
+from ppl_topics.run.chains import use_threads
+from ppl_topics.run.execute import Executor
+from ppl_topics.samplers.assignments.counts import count_tokens
+from ppl_topics.schedule.costs import CorpusSizes, step_seconds
+from ppl_topics.schedule.tree import steps
+from ppl_topics.state import topic_dtype
+
+
+def all_kernels() -> list[str]:
+    """Return the names of the kernels of z, inexact ones among them."""
+    return [kernel.name for kernel in pt.kernels().values() if "z" in kernel.updates]
+
+
+def burnt_in(corpus: pt.Corpus, kernel: str, topics: int, sweeps: int) -> np.ndarray:
+    """Return topics of the tokens after some sweeps of a kernel."""
+    executor = Executor(bound_model(corpus, kernel, topics))
+    state = executor.bound.initial_state(1, 0)
+    memories = executor.memories(state)
+    for sweep in range(sweeps):
+        executor.sweep(state, memories, 1, 0, sweep)
+    return state.z
+
+
+def measure(corpus: pt.Corpus, kernel: str, z: np.ndarray, topics: int, threads: int, repeats: int) -> list[Any]:
+    """Return the median seconds of each step of a sweep that starts at z, and the most memory."""
+    use_threads(threads)
+    # What compiling takes, or loading what was compiled, is not of interest.
+    few = corpus.select(slice(0, 50))
+    sweep_from(few, kernel, np.zeros(few.n_tokens, z.dtype), topics, 1)
+    meter = Meter()
+    with meter.untimed():
+        seconds = sweep_from(corpus, kernel, z, topics, 1 + repeats)
+    return [np.median(seconds[1:], axis=0), meter.memory]
+
+
+def sweep_from(corpus: pt.Corpus, kernel: str, z: np.ndarray, topics: int, sweeps: int) -> list[np.ndarray]:
+    """Run some sweeps from z, and return the seconds of their steps; from the second, phi is one drawn for z."""
+    executor = Executor(bound_model(corpus, kernel, topics))
+    state = executor.bound.initial_state(1, 0)
+    state.z[:] = z
+    count_tokens(state.tokens.words, state.z, state.n_wk, state.n_k)
+    memories = executor.memories(state)
+    return [executor.sweep(state, memories, 1, 0, sweep).seconds for sweep in range(sweeps)]
+
+
+def forecast_bytes(bound: BoundModel, corpus: CorpusSizes) -> float:
+    """Return the bytes of the state and of what kernels keep; here nothing is recorded, and the corpus was there."""
+    topics = bound.sizes.topics
+    cells = 4 * corpus.n_words * topics
+    held = cells * (2 if "phi" in bound.model.latent else 1)
+    chosen = steps(bound.plan.schedule)
+    kept = sum(step.kernel.bytes(corpus.formula_sizes(topics), step.options) for step in chosen)
+    return held + corpus.n_tokens * np.dtype(topic_dtype(topics)).itemsize + kept
+
+
+def results(args: argparse.Namespace, corpus: pt.Corpus) -> Iterator[dict[str, Any]]:
+    sizes, speed = CorpusSizes.of(corpus), machine_speed()
+    for topics in args.topics:
+        z = burnt_in(corpus, args.burn_in, topics, args.sweeps)
+        for kernel in args.kernels:
+            for threads in args.threads:
+                seconds, memory = measure(corpus, kernel, z, topics, threads, args.repeats)
+                bound = bound_model(corpus, kernel, topics)
+                for step, measured in zip(steps(bound.plan.schedule), seconds, strict=True):
+                    yield {
+                        "topics": topics,
+                        "kernel": kernel,
+                        "step": step.kernel.name,
+                        "threads": threads,
+                        "predicted_seconds": step_seconds(step, sizes, topics, threads) / speed,
+                        "measured_seconds": float(measured),
+                        "predicted_bytes": forecast_bytes(bound, sizes),
+                        "measured_bytes": memory,
+                    }
+
+
+def as_row(result: dict[str, Any]) -> list[str]:
+    """Format a result: forecast, measured, and the one over the other."""
+    row = [result["kernel"], result["step"], str(result["topics"]), str(result["threads"])]
+    for unit, size in (("seconds", 1e-3), ("bytes", 1e6)):
+        predicted, measured = result[f"predicted_{unit}"], result[f"measured_{unit}"]
+        ratio = f"{predicted / measured:.2f}" if measured > 0 else "-"
+        row += [f"{predicted / size:.1f}", f"{measured / size:.1f}", ratio]
+    return row
+
+
+HEADER = ["kernel of z", "step", "K", "threads", "ms forecast", "ms", "ratio", "MB forecast", "MB", "ratio"]
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--data", help="a corpus that ppl-topics reads; by default the docstrings")
+    parser.add_argument("--vocabulary", help="its vocabulary")
+    parser.add_argument("--topics", type=int, nargs="+", default=[20, 100])
+    parser.add_argument("--threads", type=int, nargs="+", default=[1])
+    parser.add_argument("--kernels", nargs="+", default=all_kernels())
+    parser.add_argument("--sweeps", type=int, default=20, help="before anything is measured")
+    parser.add_argument("--burn-in", default="block_collapsed", help="the kernel of those sweeps")
+    parser.add_argument("--repeats", type=int, default=3, help="sweeps of each kernel, of which the median counts")
+    parser.add_argument("--json", help="write all figures to this file")
+    args = parser.parse_args(words)
+    corpus, where = load(args.data, args.vocabulary), machine()
+    print(f"{describe(where)}\n{corpus}; speed {machine_speed():.2f}\n")
+    found = list(results(args, corpus))
+    print_table(HEADER, map(as_row, found))
+    if args.json:
+        write_json(args.json, {"machine": where, "results": found})
+
+
+if __name__ == "__main__":
+    main()

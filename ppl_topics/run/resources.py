@@ -1,0 +1,177 @@
+"""How much memory a run takes, and how long it takes to record, worked out from sizes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ppl_topics.registry import kernels
+from ppl_topics.schedule.costs import CorpusSizes, runs, step_bytes, step_seconds
+from ppl_topics.schedule.tree import Node, steps
+from ppl_topics.schedule.unread import unread_steps
+from ppl_topics.spec import Docs, TopWords
+from ppl_topics.spec.model import Model, Variable
+from ppl_topics.state import topic_dtype
+from ppl_topics.trace.recorder import DEFAULT_RULES
+
+__all__ = ["recording_seconds", "run_bytes", "skipped_seconds"]
+
+ARRAY = 120
+"""Of a NumPy array, beside its numbers."""
+
+TEXT = 70
+"""Of a word, or a document's id: a short string of Python, and the place that points to it."""
+
+BY_ROLE = {"phi": 4, "theta": 4}
+"""Bytes a number of variables that are not float64; z has its own type."""
+
+STARTING = 20
+"""Bytes a number while the starting value of theta is worked out, beside that value itself."""
+
+
+STATISTICS_SECONDS = 6.5e-9, 1e-9
+"""Of the log posterior and the densities of the counts, for each token and for each cell of V x K."""
+
+SWEEP_SECONDS = 200e-6
+"""Of recording a state, however small."""
+
+KEEPING_SECONDS = 8e-9, 30e-9
+"""For each cell of V x K, of the mean of phi and of what is kept of phi; for each of theta that is drawn and kept."""
+
+
+def recording_seconds(model: Model, corpus: CorpusSizes, threads: int) -> tuple[float, float]:
+    """Return the seconds that recording takes on the nominal machine, after a sweep of warmup and after a draw.
+
+    Parameters
+    ----------
+    model : Model
+    corpus : CorpusSizes
+    threads : int
+    """
+    dims = _dim_sizes(model, corpus)
+    cells = dims["word"] * dims["topic"]
+    of_token, of_cell = STATISTICS_SECONDS
+    per_sweep = of_token * dims["token"] + of_cell * cells
+    per_draw = per_sweep + KEEPING_SECONDS[0] * cells
+    for name in {name for name, _ in _recorded(model, dims)} & model.variables.keys() - model.latent.keys():
+        if model.variables[name].role == "phi":
+            # The trace draws what the model does not hold, in the same way as this kernel does.
+            per_draw += kernels()["dirichlet_rows"].seconds(corpus.formula_sizes(dims["topic"]))
+        else:
+            per_draw += KEEPING_SECONDS[1] * dict(_recorded(model, dims))[name] / BY_ROLE["theta"]
+    return SWEEP_SECONDS + per_sweep / threads, SWEEP_SECONDS + per_draw / threads
+
+
+def skipped_seconds(
+    model: Model, schedule: Node, corpus: CorpusSizes, *, draws: int, warmup: int, thin: int, threads: int
+) -> float:
+    """Return the seconds on the nominal machine that one chain saves by the draws that nobody reads.
+
+    Parameters
+    ----------
+    model : Model
+    schedule : Node
+    corpus : CorpusSizes
+    draws, warmup, thin, threads : int
+        Of the run.
+    """
+    kept = {name for name, _ in _recorded(model, _dim_sizes(model, corpus))}
+    unread = unread_steps(schedule, model)
+    seconds = 0.0
+    for number, step in enumerate(steps(schedule)):
+        if number in unread:
+            # They are phi and theta, of which warmup keeps nothing.
+            sweeps = warmup + draws * (thin - 1 if unread[number] & kept else thin)
+            seconds += sweeps * step_seconds(step, corpus, model.spec.topics, threads)
+    return seconds
+
+
+def run_bytes(
+    model: Model, schedule: Node, corpus: CorpusSizes, *, draws: int, warmup: int, chains: int, processes: int
+) -> dict[str, float]:
+    """Return the bytes in use when a run takes most, by what they are for.
+
+    Most is in use either by the last sweep, or after it, when the chains' states are gone and the draws are being
+    copied into one array each.
+
+    Parameters
+    ----------
+    model : Model
+    schedule : Node
+    corpus : CorpusSizes
+    draws, warmup, chains, processes : int
+        Of the run.
+
+    Returns
+    -------
+    dict of str to float
+        ``corpus``, ``state``, ``kernels``, ``recorded``, ``assembling`` and ``total``, of all processes together.
+    """
+    dims = _dim_sizes(model, corpus)
+    cells = 4.0 * dims["word"] * dims["topic"]
+    copies = 1 if processes == 1 else min(processes, chains) + 1
+    texts = 4 * dims["token"] + TEXT * (dims["word"] + dims["doc"])
+    index = 8 * (2 * dims["doc"] + dims["word"])
+    held = {v.name: float(_number_bytes(v, dims) * _size(v, dims)) for v in model.latent.values()}
+    starting = STARTING / 4 * sum(held[v.name] for v in model.latent.values() if v.role == "theta")
+    # Beside the state, each chain has the mean of phi.
+    state = chains * (sum(held.values()) + 2 * cells)
+    kernels = chains * sum(step_bytes(step, corpus, model.spec.topics) for step, _ in runs(schedule))
+    kept = dict(_recorded(model, dims))
+    small = sum(size for name, size in kept.items() if not {"word", "doc", "token"} & set(_dims(name, model)))
+    statistics = 10 * ARRAY + 40 * sum(1 for _ in runs(schedule))
+    recorded = chains * (draws * (sum(kept.values()) + statistics) + warmup * (small + statistics))
+    # Of what the model never holds, all of phi is drawn for the trace before some of it is kept.
+    unheld = [model.variables[name] for name in kept if name in model.variables and name not in model.latent]
+    drawn = cells if any(variable.role == "phi" for variable in unheld) else 0.0
+    running = {
+        "corpus": float(copies * (texts + index)),
+        "state": state + max(starting, drawn),
+        "kernels": kernels,
+        "recorded": recorded,
+        "assembling": 0.0,
+    }
+    last = chains * (cells + dims["token"] * np.dtype(topic_dtype(dims["topic"])).itemsize)
+    # Of each variable first one array a chain is made of its draws, then one of all chains.
+    twice = chains * draws * max(kept.values(), default=0.0)
+    after = {
+        "corpus": float(texts + index),
+        "state": last,
+        "kernels": 0.0,
+        "recorded": recorded,
+        "assembling": recorded + twice + last,
+    }
+    most = max(running, after, key=lambda phase: sum(phase.values()))
+    return {**most, "total": sum(most.values())}
+
+
+def _dim_sizes(model: Model, corpus: CorpusSizes) -> dict[str, int]:
+    return {"topic": model.spec.topics, "word": corpus.n_words, "doc": corpus.n_docs, "token": corpus.n_tokens}
+
+
+def _dims(name: str, model: Model) -> tuple[str, ...]:
+    return model.variables[name].dims if name in model.variables else ()
+
+
+def _size(variable: Variable, dims: Mapping[str, int]) -> int:
+    return int(np.prod([dims[dim] for dim in variable.dims], dtype=np.int64))
+
+
+def _number_bytes(variable: Variable, dims: Mapping[str, int]) -> int:
+    return np.dtype(topic_dtype(dims["topic"])).itemsize if variable.role == "z" else BY_ROLE.get(variable.role, 8)
+
+
+def _recorded(model: Model, dims: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+    """Yield the bytes of each variable in one draw of the trace."""
+    for name, variable in model.variables.items():
+        rule = model.spec.record.get(name, DEFAULT_RULES.get(variable.role, "all"))
+        if rule == "none":
+            continue
+        kept = dict(dims)
+        if isinstance(rule, TopWords):
+            kept["word"] = min(rule.top_words, dims["word"])
+        if isinstance(rule, Docs):
+            kept["doc"] = min(rule.docs, dims["doc"])
+        yield name, float(ARRAY + _number_bytes(variable, dims) * _size(variable, kept))
+    yield "topic_share", ARRAY + 8.0 * dims["topic"]

@@ -1,0 +1,201 @@
+"""What a run would take: seconds of each kernel that could serve, of a sweep and of the run, and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ppl_topics.schedule.assign import admissible
+from ppl_topics.schedule.costs import CorpusSizes, runs, step_bytes, step_seconds
+from ppl_topics.schedule.tree import Node, Step
+from ppl_topics.spec.model import Model
+
+__all__ = ["Forecast", "KernelForecast", "forecast_kernels", "spell_bytes", "spell_seconds"]
+
+MEMORY = {
+    "corpus": "corpus and its indexes",
+    "state": "states of the chains",
+    "kernels": "what kernels keep",
+    "recorded": "recorded draws",
+    "assembling": "the trace while it is put together",
+}
+
+
+@dataclass(frozen=True)
+class KernelForecast:
+    """One kernel that could update a variable.
+
+    Attributes
+    ----------
+    variable, kernel : str
+    exact, chosen : bool
+        Whether it leaves the posterior invariant, and whether the schedule runs it.
+    seconds_one_thread, seconds : float
+        Of one execution, by one thread and by the threads of the run.
+    bytes : float
+        What it keeps, in one chain.
+    """
+
+    variable: str
+    kernel: str
+    exact: bool
+    chosen: bool
+    seconds_one_thread: float
+    seconds: float
+    bytes: float
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a run of a plan would take; see `ppl_topics.plan`.
+
+    Attributes
+    ----------
+    threads, chains, processes, sweeps : int
+        Of the run; sweeps of one chain, warmup among them.
+    speed : float
+        Speed of this machine, the nominal one being 1.
+    sizes : dict of str to float
+        Values of the names that kernels' formulas use.
+    kernels : tuple of KernelForecast
+        By variable, in the order of the sweep.
+    seconds_sweep_one_thread, seconds_sweep : float
+        All kernels of the schedule, by one thread and by the threads of the run.
+    seconds_recording : float
+        Of a draw: what is computed and kept for the trace.
+    seconds_run : float
+        All chains, without compiling; draws that no kernel reads are left out where the trace keeps none of them.
+    bytes : dict of str to float
+        At the time when most is in use, all processes together, beside what Python and its libraries take: by
+        ``corpus``, ``state``, ``kernels``, ``recorded``, ``assembling``; the sum is ``total``.
+    """
+
+    threads: int
+    chains: int
+    processes: int
+    sweeps: int
+    speed: float
+    sizes: Mapping[str, float]
+    kernels: tuple[KernelForecast, ...]
+    seconds_sweep_one_thread: float
+    seconds_sweep: float
+    seconds_recording: float
+    seconds_run: float
+    bytes: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the forecast as plain data, under the names of its attributes."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Return a table of the kernels, and the totals."""
+        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        header = ["", "kernel", "exact", "1 thread", *([] if self.threads == 1 else [threads]), "memory"]
+        rows = [self._row(kernel) for kernel in self.kernels]
+        sweep = self._seconds(self.seconds_sweep_one_thread, self.seconds_sweep)
+        rows.append(["sweep", "", "", *sweep, spell_bytes(sum(k.bytes for k in self.kernels if k.chosen))])
+        return "\n".join([*_table(header, rows), "", *self._totals(threads)])
+
+    def _row(self, kernel: KernelForecast) -> list[str]:
+        mark = " *" if kernel.chosen else ""
+        seconds = self._seconds(kernel.seconds_one_thread, kernel.seconds)
+        exact = "yes" if kernel.exact else "no"
+        return [kernel.variable, kernel.kernel + mark, exact, *seconds, spell_bytes(kernel.bytes)]
+
+    def _seconds(self, one: float, all_threads: float) -> list[str]:
+        return [spell_seconds(one)] if self.threads == 1 else [spell_seconds(one), spell_seconds(all_threads)]
+
+    def _totals(self, threads: str) -> Iterator[str]:
+        processes = "1 process" if self.processes == 1 else f"{self.processes} processes"
+        chains = "1 chain" if self.chains == 1 else f"{self.chains} chains"
+        yield "* run by the schedule; seconds and memory are forecasts, for one execution and one chain"
+        yield (
+            f"a draw: {spell_seconds(self.seconds_sweep)} for the sweep and {spell_seconds(self.seconds_recording)} to "
+            f"record it; this machine has {self.speed:.2g} times the nominal speed"
+        )
+        yield f"run: {chains} of {self.sweeps:,} sweeps, {processes} of {threads}: {spell_seconds(self.seconds_run)}"
+        parts = ", ".join(f"{text} {spell_bytes(self.bytes[key])}" for key, text in MEMORY.items() if self.bytes[key])
+        yield f"memory: {spell_bytes(self.bytes['total'])} beside Python and its libraries ({parts})"
+
+
+def forecast_kernels(
+    model: Model, schedule: Node, corpus: CorpusSizes, threads: int, speed: float
+) -> tuple[KernelForecast, ...]:
+    """Forecast every kernel that the model admits, and those of the schedule with their options.
+
+    Parameters
+    ----------
+    model : Model
+    schedule : Node
+    corpus : CorpusSizes
+    threads : int
+    speed : float
+        Of this machine, the nominal one being 1.
+    """
+    topics = model.spec.topics
+    scheduled: dict[str, list[Step]] = {}
+    for step, _ in runs(schedule):
+        scheduled.setdefault(step.variable, []).append(step)
+    result = []
+    for name in sorted(model.latent, key=_place_in([*scheduled])):
+        own = scheduled.get(name, [])
+        used = {step.kernel.name for step in own}
+        others = [s for s in admissible(model.variables[name], model)[0] if s.kernel.name not in used]
+        for step in [*own, *others]:
+            result.append(
+                KernelForecast(
+                    variable=name,
+                    kernel=step.kernel.name,
+                    exact=step.kernel.exact,
+                    chosen=step in own,
+                    seconds_one_thread=step_seconds(step, corpus, topics, 1) / speed,
+                    seconds=step_seconds(step, corpus, topics, threads) / speed,
+                    bytes=step_bytes(step, corpus, topics),
+                )
+            )
+    return tuple(result)
+
+
+def _place_in(order: Sequence[str]) -> Callable[[str], int]:
+    return lambda name: order.index(name) if name in order else len(order)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table: the first three columns to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for row in (header, *rows):
+        cells = [c.ljust(w) if i < 3 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
+        yield "  ".join(cells).rstrip()
+
+
+def spell_seconds(seconds: float) -> str:
+    """Spell a time with two digits that mean something.
+
+    Examples
+    --------
+    >>> [spell_seconds(x) for x in (2e-6, 0.0123, 1.234, 119.0, 9000.0)]
+    ['0.002 ms', '12 ms', '1.2 s', '2.0 min', '2.5 h']
+    """
+    for size, unit in ((3600.0, "h"), (60.0, "min"), (1.0, "s")):
+        if seconds >= size * (1 if unit != "min" else 1.5):
+            return _two_digits(seconds / size, unit)
+    return _two_digits(seconds * 1e3, "ms")
+
+
+def spell_bytes(count: float) -> str:
+    """Spell a size of memory with two digits that mean something.
+
+    Examples
+    --------
+    >>> [spell_bytes(x) for x in (0, 1200, 345678, 5.6e9)]
+    ['0', '1.2 kB', '346 kB', '5.6 GB']
+    """
+    for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= size:
+            return _two_digits(count / size, unit)
+    return f"{count:.0f} B" if count else "0"
+
+
+def _two_digits(value: float, unit: str) -> str:
+    return f"{value:,.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}" if value >= 1 else f"{value:.1g} {unit}"
