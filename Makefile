@@ -68,7 +68,7 @@ $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 # numba's cache on disk does not see that a function called from another file has changed, so after any change of
 # the sources it is emptied: what runs is what is written.
 $(VENV)/.compiled: $(wildcard $(foreach d,$(PACKAGES),$(d)/*.py $(d)/*/*.py $(d)/*/*/*.py)) | $(BIN)/python
-	@find $(PACKAGES) -name '*.nb[ci]' -exec rm -f {} +
+	@find $(PACKAGES) benchmarks -name '*.nb[ci]' -exec rm -f {} +
 	@touch $@
 
 # The first interpreter that is new enough and can make an environment with pip in it; one that is new enough and

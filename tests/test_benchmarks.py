@@ -116,3 +116,17 @@ def test_scaling_measures_time_and_memory(script: Any, corpus: pt.Corpus, tmp_pa
     assert record["tokens"] == corpus.n_tokens
     assert record["tables"] == {"n_wk": 4.0}
     assert len(record["sweeps"]) == 3
+
+
+def test_forecasts_are_held_against_sweeps(script: Any, corpus: pt.Corpus, tmp_path: Path, capsys: Any) -> None:
+    corpus.save(tmp_path / "corpus")
+    command = ["--data", str(tmp_path / "corpus"), "--topics", "5", "--sweeps", "1", "--repeats", "1"]
+    command += ["--burn-in", "collapsed_gibbs"]
+    script("cost_model").main([*command, "--kernels", "collapsed_gibbs", "partially_collapsed", "--threads", "1"])
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[4:]]
+    assert [row[:4] for row in rows] == [
+        ["collapsed_gibbs", "collapsed_gibbs", "5", "1"],
+        ["partially_collapsed", "partially_collapsed", "5", "1"],
+        ["partially_collapsed", "dirichlet_rows", "5", "1"],
+    ]
+    assert all(len(row) == 10 for row in rows)
