@@ -97,6 +97,7 @@ class Memory(NamedTuple):
     phi: npt.NDArray[np.float32]
 
 
+# Not automatic: at the same cost `block_collapsed` collapses all words.
 @kernel(
     "semi_collapsed",
     updates="z",
@@ -104,7 +105,6 @@ class Memory(NamedTuple):
     reads=("alpha", "beta"),
     handles=("dirichlet", "assignments", "words"),
     exact=True,
-    automatic=True,
     parallel_over="doc",
     cost="N * (50 + 0.13 * K) + 2 * V * K",
     memory="8 * N + 4 * V * K",

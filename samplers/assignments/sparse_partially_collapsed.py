@@ -31,7 +31,6 @@ from ppl_topics.registry import kernel
 from ppl_topics.samplers.assignments.counts import WORD_CHUNKS, count_words, make_chunks
 from ppl_topics.samplers.assignments.partially_collapsed import SAFE_TOTAL, count_document, draw_with_care
 from ppl_topics.samplers.compiled import compiled, parallel
-from ppl_topics.samplers.variates.alias import build_alias
 from ppl_topics.samplers.variates.lanes import FLOATS, LANES, WORD, emit_load, row_of, spread
 from ppl_topics.samplers.variates.streams import new_stream, start, uniform
 from ppl_topics.samplers.variates.striped import (
@@ -44,8 +43,7 @@ from ppl_topics.samplers.variates.striped import (
 from ppl_topics.state import ChainState, Key
 
 __all__ = [
-    "WordLists",
-    "build_word_tables",
+    "LikelyTopics",
     "list_topics",
     "sparse_partially_collapsed",
     "sweep_sparse_partially_collapsed",
@@ -62,43 +60,7 @@ MARGIN = 1.001
 ONE = np.uint64(1)
 
 
-@parallel
-def build_word_tables(
-    word_ptr: npt.NDArray[np.int64],
-    selected: npt.NDArray[np.bool_],
-    alpha: npt.NDArray[np.float64],
-    phi: npt.NDArray[np.float32],
-    probability: npt.NDArray[np.float32],
-    alias: npt.NDArray[np.uint16],
-    mass: npt.NDArray[np.float64],
-) -> None:
-    """Build the alias table of alpha_k phi_kw for each selected word that occurs, in parallel over words.
-
-    Parameters
-    ----------
-    word_ptr : ndarray of int64 of shape (V + 1,)
-    selected : ndarray of bool of shape (V,)
-    alpha : ndarray of float64 of shape (K,)
-    phi : ndarray of float32 of shape (V, K)
-    probability : ndarray of float32 of shape (V, K)
-    alias : ndarray of uint16 of shape (V, K)
-        Overwritten with the tables of these words.
-    mass : ndarray of float64 of shape (V,)
-        Overwritten with their sums of alpha_k phi_kw.
-    """
-    n_topics = alpha.size
-    chunk_ptr = make_chunks(word_ptr, WORD_CHUNKS)
-    for chunk in numba.prange(WORD_CHUNKS):
-        weights = np.empty(n_topics)
-        scratch = np.empty(n_topics, dtype=np.uint32)
-        for word in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
-            if selected[word] and word_ptr[word + 1] > word_ptr[word]:
-                for topic in range(n_topics):
-                    weights[topic] = alpha[topic] * phi[word, topic]
-                mass[word] = build_alias(weights, probability[word], alias[word], scratch)
-
-
-class WordLists(NamedTuple):
+class LikelyTopics(NamedTuple):
     """The topics that each word is likely in; see `list_topics`.
 
     Attributes
@@ -147,7 +109,7 @@ def lowest_bit(typingctx: Any, mask: Any) -> Any:
 
 def list_topics(
     word_ptr: npt.NDArray[np.int64], selected: npt.NDArray[np.bool_], phi: npt.NDArray[np.float32]
-) -> WordLists:
+) -> LikelyTopics:
     """List the topics that each selected word is likely in, in parallel over words.
 
     Parameters
@@ -163,7 +125,7 @@ def list_topics(
     # Eight more than are used, for `cumulate_listed` reads beyond the end.
     topics, values = np.empty(pointer[-1] + LANES, np.uint16), np.empty(pointer[-1] + LANES, np.float32)
     fill_lists(word_ptr, pointer, level, phi, topics, values)
-    return WordLists(pointer, topics, values, level, rest)
+    return LikelyTopics(pointer, topics, values, level, rest)
 
 
 @parallel
@@ -270,7 +232,7 @@ def sweep_sparse_partially_collapsed(
     phi : ndarray of float32 of shape (V, K)
         Probability of each word in each topic.
     pointer, topics, values, level, rest : ndarray
-        The `WordLists` of these phi.
+        The `LikelyTopics` of these phi.
     seed, chain, step, kernel : int
         Keys of the random streams, one for each document.
     """

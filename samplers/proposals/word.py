@@ -14,17 +14,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
 from ppl_topics.declarations import Document, Topics
 from ppl_topics.registry import proposal
-from ppl_topics.samplers.assignments.sparse_partially_collapsed import build_word_tables
-from ppl_topics.samplers.compiled import compiled
-from ppl_topics.samplers.variates.alias import draw_alias
+from ppl_topics.samplers.assignments.counts import WORD_CHUNKS, make_chunks
+from ppl_topics.samplers.compiled import compiled, parallel
+from ppl_topics.samplers.variates.alias import build_alias, draw_alias
 from ppl_topics.samplers.variates.streams import Stream
 
-__all__ = ["WordTable", "draw_word", "weigh_word", "word"]
+__all__ = ["WordTable", "build_word_tables", "draw_word", "weigh_word", "word"]
 
 
 class WordTable(NamedTuple):
@@ -44,6 +45,40 @@ class WordTable(NamedTuple):
     probability: npt.NDArray[np.float32]
     alias: npt.NDArray[np.uint16]
     mass: npt.NDArray[np.float64]
+
+
+@parallel
+def build_word_tables(
+    word_ptr: npt.NDArray[np.int64],
+    selected: npt.NDArray[np.bool_],
+    phi: npt.NDArray[np.float32],
+    probability: npt.NDArray[np.float32],
+    alias: npt.NDArray[np.uint16],
+    mass: npt.NDArray[np.float64],
+) -> None:
+    """Build the alias table of phi_kw for each selected word that occurs, in parallel over words.
+
+    Parameters
+    ----------
+    word_ptr : ndarray of int64 of shape (V + 1,)
+    selected : ndarray of bool of shape (V,)
+    phi : ndarray of float32 of shape (V, K)
+    probability : ndarray of float32 of shape (V, K)
+    alias : ndarray of uint16 of shape (V, K)
+        Overwritten with the tables of these words.
+    mass : ndarray of float64 of shape (V,)
+        Overwritten with their sums of phi_kw.
+    """
+    n_topics = phi.shape[1]
+    chunk_ptr = make_chunks(word_ptr, WORD_CHUNKS)
+    for chunk in numba.prange(WORD_CHUNKS):
+        weights = np.empty(n_topics)
+        scratch = np.empty(n_topics, dtype=np.uint32)
+        for word in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
+            if selected[word] and word_ptr[word + 1] > word_ptr[word]:
+                for topic in range(n_topics):
+                    weights[topic] = phi[word, topic]
+                mass[word] = build_alias(weights, probability[word], alias[word], scratch)
 
 
 @compiled
@@ -74,5 +109,5 @@ def word(topics: Topics, before: WordTable | None) -> WordTable:
         mass = np.zeros(n_words)
     else:
         _, probability, alias, mass = before
-    build_word_tables(topics.word_ptr, topics.selected, np.ones(n_topics), topics.phi, probability, alias, mass)
+    build_word_tables(topics.word_ptr, topics.selected, topics.phi, probability, alias, mass)
     return WordTable(topics.phi, probability, alias, mass)

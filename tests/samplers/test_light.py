@@ -267,6 +267,7 @@ def test_the_doc_proposal_as_printed_has_another_law():
     assert corrected < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [COMPOSITIONS[1], COMPOSITIONS[3]], ids=str)
 def test_compositions_are_certified(options):
     redraw = pt.step("phi", "dirichlet_rows")
@@ -426,7 +427,11 @@ def verified(**options):
 
 
 @pytest.mark.parametrize(
-    "parts", [{}, {"build": low_table, "draw": draw_low, "weight": weigh_by_table}, {"draw": draw_beyond}]
+    "parts",
+    [
+        {"build": low_table, "draw": draw_low, "weight": weigh_by_table},
+        pytest.param({"draw": draw_beyond}, marks=pytest.mark.slow),
+    ],
 )
 def test_a_proposal_of_ones_own_is_certified(parts):
     with registered(**parts):

@@ -27,8 +27,8 @@ def products(weight, factors, row, sums):
 
 
 @numba.njit
-def counted(weight, counts, row, prior, sums):
-    return cumulate_counts(weight, counts, row, prior, sums)
+def counted(weight, counts, row, prior, left, left_weight, sums):
+    return cumulate_counts(weight, counts, row, prior, left, left_weight, sums)
 
 
 @numba.njit
@@ -93,12 +93,16 @@ def cells_of(size, seed, pattern):
 def test_bits_are_those_of_the_order_of_lanes(size):
     weight = cells_of(size, 1, "all")
     factors = np.random.default_rng(2).random((3, size)).astype(np.float32)
-    counts = np.random.default_rng(3).integers(0, 50, (3, size)).astype(np.int32)
+    counts = np.random.default_rng(3).integers(1, 50, (3, size)).astype(np.int32)
     sums = new_sums(size)
     for row in range(3):
         assert_bits(products(weight, factors, row, sums), sums, weight * factors[row])
-        total = counted(weight, counts, row, 0.25, sums)
-        assert_bits(total, sums, weight * (counts[row].astype(np.float32) + np.float32(0.25)))
+        for left in {0, size // 2, size - 1}:
+            total = counted(weight, counts, row, 0.25, left, np.float32(0.7), sums)
+            without, changed = counts[row].astype(np.float32), weight.copy()
+            without[left] -= 1.0
+            changed[left] = 0.7
+            assert_bits(total, sums, changed * (without + np.float32(0.25)))
 
 
 def assert_bits(total, sums, cells):
