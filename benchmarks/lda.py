@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -83,25 +85,40 @@ def reach(
     return points
 
 
+def warmed(
+    work: Callable[..., list[Point]], program: Program, corpus: pt.Corpus, topics: int, *rest: Any
+) -> list[Point]:
+    """Do a piece of work after a sweep over a few documents, which loads what is compiled."""
+    if isinstance(program, Ours):
+        measure(program, corpus.select(slice(0, 20)), topics, 0, [1])
+    return work(program, corpus, topics, *rest)
+
+
+def apart(*work: Any) -> list[Point]:
+    """Do a piece of work in a process of its own: what one program leaves behind must not slow down the next."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(warmed, *work).result()
+
+
 def run(corpus: pt.Corpus, topics: int, options: argparse.Namespace) -> dict[Program, Rounds]:
     """Run all programs in turn, round after round, the peers first."""
     last = options.burn_in + options.sweeps
     marks = sorted({options.burn_in, last, *(mark for mark in options.trajectory if mark < last)})
-    others: list[Program] = [*peers(options.threads, options.schemes)] if options.peers else []
+    others: list[Program] = [p for p in peers(options.threads, options.schemes) if p.name.split()[0] in options.peers]
     own = [Ours(kernel, n) for kernel in options.kernels for n in options.threads if n == 1 or parallel(kernel)]
     for program in own:
         measure(program, corpus.select(slice(0, 20)), topics, 0, [1])  # compiles
     results: dict[Program, Rounds] = {program: [] for program in [*others, *own]}
     for seed in range(1, options.rounds + 1):
         for program in others:
-            results[program].append(measure(program, corpus, topics, seed, marks))
+            results[program].append(apart(measure, program, corpus, topics, seed, marks))
         for program in own:
             ends = [at(last, results[peer][-1]) for peer in tomotopies(results, program.threads)]
             if options.trajectory and ends:
                 target, limit = max(end.score for end in ends), options.patience * max(end.seconds for end in ends)
-                results[program].append(reach(program, corpus, topics, seed, marks, target, limit))
+                results[program].append(apart(reach, program, corpus, topics, seed, marks, target, limit))
             else:
-                results[program].append(measure(program, corpus, topics, seed, marks))
+                results[program].append(apart(measure, program, corpus, topics, seed, marks))
     return results
 
 
@@ -190,7 +207,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--schemes", nargs="+", default=["partition", "copy_merge"], help="of tomotopy with several workers"
     )
-    parser.add_argument("--no-peers", dest="peers", action="store_false")
+    parser.add_argument("--peers", nargs="*", default=["tomotopy", "pyrmallet"], metavar="NAME")
     parser.add_argument(
         "--trajectory", type=int, nargs="*", default=[], metavar="SWEEP", help="also score after these sweeps"
     )

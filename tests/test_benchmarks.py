@@ -41,7 +41,7 @@ def options(lda: ModuleType, *words: str) -> Any:
         "2",
         "--threads",
         "1",
-        "--no-peers",
+        "--peers",
     ]
     return lda.arguments([*fixed, "--kernels", "collapsed_gibbs", *words])
 
