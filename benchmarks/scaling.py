@@ -19,7 +19,6 @@ bytes), as do their index by word (4), z (1 or 2), and what grows with V alone.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import itertools
 import json
 import resource
@@ -115,17 +114,18 @@ def large_tables(state: ChainState, memories: list[Any]) -> dict[str, int]:
     return found | ({"kernel": kernel} if kernel else {})
 
 
-def arrays(thing: Any) -> Iterator[np.ndarray]:
-    """Yield the arrays inside nested tuples, lists, dictionaries and objects with fields."""
+def arrays(thing: Any, seen: set[int] | None = None) -> Iterator[np.ndarray]:
+    """Find the arrays inside what a kernel keeps, wherever they are."""
+    seen = set() if seen is None else seen
+    if id(thing) in seen or callable(thing):
+        return
+    seen.add(id(thing))
     if isinstance(thing, np.ndarray):
         yield thing
-    elif isinstance(thing, Mapping):
-        yield from arrays(list(thing.values()))
-    elif isinstance(thing, (tuple, list)):
-        for part in thing:
-            yield from arrays(part)
-    elif dataclasses.is_dataclass(thing) or hasattr(thing, "__dict__"):
-        yield from arrays(list(vars(thing).values()) if hasattr(thing, "__dict__") else [])
+        return
+    parts = thing.values() if isinstance(thing, Mapping) else thing if isinstance(thing, list | tuple) else ()
+    for part in [*parts, *vars(thing).values()] if hasattr(thing, "__dict__") else parts:
+        yield from arrays(part, seen)
 
 
 def in_fresh_process(script: str, *words: str) -> str | None:
