@@ -26,9 +26,9 @@ def assign(model: Model, corpus: CorpusSizes | None = None) -> Node:
     """Choose for each latent variable an exact kernel that the model admits, so that the whole sweep is cheapest.
 
     Whole sweeps are compared, of all combinations that keep the rules: a kernel that fits the others counts with what
-    they take. Of sweeps that cost about the same, within `MARGIN`, the one that integrates out most variables is taken,
-    which mixes best (Liu 1994, The collapsed Gibbs sampler in Bayesian computations). Seconds are those of the nominal machine at `NOMINAL_THREADS` threads, so that the same seed gives the
-    same draws anywhere.
+    they take. Of sweeps that cost about the same, within `MARGIN`, the one that integrates out most variables is
+    taken, which mixes best (Liu 1994, The collapsed Gibbs sampler in Bayesian computations). Seconds are those of the
+    nominal machine at `NOMINAL_THREADS` threads, so that the same seed gives the same draws anywhere.
 
     Parameters
     ----------
