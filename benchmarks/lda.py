@@ -104,7 +104,8 @@ def run(corpus: pt.Corpus, topics: int, options: argparse.Namespace) -> dict[Pro
     """Run all programs in turn, round after round, the peers first."""
     last = options.burn_in + options.sweeps
     marks = sorted({options.burn_in, last, *(mark for mark in options.trajectory if mark < last)})
-    others: list[Program] = [p for p in peers(options.threads, options.schemes) if p.name.split()[0] in options.peers]
+    found = peers(options.threads, options.schemes) if options.peers else []
+    others: list[Program] = [peer for peer in found if peer.name.split()[0] in options.peers]
     own = [Ours(kernel, n) for kernel in options.kernels for n in options.threads if n == 1 or parallel(kernel)]
     for program in own:
         measure(program, corpus.select(slice(0, 20)), topics, 0, [1])  # compiles
