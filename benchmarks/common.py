@@ -18,12 +18,12 @@ import numpy as np
 import yaml
 
 import ppl_topics as pt
-from ppl_topics.api import corpus_sizes
 from ppl_topics.diagnostics.likelihood import log_marginal
 from ppl_topics.run.bind import BoundModel, bind
 from ppl_topics.run.chains import use_threads
 from ppl_topics.run.execute import Executor
 from ppl_topics.schedule import make_plan
+from ppl_topics.schedule.costs import CorpusSizes
 
 ALPHA, BETA = 0.1, 0.01
 """Concentrations of every program; none tunes them."""
@@ -162,7 +162,7 @@ def bound_model(corpus: pt.Corpus, kernel: str, topics: int) -> BoundModel:
     if model == "lda" and "phi" not in declared.updates:
         steps.append(pt.step("phi", "dirichlet_rows"))
     spec = pt.load_spec(model, {"topics": topics, "alpha": ALPHA, "beta": BETA})
-    return bind(make_plan(spec.with_schedule(pt.cycle(*steps), "benchmark"), corpus_sizes(corpus)), corpus)
+    return bind(make_plan(spec.with_schedule(pt.cycle(*steps), "benchmark"), CorpusSizes.of(corpus)), corpus)
 
 
 def score(corpus: pt.Corpus, z: np.ndarray, topics: int) -> float:

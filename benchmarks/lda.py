@@ -107,8 +107,6 @@ def run(corpus: pt.Corpus, topics: int, options: argparse.Namespace) -> dict[Pro
     found = peers(options.threads, options.schemes) if options.peers else []
     others: list[Program] = [peer for peer in found if peer.name.split()[0] in options.peers]
     own = [Ours(kernel, n) for kernel in options.kernels for n in options.threads if n == 1 or parallel(kernel)]
-    for program in own:
-        measure(program, corpus.select(slice(0, 20)), topics, 0, [1])  # compiles
     results: dict[Program, Rounds] = {program: [] for program in [*others, *own]}
     for seed in range(1, options.rounds + 1):
         for program in others:

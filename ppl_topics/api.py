@@ -151,11 +151,6 @@ def load_fit(path: str | Path) -> Fit:
     return Fit(load_groups(file if os.path.isfile(file) else place))
 
 
-def corpus_sizes(corpus: Corpus) -> CorpusSizes:
-    """Return what the choice of kernels depends on."""
-    return CorpusSizes.of(corpus)
-
-
 def sample(
     model: ModelLike,
     corpus: Corpus,
@@ -233,7 +228,7 @@ def sample(
     """
     check_corpus(corpus)
     spec = resolve(model, parameters, record=record, schedule=schedule)
-    chosen = make_plan(spec, corpus_sizes(corpus))
+    chosen = make_plan(spec, CorpusSizes.of(corpus))
     settings = make_settings(
         draws=draws,
         warmup=warmup,

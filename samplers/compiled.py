@@ -1,4 +1,4 @@
-"""One decorator for every compiled function of the project."""
+"""The decorators of all compiled functions of the project."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numba
 
-__all__ = ["compiled", "parallel", "specialised"]
+__all__ = ["compiled", "inlined", "parallel", "specialised", "tight"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -37,9 +37,10 @@ def demo(
     started = time.perf_counter()
     check_target(out, overwrite=True)
     say("loading")
-    from ppl_topics.api import corpus_sizes, make_settings, resolve, run_plan
+    from ppl_topics.api import make_settings, resolve, run_plan
     from ppl_topics.corpus import load_docstrings
     from ppl_topics.schedule import make_plan
+    from ppl_topics.schedule.costs import CorpusSizes
 
     how = make_settings(
         draws=DRAWS,
@@ -56,7 +57,7 @@ def demo(
     say("reading the docstrings of the installed scientific Python packages")
     corpus = load_docstrings()
     say(co.describe(corpus))
-    chosen = make_plan(spec, corpus_sizes(corpus))
+    chosen = make_plan(spec, CorpusSizes.of(corpus))
     say(f"running LDA with {TOPICS} topics: {CHAINS} chains, {WARMUP} sweeps of warmup, {DRAWS} draws")
     fit = run_plan(chosen, corpus, how, chains=CHAINS, processes=1, progress=not no_progress)
     say_if_stopped(fit, DRAWS)

@@ -66,8 +66,9 @@ def run(
 
     Ctrl-C ends the run after the sweep in progress and keeps what was drawn.
     """
-    from ppl_topics.api import InexactKernelWarning, corpus_sizes, make_settings, run_plan
+    from ppl_topics.api import InexactKernelWarning, make_settings, run_plan
     from ppl_topics.schedule import make_plan
+    from ppl_topics.schedule.costs import CorpusSizes
 
     warnings.simplefilter("always", InexactKernelWarning)
     path = check_target(out, overwrite)
@@ -104,7 +105,7 @@ def run(
         token_pattern=token_pattern,
     )
     say(f"{data}: {co.describe(corpus)}")
-    chosen = make_plan(spec, corpus_sizes(corpus))
+    chosen = make_plan(spec, CorpusSizes.of(corpus))
     started = time.perf_counter()
     fit = run_plan(chosen, corpus, how, chains=chains, processes=processes, progress=not no_progress)
     seconds = time.perf_counter() - started

@@ -24,9 +24,10 @@ import numpy.typing as npt
 from ppl_topics.samplers.assignments.word_lists import DENSE, WordLists, add_topic, remove_topic
 from ppl_topics.samplers.compiled import compiled, inlined, tight
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
-from ppl_topics.samplers.variates.lanes import CACHE_LINE, prefetch_row
+from ppl_topics.samplers.variates.lanes import AHEAD, CACHE_LINE, prefetch_row
 from ppl_topics.samplers.variates.streams import Stream, uniform
 from ppl_topics.samplers.variates.striped import (
+    SAFE_TOTAL,
     Integer,
     cumulate_counts,
     cumulate_listed,
@@ -42,9 +43,8 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 Topics = npt.NDArray[np.unsignedinteger[Any]]
 
-AHEAD = 4
-SMALLEST = np.float32(1e-30)
 SHORT = 4
+"""A document of so many times fewer tokens than there are topics is counted token by token, not topic by topic."""
 
 
 class Places(NamedTuple):
@@ -170,9 +170,11 @@ def new_tile(
 ) -> Tile:
     """Make a tile ready to be swept; `doc` is a document at or before that of its first token."""
     scratch, mass32 = new_scratch(n_k.size), mass.astype(np.float32)
+    cursor, smooth = np.array([doc, -1, -1]), np.zeros(1)
+    tile = Tile(first, last, n_k, mass, mass32, beta_sum, priors, scratch, cursor, smooth, stream)
     for topic in range(n_k.size):
-        scratch.ratio[topic] = mass32[topic] / (np.float32(n_k[topic]) + np.float32(beta_sum))
-    return Tile(first, last, n_k, mass, mass32, beta_sum, priors, scratch, np.array([doc, -1, -1]), np.zeros(1), stream)
+        scratch.ratio[topic] = ratio_of(topic, n_k[topic], tile)
+    return tile
 
 
 @inlined
@@ -242,7 +244,7 @@ def sweep_dense(
         ratio_left = ratio_of(old, n_k[old] - 1, tile)
         weight_left = (np.float32(in_doc[old] - 1) + alpha[old]) * ratio_left
         total = cumulate_counts(weight, n_wk, word, tile.priors.beta32[word], old, weight_left, sums)
-        if total > SMALLEST:
+        if total >= SAFE_TOTAL:
             new = find_striped(sums, n_topics, np.float32(uniform(tile.stream) * total))
         else:
             new = draw_in_logs(word, old, n_wk, tile)
@@ -334,7 +336,7 @@ def sweep_sparse(
         size = remove_topic(word, old, lists)
         if size == DENSE:
             everything = cumulate_counts(weight, n_wk, word, tile.priors.beta32[word], old, weight_left, sums)
-            if everything > SMALLEST:
+            if everything >= SAFE_TOTAL:
                 new = find_striped(sums, n_topics, np.float32(uniform(tile.stream) * everything))
             else:
                 new = draw_in_logs(word, old, n_wk, tile)
@@ -347,7 +349,7 @@ def sweep_sparse(
             listed = np.float64(cumulate_listed(tile.scratch.as_row, 0, lists.topics, lists.counts, begin, size, sums))
             total = listed + tile.priors.beta[word] * smooth[0]
             target = uniform(tile.stream) * total
-            if not total > SMALLEST:
+            if not total >= SAFE_TOTAL:
                 new = draw_in_logs(word, old, n_wk, tile)
                 add_topic(word, new, lists)
             elif target < listed:

@@ -20,20 +20,14 @@ from ppl_topics.registry import kernel
 from ppl_topics.samplers.assignments.counts import count_words
 from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
-from ppl_topics.samplers.variates.lanes import prefetch_row
+from ppl_topics.samplers.variates.lanes import AHEAD, prefetch_row
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform
-from ppl_topics.samplers.variates.striped import cumulate_products, find_striped, new_sums
+from ppl_topics.samplers.variates.striped import SAFE_TOTAL, cumulate_products, find_striped, new_sums
 from ppl_topics.state import ChainState, Key
 
-__all__ = ["SAFE_TOTAL", "count_document", "draw_with_care", "partially_collapsed", "sweep_partially_collapsed"]
+__all__ = ["count_document", "draw_with_care", "partially_collapsed", "sweep_partially_collapsed"]
 
 Tokens = npt.NDArray[np.unsignedinteger[Any]]
-
-AHEAD = 4
-"""How many tokens ahead the row of phi is asked for: about as long as it takes to come from memory."""
-
-SAFE_TOTAL = 1e-30
-"""A float32 total from here on has lost no more to underflow than to rounding."""
 
 
 @parallel

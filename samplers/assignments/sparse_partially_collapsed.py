@@ -29,11 +29,12 @@ from numba.extending import intrinsic
 from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
 from ppl_topics.registry import kernel
 from ppl_topics.samplers.assignments.counts import WORD_CHUNKS, count_words, make_chunks
-from ppl_topics.samplers.assignments.partially_collapsed import SAFE_TOTAL, count_document, draw_with_care
+from ppl_topics.samplers.assignments.partially_collapsed import count_document, draw_with_care
 from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.variates.lanes import FLOATS, LANES, WORD, emit_load, row_of, spread
 from ppl_topics.samplers.variates.streams import new_stream, start, uniform
 from ppl_topics.samplers.variates.striped import (
+    SAFE_TOTAL,
     cumulate_listed,
     cumulate_products,
     find_listed,

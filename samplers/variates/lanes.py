@@ -13,6 +13,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 __all__ = [
+    "AHEAD",
+    "CACHE_LINE",
     "FLOATS",
     "INTEGER",
     "INTEGERS",
@@ -38,6 +40,9 @@ FLOATS, INTEGERS = ir.VectorType(FLOAT, LANES), ir.VectorType(INTEGER, LANES)
 NOTHING, ZEROS = ir.Constant(FLOATS, ir.Undefined), ir.Constant(FLOATS, [0.0] * LANES)
 IOTA = ir.Constant(INTEGERS, list(range(LANES)))
 CACHE_LINE, PREFETCHED = 16, 256
+
+AHEAD = 4
+"""How many tokens ahead a row is asked for: about as long as it takes to come from memory."""
 
 
 def word(value: int) -> Any:

@@ -2,8 +2,9 @@
 
 The cells are dealt to eight lanes, and running sums of the weights are kept in each lane: so eight sums advance with
 one instruction, in an order that does not depend on the machine. A draw finds its lane among eight totals, then its
-place in that lane by bisection. The instructions are written as LLVM vectors, since a compiler may not reorder sums
-of floating-point numbers by itself; where a processor has shorter vectors, LLVM splits them, and the bits stay.
+place in that lane by comparisons that no branch depends on. The instructions are written as LLVM vectors, since a
+compiler may not reorder sums of floating-point numbers by itself; where a processor has shorter vectors, LLVM splits
+them, and the bits stay.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from ppl_topics.samplers.variates.lanes import (
 )
 
 __all__ = [
+    "SAFE_TOTAL",
     "cumulate_counts",
     "cumulate_listed",
     "cumulate_products",
@@ -50,6 +52,9 @@ BITS = ir.VectorType(ir.IntType(1), LANES)
 PROBES = 16
 FEW_ROWS = 3
 JUST_BELOW_ONE = np.float32(1.0 - 2.0**-23)
+
+SAFE_TOTAL = 1e-30
+"""A float32 total from here on has lost no more to underflow than to rounding."""
 
 Floats = npt.NDArray[np.float32]
 Integer = int | np.integer[Any]
