@@ -6,10 +6,28 @@ from pathlib import Path
 
 from ppl_topics.models.assignments import Assignments
 from ppl_topics.models.dirichlet import Dirichlet
+from ppl_topics.models.epsilon_insensitive import EpsilonInsensitive
 from ppl_topics.models.gamma import Gamma
+from ppl_topics.models.gaussian import Gaussian
+from ppl_topics.models.hinge import Hinge
+from ppl_topics.models.logistic import Logistic
+from ppl_topics.models.negative_binomial import NegativeBinomial
+from ppl_topics.models.normal import Normal
 from ppl_topics.models.words import Words
 
-__all__ = ["Assignments", "Dirichlet", "Gamma", "Words", "shipped"]
+__all__ = [
+    "Assignments",
+    "Dirichlet",
+    "EpsilonInsensitive",
+    "Gamma",
+    "Gaussian",
+    "Hinge",
+    "Logistic",
+    "NegativeBinomial",
+    "Normal",
+    "Words",
+    "shipped",
+]
 
 
 def shipped() -> dict[str, Path]:

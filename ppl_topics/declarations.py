@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
 from ppl_topics.errors import SpecError
-from ppl_topics.state import ChainState, Key, Sizes, Tokens
+from ppl_topics.state import ChainState, Key, Observed, Sizes, Tokens
+
+if TYPE_CHECKING:
+    from ppl_topics.seams import Response
 
 __all__ = [
     "ALL_WORDS",
@@ -90,6 +93,10 @@ class Block(pydantic.BaseModel):
         """Return the dims of the variable, or None for a block that only observes."""
         return None
 
+    def auxiliaries(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
+        """Return the variables that the block brings along beside its own: role and dims, by name."""
+        return {}
+
     @property
     def integrated_out(self) -> bool:
         """Whether the model asks never to hold this variable."""
@@ -156,6 +163,8 @@ class Binding:
     blocks : dict of str to Block
     sizes : Sizes
     tokens : Tokens
+    observed : Observed, optional
+        Of a supervised model.
     """
 
     target: str
@@ -163,6 +172,15 @@ class Binding:
     blocks: Mapping[str, Block]
     sizes: Sizes
     tokens: Tokens
+    observed: Observed | None = None
+
+    @property
+    def response(self) -> Response | None:
+        """The block that observes labels, if the model has one."""
+        from ppl_topics.seams import Response
+
+        block = self.blocks.get(self.names.get("y", ""))
+        return block if isinstance(block, Response) else None
 
 
 FORMULA_NAMES: Mapping[str, str] = {
@@ -170,6 +188,8 @@ FORMULA_NAMES: Mapping[str, str] = {
     "D": "documents",
     "V": "words of the vocabulary",
     "K": "topics",
+    "C": "responses; 0 without labels",
+    "F": "coefficients of a response",
     "K_d": "topics that a token finds in its document, on average",
     "K_w": "topics that a token finds its word in, on average",
 }
@@ -268,12 +288,22 @@ class Topics(NamedTuple):
         Differences are the corpus counts of the words.
     selected : ndarray of bool, shape (V,)
         Words whose tokens will be moved.
+    chunk_ptr : ndarray of int64
+        Boundaries of pieces of the corpus whose documents are swept one after another.
+    response : callable, optional
+        None in a model without a response. Returns what a topic adds to the responses of a document of which nothing
+        is known yet but its fixed features and its topics' prior mean: ``eta`` of shape (K, C), ``slope`` and
+        ``curvature`` of shape (D, C), such that a token in topic k adds
+        ``(eta[k] * (slope[d] - curvature[d] * eta[k] / 2)).sum()`` to the log density of document d. C is the number
+        of responses, rounded up to a multiple of 4 with zeros.
     """
 
     phi: NDArray[np.float32]
     alpha: NDArray[np.float64]
     word_ptr: NDArray[np.int64]
     selected: NDArray[np.bool_]
+    chunk_ptr: NDArray[np.int64]
+    response: Callable[[], tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]] | None
 
 
 class Document(NamedTuple):

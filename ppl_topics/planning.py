@@ -99,6 +99,7 @@ def forecast(plan: Plan, corpus: CorpusSizes, settings: Settings, chains: int, p
     chains, processes : int
     """
     topics = plan.model.spec.topics
+    corpus = corpus.for_model("y" in plan.model.names)
     speed = machine_speed()
     processes = min(processes, chains)
     one, several = (sweep_seconds(plan.schedule, corpus, topics, n) / speed for n in (1, settings.threads))

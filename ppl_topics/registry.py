@@ -32,7 +32,16 @@ __all__ = [
 ]
 
 NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
-TRIAL_SIZES: Mapping[str, float] = {"N": 1e6, "D": 1e4, "V": 2e4, "K": 50.0, "K_d": 10.0, "K_w": 20.0}
+TRIAL_SIZES: Mapping[str, float] = {
+    "N": 1e6,
+    "D": 1e4,
+    "V": 2e4,
+    "K": 50.0,
+    "C": 20.0,
+    "F": 51.0,
+    "K_d": 10.0,
+    "K_w": 20.0,
+}
 """Sizes that formulas are tried at when a kernel is registered."""
 
 
@@ -100,7 +109,8 @@ def kernel(
     name : str
         What schedules call it.
     updates : str or iterable of str
-        Roles of the variables that it changes (``z``, ``phi``, ``theta``, ``alpha``, ``beta``).
+        Roles of the variables that it changes (``z``, ``phi``, ``theta``, ``alpha``, ``beta``, ``eta``,
+        ``augmentation``).
     integrates_out : iterable of str
         Roles that it marginalises, and so leaves stale where the model holds them.
     reads : iterable of str
@@ -117,9 +127,9 @@ def kernel(
         Dim over which it runs in parallel.
     cost : str
         Formula for the nanoseconds that one thread of a nominal machine takes for one step: Python arithmetic over N
-        (tokens that the step draws), D (documents), V (words), K (topics), K_d and K_w (topics that a token finds in
-        its document, and its word in, on average), ``min``, ``max`` and those of the kernel's options that are
-        numbers. The nominal machine is the one of ``benchmarks/README.md``.
+        (tokens that the step draws), D (documents), V (words), K (topics), C (responses), F (coefficients of each),
+        K_d and K_w (topics that a token finds in its document, and its word in, on average), ``min``, ``max`` and
+        those of the kernel's options that are numbers. The nominal machine is the one of ``benchmarks/README.md``.
     tasks : str
         Formula for how many threads find work at the same time, where `parallel_over` is set. The work is taken to be
         shared evenly by so many.

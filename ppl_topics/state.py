@@ -16,22 +16,32 @@ from numpy.typing import NDArray
 
 from ppl_topics.errors import RunError
 
-__all__ = ["ChainState", "Key", "Sizes", "Tokens", "topic_dtype"]
+__all__ = ["ChainState", "Key", "Observed", "Sizes", "Tokens", "topic_dtype"]
 
 MAX_TOPICS = 65_535
 
 
 class Sizes(NamedTuple):
-    """Sizes of the dims: documents, words of the vocabulary, topics, tokens."""
+    """Sizes of the dims: documents, words of the vocabulary, topics, tokens, responses, coefficients of a response."""
 
     docs: int
     words: int
     topics: int
     tokens: int
+    responses: int = 0
+    coefficients: int = 0
 
     def of(self, dim: str) -> int:
-        """Return the size of a dim by its name (``doc``, ``word``, ``topic`` or ``token``)."""
-        return {"doc": self.docs, "word": self.words, "topic": self.topics, "token": self.tokens}[dim]
+        """Return the size of a dim by its name: ``doc``, ``word``, ``topic``, ``token``, ``response``, ..."""
+        return {
+            "doc": self.docs,
+            "word": self.words,
+            "topic": self.topics,
+            "token": self.tokens,
+            "response": self.responses,
+            "coefficient": self.coefficients,
+            "side": 2,
+        }[dim]
 
 
 class Key(NamedTuple):
@@ -108,6 +118,28 @@ class Tokens:
         return np.repeat(np.arange(len(self.doc_ptr) - 1), self.doc_lengths)
 
 
+@dataclass(frozen=True)
+class Observed:
+    """What the documents of a supervised model have beside words, shared by all chains and never changed.
+
+    Attributes
+    ----------
+    targets : ndarray of float64, shape (D, C)
+        As the model's response encodes the labels; NaN where missing.
+    design : ndarray of float64, shape (D, P)
+        Features of the documents beside their topics: a 1 for the intercept, where there is one.
+    responses : tuple of str
+        Names of the C responses: classes, labels or targets.
+    columns : tuple of str
+        Names of the P features.
+    """
+
+    targets: NDArray[np.float64]
+    design: NDArray[np.float64]
+    responses: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
 @dataclass
 class ChainState:
     """The current values of one chain.
@@ -126,6 +158,8 @@ class ChainState:
         (D x K, float32), concentrations (float64).
     concentrations : dict
         By role (``alpha``, ``beta``): a fixed vector, or the name of the variable that holds it.
+    observed : Observed, optional
+        Of a supervised model.
     """
 
     tokens: Tokens
@@ -135,6 +169,7 @@ class ChainState:
     n_k: NDArray[np.int64]
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     concentrations: Mapping[str, NDArray[np.float64] | str] = field(default_factory=dict)
+    observed: Observed | None = None
 
     @property
     def alpha(self) -> NDArray[np.float64]:
@@ -171,7 +206,7 @@ class ChainState:
         return n_wk.astype(np.int32), n_wk.sum(axis=0).astype(np.int64)
 
     def copy(self) -> ChainState:
-        """Return a state that shares only the tokens and the fixed concentrations."""
+        """Return a state that shares only what is observed and the fixed concentrations."""
         arrays = {name: array.copy() for name, array in self.arrays.items()}
         return ChainState(
             self.tokens,
@@ -181,6 +216,7 @@ class ChainState:
             self.n_k.copy(),
             arrays,
             self.concentrations,
+            self.observed,
         )
 
     def check(self) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 
 from ppl_topics.corpus import Corpus
 from ppl_topics.declarations import Binding, Block
-from ppl_topics.errors import RunError, SpecError
+from ppl_topics.errors import CorpusError, RunError, SpecError
+from ppl_topics.run.starting import starting_groups
 from ppl_topics.samplers.assignments.counts import count_tokens, make_chunks, point_to_words, sort_by_word
-from ppl_topics.samplers.assignments.initial import draw_uniform
+from ppl_topics.samplers.assignments.initial import draw_by_group, draw_uniform
 from ppl_topics.schedule import Plan
+from ppl_topics.seams import Response
 from ppl_topics.spec import Model
-from ppl_topics.state import ChainState, Key, Sizes, Tokens, topic_dtype
+from ppl_topics.state import ChainState, Key, Observed, Sizes, Tokens, topic_dtype
 
-__all__ = ["INITIAL", "BoundModel", "bind", "bind_tokens", "index_tokens"]
+__all__ = ["INITIAL", "BoundModel", "bind", "bind_tokens", "index_tokens", "observe", "observed_of"]
 
 DOC_CHUNKS = 256
 """Pieces that parallel loops over documents are cut into; fixed, so that threads share the work evenly."""
@@ -38,40 +40,69 @@ class BoundModel:
     tokens : Tokens
     concentrations : dict
         By role, a fixed vector or the name of a variable.
+    observed : Observed, optional
+        Of a supervised model.
     """
 
     plan: Plan
     sizes: Sizes
     tokens: Tokens
     concentrations: Mapping[str, NDArray[np.float64] | str]
+    observed: Observed | None = None
 
     @property
     def model(self) -> Model:
         """The model."""
         return self.plan.model
 
+    @property
+    def parts(self) -> int:
+        """Number of models that run side by side: one for each response where they are apart, else 1."""
+        apart = self.response is not None and self.response.apart
+        return len(self.observed.responses) if apart and self.observed is not None else 1
+
+    def observed_by(self, chain: int) -> Observed | None:
+        """Return what a chain observes; where responses are apart, chain number ``c`` has number ``c % parts``."""
+        if self.parts == 1 or self.observed is None:
+            return self.observed
+        whole, number = self.observed, chain % self.parts
+        return observed_of(whole.targets[:, [number]], whole.design, (whole.responses[number],), whole.columns)
+
     def binding(self, target: str) -> Binding:
         """Return what a kernel on ``target`` gets to see."""
-        return Binding(target, self.model.names, self.model.spec.blocks, self.sizes, self.tokens)
+        return Binding(target, self.model.names, self.model.spec.blocks, self.sizes, self.tokens, self.observed)
 
     def block(self, name: str) -> Block:
-        """Return the block of a variable."""
-        return self.model.spec.blocks[name]
+        """Return the block that a variable belongs to."""
+        return self.model.spec.blocks[self.model.variables[name].block]
 
-    def empty_state(self) -> ChainState:
+    @property
+    def response(self) -> Response | None:
+        """The block that observes labels, if the model has one."""
+        return self.binding("").response
+
+    def empty_state(self, chain: int = 0) -> ChainState:
         """Return a state whose tokens are all in topic 0 and that holds no other variable."""
-        _docs, words, topics, tokens = self.sizes
+        words, topics, tokens = self.sizes.words, self.sizes.topics, self.sizes.tokens
         z = np.zeros(tokens, dtype=topic_dtype(topics))
         n_wk = np.zeros((words, topics), dtype=np.int32)
-        state = ChainState(self.tokens, self.sizes, z, n_wk, np.zeros(topics, dtype=np.int64), {}, self.concentrations)
+        n_k = np.zeros(topics, dtype=np.int64)
+        state = ChainState(self.tokens, self.sizes, z, n_wk, n_k, {}, self.concentrations, self.observed_by(chain))
         count_tokens(self.tokens.words, z, n_wk, state.n_k)
         return state
 
     def initial_state(self, seed: int, chain: int) -> ChainState:
-        """Return a state with uniformly drawn topics, and each other variable at its block's starting value."""
-        state = self.empty_state()
-        key = Key(seed, chain, 0, INITIAL)
-        draw_uniform(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, self.sizes.topics, *key)
+        """Return a state with randomly drawn topics, and each other variable at its block's starting value.
+
+        Topics are uniform, but with labels depend on these; see `ppl_topics.run.starting`.
+        """
+        state = self.empty_state(chain)
+        key, topics = Key(seed, chain, 0, INITIAL), self.sizes.topics
+        if self.response is None or self.response.numeric or state.observed is None:
+            draw_uniform(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, *key)
+        else:
+            group, n_groups = starting_groups(state.observed.targets)
+            draw_by_group(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, group, n_groups, *key)
         count_tokens(self.tokens.words, state.z, state.n_wk, state.n_k)
         self.fill(state)
         return state
@@ -79,7 +110,7 @@ class BoundModel:
     def fill(self, state: ChainState) -> None:
         """Give every latent variable but z its starting value, concentrations before what depends on them."""
         latent = [v for v in self.model.latent.values() if v.role != "z"]
-        for variable in sorted(latent, key=lambda v: v.role in ("theta", "phi")):
+        for variable in sorted(latent, key=lambda v: v.role in ("theta", "phi", "augmentation")):
             value = self.block(variable.name).init(variable.role, state)
             if value is None:
                 raise RunError(f"block {variable.name!r} gives {variable.name} no starting value")
@@ -109,18 +140,58 @@ def bind(plan: Plan, corpus: Corpus) -> BoundModel:
     SpecError
         If a concentration does not fit the corpus.
     """
-    return bind_tokens(plan, index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words), corpus.n_words)
+    tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
+    return bind_tokens(plan, tokens, corpus.n_words, observe(plan.model, corpus))
 
 
-def bind_tokens(plan: Plan, tokens: Tokens, n_words: int) -> BoundModel:
+def bind_tokens(plan: Plan, tokens: Tokens, n_words: int, observed: Observed | None = None) -> BoundModel:
     """Bind a plan to indexed tokens; see :func:`bind`."""
-    sizes = Sizes(len(tokens.doc_ptr) - 1, n_words, plan.model.spec.topics, len(tokens.words))
-    return BoundModel(plan, sizes, tokens, _concentrations(plan.model, sizes))
+    topics = plan.model.spec.topics
+    sizes = Sizes(len(tokens.doc_ptr) - 1, n_words, topics, len(tokens.words))
+    if observed is not None:
+        sizes = sizes._replace(responses=len(observed.responses), coefficients=topics + len(observed.columns))
+    bound = BoundModel(plan, sizes, tokens, _concentrations(plan.model, sizes), observed)
+    return bound if bound.parts == 1 else replace(bound, sizes=sizes._replace(responses=1))
+
+
+def observe(model: Model, corpus: Corpus) -> Observed | None:
+    """Encode the labels of a corpus for the response of a model; None where it has no response.
+
+    Raises
+    ------
+    CorpusError
+        If the corpus has no labels, or labels that the response cannot have.
+    """
+    block = model.spec.blocks.get(model.names.get("y", ""))
+    if not isinstance(block, Response):
+        return None
+    name = model.names["y"]
+    if corpus.labels is None:
+        raise CorpusError(
+            f"block {name!r} ({block.kind}) of model {model.spec.name!r} observes labels, and the corpus has none; "
+            "name their column (label_column, --label-column), or use a model without a response"
+        )
+    try:
+        targets, responses = block.encode(corpus.labels)
+    except CorpusError as error:
+        raise CorpusError(f"block {name!r} ({block.kind}): {error}") from None
+    columns = ("intercept",) if block.intercept else ()
+    return observed_of(targets, np.ones((len(targets), len(columns))), responses, columns)
+
+
+def observed_of(
+    targets: NDArray[np.float64], design: NDArray[np.float64], responses: Iterable[str], columns: Iterable[str]
+) -> Observed:
+    """Return what is observed as arrays that cannot be written."""
+    targets, design = _read_only(targets, np.float64), _read_only(design, np.float64)
+    return Observed(targets, design, tuple(responses), tuple(columns))
 
 
 def _concentrations(model: Model, sizes: Sizes) -> dict[str, NDArray[np.float64] | str]:
     result: dict[str, NDArray[np.float64] | str] = {}
     for role, name in model.names.items():
+        if name not in model.spec.blocks:
+            continue
         if name in model.variables and "concentration" in model.spec.blocks[name].seams:
             result[role] = name
         try:

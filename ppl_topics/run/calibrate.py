@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from ppl_topics.samplers.assignments.collapsed_gibbs import sweep_collapsed
+from ppl_topics.samplers.responses.term import NO_RESPONSE
 
 __all__ = ["machine_speed"]
 
@@ -40,8 +41,7 @@ def machine_speed() -> float:
     best = float("inf")
     for sweep in range(REPEATS):
         started = time.perf_counter()
-        sweep_collapsed(
-            doc_ptr, words, z, n_wk, n_k, np.ones(WORDS, np.bool_), alpha, beta, float(beta.sum()), 0, 0, sweep, 1
-        )
+        selected, beta_sum = np.ones(WORDS, np.bool_), float(beta.sum())
+        sweep_collapsed(doc_ptr, words, z, n_wk, n_k, selected, alpha, beta, beta_sum, NO_RESPONSE, 0, 0, sweep, 1)
         best = min(best, time.perf_counter() - started)
     return NOMINAL_SECONDS / best

@@ -13,7 +13,7 @@ from ppl_topics.schedule.unread import unread_steps
 from ppl_topics.spec import Docs, TopWords
 from ppl_topics.spec.model import Model, Variable
 from ppl_topics.state import topic_dtype
-from ppl_topics.trace.recorder import DEFAULT_RULES
+from ppl_topics.trace.recorder import default_rule
 
 __all__ = ["recording_seconds", "run_bytes", "skipped_seconds"]
 
@@ -147,7 +147,15 @@ def run_bytes(
 
 
 def _dim_sizes(model: Model, corpus: CorpusSizes) -> dict[str, int]:
-    return {"topic": model.spec.topics, "word": corpus.n_words, "doc": corpus.n_docs, "token": corpus.n_tokens}
+    return {
+        "topic": model.spec.topics,
+        "word": corpus.n_words,
+        "doc": corpus.n_docs,
+        "token": corpus.n_tokens,
+        "response": corpus.responses,
+        "coefficient": model.spec.topics,
+        "side": 2,
+    }
 
 
 def _dims(name: str, model: Model) -> tuple[str, ...]:
@@ -165,7 +173,7 @@ def _number_bytes(variable: Variable, dims: Mapping[str, int]) -> int:
 def _recorded(model: Model, dims: Mapping[str, int]) -> Iterator[tuple[str, float]]:
     """Yield the bytes of each variable in one draw of the trace."""
     for name, variable in model.variables.items():
-        rule = model.spec.record.get(name, DEFAULT_RULES.get(variable.role, "all"))
+        rule = model.spec.record.get(name, default_rule(variable))
         if rule == "none":
             continue
         kept = dict(dims)

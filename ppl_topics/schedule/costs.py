@@ -9,7 +9,7 @@ its word in 10.9, 37.6 and 128, at K = 20, 100 and 1000, where this gives 10.3, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -41,24 +41,34 @@ class CorpusSizes:
         The lengths of documents that occur, and how many documents have each.
     counts, words : ndarray of int64
         The corpus counts of words that occur, and how many words have each.
+    responses : int
+        C, responses: one of two classes, else one for each class, label or target.
     """
 
     lengths: NDArray[np.int64]
     docs: NDArray[np.int64]
     counts: NDArray[np.int64]
     words: NDArray[np.int64]
+    responses: int = 0
 
     @classmethod
-    def count(cls, doc_lengths: NDArray[Any], word_counts: NDArray[Any]) -> CorpusSizes:
+    def count(cls, doc_lengths: NDArray[Any], word_counts: NDArray[Any], responses: int = 0) -> CorpusSizes:
         """Tabulate the lengths of all documents, and the corpus counts of all words of the vocabulary."""
         lengths, docs = np.unique(np.asarray(doc_lengths, dtype=np.int64), return_counts=True)
         counts, words = np.unique(np.asarray(word_counts, dtype=np.int64), return_counts=True)
-        return cls(lengths, docs, counts, words)
+        return cls(lengths, docs, counts, words, responses)
 
     @classmethod
     def of(cls, corpus: Corpus) -> CorpusSizes:
         """Tabulate a corpus."""
-        return cls.count(np.diff(corpus.doc_ptr), corpus.word_counts)
+        responses = 0 if corpus.labels is None else corpus.labels.n_responses
+        if corpus.labels is not None and corpus.labels.kind == "class" and responses == 2:
+            responses = 1
+        return cls.count(np.diff(corpus.doc_ptr), corpus.word_counts, responses)
+
+    def for_model(self, supervised: bool) -> CorpusSizes:
+        """Return the sizes as a model sees them: without a response, there are no labels."""
+        return self if supervised or not self.responses else replace(self, responses=0)
 
     @property
     def n_docs(self) -> int:
@@ -92,6 +102,8 @@ class CorpusSizes:
             "D": float(self.n_docs),
             "V": float(self.n_words),
             "K": float(topics),
+            "C": float(self.responses),
+            "F": float(topics),
             "K_d": _met(self.lengths, self.docs, topics),
             "K_w": _met(self.counts, drawn, topics),
         }
@@ -108,10 +120,10 @@ def _met(sizes: NDArray[np.int64], times: NDArray[np.int64], topics: int) -> flo
 
 @cache
 def nominal_sizes() -> CorpusSizes:
-    """Return the sizes of a nominal corpus: 10,000 documents of 100 tokens, 20,000 words with the law of Zipf."""
+    """Return the sizes of a nominal corpus: 10,000 documents of 100 tokens, 20,000 words with Zipf's law, 2 classes."""
     rank = np.arange(1, 20_001)
     share = 1.0 / (rank + 2.7)
-    return CorpusSizes.count(np.full(10_000, 100), np.rint(1e6 * share / share.sum()))
+    return CorpusSizes.count(np.full(10_000, 100), np.rint(1e6 * share / share.sum()), responses=1)
 
 
 def step_seconds(step: Step, corpus: CorpusSizes, topics: int, threads: int) -> float:

@@ -38,7 +38,7 @@ def unread_steps(schedule: Node, model: Model) -> dict[int, frozenset[str]]:
 def _only_recorded(name: str, following: tuple[Node, ...], model: Model) -> bool:
     # The log posterior adds up what blocks say of their variables; those of these roles say nothing, unless a block of
     # someone else's does.
-    silent = type(model.spec.blocks[name]).log_density is Block.log_density
+    silent = type(model.spec.blocks[model.variables[name].block]).log_density is Block.log_density
     if model.variables[name].role not in UNRECORDED or not silent:
         return False
     for node in following:

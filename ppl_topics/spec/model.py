@@ -28,12 +28,15 @@ class Variable:
     dims : tuple of str
     integrated_out : bool
         Whether the model asks never to hold it.
+    block : str
+        Name of the block that it belongs to: its own, or the one that brings it along.
     """
 
     name: str
     role: str
     dims: tuple[str, ...]
     integrated_out: bool
+    block: str
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,16 @@ class Model:
                 raise SpecError(f"{spec.place('blocks', name)}: block {name!r} ({block.kind}): {problem}")
             dims = block.dims(roles[name])
             if dims is not None:
-                variables[name] = Variable(name, roles[name], dims, block.integrated_out)
+                variables[name] = Variable(name, roles[name], dims, block.integrated_out, name)
+        for name, block in spec.blocks.items():
+            for own, (role, dims) in block.auxiliaries().items():
+                if own in spec.blocks:
+                    raise SpecError(
+                        f"{spec.place('blocks', own)}: {own!r} is the auxiliary variable of block {name!r} "
+                        f"({block.kind}); give this block another name"
+                    )
+                variables[own] = Variable(own, role, dims, False, name)
+                roles[own] = role
         factors = tuple(_factor(name, block, variables) for name, block in spec.blocks.items())
         model = cls(spec, variables, factors, {role: name for name, role in roles.items()})
         model._check_record()
@@ -122,7 +134,7 @@ class Model:
 
 
 def _factor(name: str, block: Block, variables: Mapping[str, Variable]) -> Factor:
-    touched = {name, *block.referred().values()} & set(variables)
+    touched = {name, *block.referred().values(), *block.auxiliaries()} & set(variables)
     return Factor(name, block.kind, frozenset({block.kind, *block.handled_as}), frozenset(touched))
 
 

@@ -97,7 +97,8 @@ class _Builder:
         labels: Sequence[str],
     ) -> None:
         self.bound, self.corpus, self.kept, self.labels = bound, corpus, kept, list(labels)
-        self.chains = np.array(chains)
+        self.parts = bound.parts
+        self.chains = np.array(chains)[:: self.parts] // self.parts
         self.topics = np.arange(bound.sizes.topics)
 
     def variables(self, chains: Sequence[Mapping[str, list[NDArray[Any]]]], draws: int) -> xr.Dataset:
@@ -107,9 +108,19 @@ class _Builder:
         for name in chains[0]:
             dims = ("topic",) if name == "topic_share" else self.kept[name].variable.dims
             stacked = _stack([chain[name] for chain in chains], draws)
-            data[name] = (("chain", "draw", *dims), stacked)
-            coords |= self.coords(dims, self.kept.get(name))
+            data[name] = self._by_response(("chain", "draw", *dims), stacked)
+            coords |= self.coords(data[name][0][2:], self.kept.get(name))
         return xr.Dataset(data, coords)
+
+    def _by_response(self, dims: tuple[str, ...], values: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[Any]]:
+        """Give values a dim ``response`` where each response has chains of its own, after ``chain`` and ``draw``."""
+        if self.parts == 1:
+            return dims, values
+        if "response" in dims:
+            values, dims = values.squeeze(dims.index("response")), tuple(dim for dim in dims if dim != "response")
+        values = values.reshape(-1, self.parts, *values.shape[1:])
+        place = 2 if "draw" in dims else 1
+        return (*dims[:place], "response", *dims[place:]), np.moveaxis(values, 1, place)
 
     def coords(self, dims: Sequence[str], selection: Selection | None) -> dict[str, Any]:
         """Return the coordinates of dims: words and document ids by name, where they are selected ones."""
@@ -126,7 +137,15 @@ class _Builder:
                 result[dim] = _text(self.corpus.doc_ids[:docs])
             elif dim == "token":
                 result[dim] = np.arange(self.bound.sizes.tokens)
+            elif dim in ("response", "coefficient"):
+                result[dim] = _text(np.array(self._names(dim), dtype=object))
         return result
+
+    def _names(self, dim: str) -> tuple[str, ...]:
+        observed = self.bound.observed
+        assert observed is not None, f"{dim} without a response"
+        topics = tuple(f"topic {topic}" for topic in self.topics)
+        return observed.responses if dim == "response" else (*topics, *observed.columns)
 
     def statistics(self, chains: Sequence[Mapping[str, list[Any]]], draws: int) -> xr.Dataset:
         """Build a group of statistics; those of kernels have the dim ``kernel``."""
@@ -136,9 +155,10 @@ class _Builder:
         for name in names:
             # A statistic that no step of a chain returned is missing in it.
             stacked = _stack([chain.get(name, [missing] * draws) for chain in chains], draws)
-            data[name] = (("chain", "draw", "kernel") if stacked.ndim == 3 else ("chain", "draw"), stacked)
+            dims = ("chain", "draw", "kernel") if stacked.ndim == 3 else ("chain", "draw")
+            data[name] = self._by_response(dims, stacked)
         coords = {"chain": self.chains, "draw": np.arange(draws), "kernel": self.labels}
-        return xr.Dataset(data, coords)
+        return xr.Dataset(data, coords | (self.coords(("response",), None) if self.parts > 1 else {}))
 
     def observed(self) -> xr.Dataset:
         """Build the group of observed data: the word of each token, and the labels with the names of their classes."""
@@ -160,9 +180,9 @@ class _Builder:
         data: dict[str, Any] = {
             "doc_length": ("doc", np.asarray(self.bound.tokens.doc_lengths)),
             "word_count": ("word", np.asarray(self.bound.tokens.word_counts)),
-            "phi_mean": (("chain", "topic", "word"), np.stack([c.phi_mean.T for c in chains])),
-            "z_last": (("chain", "token"), np.stack([c.z for c in chains])),
-            "sweeps": ("chain", np.array([c.sweeps for c in chains])),
+            "phi_mean": self._by_response(("chain", "topic", "word"), np.stack([c.phi_mean.T for c in chains])),
+            "z_last": self._by_response(("chain", "token"), np.stack([c.z for c in chains])),
+            "sweeps": self._by_response(("chain",), np.array([c.sweeps for c in chains])),
         }
         for role, value in self.bound.concentrations.items():
             if not isinstance(value, str):
@@ -171,6 +191,7 @@ class _Builder:
             "chain": self.chains,
             "topic": np.arange(sizes.topics),
             **self.coords(("doc", "word"), None),
+            **(self.coords(("response",), None) if self.parts > 1 else {}),
         }
         covariates = self.corpus.covariates
         if covariates is not None and np.prod(covariates.matrix.shape) <= MAX_COVARIATE_CELLS:

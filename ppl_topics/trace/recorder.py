@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from ppl_topics.diagnostics.likelihood import density_n_dk, density_n_kw, log_marginal
 from ppl_topics.run.bind import BoundModel
 from ppl_topics.run.execute import SweepRecord
+from ppl_topics.samplers.responses.features import features_of, scores
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi, draw_theta
 from ppl_topics.samplers.topics.expected import update_mean_phi
 from ppl_topics.spec import Docs, RecordRule, TopWords, Variable
 from ppl_topics.state import ChainState, Key
 
-__all__ = ["ChainDraws", "Recorder", "Selection", "selections"]
+__all__ = ["ChainDraws", "Recorder", "Selection", "default_rule", "selections"]
 
 RECORDING = 2**41
 """Number of the streams of what is drawn for the trace alone, beyond that of any kernel."""
@@ -26,6 +27,13 @@ DEFAULT_RULES: dict[str, RecordRule] = {
     "theta": Docs(docs=1000),
     "z": "none",
 }
+
+
+def default_rule(variable: Variable) -> RecordRule:
+    """Return what is kept of a variable of which the model's ``record`` says nothing."""
+    if variable.role == "augmentation" and "doc" in variable.dims:
+        return "none"
+    return DEFAULT_RULES.get(variable.role, "all")
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ def selections(bound: BoundModel) -> dict[str, Selection]:
     """Work out what the model's ``record`` keeps, by variable."""
     result = {}
     for name, variable in bound.model.variables.items():
-        rule = bound.model.spec.record.get(name, DEFAULT_RULES.get(variable.role, "all"))
+        rule = bound.model.spec.record.get(name, default_rule(variable))
         if rule == "none":
             continue
         words = docs = None
@@ -148,15 +156,31 @@ class Recorder:
         tokens = self.bound.tokens
         marginal = log_marginal(tokens.doc_ptr, state.z, state.n_wk, state.n_k, state.alpha, state.beta)
         blocks = self.bound.model.spec.blocks
-        priors = sum(blocks[name].log_density(array) for name, array in state.arrays.items())
+        priors = sum(blocks[name].log_density(array) for name, array in state.arrays.items() if name in blocks)
+        fit = self._response_statistics(state)
         return {
             **sweep.statistics,
-            "lp": marginal + priors,
+            **fit,
+            "lp": marginal + priors + fit.get("log_likelihood_y", 0.0),
             "log_marginal": marginal,
             "density_n_dk": density_n_dk(tokens.doc_ptr, state.z, self.bound.sizes.topics),
             "density_n_kw": density_n_kw(state.n_wk),
             "step_seconds": sweep.seconds,
         }
+
+    def _response_statistics(self, state: ChainState) -> dict[str, float]:
+        """Return the log (pseudo-)likelihood of the targets, the augmentation summed over, and the training loss."""
+        response, observed = self.bound.response, state.observed
+        if response is None or observed is None:
+            return {}
+        names = self.bound.model.names
+        features = features_of(state.tokens, state.z, state.sizes.topics, observed.design)
+        fitted = scores(features, state.arrays[names["eta"]])
+        augmentation = state.arrays[names["augmentation"]]
+        result = {"log_likelihood_y": response.log_joint(observed.targets, fitted, augmentation)}
+        if not np.isnan(observed.targets).all():
+            result["training_loss"] = response.loss(observed.targets, fitted)
+        return result
 
     def _value(self, state: ChainState, selection: Selection, key: Key) -> NDArray[Any]:
         variable = selection.variable

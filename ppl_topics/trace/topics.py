@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from ppl_topics.errors import TraceError
 
@@ -26,7 +28,8 @@ def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 
     Returns
     -------
     pandas.DataFrame
-        Columns ``topic``, ``share`` (posterior mean) and ``words``, largest share first.
+        Columns ``topic``, ``share`` (posterior mean) and ``words``, largest share first. Where each response has topics
+        of its own, ``response`` comes first, and names whose topics they are.
 
     Raises
     ------
@@ -41,9 +44,20 @@ def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 
         raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
     if n_words < 1:
         raise TraceError(f"the number of words must be at least 1, got {n_words}")
-    phi = constants["phi_mean"].sel(chain=chain).transpose("topic", "word").values
-    share = groups["posterior"]["topic_share"].sel(chain=chain).mean("draw").values
+    phi = constants["phi_mean"].sel(chain=chain)
+    share = groups["posterior"]["topic_share"].sel(chain=chain).mean("draw")
     words = constants["word"].values
+    if "response" not in phi.dims:
+        return _table(phi, share, words, n_words)
+    tables = {
+        name: _table(phi.sel(response=name), share.sel(response=name), words, n_words) for name in phi.response.values
+    }
+    joined: pd.DataFrame = pd.concat(tables, names=["response"])
+    return joined.reset_index("response").reset_index(drop=True)
+
+
+def _table(topics: xr.DataArray, shares: xr.DataArray, words: NDArray[Any], n_words: int) -> pd.DataFrame:
+    phi, share = topics.transpose("topic", "word").values, shares.values
     best = np.argsort(-phi, axis=1, kind="stable")[:, :n_words]
     order = np.argsort(-share, kind="stable")
     return pd.DataFrame(

@@ -187,7 +187,7 @@ def test_record_argument(load, refuse):
     ("model", "expected"),
     [
         ("ldaa", "'ldaa' is neither a file nor a shipped model; did you mean 'lda'?"),
-        ("no.yaml", "'no.yaml' is neither a file nor a shipped model; valid: lda, lda_collapsed, lda_learned"),
+        ("no.yaml", "'no.yaml' is neither a file nor a shipped model; valid: lda, lda_collapsed, lda_learned, medl"),
         ("", "'' is neither a file nor a shipped model"),
         (".", "'.' is neither a file nor a shipped model"),
         ("a\0b", "'a\\x00b' is neither a file nor a shipped model"),

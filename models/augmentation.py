@@ -1,0 +1,35 @@
+"""Augmentation variables, drawn in plain NumPy: what tests compare the compiled kernels with."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["simulate_inverse_gaussian", "simulate_polya_gamma"]
+
+Array = NDArray[np.float64]
+
+TERMS = 400
+"""Of the series of a Polya-Gamma variate; the mean of the rest, a share of about 1 / (5 TERMS), is added."""
+
+LARGEST_MEAN = 1e8
+"""Of an inverse Gaussian law that NumPy draws from without losing digits."""
+
+
+def simulate_inverse_gaussian(mean: Array, rng: np.random.Generator) -> Array:
+    """Draw from InvGauss(mean, 1); ones where the mean is not a number, as where a target is missing."""
+    known = ~np.isnan(mean)
+    drawn = rng.wald(np.where(known, np.minimum(mean, LARGEST_MEAN), 1.0), 1.0)
+    return np.where(known, drawn, 1.0)
+
+
+def simulate_polya_gamma(shape: Array, tilt: Array, rng: np.random.Generator) -> Array:
+    """Draw from PG(shape, tilt) by its series (Polson, Scott, Windle 2013, equation 2); ones where the shape is 0."""
+    known = shape > 0
+    terms = (np.arange(TERMS) + 0.5) ** 2
+    rates = 2.0 * np.pi**2 * (terms + (tilt[..., None] / (2.0 * np.pi)) ** 2)
+    gammas = rng.gamma(np.where(known, shape, 1.0)[..., None], size=rates.shape)
+    half = np.abs(tilt) / 2.0
+    mean = np.where(half > 1e-6, shape * np.tanh(half) / np.maximum(4.0 * half, 1e-300), shape / 4.0)
+    rest = mean - shape * (1.0 / rates).sum(axis=-1)
+    return np.where(known, (gammas / rates).sum(axis=-1) + rest, 1.0)

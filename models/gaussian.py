@@ -1,0 +1,91 @@
+"""Real targets with normal errors: supervised LDA."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import pydantic
+from numpy.typing import NDArray
+from scipy.special import gammaln
+from scipy.stats import invgamma
+
+from ppl_topics.corpus.labels import Labels
+from ppl_topics.models.targets import encode_numbers
+from ppl_topics.registry import block
+from ppl_topics.seams import Matrix, Potential, Response
+
+__all__ = ["Gaussian"]
+
+
+@block("gaussian")
+class Gaussian(Response):
+    """Real targets y ~ Normal(s, sigma2), with sigma2 ~ InvGamma(shape, rate) for each (Blei, McAuliffe 2008).
+
+    Attributes
+    ----------
+    coefficients, features : str, list of str
+        Names of the blocks of coefficients and of assignments.
+    shape, rate : float
+        Of the prior of the error variance, whose density falls as exp(-rate / sigma2).
+    intercept : bool
+        Whether a coefficient of a constant feature is added.
+    """
+
+    augmentation: ClassVar[str] = "sigma2"
+    augmentation_dims: ClassVar[tuple[str, ...]] = ("response",)
+    numeric: ClassVar[bool] = True
+
+    block: Literal["gaussian"] = "gaussian"
+    observed: Literal["labels"] = "labels"
+    shape: float = pydantic.Field(default=1.0, gt=0)
+    rate: float = pydantic.Field(default=1.0, gt=0)
+
+    def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
+        """Return the targets as they are."""
+        return encode_numbers(labels)
+
+    def potential(self, targets: Matrix, augmentation: NDArray[np.float64]) -> Potential:
+        """Return b = y / sigma2 and omega = 1 / sigma2."""
+        known = ~np.isnan(targets)
+        omega = np.where(known, 1.0 / augmentation, 0.0)
+        return Potential(np.where(known, targets, 0.0) * omega, omega)
+
+    def augmentation_arguments(
+        self, targets: Matrix, scores: Matrix
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return shape and rate of the law of each sigma2."""
+        known = ~np.isnan(targets)
+        squares = np.where(known, targets - scores, 0.0) ** 2
+        return self.shape + known.sum(axis=0) / 2.0, self.rate + squares.sum(axis=0) / 2.0
+
+    def draw_augmentation(self, targets: Matrix, scores: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw sigma2 given the linear predictors."""
+        shape, rate = self.augmentation_arguments(targets, scores)
+        return np.asarray(rate / rng.gamma(shape))
+
+    def log_evidence(self, targets: Matrix, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log density of the targets of each response, sigma2 integrated out."""
+        known = ~np.isnan(targets)
+        number = known.sum(axis=0)
+        squares = (np.where(known, targets - scores, 0.0) ** 2).sum(axis=-2)
+        shape = self.shape + number / 2.0
+        constant = self.shape * np.log(self.rate) - gammaln(self.shape) - number / 2.0 * np.log(2.0 * np.pi)
+        return np.asarray(constant + gammaln(shape) - shape * np.log(self.rate + squares / 2.0))
+
+    def log_likelihood(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> Matrix:
+        """Return the log density of the targets given sigma2."""
+        squares = (targets - scores) ** 2
+        return np.where(np.isnan(targets), 0.0, -0.5 * (np.log(2.0 * np.pi * augmentation) + squares / augmentation))
+
+    def log_joint(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> float:
+        """Return the log likelihood of all targets with the log prior of sigma2."""
+        prior = invgamma.logpdf(augmentation, self.shape, scale=self.rate).sum()
+        return float(self.log_likelihood(targets, scores, augmentation).sum() + prior)
+
+    def expectation(self, scores: Matrix) -> Matrix:
+        """Return the mean of the targets."""
+        return scores
+
+    def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+        return float(np.mean((targets - scores) ** 2))

@@ -1,0 +1,78 @@
+"""The hinge loss: max-margin supervision, as in Gibbs MedLDA."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import pydantic
+from numpy.typing import NDArray
+
+from ppl_topics.corpus.labels import Labels
+from ppl_topics.models.augmentation import simulate_inverse_gaussian
+from ppl_topics.models.targets import encode_signs
+from ppl_topics.registry import block
+from ppl_topics.seams import Matrix, Potential, Response
+
+__all__ = ["Hinge"]
+
+
+@block("hinge")
+class Hinge(Response):
+    """Labels y = -1 or +1 with pseudo-likelihood exp(-2 cost max(0, margin - y s)).
+
+    Given xi ~ InvGauss(1 / (cost |margin - y s|), 1) it is quadratic in s (Zheng, Yu, Xing 2015, section 2.2; Zhu,
+    Chen, Perkins, Zhang 2014, Gibbs max-margin topic models with data augmentation, lemma 2).
+
+    Attributes
+    ----------
+    coefficients, features : str, list of str
+        Names of the blocks of coefficients and of assignments.
+    cost : float
+        Weight of the loss; at 0 the model is a plain topic model.
+    margin : float
+    intercept : bool
+        Whether a coefficient of a constant feature is added.
+    one_vs_all : bool
+        Whether each of several classes or labels gets a model of its own, instead of all sharing the topics.
+    """
+
+    augmentation: ClassVar[str] = "xi"
+    probabilistic: ClassVar[bool] = False
+
+    block: Literal["hinge"] = "hinge"
+    observed: Literal["labels"] = "labels"
+    cost: float = pydantic.Field(default=1.0, ge=0)
+    margin: float = pydantic.Field(default=1.0, gt=0)
+    one_vs_all: bool = False
+
+    @property
+    def apart(self) -> bool:
+        """Whether each class has a model of its own."""
+        return self.one_vs_all
+
+    def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
+        """Return the labels as -1 and +1."""
+        return encode_signs(labels)
+
+    def potential(self, targets: Matrix, augmentation: NDArray[np.float64]) -> Potential:
+        """Return b = cost y (1 + cost margin xi) and omega = cost^2 xi."""
+        known = ~np.isnan(targets)
+        b = self.cost * np.where(known, targets, 0.0) * (1.0 + self.cost * self.margin * augmentation)
+        return Potential(b, self.cost**2 * np.where(known, augmentation, 0.0))
+
+    def augmentation_arguments(self, targets: Matrix, scores: Matrix) -> Matrix:
+        """Return the mean of each xi; infinite where the loss has its kink."""
+        with np.errstate(divide="ignore"):
+            return 1.0 / (self.cost * np.abs(self.margin - targets * scores))
+
+    def draw_augmentation(self, targets: Matrix, scores: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw xi given the linear predictors."""
+        return simulate_inverse_gaussian(self.augmentation_arguments(targets, scores), rng)
+
+    def log_likelihood(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> Matrix:
+        """Return -2 cost max(0, margin - y s)."""
+        return np.where(np.isnan(targets), 0.0, -2.0 * self.cost * np.maximum(0.0, self.margin - targets * scores))
+
+    def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+        return float(np.mean(targets * scores <= 0))

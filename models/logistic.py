@@ -1,0 +1,78 @@
+"""The logistic loss: supervised LDA with labels of 0 and 1."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import pydantic
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from ppl_topics.corpus.labels import Labels
+from ppl_topics.models.augmentation import simulate_polya_gamma
+from ppl_topics.models.targets import encode_signs
+from ppl_topics.registry import block
+from ppl_topics.seams import Matrix, Potential, Response
+
+__all__ = ["Logistic"]
+
+
+@block("logistic")
+class Logistic(Response):
+    """Labels y = 0 or 1 with pseudo-likelihood (exp(y s) / (1 + exp(s)))^c.
+
+    Given omega ~ PG(c, s) it is quadratic in s (Zhu, Zheng, Zhang 2013, equations 6 to 8; Polson, Scott, Windle 2013).
+
+    Attributes
+    ----------
+    coefficients, features : str, list of str
+        Names of the blocks of coefficients and of assignments.
+    c : float
+        Weight of the likelihood; 1 for that of the logistic model itself.
+    intercept : bool
+        Whether a coefficient of a constant feature is added.
+    one_vs_all : bool
+        Whether each of several classes or labels gets a model of its own, instead of all sharing the topics.
+    """
+
+    augmentation: ClassVar[str] = "omega"
+
+    block: Literal["logistic"] = "logistic"
+    observed: Literal["labels"] = "labels"
+    c: float = pydantic.Field(default=1.0, gt=0)
+    one_vs_all: bool = False
+
+    @property
+    def apart(self) -> bool:
+        """Whether each class has a model of its own."""
+        return self.one_vs_all
+
+    def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
+        """Return the labels as 0 and 1."""
+        signs, names = encode_signs(labels)
+        return (signs + 1.0) / 2.0, names
+
+    def potential(self, targets: Matrix, augmentation: NDArray[np.float64]) -> Potential:
+        """Return b = c (y - 1/2) and omega."""
+        known = ~np.isnan(targets)
+        return Potential(self.c * np.where(known, targets - 0.5, 0.0), np.where(known, augmentation, 0.0))
+
+    def augmentation_arguments(self, targets: Matrix, scores: Matrix) -> tuple[Matrix, Matrix]:
+        """Return shape c and tilt s of the Polya-Gamma law, shape 0 where the label is missing."""
+        return np.where(np.isnan(targets), 0.0, self.c), scores
+
+    def draw_augmentation(self, targets: Matrix, scores: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw omega given the linear predictors."""
+        return simulate_polya_gamma(*self.augmentation_arguments(targets, scores), rng)
+
+    def log_likelihood(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> Matrix:
+        """Return c (y s - log(1 + exp(s)))."""
+        return np.where(np.isnan(targets), 0.0, self.c * (targets * scores - np.logaddexp(0.0, scores)))
+
+    def expectation(self, scores: Matrix) -> Matrix:
+        """Return the probability that the label is 1."""
+        return np.asarray(expit(scores))
+
+    def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+        return float(np.mean((2.0 * targets - 1.0) * scores <= 0))

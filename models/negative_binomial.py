@@ -1,0 +1,75 @@
+"""Counts with a negative binomial law: supervised LDA."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import pydantic
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from ppl_topics.corpus.labels import Labels
+from ppl_topics.models.augmentation import simulate_polya_gamma
+from ppl_topics.models.targets import encode_counts
+from ppl_topics.registry import block
+from ppl_topics.seams import Matrix, Potential, Response
+
+__all__ = ["NegativeBinomial"]
+
+
+@block("negative_binomial")
+class NegativeBinomial(Response):
+    """Counts y with the law NB(y; r, p), logit p = s, mean r exp(s).
+
+    Given omega ~ PG(y + r, s) it is quadratic in s (Polson, Scott, Windle 2013; proposed for topic models in Zhu,
+    Zheng, Zhang 2013).
+
+    Attributes
+    ----------
+    coefficients, features : str, list of str
+        Names of the blocks of coefficients and of assignments.
+    dispersion : float
+        r, the number of failures: the variance is the mean plus its square over r.
+    intercept : bool
+        Whether a coefficient of a constant feature is added.
+    """
+
+    augmentation: ClassVar[str] = "omega"
+    numeric: ClassVar[bool] = True
+
+    block: Literal["negative_binomial"] = "negative_binomial"
+    observed: Literal["labels"] = "labels"
+    dispersion: float = pydantic.Field(default=1.0, gt=0)
+
+    def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
+        """Return the counts as they are."""
+        return encode_counts(labels)
+
+    def potential(self, targets: Matrix, augmentation: NDArray[np.float64]) -> Potential:
+        """Return b = (y - r) / 2 and omega."""
+        known = ~np.isnan(targets)
+        return Potential(np.where(known, (targets - self.dispersion) / 2.0, 0.0), np.where(known, augmentation, 0.0))
+
+    def augmentation_arguments(self, targets: Matrix, scores: Matrix) -> tuple[Matrix, Matrix]:
+        """Return shape y + r and tilt s of the Polya-Gamma law, shape 0 where the count is missing."""
+        return np.where(np.isnan(targets), 0.0, targets + self.dispersion), scores
+
+    def draw_augmentation(self, targets: Matrix, scores: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw omega given the linear predictors."""
+        return simulate_polya_gamma(*self.augmentation_arguments(targets, scores), rng)
+
+    def log_likelihood(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> Matrix:
+        """Return the log probability of the counts."""
+        r = self.dispersion
+        constant = gammaln(targets + r) - gammaln(r) - gammaln(targets + 1.0)
+        value = constant + targets * scores - (targets + r) * np.logaddexp(0.0, scores)
+        return np.where(np.isnan(targets), 0.0, value)
+
+    def expectation(self, scores: Matrix) -> Matrix:
+        """Return the mean of the counts."""
+        with np.errstate(over="ignore"):
+            return np.asarray(self.dispersion * np.exp(scores))
+
+    def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+        return float(np.mean((targets - self.expectation(scores)) ** 2))

@@ -1,0 +1,93 @@
+"""Labels of a corpus as numbers, one column for each response."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.corpus.labels import Labels
+from ppl_topics.errors import CorpusError
+
+__all__ = ["encode_counts", "encode_numbers", "encode_signs"]
+
+Matrix = NDArray[np.float64]
+
+LARGEST = 1e100
+"""Beyond it, squares of targets overflow."""
+
+
+def encode_signs(labels: Labels) -> tuple[Matrix, list[str]]:
+    """Return +1 where a class is the document's, or a label holds, and -1 elsewhere.
+
+    Two classes make one response, named after the second; more make one each, which share the topics.
+
+    Returns
+    -------
+    targets : ndarray of float64, shape (D, C)
+        NaN where missing.
+    names : list of str
+        Of the responses.
+
+    Raises
+    ------
+    CorpusError
+        If the labels are numbers, or there is but one class.
+    """
+    names = [str(name) for name in labels.classes]
+    if labels.kind == "multi_label":
+        targets = np.where(labels.values > 0, 1.0, -1.0)
+        targets[labels.missing] = np.nan
+        return targets, names
+    if labels.kind != "class":
+        raise CorpusError(
+            f"it tells classes apart, and these labels are of kind {labels.kind!r}; "
+            "give label_kind='class' (--label-kind class), or use a model of numbers"
+        )
+    if len(names) < 2:
+        found = f"all labels are {names[0]!r}" if names else "all labels are missing"
+        raise CorpusError(f"it tells classes apart, and {found}; give documents of two classes at least")
+    targets = np.where(labels.values[:, None] == np.arange(len(names)), 1.0, -1.0)
+    targets[labels.missing] = np.nan
+    return (targets[:, 1:], names[1:]) if len(names) == 2 else (targets, names)
+
+
+def encode_numbers(labels: Labels) -> tuple[Matrix, list[str]]:
+    """Return real targets as they are, shape (D, R), NaN where missing, and their names.
+
+    Raises
+    ------
+    CorpusError
+        If the labels are no numbers, or too large to be squared.
+    """
+    if labels.kind not in ("real", "count"):
+        raise CorpusError(_no_numbers(labels.kind, "real"))
+    targets = np.where(labels.missing, np.nan, labels.values.astype(np.float64))
+    targets = targets.reshape(len(labels), -1)
+    if targets.size and np.nanmax(np.abs(np.where(np.isnan(targets), 0.0, targets))) > LARGEST:
+        raise CorpusError(f"a target is larger than {LARGEST:g}; standardise the targets")
+    return targets, _names(labels, targets.shape[1])
+
+
+def encode_counts(labels: Labels) -> tuple[Matrix, list[str]]:
+    """Return counts as they are, shape (D, R), NaN where missing, and their names.
+
+    Raises
+    ------
+    CorpusError
+        If the labels are no counts.
+    """
+    if labels.kind != "count":
+        raise CorpusError(_no_numbers(labels.kind, "count"))
+    targets = np.where(labels.missing, np.nan, labels.values.astype(np.float64)).reshape(len(labels), -1)
+    return targets, _names(labels, targets.shape[1])
+
+
+def _names(labels: Labels, size: int) -> list[str]:
+    return [str(name) for name in labels.classes] if len(labels.classes) else ["y"] * size
+
+
+def _no_numbers(kind: str, expected: str) -> str:
+    return (
+        f"its targets are numbers, and these labels are of kind {kind!r}; "
+        f"if they are numbers, give label_kind={expected!r} (--label-kind {expected})"
+    )

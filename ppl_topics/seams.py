@@ -1,0 +1,183 @@
+"""What responses and coefficient priors offer to kernels, so that neither knows the other.
+
+A *response* is a factor of each document and response (class, label or target): given its *augmentation*, an auxiliary
+variable, its logarithm is quadratic in the linear predictor s_dc = eta_c . f_d,
+
+    log psi_dc = b_dc s_dc - omega_dc s_dc^2 / 2 + constant,
+
+and (b, omega) is all that kernels of assignments and of coefficients know of it. A *coefficient prior* is a normal law
+given its precision.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.corpus.labels import Labels
+from ppl_topics.declarations import Block
+from ppl_topics.errors import SpecError
+from ppl_topics.state import ChainState
+
+__all__ = ["Coefficients", "Matrix", "Potential", "Response"]
+
+Matrix = NDArray[np.float64]
+
+
+class Potential(NamedTuple):
+    """The quadratic form of a response given its augmentation.
+
+    Attributes
+    ----------
+    b, omega : ndarray of float64, shape (D, C)
+        Slope and curvature of log psi in the linear predictor; 0 where the target is missing.
+    """
+
+    b: Matrix
+    omega: Matrix
+
+
+class Response(Block):
+    """Base of the blocks that observe labels.
+
+    Attributes
+    ----------
+    augmentation : str
+        Name that the auxiliary variable has in every model with this response.
+    augmentation_dims : tuple of str
+    probabilistic : bool
+        Whether the pseudo-likelihood is a law of the target, so that predictions have probabilities.
+    numeric : bool
+        Whether targets are numbers to be predicted, not classes or labels.
+    """
+
+    handled_as: ClassVar[frozenset[str]] = frozenset({"quadratic_response"})
+    references: ClassVar[Mapping[str, str]] = {"coefficients": "coefficients", "features": "assignments"}
+    own_role: ClassVar[str | None] = "y"
+    augmentation: ClassVar[str]
+    augmentation_dims: ClassVar[tuple[str, ...]] = ("doc", "response")
+    probabilistic: ClassVar[bool] = True
+    numeric: ClassVar[bool] = False
+
+    coefficients: str
+    features: list[str]
+    intercept: bool = False
+
+    def reference_role(self, key: str, own_role: str) -> str:
+        """Return ``eta`` for the coefficients, ``z`` for the features."""
+        return {"coefficients": "eta", "features": "z"}[key]
+
+    @property
+    def apart(self) -> bool:
+        """Whether each response has a model of its own: topics, assignments and all."""
+        return False
+
+    def auxiliaries(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
+        """Return the augmentation, with its role and dims."""
+        return {self.augmentation: ("augmentation", self.augmentation_dims)}
+
+    def check(self, role: str, topics: int) -> str | None:
+        """Return what is wrong with the features, or None."""
+        if len(self.features) != 1:
+            return f"features: expected the name of the block of assignments alone, got {self.features}"
+        return None
+
+    @abstractmethod
+    def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
+        """Return the targets, shape (D, C), NaN where missing, and the names of the C responses.
+
+        Raises
+        ------
+        CorpusError
+            If the labels are of a kind, or have values, that this response cannot have.
+        """
+
+    @abstractmethod
+    def potential(self, targets: Matrix, augmentation: NDArray[np.float64]) -> Potential:
+        """Return (b, omega) given the augmentation."""
+
+    @abstractmethod
+    def augmentation_arguments(self, targets: Matrix, scores: Matrix) -> Any:
+        """Return the parameters of the law of the augmentation given the linear predictors, for its kernel."""
+
+    @abstractmethod
+    def log_likelihood(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> Matrix:
+        """Return the log pseudo-likelihood of each cell, shape (D, C), 0 where missing.
+
+        The augmentation is summed over, but for a parameter such as a variance, which is given.
+        """
+
+    def init(self, role: str, state: ChainState) -> NDArray[np.float64]:
+        """Return ones for the augmentation, which is drawn before anything depends on it."""
+        return np.ones([state.sizes.of(dim) for dim in self.augmentation_dims])
+
+    def expectation(self, scores: Matrix) -> Matrix:
+        """Return the probability that the label holds, or the mean of the target.
+
+        Raises
+        ------
+        SpecError
+            If the response is not probabilistic.
+        """
+        raise SpecError(
+            f"block {self.kind!r} is a loss, not a law of the labels, so it gives no probabilities; "
+            "use decision_function, or a model with a logistic response"
+        )
+
+    def log_joint(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> float:
+        """Return the log pseudo-likelihood of all targets, with the log prior of an augmentation that is given."""
+        return float(self.log_likelihood(targets, scores, augmentation).sum())
+
+    def log_evidence(self, targets: Matrix, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log pseudo-likelihood of all targets of each response, everything but the scores summed over.
+
+        Parameters
+        ----------
+        targets : ndarray of float64, shape (D, C)
+        scores : ndarray of float64, shape (..., D, C)
+
+        Returns
+        -------
+        ndarray of float64, shape (..., C)
+        """
+        value: NDArray[np.float64] = self.log_likelihood(targets, scores, np.ones(1)).sum(axis=-2)
+        return value
+
+    @abstractmethod
+    def draw_augmentation(self, targets: Matrix, scores: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw the augmentation in plain NumPy, for tests; ones where targets are missing."""
+
+    def loss(self, targets: Matrix, scores: Matrix) -> float:
+        """Return the training loss that users know: the share of wrong signs, or the mean squared error.
+
+        At least one target must be known.
+        """
+        known = ~np.isnan(targets)
+        return self._loss(targets[known], scores[known])
+
+    @abstractmethod
+    def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+        """Return the loss of known targets."""
+
+
+class Coefficients(Block):
+    """Base of the priors of coefficients: normal given a precision."""
+
+    handled_as: ClassVar[frozenset[str]] = frozenset({"conditional_normal"})
+    seams: ClassVar[frozenset[str]] = frozenset({"coefficients"})
+
+    def dims(self, role: str) -> tuple[str, ...]:
+        """Return (response, coefficient)."""
+        return ("response", "coefficient")
+
+    @abstractmethod
+    def precision(self, state: ChainState) -> Matrix:
+        """Return the prior precision of each coefficient, shape (C, F)."""
+
+    def init(self, role: str, state: ChainState) -> Matrix:
+        """Return zeros: without the response, documents are a plain topic model's."""
+        return np.zeros((state.sizes.responses, state.sizes.coefficients))

@@ -1,0 +1,73 @@
+"""Labels of every kind, encoded by the responses that can have them, and refused by the others."""
+
+import numpy as np
+import pytest
+
+from ppl_topics.corpus.labels import Labels
+from ppl_topics.errors import CorpusError
+from ppl_topics.models import EpsilonInsensitive, Gaussian, Hinge, Logistic, NegativeBinomial
+
+KEYS = {"coefficients": "eta", "features": ["z"]}
+NAMES = np.array(["no", "yes", "maybe"], dtype=object)
+
+
+def test_classes():
+    two = Labels("class", [1, 0, -1, 1], NAMES[:2])
+    three = Labels("class", [2, 0, -1, 1], NAMES)
+    for block, low in ((Hinge(**KEYS), -1.0), (Logistic(**KEYS), 0.0)):
+        targets, names = block.encode(two)
+        np.testing.assert_array_equal(targets, [[1], [low], [np.nan], [1]])
+        assert names == ["yes"]
+        targets, names = block.encode(three)
+        np.testing.assert_array_equal(targets, [[low, low, 1], [1, low, low], [np.nan] * 3, [low, 1, low]])
+        assert names == list(NAMES)
+
+
+def test_multi_label():
+    labels = Labels("multi_label", [[1, 0, -1], [0, 0, 0]], NAMES)
+    for block, low in ((Hinge(**KEYS), -1.0), (Logistic(**KEYS), 0.0)):
+        targets, names = block.encode(labels)
+        np.testing.assert_array_equal(targets, [[1, low, np.nan], [low] * 3])
+        assert names == list(NAMES)
+
+
+def test_numbers():
+    one, two = Labels("real", [0.5, np.nan, -2.0]), Labels("real", [[0.5, 1.0], [np.nan, 2.0]], NAMES[:2])
+    counts = Labels("count", [3, -1, 0])
+    for block in (Gaussian(**KEYS), EpsilonInsensitive(**KEYS)):
+        targets, names = block.encode(one)
+        np.testing.assert_array_equal(targets, [[0.5], [np.nan], [-2.0]])
+        assert names == ["y"]
+        targets, names = block.encode(two)
+        np.testing.assert_array_equal(targets, [[0.5, 1.0], [np.nan, 2.0]])
+        assert names == ["no", "yes"]
+    for block in (Gaussian(**KEYS), EpsilonInsensitive(**KEYS), NegativeBinomial(**KEYS)):
+        targets, names = block.encode(counts)
+        np.testing.assert_array_equal(targets, [[3.0], [np.nan], [0.0]])
+        assert targets.dtype == np.float64
+        assert names == ["y"]
+    targets, names = NegativeBinomial(**KEYS).encode(Labels("count", [[3, -1], [0, 7]], NAMES[:2]))
+    np.testing.assert_array_equal(targets, [[3.0, np.nan], [0.0, 7.0]])
+    assert names == ["no", "yes"]
+
+
+CLASSES, ONE, NONE = (Labels("class", values, NAMES[:n]) for values, n in (([0, 1], 2), ([0, 0], 1), ([-1, -1], 0)))
+REAL, COUNT, SETS = Labels("real", [0.5, 1.0]), Labels("count", [3, 4]), Labels("multi_label", [[1], [0]], NAMES[:1])
+
+
+@pytest.mark.parametrize(
+    ("block", "labels", "message"),
+    [
+        (Hinge, REAL, "tells classes apart, and these labels are of kind 'real'; give label_kind='class'"),
+        (Logistic, COUNT, "tells classes apart, and these labels are of kind 'count'"),
+        (Hinge, ONE, "all labels are 'no'; give documents of two classes at least"),
+        (Logistic, NONE, "all labels are missing; give documents of two classes at least"),
+        (Gaussian, CLASSES, "its targets are numbers, and these labels are of kind 'class'; .*label_kind='real'"),
+        (EpsilonInsensitive, SETS, "these labels are of kind 'multi_label'"),
+        (NegativeBinomial, REAL, "these labels are of kind 'real'; .*label_kind='count'"),
+        (Gaussian, Labels("real", [1e200, 1.0]), "a target is larger than 1e\\+100; standardise the targets"),
+    ],
+)
+def test_labels_of_the_wrong_kind(block, labels, message):
+    with pytest.raises(CorpusError, match=message):
+        block(**KEYS).encode(labels)
