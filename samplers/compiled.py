@@ -51,6 +51,7 @@ def specialised(
     cached: bool,
     in_parallel: bool = False,
     in_line: bool = False,
+    counting: bool = True,
     **names: Any,
 ) -> Callable[..., Any]:
     """Compile a copy of a plain function in which some names stand for other compiled functions, or constants.
@@ -71,6 +72,8 @@ def specialised(
         Whether the template has ``prange`` loops.
     in_line : bool
         Whether callers take in its body: passing many arrays costs as much as a small function does.
+    counting : bool
+        Whether references to arrays are counted; without, it must not allocate (see `tight`).
     **names
         Compiled functions and constants, by the names that the template has for them.
     """
@@ -80,5 +83,7 @@ def specialised(
     options: dict[str, Any] = {"cache": cached, "error_model": "numpy", "nogil": True, "parallel": in_parallel}
     if in_line:
         options["inline"] = "always"
+    if not counting:
+        options["_nrt"] = False
     dispatcher: Callable[..., Any] = numba.njit(**options)(copy)
     return dispatcher

@@ -24,6 +24,7 @@ from ppl_topics.registry import kernel
 from ppl_topics.samplers.assignments.collapsed_gibbs import sweep_documents
 from ppl_topics.samplers.assignments.counts import count_words
 from ppl_topics.samplers.compiled import compiled, parallel
+from ppl_topics.samplers.responses.term import ResponseTerm, acceptance, term_of
 from ppl_topics.state import ChainState, Key
 
 __all__ = ["ad_lda", "deal_documents", "index_shards", "sweep_shards"]
@@ -147,6 +148,7 @@ def sweep_shards(
     alpha: npt.NDArray[np.float64],
     beta: npt.NDArray[np.float64],
     beta_sum: float,
+    term: ResponseTerm,
     seed: int,
     chain: int,
     step: int,
@@ -178,6 +180,7 @@ def sweep_shards(
     alpha : ndarray of float64 of shape (K,)
     beta : ndarray of float64 of shape (V,)
     beta_sum : float
+    term : ResponseTerm
     seed, chain, step, kernel : int
         Keys of the random streams, one for each document.
     """
@@ -197,6 +200,7 @@ def sweep_shards(
             alpha,
             beta,
             beta_sum,
+            term,
             seed,
             chain,
             step,
@@ -208,13 +212,13 @@ def sweep_shards(
     "ad_lda",
     updates="z",
     integrates_out=("theta", "phi"),
-    reads=("alpha", "beta"),
-    handles=("dirichlet", "assignments", "words"),
+    reads=("alpha", "beta", "eta", "augmentation"),
+    handles=("dirichlet", "assignments", "words", "quadratic_response"),
     exact=False,
     automatic=False,
     parallel_over="doc",
-    cost="N * (42 + 1.1 * K)",
-    memory="2 * K * min(2 * N, V * shards) + 4 * V * shards + 4 * N",
+    cost="N * (42 + 1.1 * K) + N * (16 * min(1, C) + 0.9 * C)",
+    memory="2 * K * min(2 * N, V * shards) + 4 * V * shards + 4 * N + 50 * D * C + 10 * N * min(1, C)",
     reference="Newman et al. 2009, AD-LDA",
 )
 def ad_lda(
@@ -236,8 +240,10 @@ def ad_lda(
             np.empty((len(rows), sizes.topics), dtype=np.int64),
         )
 
-    def step(state: ChainState, memory: _Copies, key: Key) -> None:
-        beta = state.beta
+    make_term = term_of(binding)
+
+    def step(state: ChainState, memory: _Copies, key: Key) -> dict[str, float] | None:
+        beta, term = state.beta, make_term(state)
         sweep_shards(
             docs,
             shard_ptr,
@@ -255,8 +261,10 @@ def ad_lda(
             state.alpha,
             beta,
             float(beta.sum()),
+            term,
             *key,
         )
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
+        return acceptance(term, int(tokens.word_counts[selected].sum()))
 
     return KernelFunctions(step, init)

@@ -46,6 +46,7 @@ from ppl_topics.samplers.assignments.tiles import (
 )
 from ppl_topics.samplers.assignments.word_lists import WordLists, fill_lists, new_lists
 from ppl_topics.samplers.compiled import compiled, parallel
+from ppl_topics.samplers.responses.term import ResponseTerm, acceptance, term_of
 from ppl_topics.samplers.variates.streams import new_stream, start
 from ppl_topics.state import ChainState, Key, Tokens
 
@@ -78,6 +79,7 @@ def sweep_diagonals(
     beta_sums: npt.NDArray[np.float64],
     alpha: npt.NDArray[np.float64],
     beta: npt.NDArray[np.float64],
+    term: ResponseTerm,
     seed: int,
     chain: int,
     step: int,
@@ -105,6 +107,7 @@ def sweep_diagonals(
         Of each topic in each block, and of the block's prior.
     alpha : ndarray of float64 of shape (K,)
     beta : ndarray of float64 of shape (V,)
+    term : ResponseTerm
     seed, chain, step, kernel : int
         Keys of the random streams, one for each tile.
     """
@@ -116,9 +119,9 @@ def sweep_diagonals(
                 group, diagonal, group_ptr, tile_ptr, n_bk, mass, beta_sums, priors, seed, chain, step, kernel
             )
             if sparse:
-                sweep_sparse(tile, places, z, n_wk, lists)
+                sweep_sparse(tile, places, z, n_wk, lists, term)
             else:
-                sweep_dense(tile, places, z, n_wk, n_dk)
+                sweep_dense(tile, places, z, n_wk, n_dk, term)
 
 
 @compiled
@@ -174,7 +177,12 @@ class TileSweeper:
         return self.n_bk
 
     def sweep(
-        self, state: ChainState, mass: npt.NDArray[np.float64], beta_sums: npt.NDArray[np.float64], key: Key
+        self,
+        state: ChainState,
+        mass: npt.NDArray[np.float64],
+        beta_sums: npt.NDArray[np.float64],
+        term: ResponseTerm,
+        key: Key,
     ) -> None:
         """Draw the tokens given the masses; `count` must have been called since z changed."""
         tokens, tiling = self.tokens, self.tiling
@@ -197,6 +205,7 @@ class TileSweeper:
             beta_sums,
             state.alpha,
             state.beta,
+            term,
             *key,
         )
         state.n_k += self.n_bk.sum(axis=0) - before
@@ -211,14 +220,15 @@ def most_listed(n_topics: int) -> int:
     "block_collapsed",
     updates="z",
     integrates_out=("theta", "phi"),
-    reads=("alpha", "beta"),
-    handles=("dirichlet", "assignments", "words"),
+    reads=("alpha", "beta", "eta", "augmentation"),
+    handles=("dirichlet", "assignments", "words", "quadratic_response"),
     exact=True,
     automatic=True,
     parallel_over="doc and word",
-    cost="N * (53 + 0.18 * K)",
+    cost="N * (53 + 0.18 * K) + N * (16 * min(1, C) + 0.9 * C)",
     tasks="min(16, N // 2**18)",
-    memory="4 * N + (6 * min(N, V * K / 8) if K > 512 else 4 * D * K if 2 * D * K <= N else 0)",
+    memory="4 * N + (6 * min(N, V * K / 8) if K > 512 else 4 * D * K if 2 * D * K <= N else 0)"
+    " + 50 * D * C + 10 * N * min(1, C)",
     reference="Griffiths, Steyvers 2004, eq. 5, given the masses of blocks of words",
 )
 def block_collapsed(
@@ -229,15 +239,18 @@ def block_collapsed(
     n_blocks = blocks or default_blocks(sizes.tokens)
     selected = words.mask(tokens.word_counts)
     tiling = make_tiling(tokens, selected, np.ones(sizes.words, np.bool_), n_blocks)
+    make_term = term_of(binding)
 
     def init(state: ChainState) -> TileSweeper:
         return TileSweeper(tokens, tiling, sizes.topics, most_listed(sizes.topics))
 
-    def step(state: ChainState, sweeper: TileSweeper, key: Key) -> None:
+    def step(state: ChainState, sweeper: TileSweeper, key: Key) -> dict[str, float] | None:
+        term = make_term(state)
         n_bk = sweeper.count(state.z)
         beta_sums = block_sums(tiling.block, state.beta, n_blocks)
         mass = np.empty((n_blocks, sizes.topics))
         draw_masses(n_bk, beta_sums, *key, n_blocks * n_blocks, mass)
-        sweeper.sweep(state, mass, beta_sums, key)
+        sweeper.sweep(state, mass, beta_sums, term, key)
+        return acceptance(term, len(tiling.order))
 
     return KernelFunctions(step, init)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
 from ppl_topics.registry import kernel
 from ppl_topics.samplers.compiled import compiled
+from ppl_topics.samplers.responses.term import ResponseTerm, acceptance, accepts, term_of
 from ppl_topics.samplers.variates.categorical import find_cumulated
 from ppl_topics.samplers.variates.streams import new_stream, start, uniform
 from ppl_topics.state import ChainState, Key
@@ -35,6 +36,7 @@ def sweep_collapsed(
     alpha: npt.NDArray[np.float64],
     beta: npt.NDArray[np.float64],
     beta_sum: float,
+    term: ResponseTerm,
     seed: int,
     chain: int,
     step: int,
@@ -58,13 +60,15 @@ def sweep_collapsed(
     alpha : ndarray of float64 of shape (K,)
     beta : ndarray of float64 of shape (V,)
     beta_sum : float
+    term : ResponseTerm
+        With a response each draw is a proposal, accepted or not.
     seed, chain, step, kernel : int
         Keys of the random streams, one for each document.
     """
     docs = np.arange(doc_ptr.size - 1)
     rows = np.arange(n_wk.shape[0]).astype(np.uint32)
     sweep_documents(
-        docs, doc_ptr, words, rows, z, n_wk, n_k, selected, alpha, beta, beta_sum, seed, chain, step, kernel
+        docs, doc_ptr, words, rows, z, n_wk, n_k, selected, alpha, beta, beta_sum, term, seed, chain, step, kernel
     )
 
 
@@ -81,6 +85,7 @@ def sweep_documents(
     alpha: npt.NDArray[np.float64],
     beta: npt.NDArray[np.float64],
     beta_sum: float,
+    term: ResponseTerm,
     seed: int,
     chain: int,
     step: int,
@@ -97,6 +102,7 @@ def sweep_documents(
     n_wk : ndarray of int32 of shape (R, K)
     """
     n_topics = n_k.size
+    supervised = term.eta.shape[1] > 0
     stream = new_stream()
     in_doc = np.empty(n_topics, dtype=np.int64)
     doc_factor = np.empty(n_topics)
@@ -128,6 +134,8 @@ def sweep_documents(
                 total += mass[topic]
                 mass[topic] = total
             new = find_cumulated(mass, n_topics, uniform(stream) * total)
+            if supervised and new != old and not accepts(stream, doc, old, new, term):
+                new = old
             z[token] = new
             in_doc[new] += 1
             n_wk[row, new] += 1
@@ -140,20 +148,22 @@ def sweep_documents(
     "collapsed_gibbs",
     updates="z",
     integrates_out=("theta", "phi"),
-    reads=("alpha", "beta"),
-    handles=("dirichlet", "assignments", "words"),
+    reads=("alpha", "beta", "eta", "augmentation"),
+    handles=("dirichlet", "assignments", "words", "quadratic_response"),
     exact=True,
     automatic=True,
-    cost="N * (38 + 1.08 * K)",
+    cost="N * (38 + 1.08 * K) + N * (16 * min(1, C) + 0.9 * C)",
+    memory="50 * D * C + 10 * N * min(1, C)",
     reference="Griffiths, Steyvers 2004, eq. 5",
 )
 def collapsed_gibbs(binding: Binding, *, words: WordSelection = ALL_WORDS) -> KernelFunctions:
     """Collapsed Gibbs: O(K) a token, sequential, theta and phi integrated out."""
     tokens = binding.tokens
     selected = words.mask(tokens.word_counts)
+    make_term = term_of(binding)
 
-    def step(state: ChainState, memory: None, key: Key) -> None:
-        beta = state.beta
+    def step(state: ChainState, memory: None, key: Key) -> dict[str, float] | None:
+        beta, term = state.beta, make_term(state)
         sweep_collapsed(
             tokens.doc_ptr,
             tokens.words,
@@ -164,7 +174,9 @@ def collapsed_gibbs(binding: Binding, *, words: WordSelection = ALL_WORDS) -> Ke
             state.alpha,
             beta,
             float(beta.sum()),
+            term,
             *key,
         )
+        return acceptance(term, int(tokens.word_counts[selected].sum()))
 
     return KernelFunctions(step)

@@ -5,7 +5,8 @@ With m_k the mass of topic k in the block, n_kb its tokens there, and beta_b the
     p(z_i = k) is proportional to (n_dk^-i + alpha_k) m_k (n_wk^-i + beta_w) / (n_kb^-i + beta_b).
 
 Where one block holds all words the mass is 1, and this is the conditional of Griffiths and Steyvers (2004, eq. 5).
-Two ways to draw from it: over all topics, eight at a time; and SparseLDA's, over the topics of the word.
+With a response the draw is a proposal, accepted or not (see `ppl_topics.samplers.responses.term`). There are two ways
+to draw: over all topics, eight at a time; and SparseLDA's, over the topics of the word.
 
 References
 ----------
@@ -23,6 +24,7 @@ import numpy.typing as npt
 
 from ppl_topics.samplers.assignments.word_lists import DENSE, WordLists, add_topic, remove_topic
 from ppl_topics.samplers.compiled import compiled, inlined, tight
+from ppl_topics.samplers.responses.term import ResponseTerm, accepts
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
 from ppl_topics.samplers.variates.lanes import AHEAD, CACHE_LINE, prefetch_row
 from ppl_topics.samplers.variates.streams import Stream, uniform
@@ -218,6 +220,7 @@ def sweep_dense(
     z: Topics,
     n_wk: npt.NDArray[np.int32],
     n_dk: npt.NDArray[np.int32],
+    term: ResponseTerm,
 ) -> None:
     """Draw the topics of the tokens of a tile, over all topics, eight at a time.
 
@@ -230,7 +233,9 @@ def sweep_dense(
         Counts of z; updated in place.
     n_dk : ndarray of int32 of shape (D, K) or (0, K)
         Counts of z by document, updated in place; without rows, each document is counted at each visit.
+    term : ResponseTerm
     """
+    supervised = term.eta.shape[1] > 0
     in_doc, sums, alpha = tile.scratch.in_doc, tile.scratch.sums, tile.priors.alpha32
     ratio, weight = tile.scratch.ratio, tile.scratch.weight
     n_k, n_topics, last, end = tile.n_k, tile.n_k.size, tile.last, np.int64(-1)
@@ -248,7 +253,7 @@ def sweep_dense(
             new = find_striped(sums, n_topics, np.float32(uniform(tile.stream) * total))
         else:
             new = draw_in_logs(word, old, n_wk, tile)
-        if new != old:
+        if new != old and (not supervised or accepts(tile.stream, tile.cursor[0], old, new, term)):
             z[token] = new
             in_doc[old] -= 1
             n_wk[word, old] -= 1
@@ -311,6 +316,7 @@ def sweep_sparse(
     z: Topics,
     n_wk: npt.NDArray[np.int32],
     lists: WordLists,
+    term: ResponseTerm,
 ) -> None:
     """Draw the topics of the tokens of a tile as `sweep_dense` does, over the topics of each word.
 
@@ -318,6 +324,7 @@ def sweep_sparse(
     n_wk times the weights, over the topics that the word has, and beta_w times the weights, over all topics, whose sum
     is kept up to date. Words without a list are drawn as `sweep_dense` draws them.
     """
+    supervised = term.eta.shape[1] > 0
     in_doc, sums, alpha = tile.scratch.in_doc, tile.scratch.sums, tile.priors.alpha32
     ratio, weight, smooth = tile.scratch.ratio, tile.scratch.weight, tile.smooth
     n_k, n_topics, last, end = tile.n_k, tile.n_k.size, tile.last, np.int64(-1)
@@ -333,7 +340,7 @@ def sweep_sparse(
         word, old = np.int64(places.words[token]), np.int64(z[token])
         ratio_left = ratio_of(old, n_k[old] - 1, tile)
         weight_left = (np.float32(in_doc[old] - 1) + alpha[old]) * ratio_left
-        size = remove_topic(word, old, lists)
+        size, slot = remove_topic(word, old, lists), np.int64(-1)
         if size == DENSE:
             everything = cumulate_counts(weight, n_wk, word, tile.priors.beta32[word], old, weight_left, sums)
             if everything >= SAFE_TOTAL:
@@ -351,15 +358,18 @@ def sweep_sparse(
             target = uniform(tile.stream) * total
             if not total >= SAFE_TOTAL:
                 new = draw_in_logs(word, old, n_wk, tile)
-                add_topic(word, new, lists)
             elif target < listed:
                 slot = begin + find_listed(sums, size, np.float32(target))
                 new = np.int64(lists.topics[slot])
-                lists.counts[slot] += 1
             else:
                 share = np.float32((target - listed) / (total - listed))
                 new = find_striped(sums, n_topics, share * cumulate_products(weight, tile.scratch.ones, 0, sums))
-                add_topic(word, new, lists)
+        if supervised and new != old and not accepts(tile.stream, tile.cursor[0], old, new, term):
+            new, slot = old, np.int64(-1)
+        if slot >= 0:
+            lists.counts[slot] += 1
+        elif size != DENSE:
+            add_topic(word, new, lists)
         z[token] = new
         in_doc[old] -= 1
         n_wk[word, old] -= 1

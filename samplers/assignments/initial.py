@@ -8,10 +8,15 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.samplers.compiled import parallel
-from ppl_topics.samplers.variates.streams import integer, new_stream, start
+from ppl_topics.samplers.assignments.partially_collapsed import count_document, draw_with_care
+from ppl_topics.samplers.compiled import compiled, parallel
+from ppl_topics.samplers.variates.streams import integer, new_stream, start, uniform
+from ppl_topics.samplers.variates.striped import SAFE_TOTAL, cumulate_products, find_striped, new_sums
 
-__all__ = ["draw_uniform"]
+__all__ = ["draw_by_group", "draw_given_topics", "draw_uniform"]
+
+OWN_SHARE = 0.9
+"""Of the tokens of a document that start in a topic of its group."""
 
 
 @parallel
@@ -43,3 +48,112 @@ def draw_uniform(
             start(stream, seed, chain, step, kernel, doc)
             for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
                 z[token] = integer(stream, n_topics)
+
+
+@parallel
+def draw_by_group(
+    chunk_ptr: npt.NDArray[np.int64],
+    doc_ptr: npt.NDArray[np.int64],
+    z: npt.NDArray[np.unsignedinteger[Any]],
+    n_topics: int,
+    group: npt.NDArray[np.int64],
+    n_groups: int,
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+) -> None:
+    """Draw each token's topic as `draw_uniform` does, but nine of ten from the topics of the document's group.
+
+    Topics are dealt to the groups in turn, or groups to the topics where these are fewer.
+
+    Parameters
+    ----------
+    chunk_ptr : ndarray of int64 of shape (C + 1,)
+    doc_ptr : ndarray of int64 of shape (D + 1,)
+    z : ndarray of uint8 or uint16 of shape (N,)
+        Overwritten.
+    n_topics : int
+    group : ndarray of int64 of shape (D,)
+        -1 for none.
+    n_groups : int
+    seed, chain, step, kernel : int
+        Keys of the random streams.
+    """
+    for chunk in numba.prange(chunk_ptr.size - 1):
+        stream = new_stream()
+        for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
+            start(stream, seed, chain, step, kernel, doc)
+            first = group[doc] % n_topics
+            own = (n_topics - first + n_groups - 1) // n_groups
+            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+                if group[doc] >= 0 and uniform(stream) < OWN_SHARE:
+                    z[token] = first + n_groups * integer(stream, own)
+                else:
+                    z[token] = integer(stream, n_topics)
+
+
+@parallel
+def draw_given_topics(
+    chunk_ptr: npt.NDArray[np.int64],
+    doc_ptr: npt.NDArray[np.int64],
+    words: npt.NDArray[np.uint32],
+    z: npt.NDArray[np.unsignedinteger[Any]],
+    alpha: npt.NDArray[np.float64],
+    phi: npt.NDArray[np.float32],
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+) -> None:
+    """Draw each token's topic as if it were its document's only one, in parallel over documents.
+
+    p(z_i = k) is proportional to alpha_k phi_kw: nearer to the posterior given the topics than a uniform draw.
+
+    Parameters
+    ----------
+    chunk_ptr : ndarray of int64 of shape (C + 1,)
+    doc_ptr : ndarray of int64 of shape (D + 1,)
+    words : ndarray of uint32 of shape (N,)
+    z : ndarray of uint8 or uint16 of shape (N,)
+        Overwritten.
+    alpha : ndarray of float64 of shape (K,)
+    phi : ndarray of float32 of shape (V, K)
+    seed, chain, step, kernel : int
+        Keys of the random streams.
+    """
+    for chunk in numba.prange(chunk_ptr.size - 1):
+        start_documents(
+            chunk_ptr[chunk], chunk_ptr[chunk + 1], doc_ptr, words, z, alpha, phi, seed, chain, step, kernel
+        )
+
+
+@compiled
+def start_documents(
+    first: int,
+    last: int,
+    doc_ptr: npt.NDArray[np.int64],
+    words: npt.NDArray[np.uint32],
+    z: npt.NDArray[np.unsignedinteger[Any]],
+    alpha: npt.NDArray[np.float64],
+    phi: npt.NDArray[np.float32],
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+) -> None:
+    """Draw the topics of documents `first` to `last` - 1 (see `draw_given_topics`)."""
+    n_topics = alpha.size
+    stream, sums = new_stream(), new_sums(n_topics)
+    others, weight = np.zeros(n_topics, np.int32), np.empty(n_topics, np.float32)
+    # Of a document without tokens, the counts are zero, and the weights alpha.
+    count_document(0, 0, z, alpha, others, weight)
+    for doc in range(first, last):
+        start(stream, seed, chain, step, kernel, doc)
+        for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+            word: Any = np.int64(words[token])
+            total = cumulate_products(weight, phi, word, sums)
+            if total >= SAFE_TOTAL:
+                z[token] = find_striped(sums, n_topics, uniform(stream) * total)
+            else:
+                z[token] = draw_with_care(stream, 0, word, others, alpha, phi)

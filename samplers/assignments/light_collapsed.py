@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pydantic
 
-from ppl_topics.declarations import ALL_WORDS, Binding, Document, KernelFunctions, Topics, WordSelection
+from ppl_topics.declarations import ALL_WORDS, Binding, Document, KernelFunctions, WordSelection
 from ppl_topics.registry import kernel
 from ppl_topics.samplers.compiled import compiled
 from ppl_topics.samplers.proposals.composition import (
@@ -31,6 +31,8 @@ from ppl_topics.samplers.proposals.composition import (
     compile_sweep,
     move_document,
 )
+from ppl_topics.samplers.proposals.topics import topics_of
+from ppl_topics.samplers.responses.term import ResponseTerm, term_of
 from ppl_topics.samplers.topics.expected import update_mean_phi
 from ppl_topics.samplers.variates.streams import new_stream, start
 from ppl_topics.state import ChainState, Key
@@ -87,6 +89,7 @@ def sweep_light_collapsed(
     steps: int,
     tried: npt.NDArray[np.int64],
     accepted: npt.NDArray[np.int64],
+    term: ResponseTerm,
     seed: int,
     chain: int,
     step: int,
@@ -110,6 +113,8 @@ def sweep_light_collapsed(
         See `ppl_topics.samplers.proposals.composition.Composition`.
     tried, accepted : ndarray of int64 of shape (number of proposals,)
         Added to.
+    term : ResponseTerm
+        Its slope is kept up to date.
     seed, chain, step, kernel : int
         Keys of the random streams, one for each document.
     """
@@ -131,6 +136,7 @@ def sweep_light_collapsed(
             steps,
             tried,
             accepted,
+            term,
         )
 
 
@@ -154,11 +160,11 @@ class Stale:
     "light_collapsed",
     updates="z",
     integrates_out=("theta", "phi"),
-    reads=("alpha", "beta"),
-    handles=("dirichlet", "assignments", "words"),
+    reads=("alpha", "beta", "eta", "augmentation"),
+    handles=("dirichlet", "assignments", "words", "quadratic_response"),
     exact=False,
-    cost="150 * N + 10.7 * V * K",
-    memory="10 * V * K",
+    cost="91 * N + 10.7 * V * K + steps * N * (19 * min(1, C) + 1.05 * C)",
+    memory="10 * V * K + 50 * D * C + 10 * N * min(1, C)",
     reference="Yuan et al. 2015, corrected",
 )
 def light_collapsed(
@@ -174,6 +180,7 @@ def light_collapsed(
     tokens, sizes = binding.tokens, binding.sizes
     selected = words.mask(tokens.word_counts)
     composition = Composition.of(proposals, compose, steps)
+    make_term, make_topics = term_of(binding), topics_of(binding, selected)
     sweep = compile_sweep(composition.specs, sweep_light_collapsed, None, weigh_by_counts, count_token)
 
     def init(state: ChainState) -> Stale:
@@ -184,9 +191,9 @@ def light_collapsed(
         law = LawOfCounts(state.alpha, beta, float(beta.sum()), state.n_wk, state.n_k)
         if memory.sweeps % rebuild == 0:
             update_mean_phi(state.n_wk, state.n_k, beta, 1.0, memory.phi)
-            topics = Topics(memory.phi, law.alpha, tokens.word_ptr, selected)
-            memory.tables = composition.build(topics, memory.tables)
+            memory.tables = composition.build(make_topics(memory.phi, state), memory.tables)
         memory.sweeps += 1
+        term = make_term(state)
         tried, accepted = np.zeros((2, len(composition.specs)), np.int64)
         sweep(
             tokens.doc_ptr,
@@ -200,6 +207,7 @@ def light_collapsed(
             composition.steps,
             tried,
             accepted,
+            term,
             *key,
         )
         return composition.rates(tried, accepted)

@@ -17,7 +17,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import ALL_WORDS, Binding, Document, KernelFunctions, Topics, WordSelection
+from ppl_topics.declarations import ALL_WORDS, Binding, Document, KernelFunctions, WordSelection
 from ppl_topics.registry import kernel
 from ppl_topics.samplers.assignments.counts import count_words
 from ppl_topics.samplers.compiled import compiled
@@ -30,6 +30,8 @@ from ppl_topics.samplers.proposals.composition import (
     compile_sweep,
     move_document,
 )
+from ppl_topics.samplers.proposals.topics import topics_of
+from ppl_topics.samplers.responses.term import ResponseTerm, term_of
 from ppl_topics.samplers.variates.streams import new_stream, start
 from ppl_topics.state import ChainState, Key
 
@@ -79,6 +81,7 @@ def sweep_light(
     steps: int,
     tried: npt.NDArray[np.int64],
     accepted: npt.NDArray[np.int64],
+    term: ResponseTerm,
     seed: int,
     chain: int,
     step: int,
@@ -86,7 +89,7 @@ def sweep_light(
 ) -> None:
     """Move the topic of every token by Metropolis-Hastings steps; a template, see `compile_sweep`.
 
-    They leave invariant p(z_i = k), proportional to (n_dk^-i + alpha_k) phi_kw.
+    They leave invariant p(z_i = k), proportional to (n_dk^-i + alpha_k) phi_kw, times the density of the responses.
 
     Parameters
     ----------
@@ -105,6 +108,8 @@ def sweep_light(
         See `ppl_topics.samplers.proposals.composition.Composition`.
     tried, accepted : ndarray of int64 of shape (C, number of proposals)
         Added to.
+    term : ResponseTerm
+        Its slope is kept up to date.
     seed, chain, step, kernel : int
         Keys of the random streams, one for each document.
     """
@@ -123,6 +128,7 @@ def sweep_light(
             steps,
             tried[chunk],
             accepted[chunk],
+            term,
             seed,
             chain,
             step,
@@ -144,6 +150,7 @@ def sweep_documents(
     steps: int,
     tried: npt.NDArray[np.int64],
     accepted: npt.NDArray[np.int64],
+    term: ResponseTerm,
     seed: int,
     chain: int,
     step: int,
@@ -170,6 +177,7 @@ def sweep_documents(
             steps,
             own_tried,
             own_accepted,
+            term,
         )
     tried += own_tried
     accepted += own_accepted
@@ -180,12 +188,12 @@ def sweep_documents(
     "light_partially_collapsed",
     updates="z",
     integrates_out="theta",
-    reads=("alpha", "phi"),
-    handles=("dirichlet", "assignments", "words"),
+    reads=("alpha", "phi", "eta", "augmentation"),
+    handles=("dirichlet", "assignments", "words", "quadratic_response"),
     exact=True,
     parallel_over="doc",
-    cost="112 * N + 10.5 * V * K",
-    memory="6 * V * K + 4 * N",
+    cost="74 * N + 10.5 * V * K + steps * N * (19 * min(1, C) + 1.05 * C)",
+    memory="6 * V * K + 4 * N + 50 * D * C + 10 * N * min(1, C)",
     reference="Magnusson et al. 2018, section 3.3, corrected",
 )
 def light_partially_collapsed(
@@ -200,6 +208,7 @@ def light_partially_collapsed(
     tokens, phi = binding.tokens, binding.names["phi"]
     selected = words.mask(tokens.word_counts)
     composition = Composition.of(proposals, compose, steps)
+    make_term, make_topics = term_of(binding), topics_of(binding, selected)
     sweep = compile_sweep(composition.specs, sweep_documents, sweep_light, weigh_given_phi, count_nothing)
     shape = (tokens.chunk_ptr.size - 1, len(composition.specs))
 
@@ -208,7 +217,8 @@ def light_partially_collapsed(
 
     def step(state: ChainState, memory: list[Any], key: Key) -> dict[str, float]:
         law = LawGivenPhi(state.alpha, state.arrays[phi])
-        memory[:] = composition.build(Topics(law.phi, law.alpha, tokens.word_ptr, selected), tuple(memory))
+        memory[:] = composition.build(make_topics(law.phi, state), tuple(memory))
+        term = make_term(state)
         tried, accepted = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         sweep(
             tokens.chunk_ptr,
@@ -223,6 +233,7 @@ def light_partially_collapsed(
             composition.steps,
             tried,
             accepted,
+            term,
             *key,
         )
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)

@@ -27,6 +27,7 @@ from ppl_topics.samplers.assignments.block_collapsed import Blocks, TileSweeper,
 from ppl_topics.samplers.assignments.counts import count_words
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
 from ppl_topics.samplers.assignments.tiles import Tiling, block_sums, default_blocks, make_tiling
+from ppl_topics.samplers.responses.term import acceptance, term_of
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi
 from ppl_topics.state import ChainState, Key, Tokens
 
@@ -102,12 +103,12 @@ class Memory(NamedTuple):
     "semi_collapsed",
     updates="z",
     integrates_out=("theta", "phi"),
-    reads=("alpha", "beta"),
-    handles=("dirichlet", "assignments", "words"),
+    reads=("alpha", "beta", "eta", "augmentation"),
+    handles=("dirichlet", "assignments", "words", "quadratic_response"),
     exact=True,
     parallel_over="doc",
-    cost="N * (50 + 0.13 * K) + 2 * V * K",
-    memory="8 * N + 4 * V * K",
+    cost="N * (50 + 0.13 * K) + 2 * V * K + N * (16 * min(1, C) + 0.9 * C)",
+    memory="8 * N + 4 * V * K + 50 * D * C + 10 * N * min(1, C)",
     reference="Magnusson et al. 2018, eqs. 3 to 5, with rare words collapsed",
 )
 def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: Blocks | None = None) -> KernelFunctions:
@@ -118,13 +119,16 @@ def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: Blocks | 
     n_frequent = len(whole.frequent)
     is_frequent = np.arange(n_frequent + whole.n_blocks) < n_frequent
 
+    make_term = term_of(binding)
+
     def init(state: ChainState) -> Memory:
         shape = (n_frequent + whole.n_blocks, sizes.topics)
         sweeper = TileSweeper(tokens, whole.tiling, sizes.topics, most_listed(sizes.topics))
         return Memory(sweeper, np.zeros(shape, np.int32), np.zeros(shape, np.float32))
 
-    def step(state: ChainState, memory: Memory, key: Key) -> None:
+    def step(state: ChainState, memory: Memory, key: Key) -> dict[str, float] | None:
         sweeper, counts, phi = memory
+        term = make_term(state)
         beta = state.beta
         beta_sums = block_sums(whole.tiling.block, beta, whole.n_blocks)
         np.take(state.n_wk, whole.frequent, axis=0, out=counts[:n_frequent])
@@ -132,10 +136,11 @@ def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: Blocks | 
         betas = np.concatenate([beta[whole.frequent], beta_sums])
         draw_phi(counts, state.n_k, betas, *key._replace(kernel=key.kernel + PHI_STREAMS), phi)
         sweep_partially_collapsed(
-            tokens.chunk_ptr, tokens.doc_ptr, whole.words, state.z, is_frequent, state.alpha, phi, *key
+            tokens.chunk_ptr, tokens.doc_ptr, whole.words, state.z, is_frequent, state.alpha, phi, term, *key
         )
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
         mass = phi[n_frequent:].astype(np.float64)
-        sweeper.sweep(state, mass, beta_sums, key._replace(kernel=key.kernel + RARE_STREAMS))
+        sweeper.sweep(state, mass, beta_sums, term, key._replace(kernel=key.kernel + RARE_STREAMS))
+        return acceptance(term, sizes.tokens)
 
     return KernelFunctions(step, init)

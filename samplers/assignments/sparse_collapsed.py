@@ -14,6 +14,7 @@ from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSel
 from ppl_topics.registry import kernel
 from ppl_topics.samplers.assignments.block_collapsed import TileSweeper
 from ppl_topics.samplers.assignments.tiles import make_tiling
+from ppl_topics.samplers.responses.term import acceptance, term_of
 from ppl_topics.state import ChainState, Key
 
 __all__ = ["sparse_collapsed"]
@@ -23,12 +24,12 @@ __all__ = ["sparse_collapsed"]
     "sparse_collapsed",
     updates="z",
     integrates_out=("theta", "phi"),
-    reads=("alpha", "beta"),
-    handles=("dirichlet", "assignments", "words"),
+    reads=("alpha", "beta", "eta", "augmentation"),
+    handles=("dirichlet", "assignments", "words", "quadratic_response"),
     exact=True,
     automatic=True,
-    cost="N * (60 + 1.3 * K_w)",
-    memory="4 * N + 6 * min(N, V * K)",
+    cost="N * (60 + 1.3 * K_w) + N * (16 * min(1, C) + 0.9 * C)",
+    memory="4 * N + 6 * min(N, V * K) + 50 * D * C + 10 * N * min(1, C)",
     reference="Yao, Mimno, McCallum 2009, section 3",
 )
 def sparse_collapsed(binding: Binding, *, words: WordSelection = ALL_WORDS) -> KernelFunctions:
@@ -37,12 +38,15 @@ def sparse_collapsed(binding: Binding, *, words: WordSelection = ALL_WORDS) -> K
     selected = words.mask(tokens.word_counts)
     tiling = make_tiling(tokens, selected, np.ones(sizes.words, np.bool_), n_blocks=1)
     mass = np.ones((1, sizes.topics))
+    make_term = term_of(binding)
 
     def init(state: ChainState) -> TileSweeper:
         return TileSweeper(tokens, tiling, sizes.topics, most_listed=sizes.topics)
 
-    def step(state: ChainState, sweeper: TileSweeper, key: Key) -> None:
+    def step(state: ChainState, sweeper: TileSweeper, key: Key) -> dict[str, float] | None:
+        term = make_term(state)
         sweeper.count(state.z)
-        sweeper.sweep(state, mass, np.array([state.beta.sum()]), key)
+        sweeper.sweep(state, mass, np.array([state.beta.sum()]), term, key)
+        return acceptance(term, len(tiling.order))
 
     return KernelFunctions(step, init)

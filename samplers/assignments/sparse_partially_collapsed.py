@@ -9,6 +9,9 @@ or drawn anew from all topics: so the law is the full conditional, exactly, by r
 Magnusson et al. sum over the topics of the document instead, and draw the rest from alias tables of alpha_k phi_kw.
 A word's list is read in one go where their sum gathers phi_kw from all over the row, and costs no table.
 
+Where the model has a response, the draw is a proposal that does not depend on the token's topic, accepted with the
+response's change.
+
 References
 ----------
 M. Magnusson, L. Jonsson, M. Villani, D. Broman (2018). Sparse partially collapsed MCMC for parallel inference
@@ -31,6 +34,7 @@ from ppl_topics.registry import kernel
 from ppl_topics.samplers.assignments.counts import WORD_CHUNKS, count_words, make_chunks
 from ppl_topics.samplers.assignments.partially_collapsed import count_document, draw_with_care
 from ppl_topics.samplers.compiled import compiled, parallel
+from ppl_topics.samplers.responses.term import ResponseTerm, acceptance, accepts, term_of
 from ppl_topics.samplers.variates.lanes import FLOATS, LANES, WORD, emit_load, row_of, spread
 from ppl_topics.samplers.variates.streams import new_stream, start, uniform
 from ppl_topics.samplers.variates.striped import (
@@ -210,6 +214,7 @@ def sweep_sparse_partially_collapsed(
     values: npt.NDArray[np.float32],
     level: npt.NDArray[np.float32],
     rest: npt.NDArray[np.float32],
+    term: ResponseTerm,
     seed: int,
     chain: int,
     step: int,
@@ -217,7 +222,7 @@ def sweep_sparse_partially_collapsed(
 ) -> None:
     """Draw the topic of every token from its full conditional given the topics.
 
-    p(z_i = k) is proportional to (n_dk^-i + alpha_k) phi_kw.
+    p(z_i = k) is proportional to (n_dk^-i + alpha_k) phi_kw. With a response, that is what is proposed.
 
     Parameters
     ----------
@@ -234,6 +239,8 @@ def sweep_sparse_partially_collapsed(
         Probability of each word in each topic.
     pointer, topics, values, level, rest : ndarray
         The `LikelyTopics` of these phi.
+    term : ResponseTerm
+        Its slope and its count of rejected moves are updated.
     seed, chain, step, kernel : int
         Keys of the random streams, one for each document.
     """
@@ -252,6 +259,7 @@ def sweep_sparse_partially_collapsed(
             values,
             level,
             rest,
+            term,
             seed,
             chain,
             step,
@@ -274,6 +282,7 @@ def sweep_documents(
     values: npt.NDArray[np.float32],
     level: npt.NDArray[np.float32],
     rest: npt.NDArray[np.float32],
+    term: ResponseTerm,
     seed: int,
     chain: int,
     step: int,
@@ -281,6 +290,7 @@ def sweep_documents(
 ) -> None:
     """Sweep over documents `first` to `last` - 1 (see `sweep_sparse_partially_collapsed`)."""
     n_topics = alpha.size
+    responds = term.eta.shape[1] > 0
     stream = new_stream()
     in_doc = np.empty(n_topics, np.int32)
     # One array, as a vector and as a matrix of one row.
@@ -320,6 +330,8 @@ def sweep_documents(
                     new = find_striped(sums, n_topics, uniform(stream) * total)
                 else:
                     new = draw_with_care(stream, old, word, in_doc, alpha, phi)
+            if responds and new != old and not accepts(stream, doc, old, new, term):
+                new = old
             z[token] = new
             in_doc[new] += 1
             weight[new] = in_doc[new] + alpha[new]
@@ -366,21 +378,24 @@ def draw_others(
     "sparse_partially_collapsed",
     updates="z",
     integrates_out="theta",
-    reads=("alpha", "phi"),
-    handles=("dirichlet", "assignments", "words"),
+    reads=("alpha", "phi", "eta", "augmentation"),
+    handles=("dirichlet", "assignments", "words", "quadratic_response"),
     exact=True,
     automatic=True,
     parallel_over="doc",
-    cost="N * (53 + 0.09 * K) + V * (40 + 1.8 * K)",
-    memory="4 * N + 0.6 * V * K",
+    cost="N * (53 + 0.09 * K) + V * (40 + 1.8 * K) + N * (16 * min(1, C) + 0.9 * C)",
+    memory="4 * N + 0.6 * V * K + 50 * D * C + 10 * N * min(1, C)",
     reference="Magnusson et al. 2018, section 3.2, eq. 5",
 )
 def sparse_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_WORDS) -> KernelFunctions:
     """Sparse partially collapsed Gibbs: O(likely topics of the word) a token given phi, parallel over docs."""
     tokens, phi = binding.tokens, binding.names["phi"]
     selected = words.mask(tokens.word_counts)
+    n_drawn = int(tokens.word_counts[selected].sum())
+    make_term = term_of(binding)
 
-    def step(state: ChainState, memory: None, key: Key) -> None:
+    def step(state: ChainState, memory: None, key: Key) -> dict[str, float] | None:
+        term = make_term(state)
         drawn = state.arrays[phi]
         sweep_sparse_partially_collapsed(
             tokens.chunk_ptr,
@@ -391,8 +406,10 @@ def sparse_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_W
             state.alpha,
             drawn,
             *list_topics(tokens.word_ptr, selected, drawn),
+            term,
             *key,
         )
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
+        return acceptance(term, n_drawn)
 
     return KernelFunctions(step)

@@ -12,6 +12,7 @@ KDD'15.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +25,7 @@ import pydantic
 from ppl_topics.declarations import Document, ProposalSpec, Topics
 from ppl_topics.registry import find_proposal, proposals
 from ppl_topics.samplers.compiled import specialised
+from ppl_topics.samplers.responses.term import ResponseTerm, follow_move, gain_of_move
 from ppl_topics.samplers.variates.streams import Stream, integer, uniform
 from ppl_topics.spec.suggest import choices, nearest
 
@@ -171,6 +173,7 @@ def compile_sweep(
         move_document,
         f"{target.__name__}_{label}",
         cached=cached,
+        counting=False,
         draw=_chain([spec.draw for spec in specs], f"draw_{label}", cached),
         weigh=_chain([spec.weight for spec in specs], f"weigh_{label}", cached),
         target=target,
@@ -205,11 +208,12 @@ def move_document(
     steps: int,
     tried: Counts,
     accepted: Counts,
+    term: ResponseTerm,
 ) -> None:
     """Move the topics of a document's tokens by Metropolis-Hastings steps; a template of compiled functions.
 
     A proposal t of the topic s is accepted with probability min(1, p(t) q(s) / (p(s) q(t))), p being the target from
-    the counts without the token, q the weight of the proposal.
+    the counts without the token, q the weight of the proposal; with a response, times the ratio of its densities.
 
     Parameters
     ----------
@@ -232,8 +236,11 @@ def move_document(
         Steps of each token.
     tried, accepted : ndarray of int64 of shape (number of proposals,)
         Added to. A topic that is proposed to itself is accepted.
+    term : ResponseTerm
+        Its slope is kept up to date.
     """
-    topics, others = document.topics, document.others
+    topics, others, doc = document.topics, document.others, document.number
+    responds = term.eta.shape[1] > 0
     for place in range(topics.size):
         others[topics[place]] += 1
     for place in range(topics.size):
@@ -260,7 +267,16 @@ def move_document(
                 new_mass = target(new, law, document, word)
                 forth = mass * weigh(number, new, tables, document, place, word)
                 back = new_mass * weigh(number, topic, tables, document, place, word)
+                if responds:
+                    gain = gain_of_move(doc, topic, new, term)
+                    # Never a large number, and what is not a number is not accepted.
+                    if gain < 0.0:
+                        back *= math.exp(gain)
+                    else:
+                        forth *= math.exp(-gain)
                 if uniform(stream) * forth < back or (mass == 0.0 and new_mass > 0.0):
+                    if responds:
+                        follow_move(doc, topic, new, term)
                     topic, mass = new, new_mass
                     accepted[number] += 1
         topics[place] = topic

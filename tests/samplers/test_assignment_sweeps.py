@@ -15,6 +15,7 @@ from ppl_topics.samplers.assignments.collapsed_gibbs import sweep_collapsed
 from ppl_topics.samplers.assignments.counts import count_words, make_chunks, point_to_words, sort_by_word
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
 from ppl_topics.samplers.assignments.sparse_partially_collapsed import list_topics, sweep_sparse_partially_collapsed
+from ppl_topics.samplers.responses.term import NO_RESPONSE
 
 FALSE_ALARM = 1e-6
 KERNELS = ["collapsed", "partially_collapsed", "sparse_partially_collapsed"]
@@ -43,7 +44,7 @@ def recount(state):
 
 
 def sweep(kernel, state, seed=1, n_chunks=5):
-    keys = (seed, 0, 0, 0)
+    keys = (NO_RESPONSE, seed, 0, 0, 0)
     chunk_ptr = make_chunks(state.doc_ptr, n_chunks)
     tokens = (state.doc_ptr, state.words, state.z)
     if kernel == "collapsed":
@@ -244,7 +245,7 @@ def test_topics_outside_the_list(scale):
         chunk_ptr = np.array([0, 1])
         tokens = (state.doc_ptr, state.words, state.z)
         sweep_sparse_partially_collapsed(
-            chunk_ptr, *tokens, state.selected, state.alpha, state.phi, *lists, 11, 0, doc, 0
+            chunk_ptr, *tokens, state.selected, state.alpha, state.phi, *lists, NO_RESPONSE, 11, 0, doc, 0
         )
         drawn[doc] = state.z[0]
     n_dk = np.bincount(topics[1:], minlength=40)

@@ -455,11 +455,11 @@ def test_a_proposal_that_is_declared_inexact_is_for_light_collapsed_only():
 @pytest.mark.parametrize(
     ("proposals", "message"),
     [
-        ({"dok": 1}, "unknown proposal 'dok'; did you mean 'doc'\\?; registered: doc, word"),
-        ({"exotic": 1}, "unknown proposal 'exotic'; valid: doc, word"),
+        ({"dok": 1}, "unknown proposal 'dok'; did you mean 'doc'\\?; registered: doc, exp, word"),
+        ({"exotic": 1}, "unknown proposal 'exotic'; valid: doc, exp, word"),
         ({"doc": 0}, "doc: expected a whole number from 1 to 1000, got 0"),
         ({"doc": 1.5}, "expected a whole number, got 1.5"),
-        ({}, "name 1 to 4 proposals, got 0; registered: doc, word"),
+        ({}, "name 1 to 4 proposals, got 0; registered: doc, exp, word"),
     ],
 )
 def test_what_proposals_are_refused(proposals, message):

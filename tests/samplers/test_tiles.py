@@ -19,6 +19,7 @@ from ppl_topics.samplers.assignments.tiles import (
     draw_masses,
     make_tiling,
 )
+from ppl_topics.samplers.responses.term import NO_RESPONSE
 from ppl_topics.schedule import make_plan
 
 QUICK = {"replicates": 1000, "long_run": 4000}
@@ -82,7 +83,7 @@ def tiles_with(name, most_listed, n_blocks=2):
             sums = block_sums(tiling.block, state.beta, n_blocks)
             mass = np.empty((n_blocks, sizes.topics))
             draw_masses(n_bk, sums, *key, n_blocks**2, mass)
-            sweeper.sweep(state, mass, sums, key)
+            sweeper.sweep(state, mass, sums, NO_RESPONSE, key)
 
         return pt.KernelFunctions(step, init)
 

@@ -1,0 +1,1 @@
+"""Kernels: augmentation, the auxiliary variables given which responses are quadratic in their linear predictors."""

@@ -1,0 +1,34 @@
+"""The parameters of the law of the augmentation, for the kernels that draw it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ppl_topics.declarations import Binding
+from ppl_topics.errors import SpecError
+from ppl_topics.samplers.responses.features import features_of, scores
+from ppl_topics.state import ChainState
+
+__all__ = ["arguments_of"]
+
+
+def arguments_of(binding: Binding) -> Callable[[ChainState], Any]:
+    """Return what computes the parameters from a state: the response's `augmentation_arguments` of its predictors.
+
+    Raises
+    ------
+    SpecError
+        If the model has no response.
+    """
+    response, eta, n_topics = binding.response, binding.names.get("eta"), binding.sizes.topics
+    if response is None or eta is None:
+        raise SpecError(f"{binding.target!r} belongs to no response; the model needs a block that observes labels")
+
+    def arguments(state: ChainState) -> Any:
+        observed = state.observed
+        assert observed is not None
+        features = features_of(state.tokens, state.z, n_topics, observed.design)
+        return response.augmentation_arguments(observed.targets, scores(features, state.arrays[eta]))
+
+    return arguments

@@ -1,0 +1,1 @@
+"""Kernels of the coefficients of responses, normal given everything else."""

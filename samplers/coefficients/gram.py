@@ -1,0 +1,356 @@
+"""Sums over documents that the law of coefficients depends on: Gram matrices of sparse features, all classes at once.
+
+The features are sparse rows, one for each document, and are indexed by column as well. The classes come last, padded to
+whole vectors of four, so that a pair of features that meet in a document is looked up once for all of them; and a row
+of the matrices is summed by one thread, over documents in their order, so that the bits do not depend on the threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic
+
+from ppl_topics.errors import RunError
+from ppl_topics.samplers.assignments.counts import make_chunks
+from ppl_topics.samplers.compiled import compiled, parallel, tight
+from ppl_topics.samplers.responses.features import PIECES, Features
+from ppl_topics.samplers.variates.lanes import INTEGER, WORD, data_of, integer, row_of, size_of, word
+
+__all__ = ["WIDTH", "Columns", "Rows", "columns_of", "gram", "padded", "rows_of", "shared_weights", "weighted_sums"]
+
+Integers = npt.NDArray[np.int64]
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+
+WIDTH = 4
+"""Classes in a vector: what most processors multiply at once."""
+
+VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
+MAX_COEFFICIENTS = 65_535
+
+
+class Rows(NamedTuple):
+    """Features of documents as sparse rows.
+
+    Attributes
+    ----------
+    ptr : ndarray of int64, shape (D + 1,)
+        Document d has the entries ``ptr[d]`` to ``ptr[d + 1] - 1``.
+    columns : ndarray of uint16, shape (n,)
+        Number of the feature, ascending in a document.
+    values : ndarray of float64, shape (n,)
+    """
+
+    ptr: Integers
+    columns: npt.NDArray[np.uint16]
+    values: Vector
+
+
+class Columns(NamedTuple):
+    """The same entries by feature.
+
+    Attributes
+    ----------
+    ptr : ndarray of int64, shape (F + 1,)
+        Feature j has the entries ``ptr[j]`` to ``ptr[j + 1] - 1``.
+    docs : ndarray of uint32, shape (n,)
+        Document of each entry, ascending in a column.
+    places : ndarray of int64, shape (n,)
+        Where the entry stands in the rows.
+    values : ndarray of float64, shape (n,)
+    """
+
+    ptr: Integers
+    docs: npt.NDArray[np.uint32]
+    places: Integers
+    values: Vector
+
+
+def rows_of(features: Features, n_coefficients: int) -> Rows:
+    """Return topics' shares and fixed columns as sparse rows; zeros of fixed columns are left out.
+
+    Parameters
+    ----------
+    features : Features
+    n_coefficients : int
+        F = K + P.
+
+    Raises
+    ------
+    RunError
+        If there are more than 65,535 coefficients.
+    """
+    if n_coefficients > MAX_COEFFICIENTS:
+        raise RunError(f"a response has {n_coefficients:,} coefficients; the most is {MAX_COEFFICIENTS:,}")
+    design = features.design
+    if design.shape[1] == 0:
+        return Rows(features.ptr, features.topics, features.shares)
+    ptr = features.ptr.copy()
+    ptr[1:] += np.cumsum(np.count_nonzero(design, axis=1))
+    columns, values = np.empty(ptr[-1], dtype=np.uint16), np.empty(ptr[-1])
+    append_design(*features, n_coefficients - design.shape[1], ptr, columns, values)
+    return Rows(ptr, columns, values)
+
+
+def columns_of(rows: Rows, n_coefficients: int) -> Columns:
+    """Index the entries by feature, parallel over documents; those of a feature stay in the order of documents."""
+    size = len(rows.columns)
+    ptr = np.empty(n_coefficients + 1, dtype=np.int64)
+    columns = Columns(ptr, np.empty(size, np.uint32), np.empty(size, np.int64), np.empty(size))
+    sort_by_column(*rows, columns.ptr, columns.docs, columns.places, columns.values)
+    return columns
+
+
+def shared_weights(omega: Matrix) -> tuple[Matrix, Vector] | None:
+    """Split weights into u_d v_c, where one Gram matrix serves all classes but for a factor.
+
+    So it is where weights are the same for all classes, or for all documents with targets, as those of a gaussian
+    response.
+
+    Parameters
+    ----------
+    omega : ndarray of float64, shape (D, C)
+
+    Returns
+    -------
+    u, v : ndarray of float64, shape (D, 1) and (C,), or None
+        None where there are no such factors; they are not looked for beyond the two cases.
+    """
+    if constant_rows(omega):
+        return omega[:, :1], np.ones(omega.shape[1])
+    doc = alike_where_not_zero(omega)
+    if doc < 0:
+        return None
+    return np.any(omega != 0.0, axis=1, keepdims=True).astype(np.float64), omega[doc]
+
+
+def gram(rows: Rows, columns: Columns, omega: Matrix) -> Matrix:
+    """Return the sums over documents of omega_dc f_d f_d', for all classes at once, parallel over rows of the result.
+
+    Parameters
+    ----------
+    rows, columns : Rows, Columns
+        Of the same features.
+    omega : ndarray of float64, shape (D, C)
+
+    Returns
+    -------
+    total : ndarray of float64, shape (F (F + 1) / 2, C')
+        The upper triangle: (j, l), with j <= l, stands at j F - j (j - 1) / 2 + l - j. C' is C rounded up to a
+        multiple of `WIDTH`; what is beyond C is zero.
+    """
+    n_coefficients = len(columns.ptr) - 1
+    total = np.zeros((n_coefficients * (n_coefficients + 1) // 2, -(-omega.shape[1] // WIDTH) * WIDTH))
+    add_products(*rows, columns.ptr, columns.docs, columns.places, padded(omega), total)
+    return total
+
+
+def weighted_sums(columns: Columns, b: Matrix) -> Matrix:
+    """Return the sums over documents of b_dc f_d, shape (F, C), parallel over features.
+
+    Parameters
+    ----------
+    columns : Columns
+    b : ndarray of float64, shape (D, C)
+    """
+    total = np.zeros((len(columns.ptr) - 1, b.shape[1]))
+    add_weighted(columns.ptr, columns.docs, columns.values, b, total)
+    return total
+
+
+def padded(values: Matrix, fill: float = 0.0) -> Matrix:
+    """Return a matrix with columns added, where it takes them to make whole vectors."""
+    n_rows, n_columns = values.shape
+    width = -(-n_columns // WIDTH) * WIDTH
+    if width == n_columns:
+        return np.ascontiguousarray(values)
+    result = np.full((n_rows, width), fill)
+    result[:, :n_columns] = values
+    return result
+
+
+@parallel
+def append_design(
+    topic_ptr: Integers,
+    topics: npt.NDArray[np.uint16],
+    shares: Vector,
+    design: Matrix,
+    n_topics: int,
+    ptr: Integers,
+    columns: npt.NDArray[np.uint16],
+    values: Vector,
+) -> None:
+    """Fill the rows: topics, then fixed columns."""
+    pieces = make_chunks(ptr, PIECES)
+    for piece in numba.prange(PIECES):
+        for doc in range(pieces[piece], pieces[piece + 1]):
+            at = ptr[doc]
+            for place in range(topic_ptr[doc], topic_ptr[doc + 1]):
+                columns[at], values[at] = topics[place], shares[place]
+                at += 1
+            for column in range(design.shape[1]):
+                if design[doc, column] != 0.0:
+                    columns[at], values[at] = n_topics + column, design[doc, column]
+                    at += 1
+
+
+@parallel
+def sort_by_column(
+    row_ptr: Integers,
+    columns: npt.NDArray[np.uint16],
+    values: Vector,
+    ptr: Integers,
+    docs: npt.NDArray[np.uint32],
+    places: Integers,
+    sorted_values: Vector,
+) -> None:
+    """Sort the entries by column, by counting."""
+    n_columns = ptr.size - 1
+    pieces = make_chunks(row_ptr, PIECES)
+    starts = np.zeros((PIECES, n_columns), dtype=np.int64)
+    for piece in numba.prange(PIECES):
+        for place in range(row_ptr[pieces[piece]], row_ptr[pieces[piece + 1]]):
+            starts[piece, np.int64(columns[place])] += 1
+    reached = 0
+    for column in range(n_columns):
+        ptr[column] = reached
+        for piece in range(PIECES):
+            count = starts[piece, column]
+            starts[piece, column] = reached
+            reached += count
+    ptr[n_columns] = reached
+    for piece in numba.prange(PIECES):
+        for doc in range(pieces[piece], pieces[piece + 1]):
+            for place in range(row_ptr[doc], row_ptr[doc + 1]):
+                column_of_entry: Any = np.int64(columns[place])
+                at = starts[piece, column_of_entry]
+                starts[piece, column_of_entry] = at + 1
+                docs[at], places[at], sorted_values[at] = doc, place, values[place]
+
+
+@compiled
+def constant_rows(omega: Matrix) -> bool:
+    """Return whether each document has the same weight for all classes."""
+    for doc in range(omega.shape[0]):
+        for c in range(omega.shape[1]):
+            if omega[doc, c] != omega[doc, 0]:
+                return False
+    return True
+
+
+@compiled
+def alike_where_not_zero(omega: Matrix) -> int:
+    """Return a document whose row of weights is that of all documents, but for rows of zeros; or -1."""
+    found = -1
+    for doc in range(omega.shape[0]):
+        zero = True
+        for c in range(omega.shape[1]):
+            zero = zero and omega[doc, c] == 0.0
+        if zero:
+            continue
+        if found < 0:
+            found = doc
+        for c in range(omega.shape[1]):
+            if omega[doc, c] != omega[found, c]:
+                return -1
+    return found
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_multiple(typingctx: Any, total: Any, row: Any, terms: Any, factor: Any) -> Any:
+    """Add ``factor * terms`` to a row of a matrix, by vectors; both have a multiple of `WIDTH` columns."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        target = row_of(context, builder, signature, arguments, 0, arguments[1])
+        source = data_of(context, builder, signature, arguments, 2)
+        size = size_of(context, builder, signature, arguments, 2)
+        single = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), arguments[3], integer(0))
+        factors = builder.shuffle_vector(single, single, ir.Constant(ir.VectorType(INTEGER, WIDTH), [0] * WIDTH))
+        before = builder.block
+        body, rest = builder.append_basic_block("classes"), builder.append_basic_block("classes.end")
+        builder.branch(body)
+        builder.position_at_end(body)
+        cell = builder.phi(WORD)
+        place, term = (builder.bitcast(builder.gep(data, [cell]), VECTOR.as_pointer()) for data in (target, source))
+        product = builder.fmul(factors, builder.load(term, align=8))
+        builder.store(builder.fadd(builder.load(place, align=8), product), place, align=8)
+        following = builder.add(cell, word(WIDTH))
+        cell.add_incoming(word(0), before)
+        cell.add_incoming(following, body)
+        builder.cbranch(builder.icmp_signed("<", following, size), body, rest)
+        builder.position_at_end(rest)
+        return context.get_dummy_value()
+
+    return types.void(total, types.int64, terms, types.float64), codegen
+
+
+@parallel
+def add_products(
+    row_ptr: Integers,
+    columns: npt.NDArray[np.uint16],
+    values: Vector,
+    ptr: Integers,
+    docs: npt.NDArray[np.uint32],
+    places: Integers,
+    weights: Matrix,
+    total: Matrix,
+) -> None:
+    """Add the products of features to the upper triangle; see `gram`."""
+    n_coefficients = ptr.size - 1
+    work = np.zeros(n_coefficients + 1, dtype=np.int64)
+    for column in numba.prange(n_coefficients):
+        pairs = 0
+        for entry in range(ptr[column], ptr[column + 1]):
+            pairs += row_ptr[np.int64(docs[entry]) + 1] - places[entry]
+        work[column + 1] = pairs
+    for column in range(n_coefficients):
+        work[column + 1] += work[column]
+    pieces = make_chunks(work, PIECES)
+    for piece in numba.prange(PIECES):
+        scaled = np.empty(weights.shape[1])
+        add_rows(pieces[piece], pieces[piece + 1], row_ptr, columns, values, ptr, docs, places, weights, scaled, total)
+
+
+@tight
+def add_rows(
+    first: int,
+    last: int,
+    row_ptr: Integers,
+    columns: npt.NDArray[np.uint16],
+    values: Vector,
+    ptr: Integers,
+    docs: npt.NDArray[np.uint32],
+    places: Integers,
+    weights: Matrix,
+    scaled: Vector,
+    total: Matrix,
+) -> None:
+    """Add up rows `first` to `last` - 1 of the upper triangle."""
+    n_coefficients = ptr.size - 1
+    for row in range(first, last):
+        origin = row * n_coefficients - row * (row - 1) // 2 - row
+        for entry in range(ptr[row], ptr[row + 1]):
+            doc: Any = np.int64(docs[entry])
+            place = places[entry]
+            for c in range(scaled.size):
+                scaled[c] = weights[doc, c] * values[place]
+            # Its columns ascend, so those from here on are the upper part.
+            for other in range(place, row_ptr[doc + 1]):
+                add_multiple(total, origin + np.int64(columns[other]), scaled, values[other])
+
+
+@parallel
+def add_weighted(ptr: Integers, docs: npt.NDArray[np.uint32], values: Vector, weights: Matrix, total: Matrix) -> None:
+    """Add up the weights of documents times their features; see `weighted_sums`."""
+    pieces = make_chunks(ptr, PIECES)
+    for piece in numba.prange(PIECES):
+        for row in range(pieces[piece], pieces[piece + 1]):
+            for entry in range(ptr[row], ptr[row + 1]):
+                for c in range(weights.shape[1]):
+                    total[row, c] += values[entry] * weights[np.int64(docs[entry]), c]

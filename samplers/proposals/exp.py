@@ -1,0 +1,142 @@
+"""The exp-proposal: a topic in proportion to what it adds to the document's responses, from an alias table for each.
+
+The factor of the responses depends on a topic through its coefficients eta_k alone, beside the linear predictor of the
+document. With that predictor frozen, it is a law that all tokens of the document share:
+
+    q_d(k) is proportional to exp(sum_c eta_kc (slope_dc - curvature_dc eta_kc / 2)),
+
+slope and curvature as in `ppl_topics.samplers.responses.term`. The paper freezes the predictor at its value at the time
+of building. That value depends on the topics to be drawn, so the chain would be only close to the posterior. Here it is
+the expectation before anything is known of the tokens, sum_k alpha_k eta_kc / sum_k alpha_k and what fixed features
+add: independent of the topics, hence exact.
+
+A document's table is built when its first draw asks for it. Documents of a chunk are swept one after another, so that
+one row for each chunk is memory enough.
+
+References
+----------
+X. Zheng, Y. Yu, E. P. Xing (2015). Linear time samplers for supervised topic models using compositional proposals.
+KDD'15, equation 21, corrected.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ppl_topics.declarations import Document, Topics
+from ppl_topics.errors import SpecError
+from ppl_topics.registry import proposal
+from ppl_topics.samplers.compiled import inlined, tight
+from ppl_topics.samplers.variates.alias import build_alias, draw_alias
+from ppl_topics.samplers.variates.streams import Stream
+
+__all__ = ["ExpTable", "draw_exp", "exp", "weigh_exp"]
+
+Doubles = npt.NDArray[np.float64]
+
+LEAST = -80.0
+"""Log weight, of the largest, that no topic has less than: each can be proposed, and none underflows in float32."""
+
+
+class ExpTable(NamedTuple):
+    """The alias table of one document of each chunk.
+
+    Attributes
+    ----------
+    eta : ndarray of float64 of shape (K, C')
+    slope, curvature : ndarray of float64 of shape (D, C')
+        What the tables are built from; C' is a multiple of 4.
+    chunk : ndarray of int32 of shape (D,)
+        Which chunk each document belongs to.
+    built : ndarray of int64 of shape (chunks,)
+        The document that each chunk's table is of; -1 where there is none yet.
+    weight : ndarray of float64 of shape (chunks, K)
+        The largest is 1.
+    probability : ndarray of float32 of shape (chunks, K)
+    alias : ndarray of uint16 of shape (chunks, K)
+    scratch : ndarray of uint16 of shape (chunks, K)
+    """
+
+    eta: Doubles
+    slope: Doubles
+    curvature: Doubles
+    chunk: npt.NDArray[np.int32]
+    built: npt.NDArray[np.int64]
+    weight: Doubles
+    probability: npt.NDArray[np.float32]
+    alias: npt.NDArray[np.uint16]
+    scratch: npt.NDArray[np.uint16]
+
+
+@tight
+def build_table(row: int, doc: int, table: ExpTable) -> None:
+    """Build the table of a document in O(K C)."""
+    eta, slope, curvature, weight = table.eta, table.slope, table.curvature, table.weight
+    largest = -np.inf
+    for topic in range(eta.shape[0]):
+        # Four sums run side by side.
+        first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+        for c in range(0, eta.shape[1], 4):
+            e0, e1, e2, e3 = eta[topic, c], eta[topic, c + 1], eta[topic, c + 2], eta[topic, c + 3]
+            first += e0 * (slope[doc, c] - 0.5 * curvature[doc, c] * e0)
+            second += e1 * (slope[doc, c + 1] - 0.5 * curvature[doc, c + 1] * e1)
+            third += e2 * (slope[doc, c + 2] - 0.5 * curvature[doc, c + 2] * e2)
+            fourth += e3 * (slope[doc, c + 3] - 0.5 * curvature[doc, c + 3] * e3)
+        weight[row, topic] = (first + second) + (third + fourth)
+        largest = max(largest, weight[row, topic])
+    for topic in range(eta.shape[0]):
+        weight[row, topic] = math.exp(max(weight[row, topic] - largest, LEAST))
+    build_alias(weight[row], table.probability[row], table.alias[row], table.scratch[row])
+    table.built[row] = doc
+
+
+@inlined
+def row_of(doc: int, table: ExpTable) -> int:
+    """Return where the table of a document is, and build it where that place has another's."""
+    row = int(table.chunk[doc])
+    if table.built[row] != doc:
+        build_table(row, doc, table)
+    return row
+
+
+@tight
+def draw_exp(stream: Stream, table: ExpTable, document: Document, place: int, word: int) -> int:
+    """Draw a topic from the document's table, in constant time."""
+    row = row_of(document.number, table)
+    return draw_alias(stream, table.probability[row], table.alias[row])
+
+
+@tight
+def weigh_exp(topic: int, table: ExpTable, document: Document, place: int, word: int) -> float:
+    """Return the weight of a topic in the document's table."""
+    weight: float = table.weight[row_of(document.number, table), topic]
+    return weight
+
+
+@proposal(
+    "exp",
+    draw=draw_exp,
+    weight=weigh_exp,
+    exact_given=("phi", "counts"),
+    reference="Zheng et al. 2015, eq. 21, corrected",
+)
+def exp(topics: Topics, before: ExpTable | None) -> ExpTable:
+    """A topic in proportion to what it adds to the responses of the document; of models with a response."""
+    if topics.response is None:
+        raise SpecError("proposal 'exp' proposes by the response, and the model has none; use 'doc' and 'word'")
+    eta, slope, curvature = topics.response()
+    n_chunks, n_topics = len(topics.chunk_ptr) - 1, len(topics.alpha)
+    if before is None:
+        shape = (n_chunks, n_topics)
+        chunk = np.repeat(np.arange(n_chunks, dtype=np.int32), np.diff(topics.chunk_ptr))
+        built, weight = np.empty(n_chunks, np.int64), np.empty(shape)
+        probability = np.empty(shape, np.float32)
+        alias, scratch = np.empty(shape, np.uint16), np.empty(shape, np.uint16)
+    else:
+        _, _, _, chunk, built, weight, probability, alias, scratch = before
+    built[:] = -1
+    return ExpTable(eta, slope, curvature, chunk, built, weight, probability, alias, scratch)

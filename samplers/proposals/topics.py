@@ -1,0 +1,59 @@
+"""What kernels hand to proposals for their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from ppl_topics.declarations import Binding, Topics
+from ppl_topics.samplers.responses.features import Features, scores
+from ppl_topics.samplers.responses.term import new_term
+from ppl_topics.seams import Response
+from ppl_topics.state import ChainState, Observed
+
+__all__ = ["expected_response", "topics_of"]
+
+Doubles = npt.NDArray[np.float64]
+
+
+def topics_of(
+    binding: Binding, selected: npt.NDArray[np.bool_]
+) -> Callable[[npt.NDArray[np.float32], ChainState], Topics]:
+    """Return what makes the `Topics` of given phi, shape (V, K), and a state.
+
+    Parameters
+    ----------
+    binding : Binding
+    selected : ndarray of bool, shape (V,)
+        Words whose tokens will be moved.
+    """
+    tokens, block, observed = binding.tokens, binding.response, binding.observed
+
+    def topics(phi: npt.NDArray[np.float32], state: ChainState) -> Topics:
+        response = None
+        if block is not None and observed is not None:
+            response = partial(expected_response, binding, block, observed, state)
+        return Topics(phi, state.alpha, tokens.word_ptr, selected, tokens.chunk_ptr, response)
+
+    return topics
+
+
+def expected_response(
+    binding: Binding, block: Response, observed: Observed, state: ChainState
+) -> tuple[Doubles, Doubles, Doubles]:
+    """Return (eta, slope, curvature) as `Topics.response` does, without a look at the topics of tokens.
+
+    The linear predictor of a document is taken to be sum_k alpha_k eta_ck / sum_k alpha_k, the prior mean, and what its
+    fixed features add.
+    """
+    eta, n_topics = state.arrays[binding.names["eta"]], binding.sizes.topics
+    share = state.alpha / state.alpha.sum()
+    # As of documents without tokens.
+    fixed = Features(np.zeros(binding.sizes.docs + 1, np.int64), np.empty(0, np.uint16), np.empty(0), observed.design)
+    fitted = scores(fixed, eta) + (eta[:, :n_topics] * share).sum(axis=1)
+    b, omega = block.potential(observed.targets, state.arrays[binding.names["augmentation"]])
+    term = new_term(eta[:, :n_topics], b, omega, fitted, binding.tokens.doc_lengths)
+    return term.eta, term.slope, term.curvature

@@ -1,0 +1,1 @@
+"""What kernels of assignments and of coefficients share about responses: features, linear predictors, moves."""

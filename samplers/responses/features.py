@@ -1,0 +1,220 @@
+"""Features of documents, f_d = (n_d / N_d, x_d): the shares of their topics, and fixed columns; and linear predictors.
+
+The shares are held by document as lists of the topics that are present, in ascending order: what follows from them
+costs as much as there are topics in documents, not as there are topics.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from ppl_topics.samplers.assignments.counts import make_chunks
+from ppl_topics.samplers.compiled import compiled, parallel, tight
+from ppl_topics.state import Tokens
+
+__all__ = ["PIECES", "Features", "features_of", "scores"]
+
+Topics = npt.NDArray[np.unsignedinteger[Any]]
+Integers = npt.NDArray[np.int64]
+Matrix = npt.NDArray[np.float64]
+
+PIECES = 128
+"""Pieces that loops over documents, or over coefficients, are cut into; fixed, for threads to share evenly."""
+
+
+class Features(NamedTuple):
+    """The features of each document.
+
+    Attributes
+    ----------
+    ptr : ndarray of int64, shape (D + 1,)
+        Document d has the entries ``ptr[d]`` to ``ptr[d + 1] - 1``; none where it has no tokens.
+    topics : ndarray of uint16, shape (n,)
+        The topics present in each document, ascending.
+    shares : ndarray of float64, shape (n,)
+        The share of its tokens that each has, n_dk / N_d.
+    design : ndarray of float64, shape (D, P)
+        Fixed columns: covariates, and a 1 where there is an intercept.
+    """
+
+    ptr: Integers
+    topics: npt.NDArray[np.uint16]
+    shares: npt.NDArray[np.float64]
+    design: Matrix
+
+
+def features_of(tokens: Tokens, z: Topics, n_topics: int, design: Matrix) -> Features:
+    """Return the features of documents given the topics of their tokens, in O(N), parallel over documents.
+
+    Parameters
+    ----------
+    tokens : Tokens
+    z : ndarray of uint8 or uint16, shape (N,)
+        Topics of the tokens.
+    n_topics : int
+        K, at most 65,535.
+    design : ndarray of float64, shape (D, P)
+        Fixed columns, passed on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ppl_topics.run.bind import index_tokens
+    >>> tokens = index_tokens(np.array([0, 3, 3]), np.array([0, 1, 1]), 2)
+    >>> features_of(tokens, np.array([4, 2, 4], np.uint8), 5, np.ones((2, 1))).topics
+    array([2, 4], dtype=uint16)
+    """
+    ptr = np.zeros(len(tokens.doc_ptr), dtype=np.int64)
+    count_topics(tokens.chunk_ptr, tokens.doc_ptr, z, n_topics, ptr)
+    np.cumsum(ptr, out=ptr)
+    topics, shares = np.empty(ptr[-1], dtype=np.uint16), np.empty(ptr[-1])
+    list_topics(tokens.chunk_ptr, tokens.doc_ptr, z, n_topics, ptr, topics, shares)
+    return Features(ptr, topics, shares, design)
+
+
+def scores(features: Features, eta: Matrix) -> Matrix:
+    """Return the linear predictors s_dc = eta_c . f_d, parallel over documents.
+
+    Parameters
+    ----------
+    features : Features
+    eta : ndarray of float64, shape (C, K + P)
+        Coefficients, those of topics first.
+
+    Returns
+    -------
+    scores : ndarray of float64, shape (D, C)
+        Those of a document without tokens are what the fixed columns give.
+    """
+    result = np.empty((len(features.ptr) - 1, len(eta)))
+    # With the class last, a document's entries are read once for all classes.
+    score_all(*features, np.ascontiguousarray(eta.T), result)
+    return result
+
+
+@parallel
+def count_topics(chunk_ptr: Integers, doc_ptr: Integers, z: Topics, n_topics: int, counts: Integers) -> None:
+    """Count the different topics in each document, into ``counts[d + 1]``."""
+    for chunk in numba.prange(chunk_ptr.size - 1):
+        count_topics_of(chunk_ptr[chunk], chunk_ptr[chunk + 1], doc_ptr, z, np.full(n_topics, -1), counts)
+
+
+@tight
+def count_topics_of(first: int, last: int, doc_ptr: Integers, z: Topics, seen: Integers, counts: Integers) -> None:
+    """Count the different topics in documents `first` to `last` - 1; `seen` holds where each topic was seen last."""
+    for doc in range(first, last):
+        present = 0
+        for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+            topic: Any = np.int64(z[token])
+            present += seen[topic] != doc
+            seen[topic] = doc
+        counts[doc + 1] = present
+
+
+@parallel
+def list_topics(
+    chunk_ptr: Integers,
+    doc_ptr: Integers,
+    z: Topics,
+    n_topics: int,
+    ptr: Integers,
+    topics: npt.NDArray[np.uint16],
+    shares: npt.NDArray[np.float64],
+) -> None:
+    """List the topics of each document with their shares; see `Features`."""
+    for chunk in numba.prange(chunk_ptr.size - 1):
+        counts, listed = np.zeros(n_topics, np.int64), np.empty(n_topics + 1, np.int64)
+        list_topics_of(chunk_ptr[chunk], chunk_ptr[chunk + 1], doc_ptr, z, ptr, counts, listed, topics, shares)
+
+
+@tight
+def list_topics_of(
+    first: int,
+    last: int,
+    doc_ptr: Integers,
+    z: Topics,
+    ptr: Integers,
+    counts: Integers,
+    listed: Integers,
+    topics: npt.NDArray[np.uint16],
+    shares: npt.NDArray[np.float64],
+) -> None:
+    """List the topics of documents `first` to `last` - 1; `counts` holds zeros, before and after."""
+    for doc in range(first, last):
+        begin, end = doc_ptr[doc], doc_ptr[doc + 1]
+        present = 0
+        for token in range(begin, end):
+            topic: Any = np.int64(z[token])
+            # Overwritten by the next topic where this one stands in the list already: no branch to mispredict.
+            listed[present] = topic
+            present += counts[topic] == 0
+            counts[topic] += 1
+        # A short list is sorted; for a long one it is quicker to look at all topics.
+        if present * present <= counts.size:
+            sort_list(listed, present)
+        else:
+            present = 0
+            for candidate in range(counts.size):
+                listed[present] = candidate
+                present += counts[candidate] > 0
+        for place in range(present):
+            topics[ptr[doc] + place] = listed[place]
+            shares[ptr[doc] + place] = counts[listed[place]] / (end - begin)
+            counts[listed[place]] = 0
+
+
+@tight
+def sort_list(listed: Integers, size: int) -> None:
+    """Sort the first `size` entries, by insertion."""
+    for place in range(1, size):
+        value = listed[place]
+        hole = place
+        while hole > 0 and listed[hole - 1] > value:
+            listed[hole] = listed[hole - 1]
+            hole -= 1
+        listed[hole] = value
+
+
+@parallel
+def score_all(
+    ptr: Integers,
+    topics: npt.NDArray[np.uint16],
+    shares: npt.NDArray[np.float64],
+    design: Matrix,
+    by_coefficient: Matrix,
+    result: Matrix,
+) -> None:
+    """Compute the linear predictors of all documents from coefficients of shape (K + P, C)."""
+    pieces = make_chunks(ptr, PIECES)
+    for piece in numba.prange(PIECES):
+        score_documents(pieces[piece], pieces[piece + 1], ptr, topics, shares, design, by_coefficient, result)
+
+
+@compiled
+def score_documents(
+    first: int,
+    last: int,
+    ptr: Integers,
+    topics: npt.NDArray[np.uint16],
+    shares: npt.NDArray[np.float64],
+    design: Matrix,
+    by_coefficient: Matrix,
+    result: Matrix,
+) -> None:
+    """Compute the linear predictors of documents `first` to `last` - 1."""
+    n_coefficients, n_classes = by_coefficient.shape
+    n_topics = n_coefficients - design.shape[1]
+    for doc in range(first, last):
+        for c in range(n_classes):
+            result[doc, c] = 0.0
+        for place in range(ptr[doc], ptr[doc + 1]):
+            topic: Any = np.int64(topics[place])
+            for c in range(n_classes):
+                result[doc, c] += shares[place] * by_coefficient[topic, c]
+        for column in range(design.shape[1]):
+            for c in range(n_classes):
+                result[doc, c] += design[doc, column] * by_coefficient[n_topics + column, c]

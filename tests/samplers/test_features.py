@@ -1,0 +1,100 @@
+"""Features of documents and linear predictors, against dense arrays."""
+
+import numba
+import numpy as np
+import pytest
+
+from ppl_topics.run.bind import index_tokens
+from ppl_topics.samplers.responses.features import features_of, scores
+
+
+def documents(lengths, n_topics, seed=1):
+    """Tokens of documents, with topics that are not spread evenly."""
+    generator = np.random.default_rng(seed)
+    doc_ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    z = generator.choice(n_topics, doc_ptr[-1], p=generator.dirichlet(np.full(n_topics, 0.5)))
+    return index_tokens(doc_ptr, np.zeros(len(z), np.uint32), 1), z.astype(np.uint8 if n_topics <= 256 else np.uint16)
+
+
+def fixed_columns(n_docs, n_columns, seed=2):
+    design = np.random.default_rng(seed).normal(size=(n_docs, n_columns))
+    design.flags.writeable = False
+    return design
+
+
+def dense(tokens, z, n_topics, design):
+    counts = np.zeros((len(tokens.doc_lengths), n_topics))
+    np.add.at(counts, (tokens.docs, z), 1.0)
+    return np.hstack([counts / np.maximum(tokens.doc_lengths, 1)[:, None], design])
+
+
+def listed(features, n_topics):
+    shares = np.zeros((len(features.ptr) - 1, n_topics))
+    shares[np.repeat(np.arange(len(shares)), np.diff(features.ptr)), features.topics] = features.shares
+    return np.hstack([shares, features.design])
+
+
+# Short and long documents, and empty ones in the middle and at the ends.
+LENGTHS = [0, 1, 5, 0, 0, 300, 2, 40, 7, 0]
+
+
+@pytest.mark.parametrize("n_topics", [1, 2, 13, 256, 300])
+@pytest.mark.parametrize("n_columns", [0, 1, 3])
+def test_features(n_topics, n_columns):
+    tokens, z = documents(LENGTHS, n_topics)
+    design = fixed_columns(len(LENGTHS), n_columns)
+    features = features_of(tokens, z, n_topics, design)
+    assert [array.dtype for array in features] == [np.int64, np.uint16, np.float64, np.float64]
+    for doc in range(len(LENGTHS)):
+        topics = features.topics[features.ptr[doc] : features.ptr[doc + 1]]
+        assert np.array_equal(topics, np.unique(z[tokens.doc_ptr[doc] : tokens.doc_ptr[doc + 1]]))
+    assert np.array_equal(listed(features, n_topics), dense(tokens, z, n_topics, design))
+
+
+@pytest.mark.parametrize("n_classes", [1, 3, 20])
+@pytest.mark.parametrize("n_columns", [0, 2])
+def test_scores(n_classes, n_columns):
+    tokens, z = documents(LENGTHS * 20, 13)
+    design = fixed_columns(len(LENGTHS) * 20, n_columns)
+    eta = np.random.default_rng(3).normal(size=(n_classes, 13 + n_columns))
+    fitted = scores(features_of(tokens, z, 13, design), eta)
+    assert fitted.flags.c_contiguous
+    assert np.allclose(fitted, dense(tokens, z, 13, design) @ eta.T, rtol=1e-12, atol=1e-12)
+
+
+def test_empty_documents_have_the_scores_of_their_columns():
+    tokens, z = documents([0, 0, 3], 4)
+    design = fixed_columns(3, 1)
+    features = features_of(tokens, z, 4, design)
+    assert features.ptr[2] == 0
+    assert np.array_equal(scores(features, np.full((2, 5), 1e6))[:2], 1e6 * np.repeat(design[:2], 2, axis=1))
+
+
+def test_no_documents():
+    tokens, z = documents([], 4)
+    features = features_of(tokens, z, 4, fixed_columns(0, 1))
+    assert len(features.topics) == 0
+    assert scores(features, np.ones((2, 5))).shape == (0, 2)
+
+
+def test_topics_beyond_the_first_ones_seen_do_not_leak_between_documents():
+    """Each document is listed by sorting or by looking at all topics; both leave nothing behind for the next."""
+    tokens, z = documents([2, 200, 2, 200, 2] * 30, 60)
+    shuffled = features_of(tokens, z, 60, fixed_columns(150, 0))
+    assert np.array_equal(listed(shuffled, 60), dense(tokens, z, 60, fixed_columns(150, 0)))
+    present = np.diff(shuffled.ptr)
+    assert (present**2 <= 60).any()
+    assert (present**2 > 60).any()
+
+
+def test_bits_do_not_depend_on_threads():
+    tokens, z = documents(LENGTHS * 20, 13)
+    design = fixed_columns(len(LENGTHS) * 20, 2)
+    eta = np.random.default_rng(3).normal(size=(5, 15))
+    results = []
+    for n_threads in (1, numba.config.NUMBA_NUM_THREADS):
+        numba.set_num_threads(n_threads)
+        features = features_of(tokens, z, 13, design)
+        results.append((*features, scores(features, eta)))
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    assert all(np.array_equal(one, other) for one, other in zip(*results, strict=True))
