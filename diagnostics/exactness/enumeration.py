@@ -7,7 +7,7 @@ Gauss-Legendre quadrature on their prior's quantiles.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +61,7 @@ def enumerate_posterior(
     alpha_prior: Gamma | None = None,
     beta_prior: Gamma | None = None,
     phi: NDArray[np.floating[Any]] | None = None,
+    log_response: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None,
 ) -> ExactPosterior:
     """Compute the exact posterior of z.
 
@@ -72,6 +73,8 @@ def enumerate_posterior(
         Priors of the concentrations that are to be integrated out.
     phi : ndarray of shape (V, K), optional
         Topics that are given, not integrated out.
+    log_response : callable, optional
+        Given the counts n_dk of all states, shape (S, D, K), returns what a response adds to their log density.
 
     Returns
     -------
@@ -101,7 +104,7 @@ def enumerate_posterior(
         beta_nodes = state.beta[None, :]
         phi_part = np.log(phi[state.tokens.words, states]).sum(axis=1)[:, None]
     theta_total, phi_total = logsumexp(theta_part, axis=1), logsumexp(phi_part, axis=1)
-    log_joint = theta_total + phi_total
+    log_joint = theta_total + phi_total + (0.0 if log_response is None else log_response(n_dk))
     return ExactPosterior(
         states=states,
         probability=np.exp(log_joint - logsumexp(log_joint)),

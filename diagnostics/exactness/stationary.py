@@ -20,6 +20,7 @@ from ppl_topics.diagnostics.exactness.enumeration import ExactPosterior, enumera
 from ppl_topics.diagnostics.exactness.goodness import chi_square
 from ppl_topics.diagnostics.exactness.statistics import paired_p_values, state_statistics
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
+from ppl_topics.diagnostics.exactness.tiny_response import TinyResponse
 from ppl_topics.run.bind import INITIAL
 from ppl_topics.run.execute import Executor
 from ppl_topics.schedule.tree import steps
@@ -72,22 +73,38 @@ class StationaryTest:
         self.executor = Executor(tiny.bound)
         self.state = tiny.bound.initial_state(seed, 0)
         self.given_phi = self._given_phi()
-        self.exact = enumerate_posterior(self.state, tiny.prior("alpha"), tiny.prior("beta"), self.given_phi)
+        self.response = self._response()
+        log_response = None if self.response is None else self.response.log_evidence
+        priors = tiny.prior("alpha"), tiny.prior("beta")
+        self.exact = enumerate_posterior(self.state, *priors, self.given_phi, log_response)
         self.features = _features(self.exact, self.state)
 
     def _given_phi(self) -> NDArray[np.float32] | None:
         """Return phi where the schedule neither updates it nor integrates it out: then it is given."""
-        model = self.tiny.model
-        name = model.names.get("phi", "")
-        moved = {
-            role for s in steps(self.tiny.bound.plan.schedule) for role in s.kernel.updates + s.kernel.integrates_out
-        }
-        if name not in self.state.arrays or "phi" in moved:
+        name = self.tiny.model.names.get("phi", "")
+        if name not in self.state.arrays or "phi" in self._moved():
             return None
         rng = Key(self.seed, 0, 0, INITIAL).generator(1)
         phi = rng.dirichlet(self.state.beta, size=self.state.sizes.topics).T
         self.state.arrays[name][...] = phi
         return self.state.arrays[name].copy()
+
+    def _moved(self) -> set[str]:
+        return {
+            role for s in steps(self.tiny.bound.plan.schedule) for role in s.kernel.updates + s.kernel.integrates_out
+        }
+
+    def _response(self) -> TinyResponse | None:
+        """Return the response's law; coefficients and augmentation that the schedule leaves alone are given."""
+        names = self.tiny.model.names
+        if "y" not in names or self.state.observed is None:
+            return None
+        rng = Key(self.seed, 0, 0, INITIAL).generator(2)
+        given = self.state.arrays[names["eta"]]
+        given[...] = rng.normal(size=given.shape)
+        augmentation = self.state.arrays[names["augmentation"]]
+        augmentation[...] = rng.gamma(2.0, size=augmentation.shape)
+        return TinyResponse(self.tiny.bound, self.state, self._moved())
 
     def short_chains(self, look: int, samples: int) -> dict[str, float]:
         """Run ``samples`` chains from exact draws; return p-values by feature of the last states.
@@ -160,6 +177,8 @@ class StationaryTest:
         beta = exact.beta_nodes[rng.choice(len(exact.beta_nodes), p=exact.beta_given[number])]
         self.tiny.set_values(state, {"alpha": _fit(alpha, state, "alpha"), "beta": _fit(beta, state, "beta")})
         values: Mapping[str, Any] = self.tiny.conditional(state, rng)
+        if self.response is not None:
+            values = {**values, **self.response.draw(state.n_dk, rng)}
         if self.given_phi is not None:
             values = {**values, "phi": self.given_phi}
         self.tiny.set_values(state, values)

@@ -11,6 +11,7 @@ from scipy.special import gammainc
 
 from ppl_topics.diagnostics.exactness.goodness import paired_mean
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
+from ppl_topics.diagnostics.exactness.tiny_response import response_statistics
 from ppl_topics.state import ChainState
 
 __all__ = ["paired_p_values", "state_statistics"]
@@ -33,7 +34,7 @@ def state_statistics(tiny: TinyModel, state: ChainState) -> dict[str, float]:
             values[f"sum {role}^2"] = float((array**2).sum())
             values[f"{role} z"] = _mean_probability(array, state, role)
             values[f"mix of {role}"] = _mix(array)
-    return values
+    return values | response_statistics(tiny.model.names, state)
 
 
 def paired_p_values(before: Sequence[Mapping[str, float]], after: Sequence[Mapping[str, float]]) -> dict[str, float]:

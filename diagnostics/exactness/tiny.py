@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics.diagnostics.exactness.enumeration import token_counts
+from ppl_topics.diagnostics.exactness.tiny_response import tiny_observed
 from ppl_topics.models.dirichlet import Dirichlet
 from ppl_topics.models.gamma import Gamma
 from ppl_topics.run.bind import BoundModel, bind_tokens, index_tokens
 from ppl_topics.schedule import Plan
+from ppl_topics.seams import Response
 from ppl_topics.spec import Model, Spec
 from ppl_topics.state import ChainState
 
@@ -28,6 +30,15 @@ ALPHA = (0.2, 0.5, 1.0)
 BETA = (0.2, 0.6, 0.3, 0.5)
 HEAVY_BETA = (9.0, 14.0, 6.0, 11.0)
 SHAPE, RATE = 1.7, 2.4
+SUPERVISED: Mapping[str, Mapping[str, float]] = {
+    "hinge": {"cost": 1.5, "margin": 0.7},
+    "epsilon_insensitive": {"cost": 1.4, "epsilon": 0.3},
+    "logistic": {"c": 3.2},
+    "gaussian": {"shape": 2.8, "rate": 0.8},
+    "negative_binomial": {"dispersion": 2.6},
+    "normal": {"variance": 2.4},
+}
+"""Parameters of responses and of priors of coefficients at which the targets matter, and no two factors are alike."""
 
 
 def tiny_spec(spec: Spec) -> Spec:
@@ -44,6 +55,8 @@ def tiny_spec(spec: Spec) -> Spec:
             block = block.model_copy(update={"concentration": list(values)})
         if isinstance(block, Gamma):
             block = block.model_copy(update={"shape": SHAPE, "rate": RATE})
+        if block.kind in SUPERVISED:
+            block = block.model_copy(update=dict(SUPERVISED[block.kind]))
         blocks[name] = block
     return replace(spec, blocks=blocks, topics=topics)
 
@@ -71,10 +84,12 @@ class TinyModel:
     plan : Plan
     documents : sequence of sequence of int
         Word ids.
+    responses : int
+        Of a model with a response.
     """
 
-    def __init__(self, plan: Plan, documents: Sequence[Sequence[int]] = TINY_DOCUMENTS) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, documents: Sequence[Sequence[int]] = TINY_DOCUMENTS, responses: int = 3) -> None:
+        self.plan, self.responses = plan, responses
         self._doc_ptr, words = token_counts(documents)
         self.bound = self.with_words(words)
 
@@ -90,7 +105,12 @@ class TinyModel:
 
     def with_words(self, words: NDArray[np.integer]) -> BoundModel:
         """Return the plan bound to documents of the same lengths and other words."""
-        return bind_tokens(self.plan, index_tokens(self._doc_ptr, words.astype(np.uint32), TINY_WORDS), TINY_WORDS)
+        tokens = index_tokens(self._doc_ptr, words.astype(np.uint32), TINY_WORDS)
+        response = self.plan.model.spec.blocks.get(self.plan.model.names.get("y", ""))
+        observed = None
+        if isinstance(response, Response):
+            observed = tiny_observed(response, len(self._doc_ptr) - 1, self.responses)
+        return bind_tokens(self.plan, tokens, TINY_WORDS, observed)
 
     def set_values(self, state: ChainState, values: Mapping[str, NDArray[np.floating]]) -> None:
         """Set the variables that the chain holds, given by role."""
