@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ppl_topics.api import Fit, InexactKernelWarning, load_fit, sample
+    from ppl_topics.api import InexactKernelWarning, sample
     from ppl_topics.corpus import (
         Corpus,
         CorpusBuilder,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ppl_topics.declarations import Binding, Block, KernelFunctions, KernelSpec, ProposalSpec, WordSelection
     from ppl_topics.diagnostics.exactness import Certificate, Verification, verify
     from ppl_topics.errors import CorpusError, PplTopicsError, RunError, ScheduleError, SpecError, TraceError
+    from ppl_topics.fit import Fit, load_fit
     from ppl_topics.registry import block, blocks, kernel, kernels, proposal, proposals
     from ppl_topics.schedule import Plan, cycle, every, mixture, repeat, step
     from ppl_topics.spec import Model, Spec, load_spec
@@ -86,11 +87,12 @@ __all__ = [
 
 # Names are imported when they are first used, so that `ppl-topics --help` does not wait for numba.
 _HOMES = {
-    "ppl_topics.api": "Fit InexactKernelWarning load_fit sample",
+    "ppl_topics.api": "InexactKernelWarning sample",
     "ppl_topics.corpus": "Corpus CorpusBuilder Covariates Labels "
     "load_20newsgroups load_docstrings read_corpus write_svmlight",
     "ppl_topics.diagnostics.exactness": "Certificate Verification verify",
     "ppl_topics.errors": "CorpusError PplTopicsError RunError ScheduleError SpecError TraceError",
+    "ppl_topics.fit": "Fit load_fit",
     "ppl_topics.declarations": "Binding Block KernelFunctions KernelSpec ProposalSpec WordSelection",
     "ppl_topics.planning": "plan",
     "ppl_topics.registry": "block blocks kernel kernels proposal proposals",

@@ -1,25 +1,20 @@
-"""What a user calls: ``sample``, ``load_fit`` and the ``Fit`` they return."""
+"""What a user calls to run a model: ``sample``, and its parts."""
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import operator
-import os
 import secrets
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numba
-import pandas as pd
-import xarray as xr
 
+from ppl_topics.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
 from ppl_topics.corpus import Corpus
-from ppl_topics.errors import CorpusError, PplTopicsError, SpecError, TraceError
-from ppl_topics.paths import as_path
+from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
+from ppl_topics.fit import Fit
 from ppl_topics.run.bind import bind
 from ppl_topics.run.chains import Settings, run_chains
 from ppl_topics.run.execute import step_labels
@@ -31,124 +26,15 @@ from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import Spec, load_spec
 from ppl_topics.spec.source import Source
 from ppl_topics.spec.suggest import nearest
-from ppl_topics.trace.arviz_compat import from_groups
 from ppl_topics.trace.datasets import build_groups
-from ppl_topics.trace.store import load_groups, save_groups
-from ppl_topics.trace.topics import top_words
 
-__all__ = ["Fit", "InexactKernelWarning", "load_fit", "sample"]
+__all__ = ["InexactKernelWarning", "check_corpus", "make_settings", "resolve", "run_plan", "sample"]
 
 ModelLike = str | Path | Mapping[str, Any] | Spec
-
-MAX_SEED = 2**63 - 1
-MAX_SWEEPS = 10**9
-"""Draws, sweeps of warmup, thinning and chains at most; more are a slip of the pen."""
 
 
 class InexactKernelWarning(UserWarning):
     """A schedule holds a kernel that does not leave the posterior invariant."""
-
-
-@dataclass(frozen=True)
-class Fit:
-    """The result of a run.
-
-    Attributes
-    ----------
-    groups : dict of str to xarray.Dataset
-        ``posterior``, ``sample_stats``, ``warmup_posterior``, ``warmup_sample_stats``, ``observed_data`` and
-        ``constant_data``.
-    """
-
-    groups: Mapping[str, xr.Dataset]
-
-    def __repr__(self) -> str:
-        """Return one line: model, draws, corpus."""
-        # A trace of another program may lack any of these.
-        model = self.posterior.attrs.get("model_name", "model not recorded")
-        chains, draws, topics = (self.posterior.sizes.get(dim, 0) for dim in ("chain", "draw", "topic"))
-        names = ", ".join(map(str, self.posterior.data_vars))
-        return f"Fit: {model}, {chains} chains of {draws} draws, {topics} topics, {names}"
-
-    @property
-    def idata(self) -> Any:
-        """The trace as ``arviz.InferenceData`` (ArviZ 0.x) or ``xarray.DataTree`` (1.x)."""
-        return from_groups(self.groups)
-
-    @property
-    def posterior(self) -> xr.Dataset:
-        """The posterior draws, with dims (chain, draw, ...)."""
-        return self.groups["posterior"]
-
-    @property
-    def spec(self) -> Spec:
-        """The model that was run, with its parameters."""
-        return load_spec(self.posterior.attrs["model_yaml"])
-
-    @property
-    def exact(self) -> bool:
-        """Whether all kernels of the run leave the posterior invariant."""
-        return bool(self.posterior.attrs["exact"])
-
-    def topics(self, n_words: int = 10, chain: int = 0) -> pd.DataFrame:
-        """Return each topic's share of the tokens and its most probable words.
-
-        Parameters
-        ----------
-        n_words : int
-        chain : int
-            Chains number their topics each in its own way, so they are not averaged.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``topic``, ``share`` and ``words``, largest share first.
-        """
-        for name, value in (("n_words", n_words), ("chain", chain)):
-            if not _is_whole(value):
-                raise TraceError(f"{name}: must be a whole number, got {value!r}")
-        return top_words(self.groups, n_words, chain)
-
-    def efficiency(self) -> pd.DataFrame:
-        """Return effective sample sizes, inefficiency factors and R-hat, a row for each variable."""
-        from ppl_topics.diagnostics.report import efficiency
-
-        return efficiency(self.groups)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the trace: to one netCDF file where ``path`` ends in ``.nc``, else to ``trace.nc`` in a folder.
-
-        Raises
-        ------
-        TraceError
-        """
-        return save_groups(self.groups, trace_path(path, make=True))
-
-
-def trace_path(path: str | Path, make: bool = False) -> Path:
-    """Return the netCDF file that a path of a run stands for, making the run's folder if asked to."""
-    path = as_path(path, "a run", TraceError)
-    if path.suffix == ".nc":
-        return path
-    # Not path.exists(), which raises where the name is too long for the file system.
-    if make and not os.path.exists(path):
-        try:
-            path.mkdir(parents=True)
-        except OSError as error:
-            raise TraceError(f"{path}: cannot make the folder ({error.strerror})") from None
-    return path / "trace.nc"
-
-
-def load_fit(path: str | Path) -> Fit:
-    """Load what :meth:`Fit.save` or ``ppl-topics run --out`` wrote.
-
-    Raises
-    ------
-    TraceError
-    """
-    place = trace_path(path)
-    file = Path(path)
-    return Fit(load_groups(file if os.path.isfile(file) else place))
 
 
 def sample(
@@ -253,11 +139,13 @@ def run_plan(chosen: Plan, corpus: Corpus, settings: Settings, *, chains: int, p
             stacklevel=3,
         )
     bound = bind(chosen, corpus)
-    with GracefulStop() as stop, ProgressBars(chains, settings.sweeps, progress) as report:
+    # Responses that are apart have chains of their own.
+    units = chains * bound.parts
+    with GracefulStop() as stop, ProgressBars(units, settings.sweeps, progress) as report:
         if processes == 1:
-            results = run_chains(bound, list(range(chains)), settings, report, stop)
+            results = run_chains(bound, list(range(units)), settings, report, stop)
         else:
-            results = run_in_processes(chosen, corpus, chains, min(processes, chains), settings, report, stop)
+            results = run_in_processes(chosen, corpus, units, min(processes, units), settings, report, stop)
     return Fit(build_groups(bound, corpus, results, settings, step_labels(chosen.schedule)))
 
 
@@ -344,35 +232,16 @@ def make_settings(
     """
     counts = {"draws": draws, "chains": chains, "thin": thin, "processes": processes}
     for name, value in counts.items():
-        _check_whole(call.format(name=name), value, 1)
-    _check_whole(call.format(name="warmup"), warmup, 0)
+        check_whole(call.format(name=name), value, 1)
+    check_whole(call.format(name="warmup"), warmup, 0)
     for name, value in (*counts.items(), ("warmup", warmup)):
         if value > MAX_SWEEPS:
             raise PplTopicsError(f"{call.format(name=name)}: must be at most {MAX_SWEEPS:,}, got {value!r}")
     if seed is None:
         seed = secrets.randbits(32)
-    _check_whole(call.format(name="seed"), seed, 0, MAX_SEED)
+    check_whole(call.format(name="seed"), seed, 0, MAX_SEED)
     available = int(numba.config.NUMBA_NUM_THREADS)
     if threads is None:
         threads = max(1, available // min(processes, chains))
-    _check_whole(call.format(name="threads"), threads, 1)
-    if threads > available:
-        raise PplTopicsError(
-            f"{call.format(name='threads')}: must be at most {available}, the cores of this machine, got {threads}; "
-            "the draws do not depend on it"
-        )
+    check_threads(call.format(name="threads"), threads)
     return Settings(draws, warmup, thin, int(seed), threads, debug)
-
-
-def _is_whole(value: Any) -> bool:
-    # Arrays have __index__ too, and fail in it.
-    with contextlib.suppress(TypeError):
-        operator.index(value)
-        return not isinstance(value, bool)
-    return False
-
-
-def _check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
-    span = f"at least {least}" if most is None else f"from {least} to {most}"
-    if not _is_whole(value) or value < least or (most is not None and value > most):
-        raise PplTopicsError(f"{name}: must be a whole number {span}, got {value!r}")

@@ -12,6 +12,7 @@ import typer
 from ppl_topics.cli.demo import demo
 from ppl_topics.cli.listings import blocks, kernels, models
 from ppl_topics.cli.plan import plan
+from ppl_topics.cli.predict import predict
 from ppl_topics.cli.run import run
 from ppl_topics.cli.schema import schema
 from ppl_topics.cli.traces import diagnose, topics
@@ -56,5 +57,5 @@ def _options(
 
 
 app.callback(help=_help(_options))(_options)
-for command in (demo, run, topics, diagnose, models, kernels, blocks, plan, verify, schema):
+for command in (demo, run, predict, topics, diagnose, models, kernels, blocks, plan, verify, schema):
     app.command(help=_help(command))(command)

@@ -10,7 +10,7 @@ from ppl_topics.cli.output import number, print_table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ppl_topics.api import Fit
+    from ppl_topics.fit import Fit
 
 __all__ = ["advice", "as_rows", "print_efficiency", "print_topics"]
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ppl_topics.cli import corpus_options as co
 from ppl_topics.cli.model_options import ModelName, Record, Schedule, Set, load
+from ppl_topics.cli.new_documents import check_test, measure, metric_lines, read_new, refuse_test
 from ppl_topics.cli.output import AsJson, print_json, say
 from ppl_topics.cli.report import advice, as_rows, print_efficiency
 from ppl_topics.cli.target import check_target
@@ -18,7 +20,7 @@ from ppl_topics.errors import RunError, TraceError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ppl_topics.api import Fit
+    from ppl_topics.fit import Fit
 
 __all__ = ["report_run", "run", "save", "say_if_stopped"]
 
@@ -52,6 +54,7 @@ def run(
     max_df: co.MaxDf = "1.0",
     max_vocabulary: co.MaxVocabulary = None,
     token_pattern: co.TokenPattern = None,
+    test: Annotated[str | None, typer.Option(help="Labelled documents to predict and measure.", metavar="FILE")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a result that stands there.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Check the state after every kernel. Slow.")] = False,
     no_progress: Annotated[bool, typer.Option("--no-progress", help="Show no progress.")] = False,
@@ -63,6 +66,7 @@ def run(
       ppl-topics run lda --data posts.jsonl --stop-words english --set topics=20 --out run.nc
       ppl-topics run lda --data train.svmlight.gz --vocabulary vocab.txt --set topics=100 \
           --draws 100 --warmup 100 --chains 2 --seed 1 --out run.nc
+      ppl-topics run medlda --data train.csv --label-column topic --test test.csv --out run.nc
 
     Ctrl-C ends the run after the sweep in progress and keeps what was drawn.
     """
@@ -84,27 +88,33 @@ def run(
         call="--{name}",
     )
     spec = load(model, settings, record=record, schedule=schedule)
+    if test is not None:
+        refuse_test(spec)
     # A wrong schedule is refused before a large corpus is read; its sizes may still change the choice.
     make_plan(spec)
-    corpus = co.read(
-        data,
-        format=format,
-        vocabulary=vocabulary,
-        text_column=text_column,
-        label_column=label_column,
-        id_column=id_column,
-        covariates=covariates,
-        label_kind=label_kind,
-        first_id=first_id,
-        encoding=encoding,
-        stop_words=stop_words,
-        min_count=min_count,
-        min_df=min_df,
-        max_df=max_df,
-        max_vocabulary=max_vocabulary,
-        token_pattern=token_pattern,
-    )
+    reader: dict[str, Any] = {
+        "format": format,
+        "vocabulary": vocabulary,
+        "text_column": text_column,
+        "label_column": label_column,
+        "id_column": id_column,
+        "label_kind": label_kind,
+        "first_id": first_id,
+        "encoding": encoding,
+        "stop_words": stop_words,
+        "token_pattern": token_pattern,
+    }
+    words: dict[str, Any] = {
+        "min_count": min_count,
+        "min_df": min_df,
+        "max_df": max_df,
+        "max_vocabulary": max_vocabulary,
+    }
+    corpus = co.read(data, covariates=covariates, **words, **reader)
     say(f"{data}: {co.describe(corpus)}")
+    held_out = None if test is None else check_test(read_new(test, **reader), test, corpus)
+    if held_out is not None:
+        say(f"{test}: {co.describe(held_out)}")
     chosen = make_plan(spec, CorpusSizes.of(corpus))
     started = time.perf_counter()
     fit = run_plan(chosen, corpus, how, chains=chains, processes=processes, progress=not no_progress)
@@ -112,7 +122,8 @@ def run(
     say_if_stopped(fit, draws)
     written = save(fit, out)
     assert written == path
-    report_run(fit, written, seconds, json)
+    metrics = {} if test is None or held_out is None else measure(fit, held_out, test, how)
+    report_run(fit, written, seconds, json, metrics)
 
 
 def save(fit: Fit, out: str) -> Path:
@@ -135,14 +146,15 @@ def say_if_stopped(fit: Fit, draws: int) -> None:
         say(f"stopped: {fit.posterior.sizes['draw']} of {draws} draws a chain were made, and are kept")
 
 
-def report_run(fit: Fit, path: Path, seconds: float, as_json: bool) -> None:
-    """Print what was run, how efficiently, and where the draws are."""
+def report_run(fit: Fit, path: Path, seconds: float, as_json: bool, metrics: Mapping[str, float] | None = None) -> None:
+    """Print what was run, how efficiently, how well it predicts, and where the draws are."""
     from ppl_topics.diagnostics.report import summary
 
     table = fit.efficiency()
     what = summary(fit.groups)
     if as_json:
-        print_json({**what, "seconds": seconds, "path": str(path), "efficiency": as_rows(table)})
+        found = {**what, "seconds": seconds, "path": str(path), **(metrics or {})}
+        print_json({**found, "efficiency": as_rows(table)})
         return
     print(
         f"{what['model']}: {what['documents']:,} documents, {what['tokens']:,} tokens, {what['words']:,} words; "
@@ -155,6 +167,8 @@ def report_run(fit: Fit, path: Path, seconds: float, as_json: bool) -> None:
     print()
     print_efficiency(table)
     print()
+    for line in metric_lines(metrics or {}):
+        print(f"test {line}")
     print(f"written: {path}")
     for sentence in advice(fit, table):
         say(f"note: {sentence}")

@@ -28,7 +28,7 @@ def check_target(out: str, overwrite: bool) -> Path:
     ------
     TraceError
     """
-    from ppl_topics.api import trace_path
+    from ppl_topics.fit import trace_path
     from ppl_topics.trace.store import check_writable
 
     if not out:

@@ -10,7 +10,7 @@ from ppl_topics.cli.output import AsJson, number, print_json, print_table
 from ppl_topics.cli.report import advice, as_rows, print_efficiency, print_topics
 
 if TYPE_CHECKING:
-    from ppl_topics.api import Fit
+    from ppl_topics.fit import Fit
 
 __all__ = ["diagnose", "topics"]
 
@@ -28,7 +28,7 @@ def topics(
     For example:
       ppl-topics topics run.nc --words 15
     """
-    from ppl_topics.api import load_fit
+    from ppl_topics.fit import load_fit
 
     table = load_fit(run).topics(words, chain)
     if json:
@@ -51,8 +51,8 @@ def diagnose(
     For example:
       ppl-topics diagnose run.nc --var phi --var lp
     """
-    from ppl_topics.api import load_fit
     from ppl_topics.diagnostics.report import efficiency, seconds_by_kernel, summary
+    from ppl_topics.fit import load_fit
 
     fit = load_fit(run)
     table = efficiency(fit.groups, var or None)

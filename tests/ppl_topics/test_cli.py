@@ -12,6 +12,7 @@ import pytest
 import ppl_topics
 from ppl_topics.cli import main
 from ppl_topics.cli.output import number
+from ppl_topics.models import shipped
 
 COMMANDS = ["demo", "models", "kernels", "blocks", "plan", "run", "topics", "diagnose", "verify", "schema"]
 
@@ -147,7 +148,7 @@ def test_what_goes_wrong_unforeseen_is_one_line_too(capsys, monkeypatch, raised,
 
 def test_listings(capsys):
     _, out, _ = call(capsys, "models")
-    assert [line.split()[0] for line in out.splitlines()[1:]] == ["lda", "lda_collapsed", "lda_learned"]
+    assert [line.split()[0] for line in out.splitlines()[1:]] == list(shipped())
     assert not any(line.endswith(" ") for line in out.splitlines())
     assert json.loads(call(capsys, "models", "--json")[1])[0]["name"] == "lda"
     assert call(capsys, "models", "lda")[1].startswith("name: lda\n")

@@ -1,0 +1,67 @@
+"""Checks of the numbers that users give, with one message for a person."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numba
+
+from ppl_topics.errors import PplTopicsError
+
+__all__ = ["MAX_SEED", "MAX_SWEEPS", "check_threads", "check_whole", "is_whole", "using_threads"]
+
+MAX_SEED = 2**63 - 1
+MAX_SWEEPS = 10**9
+"""Draws, sweeps of warmup, thinning and chains at most; more are a slip of the pen."""
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number, and no boolean."""
+    # Arrays have __index__ too, and fail in it.
+    with contextlib.suppress(TypeError):
+        operator.index(value)
+        return not isinstance(value, bool)
+    return False
+
+
+def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+    """Refuse what is no whole number of a range.
+
+    Raises
+    ------
+    PplTopicsError
+    """
+    span = f"at least {least}" if most is None else f"from {least} to {most}"
+    if not is_whole(value) or value < least or (most is not None and value > most):
+        raise PplTopicsError(f"{name}: must be a whole number {span}, got {value!r}")
+
+
+def check_threads(name: str, threads: Any) -> None:
+    """Refuse more threads than there are cores.
+
+    Raises
+    ------
+    PplTopicsError
+    """
+    check_whole(name, threads, 1)
+    available = int(numba.config.NUMBA_NUM_THREADS)
+    if threads > available:
+        raise PplTopicsError(
+            f"{name}: must be at most {available}, the cores of this machine, got {threads}; "
+            "the draws do not depend on it"
+        )
+
+
+@contextmanager
+def using_threads(threads: int | None) -> Iterator[None]:
+    """Run compiled loops on so many threads; None for all cores."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(int(numba.config.NUMBA_NUM_THREADS) if threads is None else threads)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)

@@ -1,0 +1,109 @@
+"""New documents of a command: how they are read, what is left out of them, and how metrics are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ppl_topics.cli import corpus_options as co
+from ppl_topics.cli.output import say
+from ppl_topics.errors import CorpusError, SpecError
+
+if TYPE_CHECKING:
+    from ppl_topics.corpus import Corpus
+    from ppl_topics.corpus.names import StrArray
+    from ppl_topics.fit import Fit
+    from ppl_topics.run.chains import Settings
+    from ppl_topics.spec import Spec
+
+__all__ = ["check_test", "in_words_of", "measure", "metric_lines", "read_new", "refuse_test", "say_left_out"]
+
+METRICS = ("accuracy", "f1_micro", "f1_macro", "r2", "log_score")
+
+
+def read_new(data: str, **options: Any) -> Corpus:
+    """Read new documents with the reader options of a command, all of their words kept.
+
+    Raises
+    ------
+    CorpusError
+        If they cannot be read, or hold no token.
+    """
+    return co.read(data, covariates=None, min_count=1, min_df="1", max_df="1.0", max_vocabulary=None, **options)
+
+
+def in_words_of(vocabulary: StrArray, corpus: Corpus, data: str) -> Corpus:
+    """Return documents of a file in the words of a vocabulary.
+
+    Raises
+    ------
+    CorpusError
+        If they share no word with it.
+    """
+    from ppl_topics.prediction.documents import align_corpus
+
+    try:
+        return align_corpus(corpus, vocabulary)
+    except CorpusError as error:
+        raise CorpusError(f"{data}: {error}") from None
+
+
+def refuse_test(spec: Spec) -> None:
+    """Refuse to test a model that predicts nothing.
+
+    Raises
+    ------
+    SpecError
+    """
+    from ppl_topics.seams import Response
+
+    if not any(isinstance(block, Response) for block in spec.blocks.values()):
+        raise SpecError(
+            f"--test: model {spec.name!r} has no response, so it predicts nothing that could be tested; run a "
+            "supervised model, such as medlda"
+        )
+
+
+def check_test(test: Corpus, data: str, training: Corpus) -> Corpus:
+    """Return test documents in the words of the training corpus, before a run that they are to test.
+
+    Raises
+    ------
+    CorpusError
+        If they share no word with it, or have no label that could be compared.
+    """
+    from ppl_topics.prediction.documents import align_labels
+
+    corpus = in_words_of(training.vocabulary, test, data)
+    if training.labels is None:
+        # Refused by the run itself, in more words.
+        return corpus
+    classes = training.labels.classes if len(training.labels.classes) else None
+    try:
+        if corpus.labels is None:
+            raise CorpusError("the documents have no labels to compare predictions with; give their labels")
+        if align_labels(corpus.labels, training.labels.kind, classes)[0].missing.all():
+            raise CorpusError("no document has a label of those in training, to compare its prediction with")
+    except CorpusError as error:
+        raise CorpusError(f"--test {data}: {error}") from None
+    return corpus
+
+
+def measure(fit: Fit, test: Corpus, data: str, how: Settings) -> dict[str, float]:
+    """Return the metrics of a fit on test documents, and say what was left out."""
+    found = fit.metrics(test, seed=how.seed, threads=how.threads)
+    say_left_out(found, data)
+    return {name: found[name] for name in METRICS if name in found}
+
+
+def say_left_out(metrics: Mapping[str, float | int], data: str) -> None:
+    """Say how many labels had no part in the metrics."""
+    if metrics["unknown"]:
+        say(f"{data}: labels of classes that training lacks, left out: {metrics['unknown']:,}")
+    if metrics["missing"]:
+        say(f"{data}: missing labels, left out: {metrics['missing']:,}")
+
+
+def metric_lines(metrics: Mapping[str, float | int]) -> list[str]:
+    """Return a line for each metric."""
+    return [f"{name} {metrics[name]:.4f}" for name in METRICS if name in metrics]

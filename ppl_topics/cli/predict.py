@@ -1,0 +1,165 @@
+"""``ppl-topics predict``: what a stored run says of new documents."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from ppl_topics.cli import corpus_options as co
+from ppl_topics.cli.new_documents import in_words_of, metric_lines, read_new, say_left_out
+from ppl_topics.cli.output import AsJson, print_json, say, write_text
+from ppl_topics.cli.traces import Run
+from ppl_topics.errors import CorpusError, PplTopicsError
+
+if TYPE_CHECKING:
+    from ppl_topics.corpus import Corpus
+    from ppl_topics.prediction.options import Options
+    from ppl_topics.prediction.predictor import Predictions
+    from ppl_topics.prediction.trained import TrainedResponse
+
+__all__ = ["predict"]
+
+
+def predict(
+    run: Run,
+    data: co.Data,
+    out: Annotated[str | None, typer.Option(help="CSV file to write, in place of printing it.", metavar="FILE")] = None,
+    eta: Annotated[str, typer.Option(help="Coefficients: mean, last, draws (averaged over), or a draw.")] = "mean",
+    phi: Annotated[str, typer.Option(help="Topics: mean, or draws (with --eta draws).")] = "mean",
+    warmup: Annotated[int | None, typer.Option(help="Sweeps over the new documents left out; 20 by default.")] = None,
+    draws: Annotated[int | None, typer.Option(help="Sweeps averaged over; 100 by default.")] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same predictions, at any number of threads.")] = 0,
+    threads: Annotated[int | None, typer.Option(help="All cores by default.")] = None,
+    format: co.Format = None,
+    vocabulary: co.Vocabulary = None,
+    text_column: co.TextColumn = "text",
+    label_column: co.LabelColumn = None,
+    id_column: co.IdColumn = None,
+    label_kind: co.LabelKind = None,
+    first_id: co.FirstId = None,
+    encoding: co.Encoding = "utf-8",
+    stop_words: co.StopWords = None,
+    token_pattern: co.TokenPattern = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that stands there.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Predict the classes, labels or numbers of new documents from RUN.
+
+    The file is read as the training file was: give the same options, --vocabulary of a count format included. Words
+    that were not seen in training are dropped. The result is CSV, a document a row: id, prediction, a score (linear
+    predictor) for each class or label and, where there are any, probabilities. Where the file has labels, metrics
+    are printed too.
+
+    For example:
+      ppl-topics predict run.nc --data new.jsonl --id-column id --out predictions.csv
+      ppl-topics predict run.nc --data test.svmlight.gz --vocabulary vocab.txt --json
+    """
+    from ppl_topics.fit import load_fit
+    from ppl_topics.prediction.options import Options
+    from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics
+
+    which: Any = int(eta) if eta.isdecimal() else eta
+    given = {name: value for name, value in (("warmup", warmup), ("draws", draws)) if value is not None}
+    how = Options(which, cast(Any, phi), seed=seed, threads=threads, **given).check("--{name}")
+    if out is not None and os.path.exists(out) and not overwrite:
+        raise PplTopicsError(f"{out}: a file stands there already; choose another --out, or give --overwrite")
+    response = TrainedResponse.of(TrainedTopics(load_fit(run).groups))
+    new = read_new(
+        data,
+        format=format,
+        vocabulary=vocabulary,
+        text_column=text_column,
+        label_column=label_column,
+        id_column=id_column,
+        label_kind=label_kind,
+        first_id=first_id,
+        encoding=encoding,
+        stop_words=stop_words,
+        token_pattern=token_pattern,
+    )
+    corpus = in_words_of(response.trained.vocabulary, new, data)
+    say(f"{data}: {co.describe(corpus)}")
+    predictions, metrics = predict_and_measure(response, corpus, how, data)
+    rows = list(rows_of(response, predictions, corpus))
+    if out is not None:
+        write_text(as_csv(rows), out)
+    if json:
+        summary = {"documents": corpus.n_docs, "dropped_tokens": int(corpus.dropped.tokens), **metrics}
+        print_json({**summary, "path": out} if out is not None else {**summary, "predictions": rows})
+    elif out is None:
+        print(as_csv(rows), end="")
+        for line in metric_lines(metrics):
+            say(line)
+    else:
+        for line in metric_lines(metrics):
+            print(line)
+        print(f"written: {out}")
+
+
+def predict_and_measure(
+    response: TrainedResponse, corpus: Corpus, how: Options, data: str
+) -> tuple[Predictions, dict[str, float | int]]:
+    """Predict documents, and where they have labels that can be compared measure how well."""
+    from ppl_topics.prediction.metrics import evaluate
+    from ppl_topics.prediction.predictor import predict as predict_corpus
+
+    if corpus.labels is None:
+        return predict_corpus(response, corpus, how), {}
+    try:
+        metrics, predictions, _ = evaluate(response, corpus, how)
+    except CorpusError as error:
+        say(f"{data}: no metrics: {error}")
+        return predict_corpus(response, corpus, how), {}
+    say_left_out(metrics, data)
+    return predictions, metrics
+
+
+def rows_of(response: TrainedResponse, predictions: Predictions, corpus: Corpus) -> Iterator[dict[str, Any]]:
+    """Yield what is predicted of each document, as plain data."""
+    from ppl_topics.prediction.predictor import choose
+
+    chosen = choose(response, predictions)
+    names = [str(name) for name in response.responses]
+    classes = names if response.classes is None else [str(name) for name in response.classes]
+    likely = predictions.expectation if predictions.probability is None else predictions.probability
+    for doc, doc_id in enumerate(corpus.doc_ids):
+        if response.block.numeric:
+            values = chosen[doc].tolist()
+            prediction: Any = values[0] if response.classes is None else dict(zip(names, values, strict=True))
+        elif response.kind == "multi_label":
+            prediction = [name for name, holds in zip(names, chosen[doc], strict=True) if holds]
+        else:
+            prediction = classes[chosen[doc]]
+        row = {"id": str(doc_id), "prediction": prediction}
+        row["scores"] = dict(zip(names, predictions.scores[doc].tolist(), strict=True))
+        if likely is not None and not response.block.numeric:
+            row["probabilities"] = dict(zip(classes, likely[doc].tolist(), strict=True))
+        yield row
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the rows as CSV: id, ``prediction``, ``score:NAME`` and ``probability:NAME``."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for number, row in enumerate(rows):
+        prediction = row["prediction"]
+        if isinstance(prediction, Mapping):
+            cells = {f"prediction:{name}": _rounded(value) for name, value in prediction.items()}
+        else:
+            # As the readers take several labels.
+            cells = {"prediction": ",".join(prediction) if isinstance(prediction, list) else _rounded(prediction)}
+        cells |= {f"score:{name}": _rounded(value) for name, value in row["scores"].items()}
+        cells |= {f"probability:{name}": _rounded(value) for name, value in row.get("probabilities", {}).items()}
+        if number == 0:
+            writer.writerow(["id", *cells])
+        writer.writerow([row["id"], *cells.values()])
+    return text.getvalue()
+
+
+def _rounded(value: Any) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,127 @@
+"""The result of a run: its draws, its topics, and predictions; and fits on disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from ppl_topics.arguments import is_whole
+from ppl_topics.errors import TraceError
+from ppl_topics.paths import as_path
+from ppl_topics.prediction import Predicting
+from ppl_topics.spec import Spec, load_spec
+from ppl_topics.trace.arviz_compat import from_groups
+from ppl_topics.trace.store import load_groups, save_groups
+from ppl_topics.trace.topics import top_words
+
+__all__ = ["Fit", "load_fit", "trace_path"]
+
+
+@dataclass(frozen=True)
+class Fit(Predicting):
+    """The result of a run.
+
+    `transform` and, if the model is supervised, `predict` and its relatives work on new documents.
+
+    Attributes
+    ----------
+    groups : dict of str to xarray.Dataset
+        ``posterior``, ``sample_stats``, ``warmup_posterior``, ``warmup_sample_stats``, ``observed_data`` and
+        ``constant_data``.
+    """
+
+    groups: Mapping[str, xr.Dataset]
+
+    def __repr__(self) -> str:
+        """Return one line: model, draws, corpus."""
+        # A trace of another program may lack any of these.
+        model = self.posterior.attrs.get("model_name", "model not recorded")
+        chains, draws, topics = (self.posterior.sizes.get(dim, 0) for dim in ("chain", "draw", "topic"))
+        names = ", ".join(map(str, self.posterior.data_vars))
+        return f"Fit: {model}, {chains} chains of {draws} draws, {topics} topics, {names}"
+
+    @property
+    def idata(self) -> Any:
+        """The trace as ``arviz.InferenceData`` (ArviZ 0.x) or ``xarray.DataTree`` (1.x)."""
+        return from_groups(self.groups)
+
+    @property
+    def posterior(self) -> xr.Dataset:
+        """The posterior draws, with dims (chain, draw, ...)."""
+        return self.groups["posterior"]
+
+    @property
+    def spec(self) -> Spec:
+        """The model that was run, with its parameters."""
+        return load_spec(self.posterior.attrs["model_yaml"])
+
+    @property
+    def exact(self) -> bool:
+        """Whether all kernels of the run leave the posterior invariant."""
+        return bool(self.posterior.attrs["exact"])
+
+    def topics(self, n_words: int = 10, chain: int = 0) -> pd.DataFrame:
+        """Return each topic's share of the tokens and its most probable words.
+
+        Parameters
+        ----------
+        n_words : int
+        chain : int
+            Chains number their topics each in its own way, so they are not averaged.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``topic``, ``share`` and ``words``, largest share first.
+        """
+        for name, value in (("n_words", n_words), ("chain", chain)):
+            if not is_whole(value):
+                raise TraceError(f"{name}: must be a whole number, got {value!r}")
+        return top_words(self.groups, n_words, chain)
+
+    def efficiency(self) -> pd.DataFrame:
+        """Return effective sample sizes, inefficiency factors and R-hat, a row for each variable."""
+        from ppl_topics.diagnostics.report import efficiency
+
+        return efficiency(self.groups)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the trace: to one netCDF file where ``path`` ends in ``.nc``, else to ``trace.nc`` in a folder.
+
+        Raises
+        ------
+        TraceError
+        """
+        return save_groups(self.groups, trace_path(path, make=True))
+
+
+def trace_path(path: str | Path, make: bool = False) -> Path:
+    """Return the netCDF file that a path of a run stands for, making the run's folder if asked to."""
+    path = as_path(path, "a run", TraceError)
+    if path.suffix == ".nc":
+        return path
+    # Not path.exists(), which raises where the name is too long for the file system.
+    if make and not os.path.exists(path):
+        try:
+            path.mkdir(parents=True)
+        except OSError as error:
+            raise TraceError(f"{path}: cannot make the folder ({error.strerror})") from None
+    return path / "trace.nc"
+
+
+def load_fit(path: str | Path) -> Fit:
+    """Load what :meth:`Fit.save` or ``ppl-topics run --out`` wrote.
+
+    Raises
+    ------
+    TraceError
+    """
+    place = trace_path(path)
+    file = Path(path)
+    return Fit(load_groups(file if os.path.isfile(file) else place))

@@ -1,0 +1,111 @@
+"""New documents in the words, and with the labels, of a training corpus."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ppl_topics.corpus import Corpus, DroppedWords, Labels
+from ppl_topics.corpus.labels import LabelKind
+from ppl_topics.corpus.names import StrArray, document_name, entries
+from ppl_topics.corpus.texts import text_analyzer
+from ppl_topics.errors import CorpusError
+
+__all__ = ["align_corpus", "align_labels"]
+
+
+def align_corpus(new: Any, vocabulary: StrArray) -> Corpus:
+    """Return new documents in the words of a vocabulary; others are dropped and counted.
+
+    Parameters
+    ----------
+    new : Corpus or iterable of str
+        Texts are cut into tokens as `Corpus.from_texts` does by default.
+    vocabulary : ndarray of shape (V,), dtype object
+
+    Returns
+    -------
+    Corpus
+        Its `dropped` counts what was lost, also when `new` was made.
+
+    Raises
+    ------
+    CorpusError
+        If it is neither, or is a corpus that shares no word with the vocabulary.
+    """
+    if not isinstance(new, Corpus):
+        return _from_texts(new, vocabulary)
+    if new.vocabulary is vocabulary or np.array_equal(new.vocabulary, vocabulary):
+        return new
+    aligned = new.with_vocabulary(vocabulary)
+    if new.n_tokens and not aligned.n_tokens:
+        raise CorpusError(
+            f"none of the {new.n_tokens:,} tokens is a word of the training corpus (here for example "
+            f"{str(new.vocabulary[new.words[0]])!r}, there {str(vocabulary[0])!r}); make both corpora alike"
+        )
+    pairs = zip(dataclasses.astuple(new.dropped), dataclasses.astuple(aligned.dropped), strict=True)
+    return dataclasses.replace(aligned, dropped=DroppedWords(*(before + after for before, after in pairs)))
+
+
+def align_labels(labels: Labels, kind: LabelKind, classes: StrArray | None) -> tuple[Labels, int]:
+    """Return the labels of new documents in terms of those of a training corpus.
+
+    Parameters
+    ----------
+    labels : Labels
+    kind : str
+        Kind of the training labels.
+    classes : ndarray of shape (C,), dtype object, optional
+        Names of their classes, labels or responses; None where there is one response without a name.
+
+    Returns
+    -------
+    labels : Labels
+        Missing where the training corpus lacks the class.
+    unknown : int
+        Labels that were lost so.
+
+    Raises
+    ------
+    CorpusError
+        If they cannot be read as labels of that kind.
+    """
+    if labels.kind != kind:
+        try:
+            labels = labels.to_kind(kind)
+        except CorpusError as error:
+            raise CorpusError(f"the labels are of kind {labels.kind!r}, in training {kind!r}: {error}") from None
+    if classes is None:
+        if labels.values.ndim > 1:
+            raise CorpusError(f"the labels have {labels.values.shape[1]} columns, in training one")
+        return labels, 0
+    if kind != "class" and labels.values.ndim == 1:
+        raise CorpusError(f"the labels have one column without a name, in training {len(classes)}")
+    aligned = labels.align(classes, unknown="missing")
+    if kind == "class":
+        return aligned, int(np.count_nonzero(aligned.missing & ~labels.missing))
+    lost = ~np.isin(labels.classes.astype(str), classes.astype(str))
+    held = ~labels.missing[:, lost] if kind != "multi_label" else labels.values[:, lost] == 1
+    return aligned, int(np.count_nonzero(held))
+
+
+def _from_texts(texts: Any, vocabulary: StrArray) -> Corpus:
+    if isinstance(texts, str | bytes):
+        raise CorpusError("expected a Corpus or a list of texts, got a single string; put it into a list")
+    given: Iterable[Any] = entries(texts, "a Corpus or a list of texts")
+    analyze = text_analyzer()
+    documents = []
+    for index, text in enumerate(given):
+        if not isinstance(text, str):
+            raise CorpusError(
+                f"{document_name(index)} is {str(text)[:40]!r}, of type {type(text).__name__}; expected a text"
+            )
+        documents.append(analyze(text))
+    if any(documents):
+        return Corpus.from_tokens(documents, vocabulary=vocabulary)
+    # Other than for training, it is all right that all documents are empty.
+    empty = np.zeros(len(documents) + 1, dtype=np.int64)
+    return Corpus(empty, np.zeros(0, dtype=np.uint32), vocabulary)

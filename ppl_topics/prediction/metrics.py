@@ -1,0 +1,159 @@
+"""How good predictions are: accuracy, F1, predictive R^2 and log score. Missing labels are left out and counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import f1_score
+
+from ppl_topics.corpus import Corpus
+from ppl_topics.corpus.labels import Labels
+from ppl_topics.errors import CorpusError
+from ppl_topics.prediction.documents import align_labels
+from ppl_topics.prediction.options import Options
+from ppl_topics.prediction.predictor import Predictions, choose, predict
+from ppl_topics.prediction.trained import TrainedResponse
+from ppl_topics.seams import Matrix
+
+__all__ = ["evaluate", "known_labels", "measure", "predictive_r2"]
+
+
+def evaluate(
+    response: TrainedResponse, corpus: Corpus, options: Options
+) -> tuple[dict[str, float | int], Predictions, Labels]:
+    """Predict documents with labels, and measure how good that is.
+
+    Parameters
+    ----------
+    response : TrainedResponse
+    corpus : Corpus
+        In the words of the fit.
+    options : Options
+
+    Returns
+    -------
+    metrics : dict
+        See `measure`; ``missing`` counts labels that are missing, ``unknown`` those of classes that training lacks.
+    predictions : Predictions
+    labels : Labels
+        In terms of the training labels.
+
+    Raises
+    ------
+    CorpusError
+        If the documents have no label, or labels that cannot be read as those of training.
+    """
+    labels, unknown = known_labels(response, corpus)
+    targets, _ = response.block.encode(labels)
+    predictions = predict(response, corpus, options, targets if response.block.numeric else None)
+    counts = {"missing": int(np.count_nonzero(labels.missing)) - unknown, "unknown": unknown}
+    return {**measure(response, labels, targets, predictions), **counts}, predictions, labels
+
+
+def known_labels(response: TrainedResponse, corpus: Corpus) -> tuple[Labels, int]:
+    """Return the labels of new documents in terms of the training labels, and how many are of unknown classes.
+
+    Raises
+    ------
+    CorpusError
+        If there is none.
+    """
+    if corpus.labels is None:
+        raise CorpusError("the documents have no labels to compare predictions with; give their labels")
+    labels, unknown = align_labels(corpus.labels, response.kind, response.classes)
+    if labels.missing.all():
+        lost = f" ({unknown:,} are of classes that training lacks)" if unknown else ""
+        raise CorpusError(f"no document has a label to compare its prediction with{lost}")
+    return labels, unknown
+
+
+def measure(response: TrainedResponse, labels: Labels, targets: Matrix, predictions: Predictions) -> dict[str, float]:
+    """Compare predictions with labels.
+
+    Parameters
+    ----------
+    response : TrainedResponse
+    labels : Labels
+        In terms of the training labels.
+    targets : ndarray of float64, shape (D, C)
+        The same as the response encodes them.
+    predictions : Predictions
+
+    Returns
+    -------
+    dict of str to float
+        For classes and labels ``accuracy``, ``f1_micro`` and ``f1_macro``; for numbers ``r2``; where the response is
+        probabilistic ``log_score``, the mean log predictive probability (or density) of a label; and ``scored``, the
+        number of labels compared. With several labels a document counts as right if all of its known ones are.
+    """
+    chosen = choose(response, predictions)
+    if response.block.numeric:
+        return _of_numbers(targets, chosen, predictions.log_density)
+    if response.kind == "multi_label":
+        return _of_label_sets(labels, chosen, predictions.expectation)
+    known = ~labels.missing
+    truth, guess = labels.values[known], chosen[known]
+    result = {
+        "accuracy": float(np.mean(truth == guess)),
+        "f1_micro": _f1(truth, guess, "micro"),
+        "f1_macro": _f1(truth, guess, "macro"),
+    }
+    if predictions.probability is not None:
+        result["log_score"] = _mean_log(predictions.probability[known, truth])
+    return {**result, "scored": int(known.sum())}
+
+
+def predictive_r2(targets: Matrix, values: Matrix) -> float:
+    """Return 1 - SSE / SST, SST around the mean of these targets, as Zheng, Yu, Xing 2015 and Blei, McAuliffe 2008.
+
+    The mean over targets where there are several; NaN if one is constant.
+
+    Parameters
+    ----------
+    targets, values : ndarray of float64, shape (D, C)
+        NaN among the targets where missing.
+    """
+    known = ~np.isnan(targets)
+    number = known.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        centre = np.where(known, targets, 0.0).sum(axis=0) / number
+        errors = (np.where(known, targets - values, 0.0) ** 2).sum(axis=0)
+        spread = (np.where(known, targets - centre, 0.0) ** 2).sum(axis=0)
+        each = np.where(spread > 0.0, 1.0 - errors / spread, np.nan)
+    return float(each[number > 0].mean())
+
+
+def _of_numbers(targets: Matrix, values: Matrix, log_density: Matrix | None) -> dict[str, float]:
+    known = ~np.isnan(targets)
+    result = {"r2": predictive_r2(targets, values)}
+    if log_density is not None:
+        result["log_score"] = float(log_density[known].mean())
+    return {**result, "scored": int(known.sum())}
+
+
+def _of_label_sets(labels: Labels, chosen: NDArray[Any], probability: Matrix | None) -> dict[str, float]:
+    known = ~labels.missing
+    right = (labels.values == chosen) | ~known
+    columns = [c for c in range(known.shape[1]) if known[:, c].any()]
+    each = [_f1(labels.values[known[:, c], c], chosen[known[:, c], c], "binary") for c in columns]
+    result = {
+        "accuracy": float(right[known.any(axis=1)].all(axis=1).mean()),
+        # Pooled over labels, the micro average is the F1 of all cells.
+        "f1_micro": _f1(labels.values[known], chosen[known], "binary"),
+        "f1_macro": float(np.mean(each)),
+    }
+    if probability is not None:
+        held = labels.values[known] == 1
+        result["log_score"] = _mean_log(np.where(held, probability[known], 1.0 - probability[known]))
+    return {**result, "scored": int(known.sum())}
+
+
+def _f1(truth: NDArray[Any], guess: NDArray[Any], average: str) -> float:
+    return float(f1_score(truth, guess, average=average, zero_division=0.0))
+
+
+def _mean_log(probability: NDArray[np.float64]) -> float:
+    with np.errstate(divide="ignore"):
+        return float(np.log(probability).mean())

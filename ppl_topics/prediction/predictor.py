@@ -1,0 +1,250 @@
+"""Predictions for new documents: linear predictors, probabilities, and the classes or numbers that follow.
+
+Each chain has its own topics and coefficients. Topics are not aligned between chains, but linear predictors mean the
+same in all, so they are computed in each chain and then averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.arguments import using_threads
+from ppl_topics.corpus import Corpus
+from ppl_topics.errors import TraceError
+from ppl_topics.prediction.infer import NewTopics, mean_shares, theta_of
+from ppl_topics.prediction.options import Options
+from ppl_topics.prediction.trained import Part, TrainedResponse, TrainedTopics, word_major
+from ppl_topics.run.bind import index_tokens
+from ppl_topics.samplers.responses.features import Features, scores
+from ppl_topics.seams import Matrix, Response
+from ppl_topics.state import Tokens
+
+__all__ = ["Predictions", "choose", "class_probabilities", "draw_scores", "predict", "transform"]
+
+AFTER_PHI = 5
+"""Sweeps given each draw of phi: consecutive draws differ little, and z goes on from the one before."""
+
+SMALLEST, LARGEST = 1e-300, 1.0 - 2.0**-53
+"""Bounds of a probability whose odds are taken."""
+
+
+class Predictions(NamedTuple):
+    """What is said of new documents.
+
+    Attributes
+    ----------
+    scores : ndarray of float64, shape (D, C)
+        Linear predictors, averaged.
+    expectation : ndarray of float64, shape (D, C), or None
+        The probability of each label by itself, or the mean of the target, averaged; None where the response is not
+        probabilistic.
+    probability : ndarray of float64, shape (D, number of classes), or None
+        Of each class, where a document has one of several.
+    log_density : ndarray of float64, shape (D, C), or None
+        Logarithm of the averaged density of given targets that are numbers.
+    """
+
+    scores: Matrix
+    expectation: Matrix | None
+    probability: Matrix | None
+    log_density: Matrix | None
+
+
+class Point(NamedTuple):
+    """One value of all that a prediction depends on: linear predictors (D, C), the response's parameter (C,)."""
+
+    scores: Matrix
+    scale: NDArray[np.float64] | None
+
+
+def transform(trained: TrainedTopics, corpus: Corpus, options: Options, chain: int, response: str | None) -> Matrix:
+    """Return E[theta | w, phi] of new documents in one chain, shape (D, K)."""
+    if chain not in trained.chains:
+        raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, trained.chains))}")
+    if trained.apart and response not in trained.apart:
+        raise TraceError(
+            f"response: each has topics of its own, so expected one of {', '.join(trained.apart)}, got {response!r}"
+        )
+    if response is not None and not trained.apart:
+        raise TraceError(f"response: all share the topics in this fit; leave out {response!r}")
+    part = trained.parts(chain)[0 if response is None else trained.apart.index(response)]
+    tokens = tokens_of(corpus)
+    with using_threads(options.threads):
+        shares = shares_of(trained, tokens, options, part)
+    return theta_of(shares, tokens.doc_lengths, trained.alpha(part))
+
+
+def shares_of(trained: TrainedTopics, tokens: Tokens, options: Options, part: Part) -> Matrix:
+    """Return zbar of new documents given the mean topics, shape (D, K)."""
+    topics = NewTopics(tokens, trained.alpha(part), options.seed, part.stream)
+    draws = topics.draws(trained.phi_mean(part), options.warmup, options.draws)
+    return mean_shares(draws, len(tokens.doc_ptr) - 1, trained.topics)
+
+
+def predict(response: TrainedResponse, corpus: Corpus, options: Options, targets: Matrix | None = None) -> Predictions:
+    """Predict new documents.
+
+    Parameters
+    ----------
+    response : TrainedResponse
+    corpus : Corpus
+        In the words of the fit.
+    options : Options
+    targets : ndarray of float64, shape (D, C), optional
+        Numbers whose log density is wanted.
+    """
+    block = response.block
+    by_class = response.kind == "class" and block.probabilistic
+    total, number = np.zeros((corpus.n_docs, len(response.responses))), 0
+    expectation: Any = np.zeros_like(total) if block.probabilistic else None
+    probability: Any = 0.0 if by_class else None
+    density: Any = np.full_like(total, -np.inf) if targets is not None and block.probabilistic else None
+    with using_threads(options.threads):
+        for chain in response.trained.chains:
+            for point in points(response, corpus, options, chain):
+                number += 1
+                total += point.scores
+                if expectation is not None:
+                    expectation += block.expectation(point.scores)
+                if by_class:
+                    probability = probability + class_probabilities(block, point.scores)
+                if point.scale is None:
+                    density = None
+                elif density is not None and targets is not None:
+                    density = np.logaddexp(density, block.log_likelihood(targets, point.scores, point.scale))
+    return Predictions(
+        total / number,
+        None if expectation is None else expectation / number,
+        None if probability is None else probability / number,
+        None if density is None else density - np.log(number),
+    )
+
+
+def draw_scores(response: TrainedResponse, corpus: Corpus, options: Options) -> NDArray[np.float64]:
+    """Return the linear predictors of new documents by each kept draw, shape (chains, M, D, C)."""
+    trained = response.trained
+    shape = (len(trained.chains), len(response.draws), corpus.n_docs, len(response.responses))
+    result = np.empty(shape)
+    with using_threads(options.threads):
+        for place, chain in enumerate(trained.chains):
+            for draw, value in draws_by_eta(response, corpus, options, chain, at_most=shape[1]):
+                result[place, draw] = value
+    return result
+
+
+def choose(response: TrainedResponse, predictions: Predictions) -> NDArray[Any]:
+    """Return what is predicted.
+
+    Returns
+    -------
+    ndarray
+        For classes, positions in `classes`, shape (D,); for labels, 1 where one is predicted, shape (D, C); for
+        numbers, shape (D, C). What is most probable where there are probabilities; else what has the largest linear
+        predictor, or a positive one.
+    """
+    values, expectation, probability, _ = predictions
+    if response.block.numeric:
+        return values if expectation is None else expectation
+    if response.kind == "multi_label":
+        return np.asarray(values > 0.0 if expectation is None else expectation > 0.5).astype(np.int8)
+    if probability is not None:
+        return np.asarray(probability.argmax(axis=1))
+    return (
+        np.asarray(values[:, 0] > 0.0).astype(np.int64) if values.shape[1] == 1 else np.asarray(values.argmax(axis=1))
+    )
+
+
+def class_probabilities(block: Response, values: Matrix) -> Matrix:
+    """Return the probability of each class given the linear predictors, shape (D, number of classes).
+
+    With several classes the model has a factor for each; this is their law given that exactly one class holds, with
+    p(c) in proportion to the odds of c. For the logistic response it is the softmax of the linear predictors.
+    """
+    each = block.expectation(values)
+    if each.shape[1] == 1:
+        return np.hstack([1.0 - each, each])
+    bounded = np.clip(each, SMALLEST, LARGEST)
+    log_odds = np.log(bounded) - np.log1p(-bounded)
+    odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def tokens_of(corpus: Corpus) -> Tokens:
+    """Index the tokens of new documents."""
+    return index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
+
+
+def points(response: TrainedResponse, corpus: Corpus, options: Options, chain: int) -> Iterator[Point]:
+    """Yield the values that predictions are averaged over, in one chain."""
+    scale = response.scale(chain)
+    if options.eta == "draws":
+        for draw, values in draws_by_eta(response, corpus, options, chain):
+            yield Point(values, None if scale is None else scale[draw])
+        return
+    kept = slice(None) if options.eta == "mean" else [place_of(response, options.eta)]
+    tokens, design = tokens_of(corpus), design_of(response, corpus)
+    columns = []
+    for part in response.trained.parts(chain):
+        # Linear in the shares, so the mean of the linear predictors is that of the mean shares.
+        shares = shares_of(response.trained, tokens, options, part)
+        columns.append(np.hstack([shares, design]) @ response.eta(part)[kept].mean(axis=0).T)
+    yield Point(np.hstack(columns), None if scale is None else scale[kept].mean(axis=0))
+
+
+def draws_by_eta(
+    response: TrainedResponse, corpus: Corpus, options: Options, chain: int, at_most: int | None = None
+) -> Iterator[tuple[int, Matrix]]:
+    """Yield places of draws of the coefficients, and the linear predictors by them and a draw of the topics.
+
+    With the mean topics, `options.draws` sweeps are dealt to the coefficients' draws in turn; if there are fewer of
+    these, each comes equally often. `at_most` bounds the sweeps, so that none comes twice.
+    """
+    tokens, design = tokens_of(corpus), design_of(response, corpus)
+    parts = [draws_of(response, tokens, design, options, part, at_most) for part in response.trained.parts(chain)]
+    for together in zip(*parts, strict=True):
+        yield together[0][0], np.hstack([values for _, values in together])
+
+
+def draws_of(
+    response: TrainedResponse, tokens: Tokens, design: Matrix, options: Options, part: Part, at_most: int | None
+) -> Iterator[tuple[int, Matrix]]:
+    """Do the work of `draws_by_eta` for what shares one set of topics."""
+    trained = response.trained
+    eta = response.eta(part)
+    topics = NewTopics(tokens, trained.alpha(part), options.seed, part.stream)
+
+    def with_design(features: Features) -> Features:
+        return features._replace(design=design)
+
+    if options.phi == "draws":
+        for draw, phi in enumerate(trained.phi_draws(part)):
+            topics.given(word_major(phi))
+            topics.sweep(AFTER_PHI if draw else options.warmup + 1)
+            yield draw, scores(with_design(topics.features()), eta[draw])
+        return
+    n_eta = len(eta)
+    sweeps = options.draws if n_eta >= options.draws else n_eta * -(-options.draws // n_eta)
+    sweeps = sweeps if at_most is None else min(sweeps, at_most)
+    drawn = topics.draws(trained.phi_mean(part), options.warmup, sweeps)
+    for sweep, features in enumerate(drawn):
+        for draw in range(sweep % n_eta, n_eta, sweeps):
+            yield draw, scores(with_design(features), eta[draw])
+
+
+def place_of(response: TrainedResponse, draw: Any) -> int:
+    """Return the place of a draw among those that were kept."""
+    if draw == "last":
+        return len(response.draws) - 1
+    found = np.flatnonzero(response.draws == int(draw))
+    if not len(found):
+        raise TraceError(f"the trace has no draw {draw}; it has {response.draws[0]} to {response.draws[-1]}")
+    return int(found[0])
+
+
+def design_of(response: TrainedResponse, corpus: Corpus) -> Matrix:
+    """Return the fixed features of new documents: a 1 where there is an intercept, shape (D, P)."""
+    return np.ones((corpus.n_docs, len(response.columns)))

@@ -1,0 +1,242 @@
+"""What a trace holds for prediction: topics, coefficients, and the names of the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.corpus.labels import LabelKind
+from ppl_topics.corpus.names import StrArray
+from ppl_topics.errors import TraceError
+from ppl_topics.seams import Response
+from ppl_topics.spec import Model, load_spec
+
+__all__ = ["Part", "TrainedResponse", "TrainedTopics"]
+
+
+class Part(NamedTuple):
+    """A chain, or where each response has topics of its own one response of a chain.
+
+    Attributes
+    ----------
+    chain : int
+    response : int or None
+        Position among the responses.
+    stream : int
+        Number for the random streams: as in training, each part has one of its own.
+    """
+
+    chain: int
+    response: int | None
+    stream: int
+
+    def of(self, array: xr.DataArray) -> xr.DataArray:
+        """Select the part of what a trace holds; the dim ``response`` stays where all responses share the topics."""
+        selected = array.sel(chain=self.chain)
+        alone = self.response is not None and "response" in selected.dims
+        return selected.isel(response=self.response) if alone else selected
+
+
+@dataclass(frozen=True)
+class TrainedTopics:
+    """The topics of a fit.
+
+    Attributes
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    """
+
+    groups: Mapping[str, xr.Dataset]
+
+    def __post_init__(self) -> None:
+        if "phi_mean" not in self._constants or "model_yaml" not in self.groups["posterior"].attrs:
+            raise TraceError("the trace lacks `phi_mean` or `model_yaml`; it was not written by ppl-topics")
+
+    @property
+    def _constants(self) -> xr.Dataset:
+        return self.groups.get("constant_data", xr.Dataset())
+
+    @cached_property
+    def model(self) -> Model:
+        """The model that was run."""
+        return Model.of(load_spec(self.groups["posterior"].attrs["model_yaml"]))
+
+    @cached_property
+    def vocabulary(self) -> StrArray:
+        """The words, shape (V,)."""
+        return strings(self._constants["word"])
+
+    @property
+    def topics(self) -> int:
+        """Number of topics."""
+        return int(self._constants.sizes["topic"])
+
+    @property
+    def chains(self) -> list[int]:
+        """Numbers of the chains."""
+        return [int(chain) for chain in self._constants["chain"].values]
+
+    @property
+    def apart(self) -> list[str]:
+        """Names of the responses where each has topics of its own; else none."""
+        apart = "response" in self._constants["phi_mean"].dims
+        return [str(name) for name in self._constants["response"].values] if apart else []
+
+    def parts(self, chain: int) -> list[Part]:
+        """Return what has topics in a chain: each response, or the chain itself."""
+        number = len(self.apart)
+        return [Part(chain, c, chain * number + c) for c in range(number)] or [Part(chain, None, chain)]
+
+    def phi_mean(self, part: Part) -> NDArray[np.float32]:
+        """Return the mean topics, word-major of shape (V, K)."""
+        return word_major(part.of(self._constants["phi_mean"]))
+
+    def phi_draws(self, part: Part) -> list[xr.DataArray]:
+        """Return the kept draws of the topics; see `word_major`.
+
+        Raises
+        ------
+        TraceError
+            If they were not recorded whole.
+        """
+        name = self.model.names["phi"]
+        posterior = self.groups["posterior"]
+        if name not in posterior or posterior[name].sizes.get("word") != len(self.vocabulary):
+            raise TraceError(
+                f"the trace does not hold all of {name} in each draw; run the model with record={{{name!r}: 'all'}} "
+                f"(--record {name}=all), or predict from its mean"
+            )
+        phi = part.of(posterior[name])
+        return [phi.isel(draw=draw) for draw in range(phi.sizes["draw"])]
+
+    def alpha(self, part: Part) -> NDArray[np.float64]:
+        """Return the concentration of each topic in a document, shape (K,); where it was sampled, its mean.
+
+        Raises
+        ------
+        TraceError
+            If it was sampled and not recorded.
+        """
+        if "alpha" in self._constants:
+            return np.array(self._constants["alpha"].values, dtype=np.float64)
+        name = self.model.names["alpha"]
+        if name not in self.groups["posterior"]:
+            raise TraceError(f"the trace does not hold {name}; run the model without record: {{{name}: none}}")
+        mean = part.of(self.groups["posterior"][name]).mean("draw").values
+        return np.array(np.broadcast_to(mean, (self.topics,)), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class TrainedResponse:
+    """The response of a fit.
+
+    Attributes
+    ----------
+    trained : TrainedTopics
+    block : Response
+        Of the model.
+    """
+
+    trained: TrainedTopics
+    block: Response
+
+    @classmethod
+    def of(cls, trained: TrainedTopics) -> TrainedResponse:
+        """Take the response of a fit.
+
+        Raises
+        ------
+        TraceError
+            If its model has none, or its coefficients were not recorded.
+        """
+        model = trained.model
+        block = model.spec.blocks.get(model.names.get("y", ""))
+        if not isinstance(block, Response):
+            raise TraceError(
+                f"model {model.spec.name!r} has no response, so this fit predicts nothing of new documents but their "
+                "topics (transform); run a supervised model, such as medlda"
+            )
+        name = model.names["eta"]
+        posterior = trained.groups["posterior"]
+        if name not in posterior or not {"response", "coefficient"} <= set(posterior[name].dims):
+            raise TraceError(f"the trace does not hold the coefficients {name}; run the model with record {name}: all")
+        made = cls(trained, block)
+        if posterior.sizes["coefficient"] != trained.topics + len(made.columns):
+            raise TraceError(
+                f"{name} has {posterior.sizes['coefficient']} coefficients for {trained.topics} topics; new documents "
+                f"have but {', '.join(made.columns) or 'their topics'} beside them"
+            )
+        return made
+
+    @property
+    def _observed(self) -> xr.Dataset:
+        return self.trained.groups["observed_data"]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the features of documents beside the topics."""
+        return ("intercept",) if self.block.intercept else ()
+
+    @property
+    def kind(self) -> LabelKind:
+        """Kind of the training labels."""
+        kind: LabelKind = self._observed["labels"].attrs["kind"]
+        return kind
+
+    @cached_property
+    def responses(self) -> StrArray:
+        """Names of the responses, shape (C,)."""
+        return strings(self.trained.groups["posterior"]["response"])
+
+    @cached_property
+    def classes(self) -> StrArray | None:
+        """Names of the classes, labels or targets of training; None where there is one target without a name."""
+        dim = "class" if self.kind == "class" else "response"
+        return strings(self._observed[dim]) if dim in self._observed.coords else None
+
+    @property
+    def draws(self) -> NDArray[np.int64]:
+        """Numbers of the kept draws, shape (M,)."""
+        return np.asarray(self.trained.groups["posterior"]["draw"].values)
+
+    def eta(self, part: Part) -> NDArray[np.float64]:
+        """Return the kept draws of the coefficients, shape (M, C, F), those of topics first.
+
+        Where each response has topics of its own, C is 1.
+        """
+        eta = part.of(self.trained.groups["posterior"][self.trained.model.names["eta"]])
+        eta = eta if part.response is None else eta.expand_dims("response")
+        return np.ascontiguousarray(eta.transpose("draw", "response", "coefficient").values, dtype=np.float64)
+
+    def scale(self, chain: int) -> NDArray[np.float64] | None:
+        """Return the kept draws of the response's parameter in a chain, such as sigma2, shape (M, C).
+
+        Ones where it has none; None where it was not recorded.
+        """
+        posterior = self.trained.groups["posterior"]
+        if "doc" in self.block.augmentation_dims:
+            return np.ones((posterior.sizes["draw"], len(self.responses)))
+        name = self.block.augmentation
+        if name not in posterior:
+            return None
+        return np.asarray(posterior[name].sel(chain=chain).transpose("draw", "response").values)
+
+
+def word_major(phi: xr.DataArray) -> NDArray[np.float32]:
+    """Return topics as the kernels want them, of shape (V, K)."""
+    return np.ascontiguousarray(phi.transpose("word", "topic").values, dtype=np.float32)
+
+
+def strings(values: Any) -> StrArray:
+    """Return the strings of a coordinate as an object array."""
+    array = np.empty(values.size, dtype=object)
+    array[:] = [str(value) for value in values.values.tolist()]
+    array.flags.writeable = False
+    return array
