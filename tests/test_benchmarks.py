@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -130,3 +131,14 @@ def test_forecasts_are_held_against_sweeps(script: Any, corpus: pt.Corpus, tmp_p
         ["partially_collapsed", "dirichlet_rows", "5", "1"],
     ]
     assert all(len(row) == 10 for row in rows)
+
+
+def test_supervised_trains_and_predicts(script: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    supervised, out = script("supervised"), tmp_path / "out.json"
+    options = ["--topics", "3", "--warmup", "2", "--draws", "2", "--seeds", "1", "2", "--json", str(out)]
+    monkeypatch.setattr("sys.argv", ["supervised.py", *options])
+    supervised.main()
+    (row,) = json.loads(out.read_text())["runs"]
+    assert row["K"] == 3
+    assert row["accuracy"] > 0.9
+    assert 0 < row["sampling s"] <= row["train s"]
