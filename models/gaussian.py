@@ -87,5 +87,11 @@ class Gaussian(Response):
         """Return the mean of the targets."""
         return scores
 
+    def draw_targets(
+        self, scores: NDArray[np.float64], augmentation: NDArray[np.float64], rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Draw targets with errors of variance sigma2."""
+        return np.asarray(scores + np.sqrt(augmentation) * rng.normal(size=scores.shape))
+
     def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
         return float(np.mean((targets - scores) ** 2))

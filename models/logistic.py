@@ -74,5 +74,11 @@ class Logistic(Response):
         """Return the probability that the label is 1."""
         return np.asarray(expit(scores))
 
+    def draw_targets(
+        self, scores: NDArray[np.float64], augmentation: NDArray[np.float64], rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Draw labels 0 and 1 by the logistic law, whatever c."""
+        return (rng.random(scores.shape) < self.expectation(scores)).astype(np.float64)
+
     def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
         return float(np.mean((2.0 * targets - 1.0) * scores <= 0))

@@ -71,5 +71,13 @@ class NegativeBinomial(Response):
         with np.errstate(over="ignore"):
             return np.asarray(self.dispersion * np.exp(scores))
 
+    def draw_targets(
+        self, scores: NDArray[np.float64], augmentation: NDArray[np.float64], rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Draw counts: Poisson with a gamma mean, none above 1e18."""
+        with np.errstate(over="ignore"):
+            means = rng.gamma(self.dispersion, np.exp(scores))
+        return rng.poisson(np.minimum(means, 1e18)).astype(np.float64)
+
     def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
         return float(np.mean((targets - self.expectation(scores)) ** 2))

@@ -128,6 +128,28 @@ class Response(Block):
             "use decision_function, or a model with a logistic response"
         )
 
+    def draw_targets(
+        self, scores: NDArray[np.float64], augmentation: NDArray[np.float64], rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Draw targets given the linear predictors, in the same shape.
+
+        Parameters
+        ----------
+        scores : ndarray of float64, shape (..., C)
+        augmentation : ndarray of float64
+            That broadcasts against the scores, where it is a parameter of the law; otherwise nothing reads it.
+        rng : numpy.random.Generator
+
+        Raises
+        ------
+        SpecError
+            If the response is not probabilistic.
+        """
+        raise SpecError(
+            f"block {self.kind!r} is a loss, not a law of the labels, so none can be drawn; "
+            "use decision_function, or a model with a logistic response"
+        )
+
     def log_joint(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> float:
         """Return the log pseudo-likelihood of all targets, with the log prior of an augmentation that is given."""
         return float(self.log_likelihood(targets, scores, augmentation).sum())
@@ -154,9 +176,11 @@ class Response(Block):
     def loss(self, targets: Matrix, scores: Matrix) -> float:
         """Return the training loss that users know: the share of wrong signs, or the mean squared error.
 
-        At least one target must be known.
+        Not a number, where no target is known.
         """
         known = ~np.isnan(targets)
+        if not known.any():
+            return float("nan")
         return self._loss(targets[known], scores[known])
 
     @abstractmethod

@@ -191,8 +191,9 @@ class Predicting:
         -------
         xarray.Dataset
             ``score``, the linear predictors, with dims (chain, draw, doc, response); where the response is
-            probabilistic also ``expectation``, the probability of the label, or the mean of the target. The
-            attributes count words that were dropped and empty documents. This takes 8 bytes for each number.
+            probabilistic also ``expectation``, the probability of the label, or the mean of the target, and ``target``,
+            a draw of the label (0 or 1) or the target from its law. The attributes count words that were dropped and
+            empty documents. This takes 8 bytes for each number.
 
         Raises
         ------
@@ -206,6 +207,7 @@ class Predicting:
         data: dict[str, Any] = {"score": (dims, scores)}
         if response.block.probabilistic:
             data["expectation"] = (dims, response.block.expectation(scores))
+            data["target"] = (dims, response.draw_targets(scores, how.seed))
         coords = {
             "chain": response.trained.chains,
             "draw": response.draws,

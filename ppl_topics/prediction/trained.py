@@ -16,8 +16,12 @@ from ppl_topics.corpus.names import StrArray
 from ppl_topics.errors import TraceError
 from ppl_topics.seams import Response
 from ppl_topics.spec import Model, load_spec
+from ppl_topics.state import Key
 
 __all__ = ["Part", "TrainedResponse", "TrainedTopics"]
+
+TARGETS = 2**43
+"""Number of the random streams of targets, beyond that of any other."""
 
 
 class Part(NamedTuple):
@@ -227,6 +231,29 @@ class TrainedResponse:
         if name not in posterior:
             return None
         return np.asarray(posterior[name].sel(chain=chain).transpose("draw", "response").values)
+
+    def draw_targets(self, scores: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+        """Draw a target for each linear predictor, by the parameters of its chain and draw.
+
+        Parameters
+        ----------
+        scores : ndarray of float64, shape (chains, M, D, C)
+        seed : int
+
+        Raises
+        ------
+        TraceError
+            If the law of the targets has a parameter that was not recorded.
+        """
+        result = np.empty_like(scores)
+        for place, chain in enumerate(self.trained.chains):
+            scale = self.scale(chain)
+            if scale is None:
+                name = self.block.augmentation
+                raise TraceError(f"the trace does not hold {name}; run the model with record {name}: all")
+            rng = Key(seed, int(chain), 0, TARGETS).generator()
+            result[place] = self.block.draw_targets(scores[place], scale[:, None, :], rng)
+        return result
 
 
 def word_major(phi: xr.DataArray) -> NDArray[np.float32]:

@@ -443,3 +443,26 @@ def test_draws_have_the_right_means(block):
 
     assert agrees(draws)
     assert not agrees(1.1 * draws)
+
+
+BLOCKS = {"logistic": Logistic, "gaussian": Gaussian, "negative_binomial": NegativeBinomial}
+
+
+@pytest.mark.parametrize("kind", list(BLOCKS))
+def test_drawn_targets_have_the_expectation(kind):
+    # Five standard errors: false alarms below 1e-6 each.
+    block = BLOCKS[kind](coefficients="eta", features=["z"])
+    scores = np.array([-1.0, 0.3, 1.2])
+    sigma2 = np.array([0.5, 1.0, 2.0])
+    drawn = block.draw_targets(np.broadcast_to(scores, (40_000, 3)), sigma2, np.random.default_rng(1))
+    error = drawn.std(axis=0) / 200
+    assert (np.abs(drawn.mean(axis=0) - block.expectation(scores)) < 5 * error).all()
+    assert (np.abs(drawn.mean(axis=0) - block.expectation(scores + 0.1)) > 5 * error).any()
+    if kind == "gaussian":
+        assert np.allclose(drawn.var(axis=0), sigma2, rtol=0.05)
+
+
+def test_a_loss_draws_no_targets():
+    block = Hinge(coefficients="eta", features=["z"])
+    with pytest.raises(SpecError, match="is a loss, not a law"):
+        block.draw_targets(np.zeros(1), np.ones(1), np.random.default_rng(1))

@@ -201,6 +201,8 @@ def test_predictive_draws_and_transform():
     assert drawn["score"].dims == ("chain", "draw", "doc", "response")
     np.testing.assert_allclose(drawn["score"], scores, atol=1e-12)
     np.testing.assert_allclose(drawn["expectation"], expit(scores))
+    assert set(np.unique(drawn["target"])) <= {0.0, 1.0}
+    xr.testing.assert_identical(drawn, fit.predictive(NEW, **FEW))
     assert drawn.attrs == {"dropped_tokens": 1, "empty_documents": 1}
     assert drawn["response"].values.tolist() == ["a", "b", "c"]
     theta = fit.transform(NEW, **FEW)

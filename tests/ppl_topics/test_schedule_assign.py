@@ -76,7 +76,7 @@ def test_reasons():
     assert " s (4 threads of the nominal machine, nominal corpus), against " in z.reason
     assert z.reason.endswith(", slower 50 s")
     assert f" {z.kernel.name} " not in z.reason
-    assert phi.reason == "the only exact kernel for phi"
+    assert phi.reason == "the only exact kernel for phi that is chosen without being named"
     z, _ = steps(make_plan(load_spec("lda"), sizes).schedule)
     assert " s (4 threads of the nominal machine), against " in z.reason
     assert z.reason.endswith(", slower 5 s")
