@@ -95,7 +95,7 @@ def sample(
     SpecError, ScheduleError
         If the model, its parameters or its schedule are wrong.
     CorpusError
-        If the corpus holds no token.
+        If the corpus holds no token, or lacks the labels that the model observes.
     RunError
         If the run fails, or is stopped before the first draw.
 

@@ -44,14 +44,17 @@ class Block(pydantic.BaseModel):
     kind : str
         Name of the block, set by the decorator :func:`block`.
     seams : frozenset of str
-        What other blocks may use it as: ``topic_weights``, ``topics``, ``assignments``, ``concentration``.
+        What other blocks may use it as: ``topic_weights``, ``topics``, ``assignments``, ``concentration``,
+        ``coefficients``.
     handled_as : frozenset of str
         Forms of factor, beside its own kind, that kernels may take it for. A seam says where a block fits;
-        only a form says what its density is.
+        only a form says what its density is. Forms of `ppl_topics.seams`: ``quadratic_response``,
+        ``conditional_normal``.
     references : dict of str to str
         Fields that hold the name of another block, with the seam that this one must offer.
     own_role : str or None
-        Role of the variable in every model (``z``); None where the block that refers to it gives the role.
+        Role of the variable in every model (``z``, ``w``, and of labels ``y``); None where the block that refers to it
+        gives the role (``theta``, ``phi``, ``alpha``, ``beta``, ``eta``).
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -159,7 +162,8 @@ class Binding:
     target : str
         Name of the variable that the schedule gave to this kernel.
     names : dict of str to str
-        Variable name by role, for the roles that the model fills.
+        Variable name by role, for the roles that the model fills: ``z``, ``phi``, ..., and with labels ``y``, ``eta``
+        (coefficients) and ``augmentation`` (what the response brings along).
     blocks : dict of str to Block
     sizes : Sizes
     tokens : Tokens

@@ -99,7 +99,9 @@ def forecast(plan: Plan, corpus: CorpusSizes, settings: Settings, chains: int, p
     chains, processes : int
     """
     topics = plan.model.spec.topics
-    corpus = corpus.for_model("y" in plan.model.names)
+    # Responses that are apart have chains of their own.
+    chains *= max(1, corpus.responses) if plan.model.apart else 1
+    corpus = corpus.for_model(plan.model.supervised, plan.model.apart)
     speed = machine_speed()
     processes = min(processes, chains)
     one, several = (sweep_seconds(plan.schedule, corpus, topics, n) / speed for n in (1, settings.threads))

@@ -33,7 +33,8 @@ def print_efficiency(table: pd.DataFrame) -> None:
     for name, row in table.iterrows():
         values = [number(float(row[column])) for column in NUMBERS.values()]
         rhat = float(row["rhat_max"])
-        rows.append([str(name), f"{row['scalars']:,.0f}", *values, "-" if math.isnan(rhat) else f"{rhat:.3f}"])
+        spelled = "-" if math.isnan(rhat) else f"{rhat:.3f}" if rhat < 1e3 else f"{rhat:.0e}"
+        rows.append([str(name), f"{row['scalars']:,.0f}", *values, spelled])
     print_table(["variable", "scalars", *NUMBERS, "R-hat\nmax"], rows, text=["variable"])
 
 
@@ -47,7 +48,7 @@ def advice(fit: Fit, table: pd.DataFrame) -> list[str]:
     posterior = fit.posterior
     chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
     high = [str(name) for name in table.index if table.loc[name, "rhat_max"] > CONVERGED]
-    by_topic = [name for name in high if name in posterior and "topic" in posterior[name].dims]
+    by_topic = [name for name in high if name in posterior and {"topic", "coefficient"} & set(posterior[name].dims)]
     others = [name for name in high if name not in by_topic]
     result = []
     if not bool(posterior.attrs.get("exact", 1)):

@@ -48,7 +48,7 @@ def assign(model: Model, corpus: CorpusSizes | None = None) -> Node:
     """
     rank = {role: i for i, role in enumerate(ORDER)}
     ordered = sorted(model.latent.values(), key=lambda v: (rank.get(v.role, -1), v.name))
-    sizes = (corpus or nominal_sizes()).for_model("y" in model.names)
+    sizes = (corpus or nominal_sizes()).for_model(model.supervised, model.apart)
     sweeps = []
     for chosen in itertools.product(*(_choices(variable, model) for variable in ordered)):
         seconds = sweep_seconds(Cycle(chosen), sizes, model.spec.topics, NOMINAL_THREADS)
@@ -118,7 +118,7 @@ def _reason(index: int, step: Step, valid: Sequence[tuple[float, tuple[Step, ...
     for seconds, chosen in valid:
         best.setdefault(chosen[index].kernel.name, seconds)
     if len(best) == 1:
-        return f"the only exact kernel for {step.variable}"
+        return f"the only exact kernel for {step.variable} that is chosen without being named"
     own = best.pop(step.kernel.name)
     others = ", ".join(f"{name} {seconds:.2g} s" for name, seconds in best.items())
     what = "with the cheapest sweep"

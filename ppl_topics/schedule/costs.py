@@ -66,9 +66,13 @@ class CorpusSizes:
             responses = 1
         return cls.count(np.diff(corpus.doc_ptr), corpus.word_counts, responses)
 
-    def for_model(self, supervised: bool) -> CorpusSizes:
-        """Return the sizes as a model sees them: without a response, there are no labels."""
-        return self if supervised or not self.responses else replace(self, responses=0)
+    def for_model(self, supervised: bool, apart: bool = False) -> CorpusSizes:
+        """Return the sizes as one chain of a model sees them.
+
+        Without a response, there are no labels; where responses are apart, each chain has one.
+        """
+        most = 0 if not supervised else 1 if apart else self.responses
+        return self if self.responses <= most else replace(self, responses=most)
 
     @property
     def n_docs(self) -> int:

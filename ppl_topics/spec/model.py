@@ -116,6 +116,16 @@ class Model:
         """The variables that a chain holds."""
         return {name: v for name, v in self.variables.items() if not v.integrated_out}
 
+    @property
+    def supervised(self) -> bool:
+        """Whether a block observes labels."""
+        return "y" in self.names
+
+    @property
+    def apart(self) -> bool:
+        """Whether each response has chains of its own."""
+        return self.supervised and bool(getattr(self.spec.blocks[self.names["y"]], "apart", False))
+
     def _check_record(self) -> None:
         for name, rule in self.spec.record.items():
             place = self.spec.place("record", name)

@@ -76,7 +76,7 @@ def draw_rows(first: int, last: int, means: Matrix, seed: int, chain: int, step:
     cost="4 * N + 55 * D + 35 * D * C",
     tasks="D",
     memory="10 * D * K_d + 40 * D * C",
-    reference="Zheng, Yu, Xing 2015, section 2.2; Michael, Schucany, Haas 1976",
+    reference="Zheng, Yu, Xing 2015, section 3.2; Michael, Schucany, Haas 1976",
 )
 def inverse_gaussian(binding: Binding) -> KernelFunctions:
     """Draw the augmentation of a max-margin response given z and eta: inverse Gaussian, parallel over documents."""

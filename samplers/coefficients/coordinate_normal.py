@@ -3,7 +3,7 @@
 References
 ----------
 X. Zheng, Y. Yu, E. P. Xing (2015). Linear time samplers for supervised topic models using compositional proposals.
-KDD 2015, section 3.1.
+KDD 2015, section 3.4.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ def sum_slopes(
     cost="3 * N + 6 * D * C + D * K_d * (10 + (C + 3) * (0.7 + 0.9 * sweeps))",
     tasks="max(1, C / 4)",
     memory="16 * (C + 3) * D + 30 * D * K_d + 24 * D * C",
-    reference="Zheng et al. 2015, section 3.1",
+    reference="Zheng et al. 2015, section 3.4",
 )
 def coordinate_normal(binding: Binding, *, sweeps: AtLeastOne = 2) -> KernelFunctions:
     """Draw the coefficients one after another in a random order, `sweeps` times, parallel over blocks of responses."""
