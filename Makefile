@@ -5,6 +5,9 @@ PYTHON  ?=
 
 PACKAGES := ppl_topics models samplers diagnostics
 
+# Tests are spread over the cores; idle workers take over from busy ones.
+SPREAD := -n auto --dist worksteal
+
 VENV := .venv
 BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
@@ -21,10 +24,10 @@ demo: $(VENV)/.installed $(VENV)/.compiled  ## fit LDA on a small corpus and rea
 	$(BIN)/ppl-topics demo
 
 test: $(VENV)/.installed-test $(VENV)/.compiled  ## run the tests, the slow ones left out
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m "not slow" $(SPREAD)
 
 test-slow: $(VENV)/.installed-test $(VENV)/.compiled  ## run the long statistical tests
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m slow $(SPREAD)
 
 # The type checker reads an installed copy: it cannot follow the folder mapping of the sources. All of build/
 # goes first, since setuptools would copy files that were deleted since from a left-over build/lib.
