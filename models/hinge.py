@@ -35,6 +35,8 @@ class Hinge(Response):
         Whether a coefficient of a constant feature is added.
     one_vs_all : bool
         Whether each of several classes or labels gets a model of its own, instead of all sharing the topics.
+    start : {"labels", "uniform"}
+        How chains draw their first topics: for each label from topics of its own, or all alike.
     """
 
     augmentation: ClassVar[str] = "xi"
@@ -45,11 +47,17 @@ class Hinge(Response):
     cost: float = pydantic.Field(default=1.0, ge=0)
     margin: float = pydantic.Field(default=1.0, gt=0)
     one_vs_all: bool = False
+    start: Literal["labels", "uniform"] = "labels"
 
     @property
     def apart(self) -> bool:
         """Whether each class has a model of its own."""
         return self.one_vs_all
+
+    @property
+    def starts_by_label(self) -> bool:
+        """Whether the first topics of a chain depend on the labels."""
+        return self.start == "labels"
 
     def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
         """Return the labels as -1 and +1."""

@@ -76,6 +76,11 @@ class Response(Block):
         """Whether each response has a model of its own: topics, assignments and all."""
         return False
 
+    @property
+    def starts_by_label(self) -> bool:
+        """Whether the first topics of a chain depend on the labels."""
+        return False
+
     def auxiliaries(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
         """Return the augmentation, with its role and dims."""
         return {self.augmentation: ("augmentation", self.augmentation_dims)}

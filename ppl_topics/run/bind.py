@@ -98,7 +98,7 @@ class BoundModel:
         """
         state = self.empty_state(chain)
         key, topics = Key(seed, chain, 0, INITIAL), self.sizes.topics
-        if self.response is None or self.response.numeric or state.observed is None:
+        if self.response is None or not self.response.starts_by_label or state.observed is None:
             draw_uniform(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, *key)
         else:
             group, n_groups = starting_groups(state.observed.targets)

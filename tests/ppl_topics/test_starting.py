@@ -59,5 +59,7 @@ def test_the_first_state_depends_on_labels_and_seed_alone():
     one.check()
     of_x = one.z.reshape(40, -1)[::4]
     assert np.isin(of_x, [0, 3]).mean() > 0.8
+    uniform = bind(make_plan(load_spec("medlda", {"topics": 6, "start": "uniform"})), corpus).initial_state(1, 0)
+    assert np.isin(uniform.z.reshape(40, -1)[::4], [0, 3]).mean() < 0.6
     plain = bind(make_plan(load_spec("lda", {"topics": 6})), corpus).initial_state(1, 0)
     assert np.isin(plain.z.reshape(40, -1)[::4], [0, 3]).mean() < 0.6
