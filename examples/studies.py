@@ -1,4 +1,7 @@
-"""What the studies `inefficiency.py`, `ad_lda_drift.py` and `race.py` share: arguments, schedules, paths of chains."""
+"""What the studies `inefficiency.py`, `ad_lda_drift.py` and `race.py` share: arguments, schedules, paths of chains.
+
+What those of supervised models share is in `supervised_studies.py`.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +36,18 @@ def parser(description: str | None, topics: Sequence[int], kernels: Sequence[str
     return result
 
 
-def read(options: argparse.Namespace, *suffixes: str) -> pt.Corpus:
-    """Return the corpus that was asked for; before hours of sampling, make sure that the results can be written."""
-    for path in options.out:
+def check_out(out: Sequence[Path], *suffixes: str) -> None:
+    """Before hours of sampling, make sure that the results can be written."""
+    for path in out:
         if path.suffix not in suffixes or not path.parent.is_dir():
             raise SystemExit(f"--out {path}: give a file that ends in {' or '.join(suffixes)}, in a folder that exists")
         if path.suffix == ".png":
             new_figure()
+
+
+def read(options: argparse.Namespace, *suffixes: str) -> pt.Corpus:
+    """Return the corpus that was asked for, if the results can be written."""
+    check_out(options.out, *suffixes)
     if options.threads is not None:
         use_threads(options.threads)
     if options.data is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import runpy
 import sys
+from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ STUDIES = {
     "ad_lda_drift.py": ["--sweeps", "5", "--shards", "1", "2", "--kernels", "collapsed_gibbs"],
     "race.py": ["--sweeps", "5", "--kernels", "ad_lda", "partially_collapsed"],
 }
+SUPERVISED = {"zheng_2015.py": ("fig1", "light"), "zhu_2013.py": ("fig5", "logistic")}
+"""Scripts with a study to run, and a line of it."""
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +44,7 @@ def corpus() -> pt.Corpus:
 
 def test_every_example_is_tested() -> None:
     tested = {"compare_schedules.py", "newsgroups.py", "own_kernel.py", "rare_words.yaml", "studies.py", *STUDIES}
+    tested |= {"supervised_studies.py", *SUPERVISED}
     assert {path.name for path in EXAMPLES.iterdir() if path.suffix in {".py", ".yaml"}} == tested
 
 
@@ -120,3 +125,74 @@ def test_race_has_a_place_for_every_kernel_of_z(corpus: pt.Corpus) -> None:
     assert list(table["exact"]) == ["yes", "no"]
     assert (table["sweeps"] == 8).all()
     assert (table["seconds to 1%"] >= 0).any()
+
+
+@pytest.mark.parametrize("script", SUPERVISED)
+def test_supervised_study_runs_without_a_file(
+    script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, line = SUPERVISED[script]
+    out = tmp_path / "out.csv"
+    small = ["--lines", line, "--topics", "2", "3", "--seeds", "1", "--sweeps", "2", "--threads", "1"]
+    monkeypatch.setattr(sys, "argv", [script, "--study", study, *small, "--out", str(out)])
+    runpy.run_path(str(EXAMPLES / script), run_name="__main__")
+    table = pd.read_csv(out)
+    assert set(table["line"]) == {line}
+    assert set(table["topics"]) == {2, 3}
+    assert table.filter(like="accuracy").stack().between(0, 1).all()
+    assert np.allclose(table.filter(like="share of").sum(axis=1), 1.0)
+    assert "simulated" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("script", SUPERVISED)
+def test_every_line_of_a_supervised_study_plans(script: str) -> None:
+    for study in names(script)["STUDIES"].values():
+        for line in study.lines:
+            given = {name: {"sum": value} if name == "alpha" else value for name, value in line.parameters.items()}
+            assert pt.plan(line.model, schedule=line.schedule, topics=3, **given).exact
+            assert line.sweeps >= 1
+
+
+def test_supervised_studies_learn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    shared, zhu = names("supervised_studies.py"), names("zhu_2013.py")["STUDIES"]
+    corpora = shared["simulated"]("pair")
+    train, test = (shared["two_classes"](corpus, None) for corpus in corpora)
+    assert list(train.labels.classes) == ["class 0", "class 3"]
+    # Two of the four lines, logistic and without a response: those that no other test of the examples runs.
+    study = replace(zhu["fig1"], lines=(zhu["fig1"].lines[1], zhu["fig1"].lines[3]))
+    table = shared["run"](study, train, test, topics=(5,), seeds=2, sweeps=20, threads=1)
+    assert (table["accuracy"] > 0.8).all()
+    burn_in = shared["run"](zhu["fig3"], train, test, topics=(3,), seeds=1, sweeps=2, threads=1)
+    assert list(burn_in["sweeps"]) == [1, 2]
+    shared["write"](zhu["fig3"], burn_in, [tmp_path / "burn_in.png"])
+    assert (tmp_path / "burn_in.png").stat().st_size > 1000
+
+
+def test_supervised_studies_of_numbers() -> None:
+    shared, study = names("supervised_studies.py"), names("zheng_2015.py")["STUDIES"]["fig5"]
+    train, test = shared["simulated"]("numbers")
+    table = shared["run"](replace(study, lines=study.lines[1:]), train, test, topics=(6,), seeds=1, threads=1)
+    assert table["r2"].item() > 0.4
+
+
+def test_supervised_study_refuses_a_line_that_it_lacks() -> None:
+    only, study = names("supervised_studies.py")["only"], names("zheng_2015.py")["STUDIES"]["fig1"]
+    assert [line.name for line in only(study, ["Gibbs"]).lines] == ["Gibbs"]
+    with pytest.raises(SystemExit, match=r"--lines: x: there are light; Gibbs"):
+        only(study, ["x"])
+
+
+def test_supervised_study_reads_files(tmp_path: Path) -> None:
+    shared = names("supervised_studies.py")
+    path = tmp_path / "texts.jsonl"
+    rows = [{"text": f"the {text}", "label": "ab"[number % 2]} for number, text in enumerate(TEXTS)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = {"train": str(path), "test": str(path), "vocabulary": None, "label_column": "label", "classes": None}
+    train, test = shared["read"](Namespace(**given, stop_words=True), "pair")
+    assert "the" not in train.vocabulary
+    assert (train.n_docs, test.n_words) == (20, 7)
+    with pytest.raises(SystemExit, match=r"--classes a c: expected two of a, b"):
+        shared["read"](Namespace(**(given | {"classes": ["a", "c"]}), stop_words=False), "pair")
+    with pytest.raises(SystemExit, match="give both --train and --test"):
+        shared["read"](Namespace(**(given | {"test": None}), stop_words=False), "pair")
