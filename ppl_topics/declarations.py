@@ -15,7 +15,7 @@ import pydantic
 from numpy.typing import NDArray
 
 from ppl_topics.errors import SpecError
-from ppl_topics.state import ChainState, Key, Observed, Sizes, Tokens
+from ppl_topics.state import ChainState, Key, Sizes, Tokens
 
 if TYPE_CHECKING:
     from ppl_topics.seams import Response
@@ -167,8 +167,6 @@ class Binding:
     blocks : dict of str to Block
     sizes : Sizes
     tokens : Tokens
-    observed : Observed, optional
-        Of a supervised model.
     """
 
     target: str
@@ -176,7 +174,6 @@ class Binding:
     blocks: Mapping[str, Block]
     sizes: Sizes
     tokens: Tokens
-    observed: Observed | None = None
 
     @property
     def response(self) -> Response | None:

@@ -70,7 +70,7 @@ class BoundModel:
 
     def binding(self, target: str) -> Binding:
         """Return what a kernel on ``target`` gets to see."""
-        return Binding(target, self.model.names, self.model.spec.blocks, self.sizes, self.tokens, self.observed)
+        return Binding(target, self.model.names, self.model.spec.blocks, self.sizes, self.tokens)
 
     def block(self, name: str) -> Block:
         """Return the block that a variable belongs to."""

@@ -30,12 +30,12 @@ def topics_of(
     selected : ndarray of bool, shape (V,)
         Words whose tokens will be moved.
     """
-    tokens, block, observed = binding.tokens, binding.response, binding.observed
+    tokens, block = binding.tokens, binding.response
 
     def topics(phi: npt.NDArray[np.float32], state: ChainState) -> Topics:
         response = None
-        if block is not None and observed is not None:
-            response = partial(expected_response, binding, block, observed, state)
+        if block is not None and state.observed is not None:
+            response = partial(expected_response, binding, block, state.observed, state)
         return Topics(phi, state.alpha, tokens.word_ptr, selected, tokens.chunk_ptr, response)
 
     return topics

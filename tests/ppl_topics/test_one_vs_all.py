@@ -45,6 +45,22 @@ def test_a_class_is_what_a_binary_model_of_it_is(fit, corpus):
     assert np.array_equal(z, again.groups["constant_data"]["z_last"].sel(chain=5).values)
 
 
+def test_the_exp_proposal_looks_at_the_class_at_hand(corpus):
+    schedule = {
+        "cycle": [
+            {"xi": "inverse_gaussian"},
+            {"eta": "joint_normal"},
+            {"z": {"kernel": "light_partially_collapsed", "proposals": {"doc": 1, "exp": 1}}},
+            {"phi": "dirichlet_rows"},
+        ]
+    }
+    fit = pt.sample("medlda_one_vs_all", corpus, chains=1, seed=1, schedule=schedule, **HOW)
+    binary = pt.Corpus.from_texts(TEXTS * 4, labels=["rest" if label != "b" else "then" for label in LABELS * 4])
+    again = pt.sample("medlda", binary, chains=2, seed=1, schedule=schedule, **HOW)
+    part = fit.posterior["eta"].sel(chain=0, response="b").values
+    assert np.array_equal(part, again.posterior["eta"].sel(chain=1).values[:, 0])
+
+
 def test_processes_do_not_change_the_draws(fit, corpus):
     again = pt.sample("medlda_one_vs_all", corpus, chains=2, seed=1, processes=2, **HOW)
     assert np.array_equal(again.posterior["eta"], fit.posterior["eta"])
