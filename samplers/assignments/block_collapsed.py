@@ -27,14 +27,9 @@ import pydantic
 
 from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
 from ppl_topics.registry import kernel
-from ppl_topics.samplers.assignments.collapsed_tiles import (
-    Places,
-    Priors,
-    Tile,
-    new_tile,
-    sweep_dense,
-    sweep_sparse,
-)
+from ppl_topics.samplers.assignments.collapsed_tiles import Places, Priors, Tile, new_tile
+from ppl_topics.samplers.assignments.dense_tiles import sweep_dense
+from ppl_topics.samplers.assignments.sparse_tiles import sweep_sparse
 from ppl_topics.samplers.assignments.tiles import (
     Tiling,
     block_sums,

@@ -1,4 +1,4 @@
-"""Collapsed Gibbs sampling of the tokens of one tile, given the mass of each topic in the tile's block of words.
+"""Tokens of one tile, and the law of their topics given the mass of each topic in the tile's block of words.
 
 With m_k the mass of topic k in the block, n_kb its tokens there, and beta_b the sum of beta over the block's words,
 
@@ -6,12 +6,8 @@ With m_k the mass of topic k in the block, n_kb its tokens there, and beta_b the
 
 Where one block holds all words the mass is 1, and this is the conditional of Griffiths and Steyvers (2004, eq. 5).
 With a response the draw is a proposal, accepted or not (see `ppl_topics.samplers.responses.term`). There are two ways
-to draw: over all topics, eight at a time; and SparseLDA's, over the topics of the word.
-
-References
-----------
-L. Yao, D. Mimno, A. McCallum (2009). Efficient methods for topic model inference on streaming document
-collections. KDD'09, section 3.
+to draw: `ppl_topics.samplers.assignments.dense_tiles` goes over all topics, eight at a time, and
+`ppl_topics.samplers.assignments.sparse_tiles` over the topics of the word.
 """
 
 from __future__ import annotations
@@ -22,31 +18,27 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.samplers.assignments.word_lists import DENSE, WordLists, add_topic, remove_topic
-from ppl_topics.samplers.compiled import compiled, inlined, tight
-from ppl_topics.samplers.responses.term import ResponseTerm, accepts
+from ppl_topics.samplers.compiled import compiled, inlined
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
-from ppl_topics.samplers.variates.lanes import AHEAD, CACHE_LINE, prefetch_row
-from ppl_topics.samplers.variates.streams import Stream, uniform
-from ppl_topics.samplers.variates.striped import (
-    SAFE_TOTAL,
-    Integer,
-    cumulate_counts,
-    cumulate_listed,
-    cumulate_products,
-    find_listed,
-    find_striped,
-    new_sums,
-)
+from ppl_topics.samplers.variates.lanes import CACHE_LINE
+from ppl_topics.samplers.variates.streams import Stream
+from ppl_topics.samplers.variates.striped import Integer, new_sums
 
-__all__ = ["Places", "Priors", "Scratch", "Tile", "new_scratch", "new_tile", "sweep_dense", "sweep_sparse"]
+__all__ = [
+    "Places",
+    "Priors",
+    "Scratch",
+    "Tile",
+    "draw_in_logs",
+    "new_scratch",
+    "new_tile",
+    "ratio_of",
+    "refresh",
+    "weigh",
+]
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
-Topics = npt.NDArray[np.unsignedinteger[Any]]
-
-SHORT = 4
-"""A document of so many times fewer tokens than there are topics is counted token by token, not topic by topic."""
 
 
 class Places(NamedTuple):
@@ -213,222 +205,9 @@ def draw_in_logs(word: Integer, old: Integer, n_wk: npt.NDArray[np.int32], tile:
     return categorical_in_log_space(tile.stream, log_weights)
 
 
-@tight
-def sweep_dense(
-    tile: Tile,
-    places: Places,
-    z: Topics,
-    n_wk: npt.NDArray[np.int32],
-    n_dk: npt.NDArray[np.int32],
-    term: ResponseTerm,
-) -> None:
-    """Draw the topics of the tokens of a tile, over all topics, eight at a time.
-
-    Parameters
-    ----------
-    tile : Tile
-    places : Places
-    z : ndarray of uint8 or uint16 of shape (N,)
-    n_wk : ndarray of int32 of shape (V, K)
-        Counts of z; updated in place.
-    n_dk : ndarray of int32 of shape (D, K) or (0, K)
-        Counts of z by document, updated in place; without rows, each document is counted at each visit.
-    term : ResponseTerm
-    """
-    supervised = term.eta.shape[1] > 0
-    in_doc, sums, alpha = tile.scratch.in_doc, tile.scratch.sums, tile.priors.alpha32
-    ratio, weight = tile.scratch.ratio, tile.scratch.weight
-    n_k, n_topics, last, end = tile.n_k, tile.n_k.size, tile.last, np.int64(-1)
-    for place in range(tile.first, last):
-        token = np.int64(places.order[place])
-        if token >= end:
-            end = visit(token, tile, places, z, n_dk)
-        prefetch_row(n_wk, np.int64(places.words[places.order[min(place + AHEAD, last - 1)]]))
-        word, old = np.int64(places.words[token]), np.int64(z[token])
-        # The counts without the token, in registers: most tokens stay where they are, and then nothing is written.
-        ratio_left = ratio_of(old, n_k[old] - 1, tile)
-        weight_left = (np.float32(in_doc[old] - 1) + alpha[old]) * ratio_left
-        total = cumulate_counts(weight, n_wk, word, tile.priors.beta32[word], old, weight_left, sums)
-        if total >= SAFE_TOTAL:
-            new = find_striped(sums, n_topics, np.float32(uniform(tile.stream) * total))
-        else:
-            new = draw_in_logs(word, old, n_wk, tile)
-        if new != old and (not supervised or accepts(tile.stream, tile.cursor[0], old, new, term)):
-            z[token] = new
-            in_doc[old] -= 1
-            n_wk[word, old] -= 1
-            n_k[old] -= 1
-            ratio[old], weight[old] = ratio_left, weight_left
-            in_doc[new] += 1
-            n_wk[word, new] += 1
-            n_k[new] += 1
-            refresh(new, tile)
-    keep_counts(tile, n_dk)
-
-
-@tight
-def visit(token: Integer, tile: Tile, places: Places, z: Topics, n_dk: npt.NDArray[np.int32]) -> Any:
-    """Go on to the document of a token: count its topics, or take their counts from the matrix, and weigh them.
-
-    Returns
-    -------
-    end : int
-        Where the document's tokens end.
-    """
-    keep_counts(tile, n_dk)
-    doc, in_doc = tile.cursor[0], tile.scratch.in_doc
-    while token >= places.doc_ptr[doc + 1]:
-        doc += 1
-    begin, end = places.doc_ptr[doc], places.doc_ptr[doc + 1]
-    tile.cursor[0], tile.cursor[1], tile.cursor[2] = doc, begin, end
-    if n_dk.shape[0] > 0:
-        for topic in range(in_doc.size):
-            in_doc[topic] = n_dk[doc, topic]
-    else:
-        for topic in range(in_doc.size):
-            in_doc[topic] = 0
-        for other in range(begin, end):
-            in_doc[z[other]] += 1
-    weigh(tile)
-    return int(end)
-
-
-@inlined
-def keep_counts(tile: Tile, n_dk: npt.NDArray[np.int32]) -> None:
-    """Write the counts of the document at hand back into the matrix."""
-    if n_dk.shape[0] > 0 and tile.cursor[2] >= 0:
-        for topic in range(n_dk.shape[1]):
-            n_dk[tile.cursor[0], topic] = tile.scratch.in_doc[topic]
-
-
 @inlined
 def weigh(tile: Tile) -> None:
     """Set the weights of all topics."""
     in_doc, ratio, weight, alpha = tile.scratch.in_doc, tile.scratch.ratio, tile.scratch.weight, tile.priors.alpha32
     for topic in range(in_doc.size):
         weight[topic] = (np.float32(in_doc[topic]) + alpha[topic]) * ratio[topic]
-
-
-@tight
-def sweep_sparse(
-    tile: Tile,
-    places: Places,
-    z: Topics,
-    n_wk: npt.NDArray[np.int32],
-    lists: WordLists,
-    term: ResponseTerm,
-) -> None:
-    """Draw the topics of the tokens of a tile as `sweep_dense` does, over the topics of each word.
-
-    The full conditional is split in two (Yao et al. 2009, eqs. 7 to 10, their first two parts taken together):
-    n_wk times the weights, over the topics that the word has, and beta_w times the weights, over all topics, whose sum
-    is kept up to date. Words without a list are drawn as `sweep_dense` draws them.
-    """
-    supervised = term.eta.shape[1] > 0
-    in_doc, sums, alpha = tile.scratch.in_doc, tile.scratch.sums, tile.priors.alpha32
-    ratio, weight, smooth = tile.scratch.ratio, tile.scratch.weight, tile.smooth
-    n_k, n_topics, last, end = tile.n_k, tile.n_k.size, tile.last, np.int64(-1)
-    weigh(tile)
-    smooth[0] = sum_weights(tile)
-    for place in range(tile.first, last):
-        token = np.int64(places.order[place])
-        if token >= end:
-            end = visit_briefly(token, tile, places, z)
-        ahead = np.int64(places.words[places.order[min(place + AHEAD, last - 1)]])
-        if lists.sizes[ahead] == DENSE:
-            prefetch_row(n_wk, ahead)
-        word, old = np.int64(places.words[token]), np.int64(z[token])
-        ratio_left = ratio_of(old, n_k[old] - 1, tile)
-        weight_left = (np.float32(in_doc[old] - 1) + alpha[old]) * ratio_left
-        size, slot = remove_topic(word, old, lists), np.int64(-1)
-        if size == DENSE:
-            everything = cumulate_counts(weight, n_wk, word, tile.priors.beta32[word], old, weight_left, sums)
-            if everything >= SAFE_TOTAL:
-                new = find_striped(sums, n_topics, np.float32(uniform(tile.stream) * everything))
-            else:
-                new = draw_in_logs(word, old, n_wk, tile)
-            smooth[0] += np.float64(weight_left) - weight[old]
-            ratio[old], weight[old] = ratio_left, weight_left
-        else:
-            smooth[0] += np.float64(weight_left) - weight[old]
-            ratio[old], weight[old] = ratio_left, weight_left
-            begin = lists.ptr[word]
-            listed = np.float64(cumulate_listed(tile.scratch.as_row, 0, lists.topics, lists.counts, begin, size, sums))
-            total = listed + tile.priors.beta[word] * smooth[0]
-            target = uniform(tile.stream) * total
-            if not total >= SAFE_TOTAL:
-                new = draw_in_logs(word, old, n_wk, tile)
-            elif target < listed:
-                slot = begin + find_listed(sums, size, np.float32(target))
-                new = np.int64(lists.topics[slot])
-            else:
-                share = np.float32((target - listed) / (total - listed))
-                new = find_striped(sums, n_topics, share * cumulate_products(weight, tile.scratch.ones, 0, sums))
-        if supervised and new != old and not accepts(tile.stream, tile.cursor[0], old, new, term):
-            new, slot = old, np.int64(-1)
-        if slot >= 0:
-            lists.counts[slot] += 1
-        elif size != DENSE:
-            add_topic(word, new, lists)
-        z[token] = new
-        in_doc[old] -= 1
-        n_wk[word, old] -= 1
-        n_k[old] -= 1
-        in_doc[new] += 1
-        n_wk[word, new] += 1
-        n_k[new] += 1
-        smooth[0] -= weight[new]
-        refresh(new, tile)
-        smooth[0] += weight[new]
-
-
-@tight
-def visit_briefly(token: Integer, tile: Tile, places: Places, z: Topics) -> Any:
-    """Do as `visit` does; from one short document to the next, without a pass over all topics."""
-    in_doc, n_topics = tile.scratch.in_doc, tile.n_k.size
-    doc, begin, end = tile.cursor
-    was_short = (end - begin) * SHORT < n_topics
-    if was_short:
-        for other in range(begin, end):
-            topic = np.int64(z[other])
-            if in_doc[topic] > 0:
-                in_doc[topic] = 0
-                reweigh(topic, tile)
-    else:
-        in_doc[:] = 0
-    while token >= places.doc_ptr[doc + 1]:
-        doc += 1
-    begin, end = places.doc_ptr[doc], places.doc_ptr[doc + 1]
-    tile.cursor[0], tile.cursor[1], tile.cursor[2] = doc, begin, end
-    if (end - begin) * SHORT < n_topics:
-        if not was_short:
-            weigh(tile)
-            tile.smooth[0] = sum_weights(tile)
-        for other in range(begin, end):
-            topic = np.int64(z[other])
-            in_doc[topic] += 1
-            reweigh(topic, tile)
-    else:
-        for other in range(begin, end):
-            in_doc[z[other]] += 1
-        weigh(tile)
-        tile.smooth[0] = sum_weights(tile)
-    return int(end)
-
-
-@inlined
-def reweigh(topic: Integer, tile: Tile) -> None:
-    """Bring the weight of a topic up to date with the document's count."""
-    scratch = tile.scratch
-    tile.smooth[0] -= scratch.weight[topic]
-    scratch.weight[topic] = (np.float32(scratch.in_doc[topic]) + tile.priors.alpha32[topic]) * scratch.ratio[topic]
-    tile.smooth[0] += scratch.weight[topic]
-
-
-@inlined
-def sum_weights(tile: Tile) -> float:
-    """Add the weights up, in float64."""
-    total = 0.0
-    for topic in range(tile.n_k.size):
-        total += tile.scratch.weight[topic]
-    return total
