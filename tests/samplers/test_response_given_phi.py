@@ -199,7 +199,7 @@ def test_the_law_is_invariant_and_the_start_forgotten(kernel, n_responses):
 
 
 @pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel != "light, exp"])
-@pytest.mark.parametrize("bug", ["sign of m", "no curvature", "N_d - 1"])
+@pytest.mark.parametrize("bug", ["sign of m", "no curvature", "curvature by N_d", "N_d - 1"])
 def test_wrong_terms_are_refused(kernel, bug):
     labels = labels_of(3)
     copies = from_law(labels)
@@ -207,6 +207,8 @@ def test_wrong_terms_are_refused(kernel, bug):
         term = copies.term(copies.fitted * (-1 if bug == "sign of m" else 1), shorter=bug == "N_d - 1")
         if bug == "no curvature":
             term.curvature[:] = 0.0
+        if bug == "curvature by N_d":
+            term.curvature[:] *= copies.tokens.doc_lengths[:, None]
         copies.sweep(kernel, 1, 3 + sweep, term)
     assert p_value(copies.get(), labels) < FALSE_ALARM
 
