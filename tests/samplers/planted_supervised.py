@@ -13,10 +13,10 @@ class Responses:
     """Features, targets and linear predictors of a state, in plain NumPy."""
 
     def __init__(self, binding, state):
-        self.response, self.targets = binding.response, binding.observed.targets
+        self.response, self.targets = binding.response, state.observed.targets
         self.n_dk = state.n_dk.astype(float)
         self.lengths = np.maximum(self.n_dk.sum(axis=1, keepdims=True), 1.0)
-        self.features = np.hstack([self.n_dk / self.lengths, binding.observed.design])
+        self.features = np.hstack([self.n_dk / self.lengths, state.observed.design])
         self.eta = state.arrays[binding.names["eta"]]
         self.augmentation = state.arrays[binding.names["augmentation"]]
 
