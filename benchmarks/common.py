@@ -20,10 +20,10 @@ import yaml
 import ppl_topics as pt
 from ppl_topics.diagnostics.likelihood import log_marginal
 from ppl_topics.run.bind import BoundModel, bind
-from ppl_topics.run.chains import use_threads
 from ppl_topics.run.execute import Executor
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
+from ppl_topics.threads import use_threads
 
 ALPHA, BETA = 0.1, 0.01
 """Concentrations of every program; none tunes them."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numba
 
 from ppl_topics.errors import PplTopicsError
 
-__all__ = ["MAX_SEED", "MAX_SWEEPS", "check_threads", "check_whole", "is_whole", "using_threads"]
+__all__ = ["MAX_SEED", "MAX_SWEEPS", "check_threads", "check_whole", "is_whole"]
 
 MAX_SEED = 2**63 - 1
 MAX_SWEEPS = 10**9
@@ -54,14 +52,3 @@ def check_threads(name: str, threads: Any) -> None:
             f"{name}: must be at most {available}, the cores of this machine, got {threads}; "
             "the draws do not depend on it"
         )
-
-
-@contextmanager
-def using_threads(threads: int | None) -> Iterator[None]:
-    """Run compiled loops on so many threads; None for all cores."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(int(numba.config.NUMBA_NUM_THREADS) if threads is None else threads)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numba
-
 from ppl_topics.declarations import KernelSpec
 from ppl_topics.diagnostics.exactness.geweke import GewekeTest
 from ppl_topics.diagnostics.exactness.goodness import expected_total_variation, total_variation
@@ -25,6 +23,7 @@ from ppl_topics.schedule.rules import check
 from ppl_topics.schedule.tree import Cycle, Step, steps
 from ppl_topics.spec import Model, Spec, load_spec
 from ppl_topics.spec.suggest import nearest
+from ppl_topics.threads import using_threads
 
 __all__ = ["Certificate", "Verification", "verify"]
 
@@ -199,16 +198,12 @@ def verify(
     """
     spec = tiny_spec(load_spec(model, parameters, call="argument {name}"))
     settings = _Settings(seed, replicates, sweeps, long_run, false_alarm)
-    threads = numba.get_num_threads()
     # The tiny corpus gives a second thread nothing to do; draws do not depend on their number.
-    numba.set_num_threads(1)
-    try:
+    with using_threads(1):
         if schedule is not None:
             plan = make_plan(spec.with_schedule(schedule, "argument schedule"), partial=True)
             return Verification(spec.name, false_alarm, (_certify(plan, None, settings),), {})
         return _verify_kernels(spec, kernel, settings)
-    finally:
-        numba.set_num_threads(threads)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ppl_topics.arguments import using_threads
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import TraceError
 from ppl_topics.prediction.infer import NewTopics, mean_shares, theta_of
@@ -22,6 +21,7 @@ from ppl_topics.run.bind import index_tokens
 from ppl_topics.samplers.responses.features import Features, scores
 from ppl_topics.seams import Matrix, Response
 from ppl_topics.state import Tokens
+from ppl_topics.threads import using_threads
 
 __all__ = ["Predictions", "choose", "class_probabilities", "draw_scores", "predict", "transform"]
 

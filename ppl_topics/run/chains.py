@@ -8,15 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numba
-
-from ppl_topics.errors import RunError
 from ppl_topics.run.bind import BoundModel
 from ppl_topics.run.execute import Executor
 from ppl_topics.state import ChainState, Key
+from ppl_topics.threads import using_threads
 from ppl_topics.trace.recorder import ChainDraws, Recorder
 
-__all__ = ["Report", "Settings", "run_chains", "use_threads"]
+__all__ = ["Report", "Settings", "run_chains"]
 
 
 @dataclass(frozen=True)
@@ -81,23 +79,6 @@ class _Chain:
     sweep: int = 0
 
 
-def use_threads(threads: int) -> None:
-    """Set how many threads compiled loops use.
-
-    Raises
-    ------
-    RunError
-        If there are not so many.
-    """
-    available = numba.config.NUMBA_NUM_THREADS
-    if not 1 <= threads <= available:
-        raise RunError(
-            f"threads must be from 1 to {available} here, got {threads}; "
-            "NUMBA_NUM_THREADS in the environment raises the bound"
-        )
-    numba.set_num_threads(threads)
-
-
 def run_chains(
     bound: BoundModel,
     chains: list[int],
@@ -122,9 +103,7 @@ def run_chains(
     -------
     dict of int to ChainDraws
     """
-    before = numba.get_num_threads()
-    use_threads(settings.threads)
-    try:
+    with using_threads(settings.threads):
         executor = Executor(bound, settings.debug)
         running = [_start(bound, executor, chain, settings) for chain in chains]
         in_turn = itertools.chain.from_iterable(itertools.repeat(running, settings.sweeps))
@@ -133,8 +112,6 @@ def run_chains(
                 break
             report(_advance(chain, executor, settings))
         return {chain.number: chain.recorder.finish(chain.state, chain.sweep) for chain in running}
-    finally:
-        numba.set_num_threads(before)
 
 
 def _start(bound: BoundModel, executor: Executor, chain: int, settings: Settings) -> _Chain:

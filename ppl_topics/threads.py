@@ -1,0 +1,46 @@
+"""How many threads compiled loops use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numba
+
+from ppl_topics.errors import RunError
+
+__all__ = ["use_threads", "using_threads"]
+
+
+def use_threads(threads: int) -> None:
+    """Set how many threads compiled loops use.
+
+    Raises
+    ------
+    RunError
+        If there are not so many.
+    """
+    available = numba.config.NUMBA_NUM_THREADS
+    if not 1 <= threads <= available:
+        raise RunError(
+            f"threads must be from 1 to {available} here, got {threads}; "
+            "NUMBA_NUM_THREADS in the environment raises the bound"
+        )
+    numba.set_num_threads(threads)
+
+
+@contextmanager
+def using_threads(threads: int | None) -> Iterator[None]:
+    """Run compiled loops on so many threads, and afterwards on as many as before; None for all cores.
+
+    Raises
+    ------
+    RunError
+        If there are not so many.
+    """
+    before = numba.get_num_threads()
+    use_threads(int(numba.config.NUMBA_NUM_THREADS) if threads is None else threads)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
