@@ -14,7 +14,7 @@ from ppl_topics.declarations import Binding, Block
 from ppl_topics.errors import CorpusError, RunError, SpecError
 from ppl_topics.run.starting import starting_groups
 from ppl_topics.samplers.assignments.counts import count_tokens, make_chunks, point_to_words, sort_by_word
-from ppl_topics.samplers.assignments.initial import draw_by_group, draw_uniform
+from ppl_topics.samplers.assignments.initial import draw_by_group
 from ppl_topics.schedule import Plan
 from ppl_topics.seams import Response
 from ppl_topics.spec import Model
@@ -98,11 +98,10 @@ class BoundModel:
         """
         state = self.empty_state(chain)
         key, topics = Key(seed, chain, 0, INITIAL), self.sizes.topics
-        if self.response is None or not self.response.starts_by_label or state.observed is None:
-            draw_uniform(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, *key)
-        else:
+        group, n_groups = np.full(self.sizes.docs, -1), 1
+        if self.response is not None and self.response.starts_by_label and state.observed is not None:
             group, n_groups = starting_groups(state.observed.targets)
-            draw_by_group(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, group, n_groups, *key)
+        draw_by_group(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, group, n_groups, *key)
         count_tokens(self.tokens.words, state.z, state.n_wk, state.n_k)
         self.fill(state)
         return state

@@ -13,41 +13,10 @@ from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.variates.streams import integer, new_stream, start, uniform
 from ppl_topics.samplers.variates.striped import SAFE_TOTAL, cumulate_products, find_striped, new_sums
 
-__all__ = ["draw_by_group", "draw_given_topics", "draw_uniform"]
+__all__ = ["draw_by_group", "draw_given_topics"]
 
 OWN_SHARE = 0.9
 """Of the tokens of a document that start in a topic of its group."""
-
-
-@parallel
-def draw_uniform(
-    chunk_ptr: npt.NDArray[np.int64],
-    doc_ptr: npt.NDArray[np.int64],
-    z: npt.NDArray[np.unsignedinteger[Any]],
-    n_topics: int,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
-) -> None:
-    """Draw each token's topic uniformly, in parallel over documents, each with its own stream.
-
-    Parameters
-    ----------
-    chunk_ptr : ndarray of int64 of shape (C + 1,)
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    z : ndarray of uint8 or uint16 of shape (N,)
-        Overwritten.
-    n_topics : int
-    seed, chain, step, kernel : int
-        Keys of the random streams.
-    """
-    for chunk in numba.prange(chunk_ptr.size - 1):
-        stream = new_stream()
-        for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
-            start(stream, seed, chain, step, kernel, doc)
-            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
-                z[token] = integer(stream, n_topics)
 
 
 @parallel
@@ -63,7 +32,7 @@ def draw_by_group(
     step: int,
     kernel: int,
 ) -> None:
-    """Draw each token's topic as `draw_uniform` does, but nine of ten from the topics of the document's group.
+    """Draw topics uniformly, but nine of ten tokens' from those of their document's group, in parallel over documents.
 
     Topics are dealt to the groups in turn, or groups to the topics where these are fewer.
 
@@ -75,10 +44,10 @@ def draw_by_group(
         Overwritten.
     n_topics : int
     group : ndarray of int64 of shape (D,)
-        -1 for none.
+        -1 for none: then all topics are uniform.
     n_groups : int
     seed, chain, step, kernel : int
-        Keys of the random streams.
+        Keys of the random streams, one for each document.
     """
     for chunk in numba.prange(chunk_ptr.size - 1):
         stream = new_stream()
