@@ -12,13 +12,13 @@ from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.augmentation import simulate_inverse_gaussian
 from ppl_topics.models.targets import encode_signs
 from ppl_topics.registry import block
-from ppl_topics.seams import Matrix, Potential, Response
+from ppl_topics.seams import LabelResponse, Matrix, Potential
 
 __all__ = ["Hinge"]
 
 
 @block("hinge")
-class Hinge(Response):
+class Hinge(LabelResponse):
     """Labels y = -1 or +1 with pseudo-likelihood exp(-2 cost max(0, margin - y s)).
 
     Given xi ~ InvGauss(1 / (cost |margin - y s|), 1) it is quadratic in s (Zheng, Yu, Xing 2015, section 2.2; Zhu,
@@ -46,18 +46,6 @@ class Hinge(Response):
     observed: Literal["labels"] = "labels"
     cost: float = pydantic.Field(default=1.0, ge=0)
     margin: float = pydantic.Field(default=1.0, gt=0)
-    one_vs_all: bool = False
-    start: Literal["labels", "uniform"] = "labels"
-
-    @property
-    def apart(self) -> bool:
-        """Whether each class has a model of its own."""
-        return self.one_vs_all
-
-    @property
-    def starts_by_label(self) -> bool:
-        """Whether the first topics of a chain depend on the labels."""
-        return self.start == "labels"
 
     def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
         """Return the labels as -1 and +1."""

@@ -13,13 +13,13 @@ from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.augmentation import simulate_polya_gamma
 from ppl_topics.models.targets import encode_signs
 from ppl_topics.registry import block
-from ppl_topics.seams import Matrix, Potential, Response
+from ppl_topics.seams import LabelResponse, Matrix, Potential
 
 __all__ = ["Logistic"]
 
 
 @block("logistic")
-class Logistic(Response):
+class Logistic(LabelResponse):
     """Labels y = 0 or 1 with pseudo-likelihood (exp(y s) / (1 + exp(s)))^c.
 
     Given omega ~ PG(c, s) it is quadratic in s (Zhu, Zheng, Zhang 2013, equations 6 to 8; Polson, Scott, Windle 2013).
@@ -43,18 +43,6 @@ class Logistic(Response):
     block: Literal["logistic"] = "logistic"
     observed: Literal["labels"] = "labels"
     c: float = pydantic.Field(default=1.0, gt=0)
-    one_vs_all: bool = False
-    start: Literal["labels", "uniform"] = "labels"
-
-    @property
-    def apart(self) -> bool:
-        """Whether each class has a model of its own."""
-        return self.one_vs_all
-
-    @property
-    def starts_by_label(self) -> bool:
-        """Whether the first topics of a chain depend on the labels."""
-        return self.start == "labels"
 
     def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
         """Return the labels as 0 and 1."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from ppl_topics.declarations import Block
 from ppl_topics.errors import SpecError
 from ppl_topics.state import ChainState
 
-__all__ = ["Coefficients", "Matrix", "Potential", "Response"]
+__all__ = ["Coefficients", "LabelResponse", "Matrix", "Potential", "Response"]
 
 Matrix = NDArray[np.float64]
 
@@ -191,6 +191,31 @@ class Response(Block):
     @abstractmethod
     def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
         """Return the loss of known targets."""
+
+
+class LabelResponse(Response):
+    """Base of the responses that tell classes or labels apart.
+
+    Attributes
+    ----------
+    one_vs_all : bool
+        Whether each of several classes or labels gets a model of its own, instead of all sharing the topics.
+    start : {"labels", "uniform"}
+        How chains draw their first topics: for each label from topics of its own, or all alike.
+    """
+
+    one_vs_all: bool = False
+    start: Literal["labels", "uniform"] = "labels"
+
+    @property
+    def apart(self) -> bool:
+        """Whether each class has a model of its own."""
+        return self.one_vs_all
+
+    @property
+    def starts_by_label(self) -> bool:
+        """Whether the first topics of a chain depend on the labels."""
+        return self.start == "labels"
 
 
 class Coefficients(Block):
