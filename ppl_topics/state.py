@@ -33,6 +33,11 @@ class Sizes(NamedTuple):
 
     def of(self, dim: str) -> int:
         """Return the size of a dim by its name: ``doc``, ``word``, ``topic``, ``token``, ``response``, ..."""
+        return self.by_dim[dim]
+
+    @property
+    def by_dim(self) -> dict[str, int]:
+        """The sizes of all dims by name."""
         return {
             "doc": self.docs,
             "word": self.words,
@@ -41,7 +46,7 @@ class Sizes(NamedTuple):
             "response": self.responses,
             "coefficient": self.coefficients,
             "side": 2,
-        }[dim]
+        }
 
 
 class Key(NamedTuple):

@@ -12,7 +12,7 @@ from ppl_topics.schedule.tree import Node, steps
 from ppl_topics.schedule.unread import unread_steps
 from ppl_topics.spec import Docs, TopWords
 from ppl_topics.spec.model import Model, Variable
-from ppl_topics.state import topic_dtype
+from ppl_topics.state import Sizes, topic_dtype
 from ppl_topics.trace.recorder import default_rule
 
 __all__ = ["recording_seconds", "run_bytes", "skipped_seconds"]
@@ -147,15 +147,8 @@ def run_bytes(
 
 
 def _dim_sizes(model: Model, corpus: CorpusSizes) -> dict[str, int]:
-    return {
-        "topic": model.spec.topics,
-        "word": corpus.n_words,
-        "doc": corpus.n_docs,
-        "token": corpus.n_tokens,
-        "response": corpus.responses,
-        "coefficient": model.spec.topics,
-        "side": 2,
-    }
+    topics = model.spec.topics
+    return Sizes(corpus.n_docs, corpus.n_words, topics, corpus.n_tokens, corpus.responses, topics).by_dim
 
 
 def _dims(name: str, model: Model) -> tuple[str, ...]:
