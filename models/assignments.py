@@ -25,7 +25,7 @@ class Assignments(Block):
         Name of the block of topic weights.
     """
 
-    seams: ClassVar[frozenset[str]] = frozenset({"assignments"})
+    seams: ClassVar[frozenset[str]] = frozenset({"assignments", "features"})
     references: ClassVar[Mapping[str, str]] = {"prior": "topic_weights"}
     own_role: ClassVar[str | None] = "z"
 

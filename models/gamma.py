@@ -57,7 +57,7 @@ class Gamma(Block):
         size = [state.sizes.of(dim) for dim in self.dims(role)]
         return np.asarray(rng.gamma(self.shape, 1 / self.rate, size=size))
 
-    def log_density(self, value: NDArray[Any]) -> float:
+    def log_density(self, value: NDArray[Any], state: ChainState) -> float:
         """Return the log density, summed over the elements."""
         from scipy.stats import gamma
 

@@ -18,13 +18,14 @@ __all__ = ["Normal"]
 
 @block("normal")
 class Normal(Coefficients):
-    """Independent coefficients, each Normal(0, variance).
+    """Independent coefficients, each Normal(0, variance), and an intercept of a variance of its own.
 
     Attributes
     ----------
     per : {"response"}
         What there is one row of coefficients for.
     variance : float
+    intercept_variance : float
     """
 
     block: Literal["normal"] = "normal"
@@ -32,16 +33,12 @@ class Normal(Coefficients):
     variance: float = pydantic.Field(default=1.0, gt=0)
 
     def precision(self, state: ChainState) -> Matrix:
-        """Return 1 / variance for each coefficient."""
-        return np.full((state.sizes.responses, state.sizes.coefficients), 1.0 / self.variance)
+        """Return 1 / variance for each coefficient, that of the intercept apart."""
+        return self.with_intercept(np.full((state.sizes.responses, state.sizes.slopes), 1.0 / self.variance), state)
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
     ) -> Matrix:
         """Draw from the prior."""
-        size = (state.sizes.responses, state.sizes.coefficients)
-        return rng.normal(0.0, np.sqrt(self.variance), size=size)
-
-    def log_density(self, value: NDArray[Any]) -> float:
-        """Return the log density, summed over the coefficients."""
-        return float(-0.5 * (value.size * np.log(2.0 * np.pi * self.variance) + (value**2).sum() / self.variance))
+        precision = self.precision(state)
+        return rng.normal(size=precision.shape) / np.sqrt(precision)

@@ -45,7 +45,7 @@ class Block(pydantic.BaseModel):
         Name of the block, set by the decorator :func:`block`.
     seams : frozenset of str
         What other blocks may use it as: ``topic_weights``, ``topics``, ``assignments``, ``concentration``,
-        ``coefficients``.
+        ``coefficients``, ``features``.
     handled_as : frozenset of str
         Forms of factor, beside its own kind, that kernels may take it for. A seam says where a block fits;
         only a form says what its density is. Forms of `ppl_topics.seams`: ``quadratic_response``,
@@ -53,8 +53,8 @@ class Block(pydantic.BaseModel):
     references : dict of str to str
         Fields that hold the name of another block, with the seam that this one must offer.
     own_role : str or None
-        Role of the variable in every model (``z``, ``w``, and of labels ``y``); None where the block that refers to it
-        gives the role (``theta``, ``phi``, ``alpha``, ``beta``, ``eta``).
+        Role of the variable in every model (``z``, ``w``, of labels ``y``, of covariates ``x``); None where the block
+        that refers to it gives the role (``theta``, ``phi``, ``alpha``, ``beta``, ``eta``).
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -92,6 +92,10 @@ class Block(pydantic.BaseModel):
         """Return what is wrong with this block in the given role of a model of so many topics, or None."""
         return None
 
+    def check_references(self, roles: Mapping[str, str]) -> str | None:
+        """Return what is wrong with the blocks that this one refers to, given the roles of all by name, or None."""
+        return None
+
     def dims(self, role: str) -> tuple[str, ...] | None:
         """Return the dims of the variable, or None for a block that only observes."""
         return None
@@ -115,12 +119,15 @@ class Block(pydantic.BaseModel):
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
-    ) -> NDArray[Any]:
-        """Return a draw of the variable from its law, given its parents in ``values`` by role."""
+    ) -> NDArray[Any] | None:
+        """Return a draw of the variable from its law, given its parents in ``values`` by role.
+
+        None where the joint law of the model excludes those values: then all are to be drawn again.
+        """
         raise SpecError(f"block {self.kind!r} cannot be simulated, so Geweke's test cannot cover it")
 
-    def log_density(self, value: NDArray[Any]) -> float:
-        """Return the log density of a variable that log p(w, z) does not cover."""
+    def log_density(self, value: NDArray[Any], state: ChainState) -> float:
+        """Return the log density of the variable and its auxiliaries, as far as log p(w, z) does not cover it."""
         return 0.0
 
 

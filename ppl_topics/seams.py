@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+import pydantic
 from numpy.typing import NDArray
 
 from ppl_topics.corpus.labels import Labels
@@ -53,10 +54,18 @@ class Response(Block):
         Whether the pseudo-likelihood is a law of the target, so that predictions have probabilities.
     numeric : bool
         Whether targets are numbers to be predicted, not classes or labels.
+    coefficients : str
+        Name of the block of coefficients.
+    features : list of str
+        Names of the blocks of assignments and of covariates.
+    intercept : bool
+        Whether a coefficient of a constant feature is added.
+    supervised_topics : int, optional
+        How many topics, the first ones, have coefficients; all by default.
     """
 
     handled_as: ClassVar[frozenset[str]] = frozenset({"quadratic_response"})
-    references: ClassVar[Mapping[str, str]] = {"coefficients": "coefficients", "features": "assignments"}
+    references: ClassVar[Mapping[str, str]] = {"coefficients": "coefficients", "features": "features"}
     own_role: ClassVar[str | None] = "y"
     augmentation: ClassVar[str]
     augmentation_dims: ClassVar[tuple[str, ...]] = ("doc", "response")
@@ -66,10 +75,15 @@ class Response(Block):
     coefficients: str
     features: list[str]
     intercept: bool = False
+    supervised_topics: int | None = pydantic.Field(default=None, ge=0)
 
     def reference_role(self, key: str, own_role: str) -> str:
-        """Return ``eta`` for the coefficients, ``z`` for the features."""
-        return {"coefficients": "eta", "features": "z"}[key]
+        """Return ``eta`` for the coefficients; features have roles of their own."""
+        return {"coefficients": "eta"}[key]
+
+    def supervised(self, topics: int) -> int:
+        """Return how many of so many topics have coefficients: the first ones."""
+        return topics if self.supervised_topics is None else self.supervised_topics
 
     @property
     def apart(self) -> bool:
@@ -86,9 +100,19 @@ class Response(Block):
         return {self.augmentation: ("augmentation", self.augmentation_dims)}
 
     def check(self, role: str, topics: int) -> str | None:
+        """Return what is wrong with the number of supervised topics, or None."""
+        if self.supervised(topics) > topics:
+            return f"supervised_topics: there are {topics} topics, got {self.supervised_topics}"
+        return None
+
+    def check_references(self, roles: Mapping[str, str]) -> str | None:
         """Return what is wrong with the features, or None."""
-        if len(self.features) != 1:
-            return f"features: expected the name of the block of assignments alone, got {self.features}"
+        given = [roles[name] for name in self.features]
+        if given.count("z") != 1 or len(given) != len(set(given)):
+            return (
+                "features: expected the block of assignments and, after it, that of covariates, each once, "
+                f"got {self.features}"
+            )
         return None
 
     @abstractmethod
@@ -219,10 +243,18 @@ class LabelResponse(Response):
 
 
 class Coefficients(Block):
-    """Base of the priors of coefficients: normal given a precision."""
+    """Base of the priors of coefficients: normal given a precision.
+
+    Attributes
+    ----------
+    intercept_variance : float
+        Prior variance of an intercept, which is not shrunk.
+    """
 
     handled_as: ClassVar[frozenset[str]] = frozenset({"conditional_normal"})
     seams: ClassVar[frozenset[str]] = frozenset({"coefficients"})
+
+    intercept_variance: float = pydantic.Field(default=100.0, gt=0)
 
     def dims(self, role: str) -> tuple[str, ...]:
         """Return (response, coefficient)."""
@@ -231,6 +263,17 @@ class Coefficients(Block):
     @abstractmethod
     def precision(self, state: ChainState) -> Matrix:
         """Return the prior precision of each coefficient, shape (C, F)."""
+
+    def with_intercept(self, precision: Matrix, state: ChainState) -> Matrix:
+        """Return precisions of shape (C, F): those of the slopes, and of the intercept where there is one."""
+        if state.sizes.coefficients == state.sizes.slopes:
+            return precision
+        return np.hstack([precision, np.full((len(precision), 1), 1.0 / self.intercept_variance)])
+
+    def log_density(self, value: NDArray[Any], state: ChainState) -> float:
+        """Return the log density of the coefficients given what their precision depends on."""
+        precision = self.precision(state)
+        return float(-0.5 * (value.size * np.log(2.0 * np.pi) - np.log(precision).sum() + (precision * value**2).sum()))
 
     def init(self, role: str, state: ChainState) -> Matrix:
         """Return zeros: without the response, documents are a plain topic model's."""

@@ -22,7 +22,19 @@ MAX_TOPICS = 65_535
 
 
 class Sizes(NamedTuple):
-    """Sizes of the dims: documents, words of the vocabulary, topics, tokens, responses, coefficients of a response."""
+    """Sizes of the dims.
+
+    Attributes
+    ----------
+    docs, words, topics, tokens : int
+        Documents, words of the vocabulary, topics, tokens.
+    responses, coefficients : int
+        Responses, and coefficients of each.
+    slopes : int
+        Coefficients of a response less its intercept.
+    supervised : int
+        Topics that have coefficients: the first ones.
+    """
 
     docs: int
     words: int
@@ -30,6 +42,8 @@ class Sizes(NamedTuple):
     tokens: int
     responses: int = 0
     coefficients: int = 0
+    slopes: int = 0
+    supervised: int = 0
 
     def of(self, dim: str) -> int:
         """Return the size of a dim by its name: ``doc``, ``word``, ``topic``, ``token``, ``response``, ..."""
@@ -45,6 +59,7 @@ class Sizes(NamedTuple):
             "token": self.tokens,
             "response": self.responses,
             "coefficient": self.coefficients,
+            "slope": self.slopes,
             "side": 2,
         }
 
@@ -137,12 +152,15 @@ class Observed:
         Names of the C responses: classes, labels or targets.
     columns : tuple of str
         Names of the P features.
+    intercept : bool
+        Whether the last of them is the constant.
     """
 
     targets: NDArray[np.float64]
     design: NDArray[np.float64]
     responses: tuple[str, ...]
     columns: tuple[str, ...]
+    intercept: bool = False
 
 
 @dataclass

@@ -42,7 +42,7 @@ def tiny_observed(response: Response, n_docs: int, columns: int) -> Observed:
         except CorpusError:
             continue
         fixed = ("intercept",) if response.intercept else ()
-        return observed_of(targets, np.ones((n_docs, len(fixed))), responses, fixed)
+        return observed_of(targets, np.ones((n_docs, len(fixed))), responses, fixed, response.intercept)
     raise CorpusError(f"block {response.kind!r} takes neither signs, nor numbers, nor counts; nothing to verify it on")
 
 

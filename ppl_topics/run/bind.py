@@ -66,7 +66,9 @@ class BoundModel:
         if self.parts == 1 or self.observed is None:
             return self.observed
         whole, number = self.observed, chain % self.parts
-        return observed_of(whole.targets[:, [number]], whole.design, (whole.responses[number],), whole.columns)
+        return replace(
+            whole, targets=_read_only(whole.targets[:, [number]], np.float64), responses=(whole.responses[number],)
+        )
 
     def binding(self, target: str) -> Binding:
         """Return what a kernel on ``target`` gets to see."""
@@ -148,7 +150,15 @@ def bind_tokens(plan: Plan, tokens: Tokens, n_words: int, observed: Observed | N
     topics = plan.model.spec.topics
     sizes = Sizes(len(tokens.doc_ptr) - 1, n_words, topics, len(tokens.words))
     if observed is not None:
-        sizes = sizes._replace(responses=len(observed.responses), coefficients=topics + len(observed.columns))
+        response = plan.model.spec.blocks[plan.model.names["y"]]
+        supervised = response.supervised(topics) if isinstance(response, Response) else topics
+        size = supervised + len(observed.columns)
+        sizes = sizes._replace(
+            responses=len(observed.responses),
+            coefficients=size,
+            slopes=size - observed.intercept,
+            supervised=supervised,
+        )
     bound = BoundModel(plan, sizes, tokens, _concentrations(plan.model, sizes), observed)
     return bound if bound.parts == 1 else replace(bound, sizes=sizes._replace(responses=1))
 
@@ -175,15 +185,19 @@ def observe(model: Model, corpus: Corpus) -> Observed | None:
     except CorpusError as error:
         raise CorpusError(f"block {name!r} ({block.kind}): {error}") from None
     columns = ("intercept",) if block.intercept else ()
-    return observed_of(targets, np.ones((len(targets), len(columns))), responses, columns)
+    return observed_of(targets, np.ones((len(targets), len(columns))), responses, columns, block.intercept)
 
 
 def observed_of(
-    targets: NDArray[np.float64], design: NDArray[np.float64], responses: Iterable[str], columns: Iterable[str]
+    targets: NDArray[np.float64],
+    design: NDArray[np.float64],
+    responses: Iterable[str],
+    columns: Iterable[str],
+    intercept: bool,
 ) -> Observed:
     """Return what is observed as arrays that cannot be written."""
     targets, design = _read_only(targets, np.float64), _read_only(design, np.float64)
-    return Observed(targets, design, tuple(responses), tuple(columns))
+    return Observed(targets, design, tuple(responses), tuple(columns), intercept)
 
 
 def _concentrations(model: Model, sizes: Sizes) -> dict[str, NDArray[np.float64] | str]:

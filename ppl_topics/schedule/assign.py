@@ -23,7 +23,7 @@ log likelihood that another sampler has after 200 sweeps (benchmarks/README.md, 
 
 __all__ = ["admissible", "assign"]
 
-ORDER = ("augmentation", "eta", "z", "alpha", "beta", "theta", "phi")
+ORDER = ("lambda", "tau", "slab", "augmentation", "eta", "z", "alpha", "beta", "theta", "pi", "included", "phi")
 """Variables that kernels of earlier ones integrate out come later, so that the sweep ends with none stale."""
 
 

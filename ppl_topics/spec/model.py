@@ -24,7 +24,7 @@ class Variable:
     name : str
         As the model calls it.
     role : str
-        As kernels call it: ``z``, ``theta``, ``phi``, ``alpha``, ``beta``.
+        As kernels call it: ``z``, ``theta``, ``phi``, ``alpha``, ``beta``, ``eta``, ...
     dims : tuple of str
     integrated_out : bool
         Whether the model asks never to hold it.
@@ -91,7 +91,7 @@ class Model:
         roles = _roles(spec)
         variables = {}
         for name, block in spec.blocks.items():
-            problem = block.check(roles[name], spec.topics)
+            problem = block.check(roles[name], spec.topics) or block.check_references(roles)
             if problem:
                 raise SpecError(f"{spec.place('blocks', name)}: block {name!r} ({block.kind}): {problem}")
             dims = block.dims(roles[name])
@@ -172,7 +172,7 @@ def _roles(spec: Spec) -> dict[str, str]:
         block = spec.blocks[name]
         for path, target in block.referred().items():
             _check_reference(spec, name, path, target)
-            give(target, block.reference_role(str(path[0]), role), name)
+            give(target, spec.blocks[target].own_role or block.reference_role(str(path[0]), role), name)
 
     for name, block in spec.blocks.items():
         if block.own_role is not None:

@@ -156,7 +156,7 @@ class Recorder:
         tokens = self.bound.tokens
         marginal = log_marginal(tokens.doc_ptr, state.z, state.n_wk, state.n_k, state.alpha, state.beta)
         blocks = self.bound.model.spec.blocks
-        priors = sum(blocks[name].log_density(array) for name, array in state.arrays.items() if name in blocks)
+        priors = sum(blocks[name].log_density(array, state) for name, array in state.arrays.items() if name in blocks)
         fit = self._response_statistics(state)
         return {
             **sweep.statistics,

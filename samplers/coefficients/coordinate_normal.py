@@ -246,7 +246,7 @@ def sum_slopes(
 @kernel(
     "coordinate_normal",
     updates="eta",
-    reads=("z", "augmentation"),
+    reads=("z", "augmentation", "tau", "lambda", "slab"),
     handles=("quadratic_response", "conditional_normal"),
     exact=True,
     parallel_over="response",

@@ -258,7 +258,7 @@ def solve(upper: Matrix, values: Vector) -> None:
 @kernel(
     "joint_normal",
     updates="eta",
-    reads=("z", "augmentation"),
+    reads=("z", "augmentation", "tau", "lambda", "slab"),
     handles=("quadratic_response", "conditional_normal"),
     exact=True,
     full_conditional=True,

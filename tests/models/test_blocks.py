@@ -145,11 +145,11 @@ def test_gamma_draws_and_density():
     value = np.array([0.3, 1e-5])
     by_hand = 2.5 * np.log(4.0) - float(np.log(stats.gamma(2.5).pdf(1) * np.e) * -1)
     by_hand += 1.5 * np.log(value) - 4.0 * value
-    assert block.log_density(value) == pytest.approx(law.logpdf(value).sum(), rel=1e-12)
-    assert block.log_density(value) == pytest.approx(by_hand.sum(), rel=1e-9)
+    assert block.log_density(value, None) == pytest.approx(law.logpdf(value).sum(), rel=1e-12)
+    assert block.log_density(value, None) == pytest.approx(by_hand.sum(), rel=1e-9)
     scalar = Gamma(shape=2.5, rate=4.0)
     assert scalar.simulate("beta", {}, state, rng).shape == ()
-    assert scalar.log_density(np.array(0.3)) == pytest.approx(law.logpdf(0.3), rel=1e-12)
+    assert scalar.log_density(np.array(0.3), None) == pytest.approx(law.logpdf(0.3), rel=1e-12)
 
 
 def test_tokens_are_drawn_from_their_rows():

@@ -63,7 +63,7 @@ def test_other_variables():
 
 def test_a_block_whose_density_enters_the_log_posterior_is_read(monkeypatch):
     block = pt.blocks()["dirichlet"]
-    monkeypatch.setattr(block, "log_density", lambda self, value: 0.0)
+    monkeypatch.setattr(block, "log_density", lambda self, value, state: 0.0)
     assert unread("lda", pt.cycle(OUT, PHI)) == {}
 
 
