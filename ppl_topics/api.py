@@ -13,9 +13,10 @@ import numba
 
 from ppl_topics.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
 from ppl_topics.corpus import Corpus
+from ppl_topics.corpus.covariates import CovariateWarning
 from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
 from ppl_topics.fit import Fit
-from ppl_topics.run.bind import bind
+from ppl_topics.run.bind import BoundModel, bind
 from ppl_topics.run.chains import Settings, run_chains
 from ppl_topics.run.execute import step_labels
 from ppl_topics.run.interrupt import GracefulStop
@@ -103,6 +104,8 @@ def sample(
     -----
     InexactKernelWarning
         If a kernel of the schedule does not leave the posterior invariant.
+    CovariateWarning
+        If a covariate is constant, so that its coefficient follows its prior alone.
 
     Examples
     --------
@@ -139,6 +142,7 @@ def run_plan(chosen: Plan, corpus: Corpus, settings: Settings, *, chains: int, p
             stacklevel=3,
         )
     bound = bind(chosen, corpus)
+    _warn_of_constants(bound)
     # Responses that are apart have chains of their own.
     units = chains * bound.parts
     with GracefulStop() as stop, ProgressBars(units, settings.sweeps, progress) as report:
@@ -147,6 +151,18 @@ def run_plan(chosen: Plan, corpus: Corpus, settings: Settings, *, chains: int, p
         else:
             results = run_in_processes(chosen, corpus, units, min(processes, units), settings, report, stop)
     return Fit(build_groups(bound, corpus, results, settings, step_labels(chosen.schedule)))
+
+
+def _warn_of_constants(bound: BoundModel) -> None:
+    observed = bound.observed
+    if observed is None or observed.scaling is None:
+        return
+    # The columns of the covariates come first.
+    names = [repr(name) for name, scale in zip(observed.columns, observed.scaling.scale, strict=False) if scale == 0.0]
+    if names:
+        shown = ", ".join(names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
+        what = "covariate {} is constant; its coefficient" if len(names) == 1 else "covariates {} are constant; each"
+        warnings.warn(f"{what.format(shown)} follows its prior alone", CovariateWarning, stacklevel=4)
 
 
 def check_corpus(corpus: object) -> None:

@@ -197,7 +197,8 @@ FORMULA_NAMES: Mapping[str, str] = {
     "V": "words of the vocabulary",
     "K": "topics",
     "C": "responses; 0 without labels",
-    "F": "coefficients of a response",
+    "F": "coefficients of a response: of topics and of covariates",
+    "F_d": "topics and covariates of a document that are not 0, on average",
     "K_d": "topics that a token finds in its document, on average",
     "K_w": "topics that a token finds its word in, on average",
 }

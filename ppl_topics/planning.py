@@ -101,7 +101,7 @@ def forecast(plan: Plan, corpus: CorpusSizes, settings: Settings, chains: int, p
     topics = plan.model.spec.topics
     # Responses that are apart have chains of their own.
     chains *= max(1, corpus.responses) if plan.model.apart else 1
-    corpus = corpus.for_model(plan.model.supervised, plan.model.apart)
+    corpus = corpus.for_model(plan.model)
     speed = machine_speed()
     processes = min(processes, chains)
     one, several = (sweep_seconds(plan.schedule, corpus, topics, n) / speed for n in (1, settings.threads))

@@ -39,6 +39,7 @@ TRIAL_SIZES: Mapping[str, float] = {
     "K": 50.0,
     "C": 20.0,
     "F": 51.0,
+    "F_d": 11.0,
     "K_d": 10.0,
     "K_w": 20.0,
 }
@@ -128,8 +129,9 @@ def kernel(
     cost : str
         Formula for the nanoseconds that one thread of a nominal machine takes for one step: Python arithmetic over N
         (tokens that the step draws), D (documents), V (words), K (topics), C (responses), F (coefficients of each),
-        K_d and K_w (topics that a token finds in its document, and its word in, on average), ``min``, ``max`` and
-        those of the kernel's options that are numbers. The nominal machine is the one of ``benchmarks/README.md``.
+        F_d (those of them whose features are not 0 in a document, on average), K_d and K_w (topics that a token finds
+        in its document, and its word in, on average), ``min``, ``max`` and those of the kernel's options that are
+        numbers. The nominal machine is the one of ``benchmarks/README.md``.
     tasks : str
         Formula for how many threads find work at the same time, where `parallel_over` is set. The work is taken to be
         shared evenly by so many.

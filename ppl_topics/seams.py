@@ -19,14 +19,34 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
+from ppl_topics.corpus.covariates import Covariates
 from ppl_topics.corpus.labels import Labels
+from ppl_topics.corpus.scaling import Scaling
 from ppl_topics.declarations import Block
 from ppl_topics.errors import SpecError
 from ppl_topics.state import ChainState
 
-__all__ = ["Coefficients", "LabelResponse", "Matrix", "Potential", "Response"]
+__all__ = [
+    "LARGEST_SCALE",
+    "SMALLEST_SCALE",
+    "Coefficients",
+    "FixedFeatures",
+    "LabelResponse",
+    "Matrix",
+    "Potential",
+    "Response",
+]
 
 Matrix = NDArray[np.float64]
+
+SMALLEST_SCALE, LARGEST_SCALE = 1e-50, 1e50
+"""Where laws of scales are cut, so that neither they nor their squares and products leave floating point.
+
+Half-Cauchy laws have 1e-50 of their mass beyond each: no run of any length ever sees the difference.
+"""
+
+SMALLEST, LARGEST = 1e-300, 1.0 - 2.0**-53
+"""Bounds of a probability whose odds are taken."""
 
 
 class Potential(NamedTuple):
@@ -108,12 +128,23 @@ class Response(Block):
     def check_references(self, roles: Mapping[str, str]) -> str | None:
         """Return what is wrong with the features, or None."""
         given = [roles[name] for name in self.features]
+        unused = next((name for name, role in roles.items() if role == "x" and role not in given), None)
+        if unused is not None:
+            return f"features: {unused!r} is not among them; add it, or remove that block"
         if given.count("z") != 1 or len(given) != len(set(given)):
             return (
                 "features: expected the block of assignments and, after it, that of covariates, each once, "
                 f"got {self.features}"
             )
         return None
+
+    @property
+    def generative(self) -> bool:
+        """Whether the pseudo-likelihood is the law that `draw_targets` draws from: with its normaliser, and no power.
+
+        Then `verify` makes Geweke's test as well.
+        """
+        return self.probabilistic and type(self).draw_targets is not Response.draw_targets
 
     @abstractmethod
     def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
@@ -156,6 +187,11 @@ class Response(Block):
             f"block {self.kind!r} is a loss, not a law of the labels, so it gives no probabilities; "
             "use decision_function, or a model with a logistic response"
         )
+
+    def log_odds(self, scores: Matrix) -> Matrix:
+        """Return the log odds of each label by itself; of a probability of 0 or 1, those of the nearest one between."""
+        bounded = np.clip(self.expectation(scores), SMALLEST, LARGEST)
+        return np.asarray(np.log(bounded) - np.log1p(-bounded))
 
     def draw_targets(
         self, scores: NDArray[np.float64], augmentation: NDArray[np.float64], rng: np.random.Generator
@@ -217,6 +253,21 @@ class Response(Block):
         """Return the loss of known targets."""
 
 
+class FixedFeatures(Block):
+    """Base of the blocks that observe what responses have coefficients for beside the topics."""
+
+    seams: ClassVar[frozenset[str]] = frozenset({"features"})
+    own_role: ClassVar[str | None] = "x"
+
+    @abstractmethod
+    def scaling(self, covariates: Covariates) -> Scaling:
+        """Return how the columns of the covariates of a training corpus are centred and scaled."""
+
+    def check_references(self, roles: Mapping[str, str]) -> str | None:
+        """Return what is wrong where no response has the features, or None."""
+        return None if "y" in roles.values() else "no block has these features; add a response, or remove the block"
+
+
 class LabelResponse(Response):
     """Base of the responses that tell classes or labels apart.
 
@@ -263,6 +314,23 @@ class Coefficients(Block):
     @abstractmethod
     def precision(self, state: ChainState) -> Matrix:
         """Return the prior precision of each coefficient, shape (C, F)."""
+
+    def quantile(self, role: str, probability: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return quantiles of the prior of a scale that the precision depends on, whose elements are independent.
+
+        Parameters
+        ----------
+        role : str
+            Of one of the auxiliary variables.
+        probability : ndarray of float64
+            Between 0 and 1, of any shape.
+
+        Raises
+        ------
+        SpecError
+            If the block has no such scale.
+        """
+        raise SpecError(f"block {self.kind!r} gives no quantiles of {role!r}, so `verify` cannot sum over it")
 
     def with_intercept(self, precision: Matrix, state: ChainState) -> Matrix:
         """Return precisions of shape (C, F): those of the slopes, and of the intercept where there is one."""

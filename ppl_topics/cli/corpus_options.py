@@ -51,7 +51,9 @@ Vocabulary = Annotated[str | None, typer.Option(help="File with one word a line.
 TextColumn = Annotated[str, typer.Option(help="Column of the text.")]
 LabelColumn = Annotated[str | None, typer.Option(help="Column of the label.")]
 IdColumn = Annotated[str | None, typer.Option(help="Column of the document's id.")]
-Covariates = Annotated[list[str] | None, typer.Option(help="Column of a covariate; may be given several times.")]
+Covariates = Annotated[
+    list[str] | None, typer.Option(help="Columns of covariates, with commas between them, or given several times.")
+]
 LabelKind = Annotated[str | None, typer.Option(help="class, multi_label, real or count.")]
 FirstId = Annotated[int | None, typer.Option(help="First word id of the file, 0 or 1.")]
 Encoding = Annotated[str, typer.Option(help="Text encoding of the file.")]
@@ -73,6 +75,8 @@ def read(
     CorpusError
         If it cannot be read, or holds no token.
     """
+    if options.get("covariates"):
+        options["covariates"] = [name for given in options["covariates"] for name in given.split(",")]
     options["min_df"] = _count_or_share("--min-df", min_df)
     options["max_df"] = _count_or_share("--max-df", max_df)
     if token_pattern is not None:

@@ -13,10 +13,20 @@ if TYPE_CHECKING:
     from ppl_topics.corpus import Corpus
     from ppl_topics.corpus.names import StrArray
     from ppl_topics.fit import Fit
+    from ppl_topics.prediction.trained import TrainedResponse
     from ppl_topics.run.chains import Settings
     from ppl_topics.spec import Spec
 
-__all__ = ["check_test", "in_words_of", "measure", "metric_lines", "read_new", "refuse_test", "say_left_out"]
+__all__ = [
+    "as_trained",
+    "check_test",
+    "in_words_of",
+    "measure",
+    "metric_lines",
+    "read_new",
+    "refuse_test",
+    "say_left_out",
+]
 
 METRICS = ("accuracy", "f1_micro", "f1_macro", "r2", "log_score")
 
@@ -29,7 +39,23 @@ def read_new(data: str, **options: Any) -> Corpus:
     CorpusError
         If they cannot be read, or hold no token.
     """
-    return co.read(data, covariates=None, min_count=1, min_df="1", max_df="1.0", max_vocabulary=None, **options)
+    return co.read(data, min_count=1, min_df="1", max_df="1.0", max_vocabulary=None, **options)
+
+
+def as_trained(response: TrainedResponse, corpus: Corpus, data: str) -> Corpus:
+    """Return documents of a file in the words, and with the columns of the covariates, of a fit.
+
+    Raises
+    ------
+    CorpusError
+        If they share no word with it, or lack its covariates.
+    """
+    from ppl_topics.prediction.documents import new_corpus
+
+    try:
+        return new_corpus(corpus, response)
+    except CorpusError as error:
+        raise CorpusError(f"{data}: {error}") from None
 
 
 def in_words_of(vocabulary: StrArray, corpus: Corpus, data: str) -> Corpus:
@@ -70,11 +96,17 @@ def check_test(test: Corpus, data: str, training: Corpus) -> Corpus:
     Raises
     ------
     CorpusError
-        If they share no word with it, or have no label that could be compared.
+        If they share no word with it, have no label that could be compared, or not its covariates.
     """
+    from ppl_topics.corpus.aligning import align_covariates
     from ppl_topics.prediction.documents import align_labels
 
     corpus = in_words_of(training.vocabulary, test, data)
+    if training.covariates is not None and corpus.covariates is not None:
+        try:
+            align_covariates(corpus.covariates, training.covariates.columns, corpus.ids)
+        except CorpusError as error:
+            raise CorpusError(f"--test {data}: {error}") from None
     if training.labels is None:
         # Refused by the run itself, in more words.
         return corpus

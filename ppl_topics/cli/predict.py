@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from ppl_topics.cli import corpus_options as co
-from ppl_topics.cli.new_documents import in_words_of, metric_lines, read_new, say_left_out
+from ppl_topics.cli.new_documents import as_trained, metric_lines, read_new, say_left_out
 from ppl_topics.cli.output import AsJson, print_json, say, write_text
 from ppl_topics.cli.traces import Run
 from ppl_topics.errors import CorpusError, PplTopicsError
@@ -40,6 +41,7 @@ def predict(
     text_column: co.TextColumn = "text",
     label_column: co.LabelColumn = None,
     id_column: co.IdColumn = None,
+    covariates: co.Covariates = None,
     label_kind: co.LabelKind = None,
     first_id: co.FirstId = None,
     encoding: co.Encoding = "utf-8",
@@ -59,10 +61,12 @@ def predict(
       ppl-topics predict run.nc --data new.jsonl --id-column id --out predictions.csv
       ppl-topics predict run.nc --data test.svmlight.gz --vocabulary vocab.txt --json
     """
+    from ppl_topics.corpus.covariates import CovariateWarning
     from ppl_topics.fit import load_fit
     from ppl_topics.prediction.options import Options
     from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics
 
+    warnings.simplefilter("always", CovariateWarning)
     which: Any = int(eta) if eta.isdecimal() else eta
     given = {name: value for name, value in (("warmup", warmup), ("draws", draws)) if value is not None}
     how = Options(which, cast(Any, phi), seed=seed, threads=threads, **given).check("--{name}")
@@ -76,13 +80,14 @@ def predict(
         text_column=text_column,
         label_column=label_column,
         id_column=id_column,
+        covariates=covariates,
         label_kind=label_kind,
         first_id=first_id,
         encoding=encoding,
         stop_words=stop_words,
         token_pattern=token_pattern,
     )
-    corpus = in_words_of(response.trained.vocabulary, new, data)
+    corpus = as_trained(response, new, data)
     say(f"{data}: {co.describe(corpus)}")
     predictions, metrics = predict_and_measure(response, corpus, how, data)
     rows = list(rows_of(response, predictions, corpus))

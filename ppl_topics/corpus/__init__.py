@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ppl_topics.corpus.build import CorpusBuilder
 from ppl_topics.corpus.core import Corpus, DroppedWords, as_vocabulary
-from ppl_topics.corpus.covariates import Covariates
+from ppl_topics.corpus.covariates import Covariates, CovariateWarning
 from ppl_topics.corpus.datasets import load_20newsgroups, load_docstrings
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.corpus.readers import read_corpus
@@ -13,6 +13,7 @@ from ppl_topics.corpus.writers import write_svmlight
 __all__ = [
     "Corpus",
     "CorpusBuilder",
+    "CovariateWarning",
     "Covariates",
     "DroppedWords",
     "Labels",

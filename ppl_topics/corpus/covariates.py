@@ -15,12 +15,16 @@ from scipy import sparse
 from ppl_topics.corpus.names import DocIds, StrArray, as_names, document_name, number_names
 from ppl_topics.errors import CorpusError
 
-__all__ = ["CovariateColumn", "Covariates", "as_covariates"]
+__all__ = ["CovariateColumn", "CovariateWarning", "Covariates", "as_covariates"]
 
 Matrix: TypeAlias = "npt.NDArray[np.float64] | sparse.csr_array"
 
 SPARSE_FROM = 128
 """From this number of columns on, a matrix that comes from categories is stored as a sparse one."""
+
+
+class CovariateWarning(UserWarning):
+    """Covariates say less than they seem to: a constant column, or a category that training lacks."""
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,67 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ppl_topics.corpus import Corpus, DroppedWords, Labels
+from ppl_topics.corpus.aligning import align_covariates
+from ppl_topics.corpus.covariates import CovariateWarning
 from ppl_topics.corpus.labels import LabelKind
 from ppl_topics.corpus.names import StrArray, document_name, entries
 from ppl_topics.corpus.texts import text_analyzer
 from ppl_topics.errors import CorpusError
 
-__all__ = ["align_corpus", "align_labels"]
+if TYPE_CHECKING:
+    from ppl_topics.prediction.trained import TrainedResponse
+
+__all__ = ["align_corpus", "align_labels", "new_corpus"]
+
+
+def new_corpus(new: Any, response: TrainedResponse, covariates: Any = None) -> Corpus:
+    """Return new documents in the words, and with the columns of the covariates, of a fit.
+
+    Parameters
+    ----------
+    new : Corpus or iterable of str
+    response : TrainedResponse
+    covariates : Covariates, data frame, list of mappings or matrix, optional
+        By default those of the corpus.
+
+    Raises
+    ------
+    CorpusError
+        If the documents have no word of the vocabulary, or lack covariates that the model has coefficients for.
+
+    Warns
+    -----
+    CovariateWarning
+        If a category is not one of training. It counts as none: zeros.
+    """
+    corpus = align_corpus(new, response.trained.vocabulary)
+    if covariates is not None:
+        corpus = corpus.with_covariates(covariates)
+    if not response.covariates:
+        return corpus
+    if corpus.covariates is None:
+        names = ", ".join(column.name for column in response.covariates[:8])
+        more = ", ..." if len(response.covariates) > 8 else ""
+        raise CorpusError(
+            f"the documents have no covariates, and the model has coefficients for {names}{more}; give them "
+            "(covariates=, --covariates)"
+        )
+    aligned, unknown = align_covariates(corpus.covariates, response.covariates, corpus.ids)
+    for name, count in unknown.items():
+        warnings.warn(
+            f"covariate {name!r}: categories that training lacks, in {count:,} of {corpus.n_docs:,} documents; they "
+            "count as none of those of training",
+            CovariateWarning,
+            stacklevel=4,
+        )
+    return dataclasses.replace(corpus, covariates=aligned)
 
 
 def align_corpus(new: Any, vocabulary: StrArray) -> Corpus:

@@ -21,7 +21,7 @@ from ppl_topics.samplers.assignments.sparse_partially_collapsed import (
 )
 from ppl_topics.samplers.responses.features import Features, features_of
 from ppl_topics.samplers.responses.term import NO_RESPONSE
-from ppl_topics.state import Tokens, topic_dtype
+from ppl_topics.state import Design, Tokens, topic_dtype
 
 __all__ = ["DRAWS", "WARMUP", "NewTopics", "mean_shares", "theta_of"]
 
@@ -60,12 +60,21 @@ class NewTopics:
         self.seed, self.chain = seed, chain
         self.z: NDArray[Any] = np.zeros(len(tokens.words), dtype=topic_dtype(len(alpha)))
         self._selected = np.ones(len(tokens.word_ptr) - 1, dtype=np.bool_)
+        self._design = Design.of(np.zeros((len(tokens.doc_ptr) - 1, 0)))
         self._phi: NDArray[np.float32] | None = None
         self._lists: LikelyTopics | None = None
         self._step = 0
 
     def given(self, phi: NDArray[np.float32]) -> None:
-        """Condition on topics, word-major of shape (V, K); the first ones also draw the starting values."""
+        """Condition on topics, word-major of shape (V, K); the first ones also draw the starting values.
+
+        A word that no topic has, such as one without a token in training, says nothing of the topics: its tokens go
+        with the others of their document, and alone they follow the prior.
+        """
+        unknown = ~phi.any(axis=1)
+        if unknown.any():
+            phi = phi.copy()
+            phi[unknown] = 1.0
         if self._phi is None:
             index = (self.tokens.chunk_ptr, self.tokens.doc_ptr, self.tokens.words)
             draw_given_topics(*index, self.z, self.alpha, phi, self.seed, self.chain, 0, PREDICTING)
@@ -93,18 +102,19 @@ class NewTopics:
                 PREDICTING,
             )
 
-    def draws(self, phi: NDArray[np.float32], warmup: int, draws: int) -> Iterator[Features]:
+    def draws(
+        self, phi: NDArray[np.float32], warmup: int, draws: int, n_topics: int | None = None
+    ) -> Iterator[Features]:
         """Yield the features of the documents after each of `draws` sweeps given phi, `warmup` sweeps left out."""
         self.given(phi)
         self.sweep(warmup)
         for _ in range(draws):
             self.sweep()
-            yield self.features()
+            yield self.features(n_topics)
 
-    def features(self) -> Features:
-        """Return the shares of the topics in each document, without fixed columns."""
-        nothing = np.zeros((len(self.tokens.doc_ptr) - 1, 0))
-        return features_of(self.tokens, self.z, len(self.alpha), nothing)
+    def features(self, n_topics: int | None = None) -> Features:
+        """Return the shares of the first topics, by default of all, in each document, without fixed columns."""
+        return features_of(self.tokens, self.z, len(self.alpha) if n_topics is None else n_topics, self._design)
 
 
 def mean_shares(draws: Iterator[Features], n_docs: int, n_topics: int) -> NDArray[np.float64]:

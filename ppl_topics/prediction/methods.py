@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ppl_topics.arguments import is_whole
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import PplTopicsError, TraceError
-from ppl_topics.prediction.documents import align_corpus
+from ppl_topics.prediction.documents import align_corpus, new_corpus
 from ppl_topics.prediction.metrics import evaluate
 from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.predictor import choose, draw_scores, predict, transform
@@ -27,6 +27,10 @@ class Predicting:
 
     New documents are a `Corpus`, whose words are looked up in the training vocabulary by name, or texts, which are cut
     into tokens as `Corpus.from_texts` does by default. Words that were not seen in training are dropped.
+
+    Where the model has coefficients for covariates, documents need theirs: those of the corpus, or ``covariates=`` with
+    a row for each document. They are encoded with the columns, the means and the scales of training; a category that
+    training lacks counts as none of them, with a `CovariateWarning`.
 
     All methods take these keywords.
 
@@ -84,12 +88,14 @@ class Predicting:
         how = _options(options, "warmup draws seed threads")
         return transform(trained, align_corpus(new, trained.vocabulary), how, int(chain), response)
 
-    def decision_function(self, new: Any, **options: Any) -> NDArray[np.float64]:
+    def decision_function(self, new: Any, *, covariates: Any = None, **options: Any) -> NDArray[np.float64]:
         """Return the linear predictors of new documents, averaged over chains.
 
         Parameters
         ----------
         new : Corpus or list of str
+        covariates : Covariates, data frame, list of mappings or matrix, optional
+            See :class:`Predicting`.
         **options
             See :class:`Predicting`.
 
@@ -104,16 +110,18 @@ class Predicting:
         TraceError
             If the model is not supervised, or the trace lacks what is needed.
         """
-        response, corpus = self._prepare(new)
+        response, corpus = self._prepare(new, covariates)
         scores = predict(response, corpus, _options(options)).scores
         return scores[:, 0] if response.kind == "class" and scores.shape[1] == 1 else _squeezed(response, scores)
 
-    def predict(self, new: Any, **options: Any) -> NDArray[Any]:
+    def predict(self, new: Any, *, covariates: Any = None, **options: Any) -> NDArray[Any]:
         """Return what is predicted of new documents.
 
         Parameters
         ----------
         new : Corpus or list of str
+        covariates : Covariates, data frame, list of mappings or matrix, optional
+            See :class:`Predicting`.
         **options
             See :class:`Predicting`.
 
@@ -137,18 +145,20 @@ class Predicting:
         >>> fit.predict(["match goal goal", "an election, a vote, a law"]).tolist()
         ['sport', 'politics']
         """
-        response, corpus = self._prepare(new)
+        response, corpus = self._prepare(new, covariates)
         chosen = choose(response, predict(response, corpus, _options(options)))
         if response.kind == "class":
             return np.asarray(np.array(self.classes, dtype=object)[chosen])
         return _squeezed(response, chosen)
 
-    def predict_proba(self, new: Any, **options: Any) -> NDArray[np.float64]:
+    def predict_proba(self, new: Any, *, covariates: Any = None, **options: Any) -> NDArray[np.float64]:
         """Return the probability of each class, or of each label.
 
         Parameters
         ----------
         new : Corpus or list of str
+        covariates : Covariates, data frame, list of mappings or matrix, optional
+            See :class:`Predicting`.
         **options
             See :class:`Predicting`.
 
@@ -173,17 +183,19 @@ class Predicting:
         if not response.block.probabilistic:
             response.block.expectation(np.zeros((1, len(response.responses))))
         how = _options(options)
-        predictions = predict(response, align_corpus(new, response.trained.vocabulary), how)
+        predictions = predict(response, self._prepare(new, covariates)[1], how)
         result = predictions.expectation if predictions.probability is None else predictions.probability
         assert result is not None, "checked by now"
         return result
 
-    def predictive(self, new: Any, **options: Any) -> xr.Dataset:
+    def predictive(self, new: Any, *, covariates: Any = None, **options: Any) -> xr.Dataset:
         """Return the predictions of new documents by each kept draw of the coefficients, and a draw of the topics.
 
         Parameters
         ----------
         new : Corpus or list of str
+        covariates : Covariates, data frame, list of mappings or matrix, optional
+            See :class:`Predicting`.
         **options
             See :class:`Predicting`; all draws of the coefficients are used.
 
@@ -200,7 +212,7 @@ class Predicting:
         TraceError
             If the model is not supervised, or the trace lacks what is needed.
         """
-        response, corpus = self._prepare(new)
+        response, corpus = self._prepare(new, covariates)
         how = _options(options, "phi warmup draws seed threads", eta="draws")
         scores = draw_scores(response, corpus, how)
         dims = ("chain", "draw", "doc", "response")
@@ -217,7 +229,9 @@ class Predicting:
         attributes = {"dropped_tokens": int(corpus.dropped.tokens), "empty_documents": int(corpus.n_empty_docs)}
         return xr.Dataset(data, coords, attributes)
 
-    def metrics(self, new: Any, labels: Any = None, **options: Any) -> dict[str, float | int]:
+    def metrics(
+        self, new: Any, labels: Any = None, *, covariates: Any = None, **options: Any
+    ) -> dict[str, float | int]:
         """Measure how good predictions are.
 
         Parameters
@@ -226,6 +240,8 @@ class Predicting:
         labels : Labels or what `Labels.infer` takes, optional
             By default those of the corpus. Classes are known by their names. Missing ones, and those of classes that
             training lacks, are left out.
+        covariates : Covariates, data frame, list of mappings or matrix, optional
+            See :class:`Predicting`.
         **options
             See :class:`Predicting`.
 
@@ -242,22 +258,22 @@ class Predicting:
         TraceError
             If the model is not supervised, or the trace lacks what is needed.
         """
-        response, corpus = self._prepare(new)
+        response, corpus = self._prepare(new, covariates)
         if labels is not None:
             corpus = corpus.with_labels(labels)
         return evaluate(response, corpus, _options(options))[0]
 
-    def score(self, new: Any, labels: Any = None, **options: Any) -> float:
+    def score(self, new: Any, labels: Any = None, *, covariates: Any = None, **options: Any) -> float:
         """Return the accuracy of predictions, or for numbers their predictive R^2; see `metrics`."""
-        found = self.metrics(new, labels, **options)
+        found = self.metrics(new, labels, covariates=covariates, **options)
         return float(found["r2"] if "r2" in found else found["accuracy"])
 
     def _response(self) -> TrainedResponse:
         return TrainedResponse.of(TrainedTopics(self.groups))
 
-    def _prepare(self, new: Any) -> tuple[TrainedResponse, Corpus]:
+    def _prepare(self, new: Any, covariates: Any) -> tuple[TrainedResponse, Corpus]:
         response = self._response()
-        return response, align_corpus(new, response.trained.vocabulary)
+        return response, new_corpus(new, response, covariates)
 
 
 def _options(given: Mapping[str, Any], names: str = "eta phi warmup draws seed threads", **fixed: Any) -> Options:

@@ -18,18 +18,16 @@ from ppl_topics.prediction.infer import NewTopics, mean_shares, theta_of
 from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.trained import Part, TrainedResponse, TrainedTopics, word_major
 from ppl_topics.run.bind import index_tokens
-from ppl_topics.samplers.responses.features import Features, scores
+from ppl_topics.run.observing import design_of as fixed_columns
+from ppl_topics.samplers.responses.features import Features, scores, without_topics
 from ppl_topics.seams import Matrix, Response
-from ppl_topics.state import Tokens
+from ppl_topics.state import Design, Tokens
 from ppl_topics.threads import using_threads
 
 __all__ = ["Predictions", "choose", "class_probabilities", "draw_scores", "predict", "transform"]
 
 AFTER_PHI = 5
 """Sweeps given each draw of phi: consecutive draws differ little, and z goes on from the one before."""
-
-SMALLEST, LARGEST = 1e-300, 1.0 - 2.0**-53
-"""Bounds of a probability whose odds are taken."""
 
 
 class Predictions(NamedTuple):
@@ -164,11 +162,10 @@ def class_probabilities(block: Response, values: Matrix) -> Matrix:
     With several classes the model has a factor for each; this is their law given that exactly one class holds, with
     p(c) in proportion to the odds of c. For the logistic response it is the softmax of the linear predictors.
     """
-    each = block.expectation(values)
-    if each.shape[1] == 1:
+    if values.shape[1] == 1:
+        each = block.expectation(values)
         return np.hstack([1.0 - each, each])
-    bounded = np.clip(each, SMALLEST, LARGEST)
-    log_odds = np.log(bounded) - np.log1p(-bounded)
+    log_odds = block.log_odds(values)
     odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
@@ -190,8 +187,9 @@ def points(response: TrainedResponse, corpus: Corpus, options: Options, chain: i
     columns = []
     for part in response.trained.parts(chain):
         # Linear in the shares, so the mean of the linear predictors is that of the mean shares.
-        shares = shares_of(response.trained, tokens, options, part)
-        columns.append(np.hstack([shares, design]) @ response.eta(part)[kept].mean(axis=0).T)
+        shares = shares_of(response.trained, tokens, options, part)[:, : response.supervised]
+        eta = response.eta(part)[kept].mean(axis=0)
+        columns.append(shares @ eta[:, : response.supervised].T + scores(without_topics(design), eta))
     yield Point(np.hstack(columns), None if scale is None else scale[kept].mean(axis=0))
 
 
@@ -210,7 +208,7 @@ def draws_by_eta(
 
 
 def draws_of(
-    response: TrainedResponse, tokens: Tokens, design: Matrix, options: Options, part: Part, at_most: int | None
+    response: TrainedResponse, tokens: Tokens, design: Design, options: Options, part: Part, at_most: int | None
 ) -> Iterator[tuple[int, Matrix]]:
     """Do the work of `draws_by_eta` for what shares one set of topics."""
     trained = response.trained
@@ -224,12 +222,12 @@ def draws_of(
         for draw, phi in enumerate(trained.phi_draws(part)):
             topics.given(word_major(phi))
             topics.sweep(AFTER_PHI if draw else options.warmup + 1)
-            yield draw, scores(with_design(topics.features()), eta[draw])
+            yield draw, scores(with_design(topics.features(response.supervised)), eta[draw])
         return
     n_eta = len(eta)
     sweeps = options.draws if n_eta >= options.draws else n_eta * -(-options.draws // n_eta)
     sweeps = sweeps if at_most is None else min(sweeps, at_most)
-    drawn = topics.draws(trained.phi_mean(part), options.warmup, sweeps)
+    drawn = topics.draws(trained.phi_mean(part), options.warmup, sweeps, response.supervised)
     for sweep, features in enumerate(drawn):
         for draw in range(sweep % n_eta, n_eta, sweeps):
             yield draw, scores(with_design(features), eta[draw])
@@ -245,6 +243,8 @@ def place_of(response: TrainedResponse, draw: Any) -> int:
     return int(found[0])
 
 
-def design_of(response: TrainedResponse, corpus: Corpus) -> Matrix:
-    """Return the fixed features of new documents: a 1 where there is an intercept, shape (D, P)."""
-    return np.ones((corpus.n_docs, len(response.columns)))
+def design_of(response: TrainedResponse, corpus: Corpus) -> Design:
+    """Return the fixed features of new documents, whose covariates have the columns of training."""
+    if not response.covariates:
+        return fixed_columns(corpus.n_docs, None, None, response.block.intercept)
+    return fixed_columns(corpus.n_docs, corpus.covariates, response.scaling, response.block.intercept)

@@ -11,9 +11,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics.corpus.aligning import columns_from_json
+from ppl_topics.corpus.covariates import CovariateColumn
 from ppl_topics.corpus.labels import LabelKind
 from ppl_topics.corpus.names import StrArray
+from ppl_topics.corpus.scaling import Scaling
 from ppl_topics.errors import TraceError
+from ppl_topics.run.observing import INTERCEPT
 from ppl_topics.seams import Response
 from ppl_topics.spec import Model, load_spec
 from ppl_topics.state import Key
@@ -172,9 +176,9 @@ class TrainedResponse:
         if name not in posterior or not {"response", "coefficient"} <= set(posterior[name].dims):
             raise TraceError(f"the trace does not hold the coefficients {name}; run the model with record {name}: all")
         made = cls(trained, block)
-        if posterior.sizes["coefficient"] != trained.topics + len(made.columns):
+        if posterior.sizes["coefficient"] != made.supervised + len(made.columns):
             raise TraceError(
-                f"{name} has {posterior.sizes['coefficient']} coefficients for {trained.topics} topics; new documents "
+                f"{name} has {posterior.sizes['coefficient']} coefficients for {made.supervised} topics; new documents "
                 f"have but {', '.join(made.columns) or 'their topics'} beside them"
             )
         return made
@@ -184,9 +188,37 @@ class TrainedResponse:
         return self.trained.groups["observed_data"]
 
     @property
+    def supervised(self) -> int:
+        """Topics with coefficients, the first ones."""
+        return self.block.supervised(self.trained.topics)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Names of the features of documents beside the topics."""
-        return ("intercept",) if self.block.intercept else ()
+        names = tuple(name for column in self.covariates for name in column.names)
+        return (*names, INTERCEPT) if self.block.intercept else names
+
+    @cached_property
+    def covariates(self) -> tuple[CovariateColumn, ...]:
+        """Columns of the covariates that the model has coefficients for.
+
+        Raises
+        ------
+        TraceError
+            If the trace lacks them.
+        """
+        if "x" not in self.trained.model.names:
+            return ()
+        constants = self.trained.groups.get("constant_data", xr.Dataset())
+        if not {"covariate_columns", "covariate_mean", "covariate_scale"} <= set(constants):
+            raise TraceError("the trace lacks the columns of the covariates; it was not written by ppl-topics")
+        return columns_from_json(str(constants["covariate_columns"].item()))
+
+    @property
+    def scaling(self) -> Scaling:
+        """How the covariates were centred and scaled."""
+        constants = self.trained.groups["constant_data"]
+        return Scaling(constants["covariate_mean"].values, constants["covariate_scale"].values)
 
     @property
     def kind(self) -> LabelKind:

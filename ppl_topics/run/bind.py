@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 
 from ppl_topics.corpus import Corpus
 from ppl_topics.declarations import Binding, Block
-from ppl_topics.errors import CorpusError, RunError, SpecError
+from ppl_topics.errors import RunError, SpecError
+from ppl_topics.run.observing import observe
 from ppl_topics.run.starting import starting_groups
 from ppl_topics.samplers.assignments.counts import count_tokens, make_chunks, point_to_words, sort_by_word
 from ppl_topics.samplers.assignments.initial import draw_by_group
 from ppl_topics.schedule import Plan
 from ppl_topics.seams import Response
 from ppl_topics.spec import Model
-from ppl_topics.state import ChainState, Key, Observed, Sizes, Tokens, topic_dtype
+from ppl_topics.state import MAX_COEFFICIENTS, ChainState, Key, Observed, Sizes, Tokens, topic_dtype
 
-__all__ = ["INITIAL", "BoundModel", "bind", "bind_tokens", "index_tokens", "observe", "observed_of"]
+__all__ = ["INITIAL", "BoundModel", "bind", "bind_tokens", "index_tokens"]
 
 DOC_CHUNKS = 256
 """Pieces that parallel loops over documents are cut into; fixed, so that threads share the work evenly."""
@@ -101,9 +102,11 @@ class BoundModel:
         state = self.empty_state(chain)
         key, topics = Key(seed, chain, 0, INITIAL), self.sizes.topics
         group, n_groups = np.full(self.sizes.docs, -1), 1
-        if self.response is not None and self.response.starts_by_label and state.observed is not None:
+        supervised = self.sizes.supervised or topics
+        by_label = self.response is not None and self.response.starts_by_label and self.sizes.supervised > 0
+        if by_label and state.observed is not None:
             group, n_groups = starting_groups(state.observed.targets)
-        draw_by_group(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, group, n_groups, *key)
+        draw_by_group(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, supervised, group, n_groups, *key)
         count_tokens(self.tokens.words, state.z, state.n_wk, state.n_k)
         self.fill(state)
         return state
@@ -153,6 +156,8 @@ def bind_tokens(plan: Plan, tokens: Tokens, n_words: int, observed: Observed | N
         response = plan.model.spec.blocks[plan.model.names["y"]]
         supervised = response.supervised(topics) if isinstance(response, Response) else topics
         size = supervised + len(observed.columns)
+        if size > MAX_COEFFICIENTS:
+            raise RunError(f"a response has {size:,} coefficients; the most is {MAX_COEFFICIENTS:,}")
         sizes = sizes._replace(
             responses=len(observed.responses),
             coefficients=size,
@@ -161,43 +166,6 @@ def bind_tokens(plan: Plan, tokens: Tokens, n_words: int, observed: Observed | N
         )
     bound = BoundModel(plan, sizes, tokens, _concentrations(plan.model, sizes), observed)
     return bound if bound.parts == 1 else replace(bound, sizes=sizes._replace(responses=1))
-
-
-def observe(model: Model, corpus: Corpus) -> Observed | None:
-    """Encode the labels of a corpus for the response of a model; None where it has no response.
-
-    Raises
-    ------
-    CorpusError
-        If the corpus has no labels, or labels that the response cannot have.
-    """
-    block = model.spec.blocks.get(model.names.get("y", ""))
-    if not isinstance(block, Response):
-        return None
-    name = model.names["y"]
-    if corpus.labels is None:
-        raise CorpusError(
-            f"block {name!r} ({block.kind}) of model {model.spec.name!r} observes labels, and the corpus has none; "
-            "name their column (label_column, --label-column), or use a model without a response"
-        )
-    try:
-        targets, responses = block.encode(corpus.labels)
-    except CorpusError as error:
-        raise CorpusError(f"block {name!r} ({block.kind}): {error}") from None
-    columns = ("intercept",) if block.intercept else ()
-    return observed_of(targets, np.ones((len(targets), len(columns))), responses, columns, block.intercept)
-
-
-def observed_of(
-    targets: NDArray[np.float64],
-    design: NDArray[np.float64],
-    responses: Iterable[str],
-    columns: Iterable[str],
-    intercept: bool,
-) -> Observed:
-    """Return what is observed as arrays that cannot be written."""
-    targets, design = _read_only(targets, np.float64), _read_only(design, np.float64)
-    return Observed(targets, design, tuple(responses), tuple(columns), intercept)
 
 
 def _concentrations(model: Model, sizes: Sizes) -> dict[str, NDArray[np.float64] | str]:

@@ -13,7 +13,7 @@ from ppl_topics.schedule.unread import unread_steps
 from ppl_topics.spec import Docs, TopWords
 from ppl_topics.spec.model import Model, Variable
 from ppl_topics.state import Sizes, topic_dtype
-from ppl_topics.trace.recorder import default_rule
+from ppl_topics.trace.recorder import rule_for
 
 __all__ = ["recording_seconds", "run_bytes", "skipped_seconds"]
 
@@ -23,8 +23,11 @@ ARRAY = 120
 TEXT = 70
 """Of a word, or a document's id: a short string of Python, and the place that points to it."""
 
-BY_ROLE = {"phi": 4, "theta": 4}
+BY_ROLE = {"phi": 4, "theta": 4, "included": 1}
 """Bytes a number of variables that are not float64; z has its own type."""
+
+DESIGN = 10
+"""Of a value of the covariates that is not zero, with its column, as the kernels have it."""
 
 STARTING = 20
 """Bytes a number while the starting value of theta is worked out, beside that value itself."""
@@ -116,7 +119,7 @@ def run_bytes(
     held = {v.name: float(_number_bytes(v, dims) * _size(v, dims)) for v in model.latent.values()}
     starting = STARTING / 4 * sum(held[v.name] for v in model.latent.values() if v.role == "theta")
     # Beside the state, each chain has the mean of phi.
-    state = chains * (sum(held.values()) + 2 * cells)
+    state = chains * (sum(held.values()) + 2 * cells) + DESIGN * processes * corpus.covariate_cells
     kernels = chains * sum(step_bytes(step, corpus, model.spec.topics) for step, _ in runs(schedule))
     kept = dict(_recorded(model, dims))
     small = sum(size for name, size in kept.items() if not {"word", "doc", "token"} & set(_dims(name, model)))
@@ -148,7 +151,9 @@ def run_bytes(
 
 def _dim_sizes(model: Model, corpus: CorpusSizes) -> dict[str, int]:
     topics = model.spec.topics
-    return Sizes(corpus.n_docs, corpus.n_words, topics, corpus.n_tokens, corpus.responses, topics).by_dim
+    size = corpus.coefficients(topics)
+    sizes = Sizes(corpus.n_docs, corpus.n_words, topics, corpus.n_tokens, corpus.responses, size, size)
+    return sizes.by_dim
 
 
 def _dims(name: str, model: Model) -> tuple[str, ...]:
@@ -166,7 +171,7 @@ def _number_bytes(variable: Variable, dims: Mapping[str, int]) -> int:
 def _recorded(model: Model, dims: Mapping[str, int]) -> Iterator[tuple[str, float]]:
     """Yield the bytes of each variable in one draw of the trace."""
     for name, variable in model.variables.items():
-        rule = model.spec.record.get(name, default_rule(variable))
+        rule = rule_for(variable, model)
         if rule == "none":
             continue
         kept = dict(dims)

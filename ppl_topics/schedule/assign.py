@@ -48,7 +48,7 @@ def assign(model: Model, corpus: CorpusSizes | None = None) -> Node:
     """
     rank = {role: i for i, role in enumerate(ORDER)}
     ordered = sorted(model.latent.values(), key=lambda v: (rank.get(v.role, -1), v.name))
-    sizes = (corpus or nominal_sizes()).for_model(model.supervised, model.apart)
+    sizes = (corpus or nominal_sizes()).for_model(model)
     sweeps = []
     for chosen in itertools.product(*(_choices(variable, model) for variable in ordered)):
         seconds = sweep_seconds(Cycle(chosen), sizes, model.spec.topics, NOMINAL_THREADS)

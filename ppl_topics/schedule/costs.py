@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from ppl_topics.corpus import Corpus
 from ppl_topics.declarations import WordSelection
 from ppl_topics.schedule.tree import Cycle, Mixture, Node, Repeat, Step
+from ppl_topics.seams import Response
+from ppl_topics.spec.model import Model
 
 __all__ = ["NOMINAL_THREADS", "CorpusSizes", "nominal_sizes", "runs", "step_bytes", "step_seconds", "sweep_seconds"]
 
@@ -43,6 +45,10 @@ class CorpusSizes:
         The corpus counts of words that occur, and how many words have each.
     responses : int
         C, responses: one of two classes, else one for each class, label or target.
+    covariates, covariate_cells : int
+        P, columns of the covariates, and how many of their values are not zero.
+    supervised : int, optional
+        Topics with coefficients; all by default.
     """
 
     lengths: NDArray[np.int64]
@@ -50,6 +56,9 @@ class CorpusSizes:
     counts: NDArray[np.int64]
     words: NDArray[np.int64]
     responses: int = 0
+    covariates: int = 0
+    covariate_cells: int = 0
+    supervised: int | None = None
 
     @classmethod
     def count(cls, doc_lengths: NDArray[Any], word_counts: NDArray[Any], responses: int = 0) -> CorpusSizes:
@@ -64,15 +73,33 @@ class CorpusSizes:
         responses = 0 if corpus.labels is None else corpus.labels.n_responses
         if corpus.labels is not None and corpus.labels.kind == "class" and responses == 2:
             responses = 1
-        return cls.count(np.diff(corpus.doc_ptr), corpus.word_counts, responses)
+        made = cls.count(np.diff(corpus.doc_ptr), corpus.word_counts, responses)
+        if corpus.covariates is None:
+            return made
+        matrix: Any = corpus.covariates.matrix
+        cells = matrix.size if isinstance(matrix, np.ndarray) else matrix.nnz
+        return replace(made, covariates=corpus.covariates.n_columns, covariate_cells=int(cells))
 
-    def for_model(self, supervised: bool, apart: bool = False) -> CorpusSizes:
+    def for_model(self, model: Model) -> CorpusSizes:
         """Return the sizes as one chain of a model sees them.
 
-        Without a response, there are no labels; where responses are apart, each chain has one.
+        Without a response, there are no labels; where responses are apart, each chain has one. Covariates count where
+        the model has coefficients for them.
         """
-        most = 0 if not supervised else 1 if apart else self.responses
-        return self if self.responses <= most else replace(self, responses=most)
+        most = 0 if not model.supervised else 1 if model.apart else self.responses
+        response = model.spec.blocks.get(model.names.get("y", ""))
+        observes = "x" in model.names
+        return replace(
+            self,
+            responses=min(self.responses, most),
+            covariates=self.covariates if observes else 0,
+            covariate_cells=self.covariate_cells if observes else 0,
+            supervised=response.supervised(model.spec.topics) if isinstance(response, Response) else None,
+        )
+
+    def coefficients(self, topics: int) -> int:
+        """F, coefficients of a response less its intercept."""
+        return (topics if self.supervised is None else self.supervised) + self.covariates
 
     @property
     def n_docs(self) -> int:
@@ -98,7 +125,7 @@ class CorpusSizes:
         selections : tuple of WordSelection
             Words whose tokens a step draws; all, unless given.
         """
-        drawn = self.words.copy()
+        drawn, met = self.words.copy(), _met(self.lengths, self.docs, topics)
         for selection in selections:
             drawn[~selection.mask(self.counts)] = 0
         return {
@@ -107,8 +134,10 @@ class CorpusSizes:
             "V": float(self.n_words),
             "K": float(topics),
             "C": float(self.responses),
-            "F": float(topics),
-            "K_d": _met(self.lengths, self.docs, topics),
+            "F": float(self.coefficients(topics)),
+            "F_d": min(met, float(self.coefficients(topics) - self.covariates))
+            + self.covariate_cells / max(1, self.n_docs),
+            "K_d": met,
             "K_w": _met(self.counts, drawn, topics),
         }
 

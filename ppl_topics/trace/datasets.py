@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics.corpus import Corpus
+from ppl_topics.corpus.aligning import columns_to_json
 from ppl_topics.errors import RunError
 from ppl_topics.run.bind import BoundModel
 from ppl_topics.run.chains import Settings
@@ -137,15 +138,18 @@ class _Builder:
                 result[dim] = _text(self.corpus.doc_ids[:docs])
             elif dim == "token":
                 result[dim] = np.arange(self.bound.sizes.tokens)
-            elif dim in ("response", "coefficient"):
+            elif dim in ("response", "coefficient", "slope"):
                 result[dim] = _text(np.array(self._names(dim), dtype=object))
         return result
 
     def _names(self, dim: str) -> tuple[str, ...]:
         observed = self.bound.observed
         assert observed is not None, f"{dim} without a response"
-        topics = tuple(f"topic {topic}" for topic in self.topics)
-        return observed.responses if dim == "response" else (*topics, *observed.columns)
+        if dim == "response":
+            return observed.responses
+        sizes = self.bound.sizes
+        names = (*(f"topic {topic}" for topic in range(sizes.supervised)), *observed.columns)
+        return names if dim == "coefficient" else names[: sizes.slopes]
 
     def statistics(self, chains: Sequence[Mapping[str, list[Any]]], draws: int) -> xr.Dataset:
         """Build a group of statistics; those of kernels have the dim ``kernel``."""
@@ -197,6 +201,12 @@ class _Builder:
         if covariates is not None and np.prod(covariates.matrix.shape) <= MAX_COVARIATE_CELLS:
             matrix = covariates.matrix
             data["covariates"] = (("doc", "covariate"), matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+            coords["covariate"] = _text(covariates.names)
+        scaling = None if self.bound.observed is None else self.bound.observed.scaling
+        if covariates is not None and scaling is not None:
+            # What new documents are encoded by. As a variable, for attributes have a largest size.
+            data["covariate_columns"] = ((), columns_to_json(covariates.columns))
+            data["covariate_mean"], data["covariate_scale"] = (("covariate", values) for values in scaling)
             coords["covariate"] = _text(covariates.names)
         return xr.Dataset(data, coords)
 

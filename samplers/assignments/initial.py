@@ -25,6 +25,7 @@ def draw_by_group(
     doc_ptr: npt.NDArray[np.int64],
     z: npt.NDArray[np.unsignedinteger[Any]],
     n_topics: int,
+    n_dealt: int,
     group: npt.NDArray[np.int64],
     n_groups: int,
     seed: int,
@@ -34,7 +35,8 @@ def draw_by_group(
 ) -> None:
     """Draw topics uniformly, but nine of ten tokens' from those of their document's group, in parallel over documents.
 
-    Topics are dealt to the groups in turn, or groups to the topics where these are fewer.
+    Topics are dealt to the groups in turn, or groups to the topics where these are fewer. Where only the first of the
+    topics are dealt, so many fewer tokens start in those of their group, for the other topics to have their share.
 
     Parameters
     ----------
@@ -43,20 +45,23 @@ def draw_by_group(
     z : ndarray of uint8 or uint16 of shape (N,)
         Overwritten.
     n_topics : int
+    n_dealt : int
+        Topics that are dealt to the groups, the first ones; at least 1.
     group : ndarray of int64 of shape (D,)
         -1 for none: then all topics are uniform.
     n_groups : int
     seed, chain, step, kernel : int
         Keys of the random streams, one for each document.
     """
+    own_share = OWN_SHARE * (n_dealt / n_topics)
     for chunk in numba.prange(chunk_ptr.size - 1):
         stream = new_stream()
         for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
             start(stream, seed, chain, step, kernel, doc)
-            first = group[doc] % n_topics
-            own = (n_topics - first + n_groups - 1) // n_groups
+            first = group[doc] % n_dealt
+            own = (n_dealt - first + n_groups - 1) // n_groups
             for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
-                if group[doc] >= 0 and uniform(stream) < OWN_SHARE:
+                if group[doc] >= 0 and uniform(stream) < own_share:
                     z[token] = first + n_groups * integer(stream, own)
                 else:
                     z[token] = integer(stream, n_topics)

@@ -250,9 +250,9 @@ def sum_slopes(
     handles=("quadratic_response", "conditional_normal"),
     exact=True,
     parallel_over="response",
-    cost="3 * N + 6 * D * C + D * K_d * (10 + (C + 3) * (0.7 + 0.9 * sweeps))",
+    cost="3 * N + 6 * D * C + D * F_d * (10 + (C + 3) * (0.7 + 0.9 * sweeps))",
     tasks="max(1, C / 4)",
-    memory="16 * (C + 3) * D + 30 * D * K_d + 24 * D * C",
+    memory="16 * (C + 3) * D + 30 * D * F_d + 24 * D * C",
     reference="Zheng et al. 2015, section 3.4",
 )
 def coordinate_normal(binding: Binding, *, sweeps: AtLeastOne = 2) -> KernelFunctions:

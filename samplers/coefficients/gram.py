@@ -21,6 +21,7 @@ from ppl_topics.samplers.assignments.counts import make_chunks
 from ppl_topics.samplers.compiled import compiled, parallel, tight
 from ppl_topics.samplers.responses.features import PIECES, Features
 from ppl_topics.samplers.variates.lanes import INTEGER, WORD, data_of, integer, row_of, size_of, word
+from ppl_topics.state import MAX_COEFFICIENTS
 
 __all__ = ["WIDTH", "Columns", "Rows", "columns_of", "gram", "padded", "rows_of", "shared_weights", "weighted_sums"]
 
@@ -32,7 +33,6 @@ WIDTH = 4
 """Classes in a vector: what most processors multiply at once."""
 
 VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
-MAX_COEFFICIENTS = 65_535
 
 
 class Rows(NamedTuple):
@@ -79,7 +79,7 @@ def rows_of(features: Features, n_coefficients: int) -> Rows:
     ----------
     features : Features
     n_coefficients : int
-        F = K + P.
+        F, topics and fixed columns.
 
     Raises
     ------
@@ -89,12 +89,11 @@ def rows_of(features: Features, n_coefficients: int) -> Rows:
     if n_coefficients > MAX_COEFFICIENTS:
         raise RunError(f"a response has {n_coefficients:,} coefficients; the most is {MAX_COEFFICIENTS:,}")
     design = features.design
-    if design.shape[1] == 0:
+    if design.width == 0:
         return Rows(features.ptr, features.topics, features.shares)
-    ptr = features.ptr.copy()
-    ptr[1:] += np.cumsum(np.count_nonzero(design, axis=1))
+    ptr = features.ptr + design.ptr
     columns, values = np.empty(ptr[-1], dtype=np.uint16), np.empty(ptr[-1])
-    append_design(*features, n_coefficients - design.shape[1], ptr, columns, values)
+    append_design(*features[:3], *design[:3], n_coefficients - design.width, ptr, columns, values)
     return Rows(ptr, columns, values)
 
 
@@ -180,7 +179,9 @@ def append_design(
     topic_ptr: Integers,
     topics: npt.NDArray[np.uint16],
     shares: Vector,
-    design: Matrix,
+    design_ptr: Integers,
+    design_columns: npt.NDArray[np.uint16],
+    design_values: Vector,
     n_topics: int,
     ptr: Integers,
     columns: npt.NDArray[np.uint16],
@@ -194,10 +195,9 @@ def append_design(
             for place in range(topic_ptr[doc], topic_ptr[doc + 1]):
                 columns[at], values[at] = topics[place], shares[place]
                 at += 1
-            for column in range(design.shape[1]):
-                if design[doc, column] != 0.0:
-                    columns[at], values[at] = n_topics + column, design[doc, column]
-                    at += 1
+            for place in range(design_ptr[doc], design_ptr[doc + 1]):
+                columns[at], values[at] = n_topics + np.int64(design_columns[place]), design_values[place]
+                at += 1
 
 
 @parallel

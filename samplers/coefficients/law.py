@@ -52,7 +52,7 @@ def conditional_law(binding: Binding) -> Callable[[ChainState], Law]:
     prior = binding.blocks[binding.names["eta"]]
     if response is None or not isinstance(prior, Coefficients):
         raise RunError(f"{binding.target} are no coefficients of a response with a normal prior")
-    augmentation, n_topics = binding.names["augmentation"], binding.sizes.topics
+    augmentation, n_topics = binding.names["augmentation"], binding.sizes.supervised
 
     def law(state: ChainState) -> Law:
         observed = state.observed

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ppl_topics.declarations import Binding, Topics
-from ppl_topics.samplers.responses.features import Features, scores
-from ppl_topics.samplers.responses.term import new_term
+from ppl_topics.samplers.responses.features import scores, without_topics
+from ppl_topics.samplers.responses.term import new_term, topic_coefficients
 from ppl_topics.seams import Response
 from ppl_topics.state import ChainState, Observed
 
@@ -49,11 +49,9 @@ def expected_response(
     The linear predictor of a document is taken to be sum_k alpha_k eta_ck / sum_k alpha_k, the prior mean, and what its
     fixed features add.
     """
-    eta, n_topics = state.arrays[binding.names["eta"]], binding.sizes.topics
+    eta = topic_coefficients(state.arrays[binding.names["eta"]], binding.sizes)
     share = state.alpha / state.alpha.sum()
-    # As of documents without tokens.
-    fixed = Features(np.zeros(binding.sizes.docs + 1, np.int64), np.empty(0, np.uint16), np.empty(0), observed.design)
-    fitted = scores(fixed, eta) + (eta[:, :n_topics] * share).sum(axis=1)
+    fitted = scores(without_topics(observed.design), state.arrays[binding.names["eta"]]) + (eta * share).sum(axis=1)
     b, omega = block.potential(observed.targets, state.arrays[binding.names["augmentation"]])
-    term = new_term(eta[:, :n_topics], b, omega, fitted, binding.tokens.doc_lengths)
+    term = new_term(eta, b, omega, fitted, binding.tokens.doc_lengths)
     return term.eta, term.slope, term.curvature

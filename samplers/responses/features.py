@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from ppl_topics.samplers.assignments.counts import make_chunks
 from ppl_topics.samplers.compiled import compiled, parallel, tight
-from ppl_topics.state import Tokens
+from ppl_topics.state import Design, Tokens
 
-__all__ = ["PIECES", "Features", "features_of", "scores"]
+__all__ = ["PIECES", "Features", "features_of", "scores", "without_topics"]
 
 Topics = npt.NDArray[np.unsignedinteger[Any]]
 Integers = npt.NDArray[np.int64]
@@ -37,17 +37,17 @@ class Features(NamedTuple):
         The topics present in each document, ascending.
     shares : ndarray of float64, shape (n,)
         The share of its tokens that each has, n_dk / N_d.
-    design : ndarray of float64, shape (D, P)
+    design : Design
         Fixed columns: covariates, and a 1 where there is an intercept.
     """
 
     ptr: Integers
     topics: npt.NDArray[np.uint16]
     shares: npt.NDArray[np.float64]
-    design: Matrix
+    design: Design
 
 
-def features_of(tokens: Tokens, z: Topics, n_topics: int, design: Matrix) -> Features:
+def features_of(tokens: Tokens, z: Topics, n_topics: int, design: Design) -> Features:
     """Return the features of documents given the topics of their tokens, in O(N), parallel over documents.
 
     Parameters
@@ -56,8 +56,8 @@ def features_of(tokens: Tokens, z: Topics, n_topics: int, design: Matrix) -> Fea
     z : ndarray of uint8 or uint16, shape (N,)
         Topics of the tokens.
     n_topics : int
-        K, at most 65,535.
-    design : ndarray of float64, shape (D, P)
+        Topics that are features, the first ones; at most 65,535. Shares are of all tokens.
+    design : Design
         Fixed columns, passed on.
 
     Examples
@@ -65,7 +65,7 @@ def features_of(tokens: Tokens, z: Topics, n_topics: int, design: Matrix) -> Fea
     >>> import numpy as np
     >>> from ppl_topics.run.bind import index_tokens
     >>> tokens = index_tokens(np.array([0, 3, 3]), np.array([0, 1, 1]), 2)
-    >>> features_of(tokens, np.array([4, 2, 4], np.uint8), 5, np.ones((2, 1))).topics
+    >>> features_of(tokens, np.array([4, 2, 4], np.uint8), 5, Design.of(np.ones((2, 1)))).topics
     array([2, 4], dtype=uint16)
     """
     ptr = np.zeros(len(tokens.doc_ptr), dtype=np.int64)
@@ -76,14 +76,19 @@ def features_of(tokens: Tokens, z: Topics, n_topics: int, design: Matrix) -> Fea
     return Features(ptr, topics, shares, design)
 
 
+def without_topics(design: Design) -> Features:
+    """Return the features of documents as if they had no tokens."""
+    return Features(np.zeros(len(design.ptr), np.int64), np.empty(0, np.uint16), np.empty(0), design)
+
+
 def scores(features: Features, eta: Matrix) -> Matrix:
     """Return the linear predictors s_dc = eta_c . f_d, parallel over documents.
 
     Parameters
     ----------
     features : Features
-    eta : ndarray of float64, shape (C, K + P)
-        Coefficients, those of topics first.
+    eta : ndarray of float64, shape (C, n + P)
+        Coefficients, those of the n topics first.
 
     Returns
     -------
@@ -92,7 +97,8 @@ def scores(features: Features, eta: Matrix) -> Matrix:
     """
     result = np.empty((len(features.ptr) - 1, len(eta)))
     # With the class last, a document's entries are read once for all classes.
-    score_all(*features, np.ascontiguousarray(eta.T), result)
+    design = features.design
+    score_all(*features[:3], *design[:3], design.width, np.ascontiguousarray(eta.T), result)
     return result
 
 
@@ -110,8 +116,9 @@ def count_topics_of(first: int, last: int, doc_ptr: Integers, z: Topics, seen: I
         present = 0
         for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
             topic: Any = np.int64(z[token])
-            present += seen[topic] != doc
-            seen[topic] = doc
+            if topic < seen.size:
+                present += seen[topic] != doc
+                seen[topic] = doc
         counts[doc + 1] = present
 
 
@@ -149,6 +156,8 @@ def list_topics_of(
         present = 0
         for token in range(begin, end):
             topic: Any = np.int64(z[token])
+            if topic >= counts.size:
+                continue
             # Overwritten by the next topic where this one stands in the list already: no branch to mispredict.
             listed[present] = topic
             present += counts[topic] == 0
@@ -184,14 +193,19 @@ def score_all(
     ptr: Integers,
     topics: npt.NDArray[np.uint16],
     shares: npt.NDArray[np.float64],
-    design: Matrix,
+    design_ptr: Integers,
+    columns: npt.NDArray[np.uint16],
+    values: npt.NDArray[np.float64],
+    width: int,
     by_coefficient: Matrix,
     result: Matrix,
 ) -> None:
-    """Compute the linear predictors of all documents from coefficients of shape (K + P, C)."""
-    pieces = make_chunks(ptr, PIECES)
+    """Compute the linear predictors of all documents from coefficients of shape (n + P, C)."""
+    pieces = make_chunks(ptr + design_ptr, PIECES)
+    n_topics = by_coefficient.shape[0] - width
     for piece in numba.prange(PIECES):
-        score_documents(pieces[piece], pieces[piece + 1], ptr, topics, shares, design, by_coefficient, result)
+        first, last = pieces[piece], pieces[piece + 1]
+        score_documents(first, last, ptr, topics, shares, design_ptr, columns, values, n_topics, by_coefficient, result)
 
 
 @compiled
@@ -201,13 +215,15 @@ def score_documents(
     ptr: Integers,
     topics: npt.NDArray[np.uint16],
     shares: npt.NDArray[np.float64],
-    design: Matrix,
+    design_ptr: Integers,
+    columns: npt.NDArray[np.uint16],
+    values: npt.NDArray[np.float64],
+    n_topics: int,
     by_coefficient: Matrix,
     result: Matrix,
 ) -> None:
     """Compute the linear predictors of documents `first` to `last` - 1."""
-    n_coefficients, n_classes = by_coefficient.shape
-    n_topics = n_coefficients - design.shape[1]
+    n_classes = by_coefficient.shape[1]
     for doc in range(first, last):
         for c in range(n_classes):
             result[doc, c] = 0.0
@@ -215,6 +231,7 @@ def score_documents(
             topic: Any = np.int64(topics[place])
             for c in range(n_classes):
                 result[doc, c] += shares[place] * by_coefficient[topic, c]
-        for column in range(design.shape[1]):
+        for place in range(design_ptr[doc], design_ptr[doc + 1]):
+            column: Any = n_topics + np.int64(columns[place])
             for c in range(n_classes):
-                result[doc, c] += design[doc, column] * by_coefficient[n_topics + column, c]
+                result[doc, c] += values[place] * by_coefficient[column, c]

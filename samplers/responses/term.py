@@ -25,7 +25,7 @@ from ppl_topics.samplers.compiled import inlined
 from ppl_topics.samplers.responses.features import features_of, scores
 from ppl_topics.samplers.variates.streams import Stream, uniform
 from ppl_topics.samplers.variates.striped import Integer
-from ppl_topics.state import ChainState
+from ppl_topics.state import ChainState, Sizes
 
 __all__ = [
     "NO_RESPONSE",
@@ -36,6 +36,7 @@ __all__ = [
     "gain_of_move",
     "new_term",
     "term_of",
+    "topic_coefficients",
 ]
 
 Doubles = npt.NDArray[np.float64]
@@ -137,20 +138,27 @@ def new_term(eta: Doubles, b: Doubles, omega: Doubles, fitted: Doubles, lengths:
     return padded
 
 
+def topic_coefficients(eta: Doubles, sizes: Sizes) -> Doubles:
+    """Return the coefficients of all topics, shape (C, K): zeros for those that are not supervised."""
+    result = np.zeros((len(eta), sizes.topics))
+    result[:, : sizes.supervised] = eta[:, : sizes.supervised]
+    return result
+
+
 def term_of(binding: Binding) -> Callable[[ChainState], ResponseTerm]:
     """Return what computes the term of a state; of a model without a response, `NO_RESPONSE`."""
     response = binding.response
     if response is None:
         return lambda state: NO_RESPONSE
-    names, tokens, n_topics = binding.names, binding.tokens, binding.sizes.topics
+    names, tokens, sizes = binding.names, binding.tokens, binding.sizes
     lengths = tokens.doc_lengths
 
     def term(state: ChainState) -> ResponseTerm:
         eta, observed = state.arrays[names["eta"]], state.observed
         assert observed is not None
-        fitted = scores(features_of(tokens, state.z, n_topics, observed.design), eta)
+        fitted = scores(features_of(tokens, state.z, sizes.supervised, observed.design), eta)
         b, omega = response.potential(observed.targets, state.arrays[names["augmentation"]])
-        return new_term(eta[:, :n_topics], b, omega, fitted, lengths)
+        return new_term(topic_coefficients(eta, sizes), b, omega, fitted, lengths)
 
     return term
 

@@ -57,7 +57,8 @@ def test_topics_met_grow_with_topics_and_lengths():
 
 
 def test_formulas_of_all_kernels_grow_with_the_corpus_and_the_topics():
-    small, large = CorpusSizes.count([100] * 10, [10] * 100), CorpusSizes.count([100] * 1000, [100] * 1000)
+    small = CorpusSizes.count([100] * 10, [10] * 100, responses=2)
+    large = CorpusSizes.count([100] * 1000, [100] * 1000, responses=20)
     for kernel in pt.kernels().values():
         by_corpus = [kernel.seconds(sizes.formula_sizes(100)) for sizes in (small, large)]
         by_topics = [kernel.seconds(large.formula_sizes(k)) for k in (10, 100, 1000)]

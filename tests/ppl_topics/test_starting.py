@@ -38,7 +38,7 @@ def test_groups_start_in_topics_of_their_own(topics, n_groups):
     group = np.append(np.arange(n_groups), -1)
     z = np.zeros(doc_ptr[-1], np.uint8)
     chunk_ptr = np.array([0, 2, n_groups + 1])
-    draw_by_group(chunk_ptr, doc_ptr, z, topics, group, n_groups, 1, 0, 0, 1)
+    draw_by_group(chunk_ptr, doc_ptr, z, topics, topics, group, n_groups, 1, 0, 0, 1)
     rows = z.reshape(n_groups + 1, -1)
     for number in range(n_groups):
         own = (np.arange(topics) % n_groups == number) if number < topics else np.arange(topics) == number % topics

@@ -16,7 +16,7 @@ from ppl_topics.samplers.coefficients.joint_normal import draw_jointly, factoris
 from ppl_topics.samplers.coefficients.law import conditional_law
 from ppl_topics.samplers.responses.features import features_of
 from ppl_topics.schedule import make_plan
-from ppl_topics.state import Key
+from ppl_topics.state import Design, Key
 
 FALSE_ALARM = 1e-6
 KEY = Key(seed=1, chain=0, step=0, kernel=0)
@@ -30,8 +30,7 @@ class Problem:
     def __init__(self, replicates=1, seed=5, shared=False):
         generator = np.random.default_rng(seed)
         self.tokens, self.z = documents([0, 4, 9, 1, 30, 6, 12, 3] * 5, TOPICS - 1)
-        design = np.ones((40, 1))
-        design.flags.writeable = False
+        design = Design.of(np.ones((40, 1)))
         self.features = features_of(self.tokens, self.z, TOPICS, design)
         self.dense = dense(self.tokens, self.z, TOPICS, design)
         omega = np.repeat([[0.5, 0.1, 2.0]], 40, axis=0) if shared else generator.gamma(1.0, 1.0, (40, 3))
@@ -181,9 +180,9 @@ def test_order_of_coefficients_is_uniform():
 def test_sums_over_documents(n_classes, n_columns):
     generator = np.random.default_rng(4)
     tokens, z = documents([0, 1, 5, 60, 0, 17] * 12, 30)
-    design = np.array(fixed_columns(72, n_columns))
-    design[::3, 1:] = 0.0
-    design.flags.writeable = False
+    columns = fixed_columns(72, n_columns).toarray()
+    columns[::3, 1:] = 0.0
+    design = Design.of(columns)
     x, size = dense(tokens, z, 31, design), 31 + n_columns
     rows = rows_of(features_of(tokens, z, 31, design), size)
     columns = columns_of(rows, size)

@@ -1,0 +1,116 @@
+"""Centring and scaling of covariates, so that one prior fits the coefficients of all of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ppl_topics.corpus.covariates import Covariates
+
+__all__ = ["Scaling", "no_scaling", "standardising"]
+
+Vector: TypeAlias = npt.NDArray[np.float64]
+Matrix: TypeAlias = "Vector | sparse.csr_array"
+
+DENSE_FROM = 0.5
+"""Share of values that are not zero from which a column of a sparse matrix is centred: it is held in full as it is."""
+
+
+class Scaling(NamedTuple):
+    """What turns columns into (x - mean) / scale.
+
+    Attributes
+    ----------
+    mean, scale : ndarray of float64, shape (P,)
+        A scale of 0 turns the column into zeros.
+    """
+
+    mean: Vector
+    scale: Vector
+
+    def apply(self, matrix: Matrix) -> Matrix:
+        """Return the columns centred and scaled; of a sparse matrix a sparse one.
+
+        Parameters
+        ----------
+        matrix : ndarray or scipy.sparse.csr_array, shape (D, P)
+        """
+        inverse = self.inverse
+        if isinstance(matrix, np.ndarray):
+            return np.asarray((matrix - self.mean) * inverse)
+        rows: Any = sparse.csr_array(matrix)
+        scaled = rows.copy()
+        scaled.data *= inverse[rows.indices]
+        centred = np.flatnonzero((self.mean != 0.0) & (self.scale > 0.0))
+        if centred.size:
+            shift = np.broadcast_to(-self.mean[centred] * inverse[centred], (rows.shape[0], centred.size))
+            places = (np.repeat(np.arange(rows.shape[0]), centred.size), np.tile(centred, rows.shape[0]))
+            scaled = scaled + sparse.coo_array((shift.ravel(), places), shape=rows.shape)
+        result: sparse.csr_array = sparse.csr_array(scaled)
+        return result
+
+    @property
+    def inverse(self) -> Vector:
+        """1 / scale, and 0 where that is 0, shape (P,)."""
+        return np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0.0)
+
+
+def no_scaling(covariates: Covariates) -> Scaling:
+    """Return what leaves all columns as they are."""
+    return Scaling(np.zeros(covariates.n_columns), np.ones(covariates.n_columns))
+
+
+def standardising(covariates: Covariates) -> Scaling:
+    """Return what gives columns of numbers mean 0 and standard deviation 1, and leaves those of categories as they are.
+
+    In a sparse matrix a column most of whose values are zero is only scaled: centred, none of them would be.
+    A constant column has scale 0.
+
+    Examples
+    --------
+    >>> made = Covariates.from_matrix([[1.0, 5.0], [3.0, 5.0]])
+    >>> standardising(made).apply(made.matrix)
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+    n_docs = len(covariates)
+    if n_docs == 0:
+        return no_scaling(covariates)
+    scaling = no_scaling(covariates)
+    real = np.repeat(
+        [column.levels is None for column in covariates.columns],
+        [len(column.names) for column in covariates.columns],
+    )
+    by_column: Any = covariates.matrix
+    if not isinstance(by_column, np.ndarray):
+        by_column = sparse.csc_array(by_column)
+    for j in np.flatnonzero(real):
+        if isinstance(by_column, np.ndarray):
+            values, zeros = by_column[:, j], 0
+        else:
+            values = by_column.data[by_column.indptr[j] : by_column.indptr[j + 1]]
+            zeros = n_docs - len(values)
+        scaling.mean[j], scaling.scale[j] = _moments(values, zeros)
+        if zeros > (1.0 - DENSE_FROM) * n_docs:
+            scaling.mean[j] = 0.0
+    return scaling
+
+
+def _moments(values: Vector, zeros: int) -> tuple[float, float]:
+    """Return mean and standard deviation of the values and so many zeros; (value, 0) of a constant column."""
+    largest = float(np.abs(values).max(initial=0.0))
+    least, most = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
+    if zeros:
+        least, most = min(least, 0.0), max(most, 0.0)
+    # Not by the deviation: rounding makes that of a constant column small, but not zero.
+    if least == most:
+        return least, 0.0
+    # Divided first, so that no square overflows.
+    shares = values / largest
+    number = len(values) + zeros
+    mean = float(shares.sum()) / number
+    variance = (float(((shares - mean) ** 2).sum()) + zeros * mean**2) / number
+    return mean * largest, float(np.sqrt(variance)) * largest
