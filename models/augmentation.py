@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtri_exp
 
-__all__ = ["simulate_inverse_gaussian", "simulate_polya_gamma"]
+__all__ = ["simulate_inverse_gaussian", "simulate_polya_gamma", "simulate_truncated_normal"]
 
 Array = NDArray[np.float64]
 
@@ -33,3 +34,10 @@ def simulate_polya_gamma(shape: Array, tilt: Array, rng: np.random.Generator) ->
     mean = np.where(half > 1e-6, shape * np.tanh(half) / np.maximum(4.0 * half, 1e-300), shape / 4.0)
     rest = mean - shape * (1.0 / rates).sum(axis=-1)
     return np.where(known, (gammas / rates).sum(axis=-1) + rest, 1.0)
+
+
+def simulate_truncated_normal(sign: Array, mean: Array, rng: np.random.Generator) -> Array:
+    """Draw from Normal(mean, 1) given its sign, by inversion of the logarithm; ones where the sign is 0."""
+    inside = sign * mean
+    distance = inside - ndtri_exp(np.log(rng.uniform(1e-300, 1.0, np.shape(inside))) + log_ndtr(inside))
+    return np.where(sign == 0.0, 1.0, sign * np.maximum(distance, np.finfo(float).tiny))

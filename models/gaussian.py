@@ -32,6 +32,7 @@ class Gaussian(Response):
         Whether a coefficient of a constant feature is added.
     """
 
+    handled_as: ClassVar[frozenset[str]] = frozenset({"quadratic_response", "shared_curvature"})
     augmentation: ClassVar[str] = "sigma2"
     augmentation_dims: ClassVar[tuple[str, ...]] = ("response",)
     numeric: ClassVar[bool] = True

@@ -44,6 +44,11 @@ class Logistic(LabelResponse):
     observed: Literal["labels"] = "labels"
     c: float = pydantic.Field(default=1.0, gt=0)
 
+    @property
+    def generative(self) -> bool:
+        """Whether the likelihood has its own weight."""
+        return self.c == 1.0
+
     def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
         """Return the labels as 0 and 1."""
         signs, names = encode_signs(labels)
@@ -69,6 +74,10 @@ class Logistic(LabelResponse):
     def expectation(self, scores: Matrix) -> Matrix:
         """Return the probability that the label is 1."""
         return np.asarray(expit(scores))
+
+    def log_odds(self, scores: Matrix) -> Matrix:
+        """Return the linear predictors, which they are."""
+        return scores
 
     def draw_targets(
         self, scores: NDArray[np.float64], augmentation: NDArray[np.float64], rng: np.random.Generator

@@ -21,7 +21,7 @@ def arguments_of(binding: Binding) -> Callable[[ChainState], Any]:
     SpecError
         If the model has no response.
     """
-    response, eta, n_topics = binding.response, binding.names.get("eta"), binding.sizes.topics
+    response, eta, n_topics = binding.response, binding.names.get("eta"), binding.sizes.supervised
     if response is None or eta is None:
         raise SpecError(f"{binding.target!r} belongs to no response; the model needs a block that observes labels")
 

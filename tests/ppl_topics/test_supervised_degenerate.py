@@ -190,7 +190,10 @@ def test_extreme_parameters(model, options):
     run(model, GOOD[MODELS[model]], MODELS[model], **options)
 
 
-KERNELS_OF_Z = [name for name, kernel in pt.kernels().items() if kernel.updates == ("z",)]
+SERVES_ALL = "quadratic_response"
+KERNELS_OF_Z = [
+    name for name, kernel in pt.kernels().items() if kernel.updates == ("z",) and SERVES_ALL in kernel.handles
+]
 
 
 def chain(model, labels, kernel, sweeps=3, kind=None, **parameters):

@@ -10,6 +10,7 @@ import numpy as np
 import polyagamma
 import pytest
 from scipy import stats
+from scipy.special import log_ndtr
 
 import ppl_topics as pt
 from ppl_topics.corpus.labels import Labels
@@ -28,6 +29,7 @@ RESPONSES = {
     "logistic": {"c": 25.0, "intercept": True},
     "negative_binomial": {"dispersion": 2.5},
     "gaussian": {"shape": 2.0, "rate": 0.5},
+    "probit_do": {"intercept": True},
 }
 KERNELS = {
     "hinge": "inverse_gaussian",
@@ -35,12 +37,13 @@ KERNELS = {
     "logistic": "polya_gamma",
     "negative_binomial": "polya_gamma",
     "gaussian": "inverse_gamma",
+    "probit_do": "truncated_normal",
 }
 
 
 def labels_of(kind, generator):
     """Three classes, two targets, or two counts, some of them missing."""
-    if kind in ("hinge", "logistic"):
+    if kind in ("hinge", "logistic", "probit_do"):
         values = generator.integers(0, 3, DOCS)
         values[UNKNOWN] = -1
         return Labels("class", values, ["a", "b", "c"])
@@ -102,7 +105,7 @@ def slow_scores(state):
     """Linear predictors by their definition."""
     n_dk = state.n_dk.astype(float)
     shares = n_dk / np.maximum(n_dk.sum(axis=1, keepdims=True), 1.0)
-    return np.hstack([shares, state.observed.design]) @ state.arrays["eta"].T
+    return np.hstack([shares, state.observed.design.toarray()]) @ state.arrays["eta"].T
 
 
 def probabilities(kind, state, drawn):
@@ -115,6 +118,10 @@ def probabilities(kind, state, drawn):
     if kind == "epsilon_insensitive":
         gaps = np.stack([y - s - given["epsilon"], s - y - given["epsilon"]], axis=2)
         return stats.invgauss.cdf(drawn[known].ravel(), 1.0 / (given["cost"] * np.abs(gaps[known].ravel())))
+    if kind == "probit_do":
+        # On the wrong side of zero, the distribution function is not between 0 and 1.
+        inside, distance = (y * s)[known], (y * drawn)[known]
+        return 1.0 - np.exp(log_ndtr(inside - distance) - log_ndtr(inside))
     shapes = y[known] + given["dispersion"] if kind == "negative_binomial" else np.full(known.sum(), given["c"])
     return polyagamma.polyagamma_cdf(drawn[known], h=shapes, z=s[known])
 
@@ -223,6 +230,8 @@ def extreme(kind, targets, eta, **changes):
         ("logistic", 1.0, 1e6),
         ("negative_binomial", 1e9, -1e6),
         ("negative_binomial", 1e9, 0.0),
+        ("probit_do", 1.0, -1e6),
+        ("probit_do", 1.0, 1e6),
         ("gaussian", 1e9, 1e6),
         ("gaussian", 0.0, 0.0),
     ],

@@ -1,0 +1,99 @@
+"""The diagonal orthant probit: a probit for each class, whatever their number, that shares the topics."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtr
+
+from ppl_topics.corpus.labels import Labels
+from ppl_topics.models.augmentation import simulate_truncated_normal
+from ppl_topics.models.targets import encode_signs
+from ppl_topics.registry import block
+from ppl_topics.seams import LabelResponse, Matrix, Potential
+from ppl_topics.state import ChainState
+
+__all__ = ["ProbitDo"]
+
+
+@block("probit_do")
+class ProbitDo(LabelResponse):
+    """Labels y = -1 or +1 with probability Phi(y s), Phi the distribution function of the standard normal law.
+
+    Given a ~ Normal(s, 1), cut to the side of zero that the label says, it is quadratic in s, with the same curvature
+    for all classes: the diagonal orthant probit of Johndrow, Dunson, Lum (2013), as in DOLDA (Magnusson, Jonsson,
+    Villani 2020). A document of class c has +1 in column c and -1 in the others, and the posterior is that of the
+    product of these probits; the law of a class normalises the product over classes. Two classes make one response: the
+    plain probit (Albert, Chib 1993).
+
+    Attributes
+    ----------
+    coefficients, features : str, list of str
+        Names of the blocks of coefficients and of the features.
+    intercept : bool
+        Whether a coefficient of a constant feature is added.
+    one_vs_all : bool
+        Whether each of several classes or labels gets a model of its own, instead of all sharing the topics.
+    start : {"labels", "uniform"}
+        How chains draw their first topics: for each label from topics of its own, or all alike.
+
+    References
+    ----------
+    J. H. Albert, S. Chib (1993). Bayesian analysis of binary and polychotomous response data. JASA 88(422).
+    J. E. Johndrow, D. B. Dunson, K. Lum (2013). Diagonal orthant multinomial probit models. AISTATS.
+    M. Magnusson, L. Jonsson, M. Villani (2020). DOLDA: a regularized supervised topic model for high-dimensional
+    multi-class regression. Computational Statistics 35.
+    """
+
+    augmentation: ClassVar[str] = "a"
+    handled_as: ClassVar[frozenset[str]] = frozenset({"quadratic_response", "shared_curvature"})
+
+    block: Literal["probit_do"] = "probit_do"
+    observed: Literal["labels"] = "labels"
+
+    def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
+        """Return the labels as -1 and +1."""
+        return encode_signs(labels)
+
+    def init(self, role: str, state: ChainState) -> NDArray[np.float64]:
+        """Return the labels themselves, which are on the right side of zero; 1 where missing."""
+        observed = state.observed
+        assert observed is not None, "the model has a response, so the state holds what is observed"
+        return np.where(np.isnan(observed.targets), 1.0, observed.targets)
+
+    def potential(self, targets: Matrix, augmentation: NDArray[np.float64]) -> Potential:
+        """Return b = a and omega = 1."""
+        known = ~np.isnan(targets)
+        return Potential(np.where(known, augmentation, 0.0), known.astype(np.float64))
+
+    def augmentation_arguments(self, targets: Matrix, scores: Matrix) -> tuple[Matrix, Matrix]:
+        """Return sign and mean of the truncated normal law, sign 0 where the label is missing."""
+        return np.nan_to_num(targets), scores
+
+    def draw_augmentation(self, targets: Matrix, scores: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw a given the linear predictors."""
+        return simulate_truncated_normal(*self.augmentation_arguments(targets, scores), rng)
+
+    def log_likelihood(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> Matrix:
+        """Return log Phi(y s), exact in the tails."""
+        known = ~np.isnan(targets)
+        return np.where(known, log_ndtr(np.where(known, targets * scores, 0.0)), 0.0)
+
+    def expectation(self, scores: Matrix) -> Matrix:
+        """Return the probability that the label is +1."""
+        return np.asarray(ndtr(scores))
+
+    def log_odds(self, scores: Matrix) -> Matrix:
+        """Return log Phi(s) - log Phi(-s), exact in the tails."""
+        return np.asarray(log_ndtr(scores) - log_ndtr(-scores))
+
+    def draw_targets(
+        self, scores: NDArray[np.float64], augmentation: NDArray[np.float64], rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Draw labels -1 and +1, each for itself."""
+        return np.where(rng.random(scores.shape) < self.expectation(scores), 1.0, -1.0)
+
+    def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+        return float(np.mean(targets * scores <= 0))

@@ -1,0 +1,139 @@
+"""Curvature of responses as topics see it, where a document has it for all classes but for factors.
+
+Where curvatures are omega_dc = u_d v_c, the sum over classes of omega_dc (eta_c . n)^2 is u_d n' G n, with the matrix
+G = sum_c v_c eta_c eta_c' of all documents.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from ppl_topics.declarations import Binding
+from ppl_topics.samplers.compiled import inlined, parallel, tight
+from ppl_topics.samplers.responses.term import ResponseTerm
+from ppl_topics.samplers.variates.striped import Integer
+from ppl_topics.state import ChainState
+
+__all__ = ["Curvature", "bend", "curvature_of", "omega_of", "shared_factors"]
+
+Doubles = npt.NDArray[np.float64]
+
+
+class Curvature(NamedTuple):
+    """What the curvature of the responses comes to for topics.
+
+    Attributes
+    ----------
+    gram : ndarray of float64 of shape (K, K)
+        G = sum_c v_c eta_c eta_c'.
+    rounded : ndarray of float32 of shape (K, K)
+        The same, rounded.
+    scale : ndarray of float64 of shape (D,)
+        u_d / N_d^2; NaN where the curvatures of a document have no such factor.
+    by_response : ndarray of float64 of shape (C', K)
+        Coefficients of the topics.
+    """
+
+    gram: Doubles
+    rounded: npt.NDArray[np.float32]
+    scale: Doubles
+    by_response: Doubles
+
+
+def shared_factors(omega: Doubles) -> tuple[Doubles, Doubles]:
+    """Split curvatures into factors u_d v_c, where documents have them.
+
+    Looked for are curvatures that are the same for all classes, or for all documents without missing targets.
+
+    Parameters
+    ----------
+    omega : ndarray of float64 of shape (D, C)
+
+    Returns
+    -------
+    u : ndarray of float64 of shape (D,)
+        NaN where a document's curvatures are other multiples of v for some classes than for others.
+    v : ndarray of float64 of shape (C,)
+
+    Examples
+    --------
+    >>> u, v = shared_factors(np.array([[2.0, 3.0], [0.0, 0.0], [2.0, 0.0]]))
+    >>> u, v
+    (array([ 1.,  0., nan]), array([2., 3.]))
+    """
+    n_docs, size = omega.shape
+    if size == 0 or (omega == omega[:, :1]).all():
+        return np.ascontiguousarray(omega[:, 0]) if size else np.zeros(n_docs), np.ones(size)
+    v = omega.max(axis=0)
+    return np.where((omega == v).all(axis=1), 1.0, np.where((omega == 0.0).all(axis=1), 0.0, np.nan)), v
+
+
+def curvature_of(eta: Doubles, omega: Doubles, lengths: npt.NDArray[np.int64]) -> Curvature:
+    """Return the curvature of given coefficients and responses.
+
+    Parameters
+    ----------
+    eta : ndarray of float64 of shape (K, C')
+        C' >= C, with zeros beyond.
+    omega : ndarray of float64 of shape (D, C)
+    lengths : ndarray of int64 of shape (D,)
+    """
+    u, v = shared_factors(omega)
+    weights = np.zeros(eta.shape[1])
+    weights[: len(v)] = v
+    gram = np.empty((len(eta), len(eta)))
+    add_up_gram(eta, weights, gram)
+    scale = u / np.maximum(lengths, 1).astype(np.float64) ** 2
+    return Curvature(gram, gram.astype(np.float32), scale, np.ascontiguousarray(eta.T))
+
+
+@parallel
+def add_up_gram(eta: Doubles, weights: Doubles, gram: Doubles) -> None:
+    """Compute G, parallel over its rows."""
+    for row in numba.prange(eta.shape[0]):
+        add_up_row(row, eta, weights, gram)
+
+
+@tight
+def add_up_row(row: int, eta: Doubles, weights: Doubles, gram: Doubles) -> None:
+    """Compute one row of G, each cell in four sums that run side by side."""
+    for column in range(eta.shape[0]):
+        first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+        for c in range(0, eta.shape[1], 4):
+            first += weights[c] * (eta[row, c] * eta[column, c])
+            second += weights[c + 1] * (eta[row, c + 1] * eta[column, c + 1])
+            third += weights[c + 2] * (eta[row, c + 2] * eta[column, c + 2])
+            fourth += weights[c + 3] * (eta[row, c + 3] * eta[column, c + 3])
+        gram[row, column] = (first + second) + (third + fourth)
+
+
+@inlined
+def bend(doc: Integer, topic: Integer, other: Integer, term: ResponseTerm, curvature: Curvature) -> float:
+    """Return sum_c omega_dc eta_ck eta_cl / N_d^2 of two topics k and l."""
+    scale = curvature.scale[doc]
+    if not math.isnan(scale):
+        return scale * curvature.gram[topic, other]  # type: ignore[no-any-return]
+    total = 0.0
+    for c in range(term.eta.shape[1]):
+        total += term.curvature[doc, c] * (term.eta[topic, c] * term.eta[other, c])
+    return total
+
+
+def omega_of(binding: Binding) -> Callable[[ChainState], Doubles]:
+    """Return what computes the curvatures of a state, shape (D, C); of a model without a response, C = 0."""
+    response = binding.response
+    if response is None:
+        return lambda state: np.zeros((binding.sizes.docs, 0))
+    name = binding.names["augmentation"]
+
+    def omega(state: ChainState) -> Doubles:
+        assert state.observed is not None
+        return response.potential(state.observed.targets, state.arrays[name]).omega
+
+    return omega
