@@ -1,8 +1,8 @@
 """Geweke's joint-distribution test, on independent replicates.
 
-Each replicate draws parameters, assignments and words from the model's prior and then runs the schedule given
-those words. If the schedule leaves every posterior invariant, the state after is distributed as the one
-before, jointly with the words; paired means of bounded statistics are compared.
+Each replicate draws parameters, assignments, words and, of a model with a response, targets from the model's prior and
+then runs the schedule given those words and targets. If the schedule leaves every posterior invariant, the state after
+is distributed as the one before, jointly with the data; paired means of bounded statistics are compared.
 
 References
 ----------
@@ -12,19 +12,29 @@ A. Gandy, J. Scott (2020). Unit testing for MCMC and other Monte Carlo methods. 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppl_topics.diagnostics.exactness.statistics import paired_p_values, state_statistics
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
+from ppl_topics.diagnostics.exactness.tiny_response import document_features
 from ppl_topics.run.bind import INITIAL
 from ppl_topics.run.execute import Executor
 from ppl_topics.state import Key
 
 __all__ = ["GewekeTest"]
 
-ORDER = ("alpha", "beta", "theta", "phi", "z", "w")
+PARAMETERS = ("theta", "pi", "included", "phi", "tau", "lambda", "slab", "eta")
+ORDER = ("alpha", "beta", *PARAMETERS, "z", "w")
+"""Each after its parents."""
+
+LARGEST_TARGET = 50.0
+"""Data with larger ones are drawn anew. The posterior given the others is the same, and scales of heavy tails give
+targets that no model is for: such as counts so large that their augmentation takes minutes."""
 
 
 class GewekeTest:
@@ -56,23 +66,54 @@ class GewekeTest:
         return paired_p_values(before, after)
 
     def _simulate(self, rng: np.random.Generator) -> Executor:
-        """Draw everything from the prior; return what runs the schedule on these words.
+        """Draw everything from the prior; return what runs the schedule on these data.
 
-        Kernels are built anew: they may keep what depends on the words, which no run ever changes.
+        Kernels are built anew: they may keep what depends on the data, which no run ever changes.
         """
+        state = self.state
+        while True:
+            values = self._draw(rng)
+            if values is None:
+                continue
+            state.tokens = self.tiny.with_data(values["w"]).tokens
+            state.set_z(values["z"])
+            self.tiny.set_values(state, {role: values[role] for role in PARAMETERS if role in values})
+            targets = None if state.observed is None else self._draw_targets(rng)
+            if targets is None or np.nanmax(np.abs(targets)) <= LARGEST_TARGET:
+                return Executor(self.tiny.with_data(values["w"], targets))
+
+    def _draw(self, rng: np.random.Generator) -> Mapping[str, Any] | None:
+        """Draw the parameters, z and the words; None where the prior excludes what was drawn."""
         model, state = self.tiny.model, self.state
         values: dict[str, Any] = {}
         for role in ORDER:
             if role not in model.names:
-                values[role] = getattr(state, role)
+                if role in ("alpha", "beta"):
+                    values[role] = getattr(state, role)
                 continue
-            value = model.spec.blocks[model.names[role]].simulate(role, values, state, rng)
+            name = model.names[role]
+            block = model.variables[name].block if name in model.variables else name
+            value = model.spec.blocks[block].simulate(role, values, state, rng)
+            if value is None:
+                return None
             if role in ("alpha", "beta"):
                 self.tiny.set_values(state, {role: value})
                 value = getattr(state, role)
             values[role] = value
-        bound = self.tiny.with_words(values["w"])
-        state.tokens = bound.tokens
-        state.set_z(values["z"])
-        self.tiny.set_values(state, {role: values[role] for role in ("theta", "phi")})
-        return Executor(bound)
+        return values
+
+    def _draw_targets(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw targets, and the augmentation given them; where they are missing, they stay so."""
+        state, response = self.state, self.tiny.bound.response
+        assert state.observed is not None, "the corpus has no targets"
+        assert response is not None, "targets without a response"
+        missing = np.isnan(state.observed.targets)
+        features = document_features(state.n_dk, state)
+        scores = features @ state.arrays[self.tiny.model.names["eta"]].T
+        # Given no target, an augmentation that is a parameter of their law has its prior.
+        parameter = response.draw_augmentation(np.full_like(scores, np.nan), scores, rng)
+        targets = np.where(missing, np.nan, response.draw_targets(scores, parameter, rng))
+        augmentation = response.draw_augmentation(targets, scores, rng)
+        self.tiny.set_values(state, {"augmentation": augmentation})
+        state.observed = replace(state.observed, targets=targets)
+        return targets

@@ -1,6 +1,6 @@
 """The response of a model on the tiny corpus: its law given the assignments, by quadrature over the coefficients.
 
-Of the coefficients and the augmentation, what the schedule leaves as it is counts as given.
+Of the coefficients, the scales of their prior, and the augmentation, what the schedule leaves as it is counts as given.
 """
 
 from __future__ import annotations
@@ -10,30 +10,34 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, ndtr, ndtri
-from scipy.stats import qmc
+from scipy.special import logsumexp, ndtr
 
 from ppl_topics.corpus.labels import Labels
+from ppl_topics.diagnostics.exactness.prior_nodes import NODES, PriorNodes, cumulated_weights, draw_nodes
 from ppl_topics.errors import CorpusError
-from ppl_topics.run.bind import BoundModel, observed_of
+from ppl_topics.run.bind import BoundModel
+from ppl_topics.run.observing import observed_of
 from ppl_topics.seams import Coefficients, Response
-from ppl_topics.state import ChainState, Observed
+from ppl_topics.state import ChainState, Design, Observed
 
-__all__ = ["TinyResponse", "tiny_observed"]
+__all__ = ["TinyResponse", "document_features", "response_statistics", "tiny_observed"]
 
 Array = NDArray[np.float64]
-
-NODES = 2**14
-"""Of the Sobol sequence that coefficients are summed over: the sums err by about one part in a thousand."""
 
 SIGNS = ((1, 0, -1), (0, 1, 0), (1, 1, 0), (0, 1, 1))
 NUMBERS = ((0.7, -1.2, np.nan), (-0.4, 0.3, 1.1), (0.2, -0.6, 0.5), (1.3, 0.8, -0.9))
 COUNTS = ((2, 0, -1), (0, 3, 1), (1, 1, 0), (4, 0, 2))
 """Labels of the four documents in three columns, one of them missing."""
 
+COVARIATES = ((0.8, 1.0), (-0.5, 0.0), (0.3, 1.0), (-0.9, 0.0))
+"""Of the four documents: a number, and a category."""
 
-def tiny_observed(response: Response, n_docs: int, columns: int) -> Observed:
-    """Return targets of the tiny corpus, in so many columns, of the kind that the response takes."""
+SCALES = ("tau", "lambda", "slab")
+"""Roles of the scales of shrinkage priors."""
+
+
+def tiny_observed(response: Response, n_docs: int, columns: int, covariates: bool = False) -> Observed:
+    """Return targets of the tiny corpus in so many columns, of the kind that the response takes, and covariates."""
     for kind, table in (("multi_label", SIGNS), ("real", NUMBERS), ("count", COUNTS)):
         values = np.array(table)[:n_docs, :columns]
         names = np.array([f"y{i}" for i in range(columns)], dtype=object)
@@ -41,13 +45,22 @@ def tiny_observed(response: Response, n_docs: int, columns: int) -> Observed:
             targets, responses = response.encode(Labels(kind, values, names))  # type: ignore[arg-type]
         except CorpusError:
             continue
-        fixed = ("intercept",) if response.intercept else ()
-        return observed_of(targets, np.ones((n_docs, len(fixed))), responses, fixed, response.intercept)
+        names_of_columns = (("x0", "x1") if covariates else ()) + (("intercept",) if response.intercept else ())
+        fixed = np.hstack([np.array(COVARIATES)[:n_docs], np.ones((n_docs, 1))])
+        wanted = fixed[:, 0 if covariates else 2 : 3 if response.intercept else 2]
+        return observed_of(targets, Design.of(wanted), responses, names_of_columns, response.intercept)
     raise CorpusError(f"block {response.kind!r} takes neither signs, nor numbers, nor counts; nothing to verify it on")
 
 
+def document_features(n_dk: NDArray[Any], state: ChainState) -> Array:
+    """Return the features of documents with the given counts of topics, shape (D, F)."""
+    assert state.observed is not None, "features without targets"
+    shares = n_dk / np.maximum(n_dk.sum(axis=1, keepdims=True), 1)
+    return np.concatenate([shares[:, : state.sizes.supervised], state.observed.design.toarray()], axis=1)
+
+
 class TinyResponse:
-    """The law of the targets, the coefficients and the augmentation, given assignments.
+    """The law of the targets, the coefficients, the scales of their prior and the augmentation, given assignments.
 
     Parameters
     ----------
@@ -69,22 +82,20 @@ class TinyResponse:
         self.response, self.observed, self.prior = response, observed, prior
         self.names = bound.model.names
         self.moves_eta, self.moves_augmentation = "eta" in moved, "augmentation" in moved
-        size = bound.sizes.coefficients
-        points = qmc.Sobol(size, rng=np.random.default_rng(20261121)).random(NODES)
-        # Standard normal nodes, scaled to each response's prior.
-        self._nodes = ndtri(np.clip(points, 1e-12, 1 - 1e-12))
-        self._scale = 1.0 / np.sqrt(prior.precision(state))
+        self._state = state
+        self.nodes = PriorNodes(prior, state, moved)
+        self._precision = prior.precision(state)
         self._given_eta = state.arrays[self.names["eta"]].copy()
         self._given_augmentation = state.arrays[self.names["augmentation"]].copy()
+        self._given_scales = cumulated_weights(self.nodes.weights_given(self._given_eta))
         self._laws: dict[bytes, tuple[Array, Array]] = {}
         # Unless something that documents share is summed over, each has a factor of its own; few of those differ.
-        self._adds_up = type(response).log_evidence is Response.log_evidence
+        self._adds_up = type(response).log_evidence is Response.log_evidence or not self.moves_augmentation
         self._by_document: dict[tuple[int, bytes], Array] = {}
 
     def features(self, n_dk: NDArray[Any]) -> Array:
         """Return the features of documents, shape (D, F)."""
-        shares = n_dk / np.maximum(n_dk.sum(axis=1, keepdims=True), 1)
-        return np.concatenate([shares, self.observed.design], axis=1)
+        return document_features(n_dk, self._state)
 
     def log_evidence(self, n_dk: NDArray[Any]) -> Array:
         """Return log p(targets | z) up to a constant for each state.
@@ -96,19 +107,25 @@ class TinyResponse:
         return np.array([self._law(counts)[0].sum() for counts in n_dk])
 
     def draw(self, n_dk: NDArray[Any], rng: np.random.Generator) -> dict[str, Array]:
-        """Draw coefficients and augmentation given the assignments; by role."""
+        """Draw coefficients, the scales that are not given, and augmentation given the assignments; by role."""
         features = self.features(n_dk)
-        eta = self._given_eta
-        if self.moves_eta and self.moves_augmentation:
-            cumulated = self._law(n_dk)[1]
-            number = [min(int(np.searchsorted(c, rng.random())), NODES - 1) for c in cumulated]
-            eta = self._nodes[number] * self._scale
-        elif self.moves_eta:
+        eta, scales = self._given_eta, {}
+        if self._is_normal:
             eta = np.stack([rng.multivariate_normal(mean, cov) for mean, cov in self._normal(features)])
+        else:
+            number = draw_nodes(self._law(n_dk)[1] if self.moves_eta else self._given_scales, rng)
+            scales = {role: values[number] for role, values in self.nodes.scales.items()}
+            if self.moves_eta:
+                eta = self.nodes.eta[np.arange(len(number)), number]
         augmentation = self._given_augmentation
         if self.moves_augmentation:
             augmentation = self.response.draw_augmentation(self.observed.targets, features @ eta.T, rng)
-        return {"eta": eta, "augmentation": augmentation}
+        return {"eta": eta, "augmentation": augmentation, **scales}
+
+    @property
+    def _is_normal(self) -> bool:
+        """Whether the law of the coefficients is normal: they alone are summed over."""
+        return self.moves_eta and not self.moves_augmentation and not self.nodes.scales
 
     def _law(self, n_dk: NDArray[Any]) -> tuple[Array, Array]:
         """Return each response's log evidence, shape (C,), and the cumulated weights of the nodes, shape (C, NODES)."""
@@ -119,54 +136,60 @@ class TinyResponse:
 
     def _compute(self, features: Array) -> tuple[Array, Array]:
         targets, nothing = self.observed.targets, np.zeros((0, 0))
-        if not self.moves_augmentation:
-            b, omega = self.response.potential(targets, self._given_augmentation)
-            if not self.moves_eta:
-                fitted = features @ self._given_eta.T
-                return (b * fitted - omega * fitted**2 / 2.0).sum(axis=0), nothing
+        if not self.moves_eta:
+            fitted = features @ self._given_eta.T
+            if self.moves_augmentation:
+                return self.response.log_evidence(targets, fitted), nothing
+            return self._quadratic(fitted).sum(axis=0), nothing
+        if self._is_normal:
             value = [
                 0.5 * (np.linalg.slogdet(cov)[1] + mean @ np.linalg.solve(cov, mean))
                 for mean, cov in self._normal(features)
             ]
             return np.array(value), nothing
-        if not self.moves_eta:
-            return self.response.log_evidence(targets, features @ self._given_eta.T), nothing
         parts = [self._at_nodes(doc, row) for doc, row in enumerate(features)]
         weights = np.sum(parts, axis=0) if self._adds_up else self.response.log_evidence(targets, np.stack(parts, 1))
-        total = logsumexp(weights, axis=0)
-        cumulated = np.cumsum(np.exp(weights - total), axis=0).T
-        return total - np.log(NODES), np.ascontiguousarray(cumulated / cumulated[:, -1:])
+        return logsumexp(weights, axis=0) - np.log(NODES), cumulated_weights(weights)
 
     def _at_nodes(self, doc: int, features: Array) -> Array:
         """Return a document's log pseudo-likelihood, or else its linear predictors, at all nodes, shape (NODES, C)."""
         key = (doc, features.tobytes())
         if key not in self._by_document:
-            fitted = (self._nodes * features) @ self._scale.T
-            if self._adds_up:
+            fitted = (self.nodes.eta @ features).T
+            if not self.moves_augmentation:
+                fitted = self._quadratic(fitted, doc)
+            elif self._adds_up:
                 fitted = self.response.log_likelihood(self.observed.targets[doc], fitted, np.ones(1))
             self._by_document[key] = fitted
         return self._by_document[key]
+
+    def _quadratic(self, fitted: Array, doc: int | slice = slice(None)) -> Array:
+        """Return the log pseudo-likelihood given the augmentation, up to a constant."""
+        b, omega = self.response.potential(self.observed.targets, self._given_augmentation)
+        return b[doc] * fitted - omega[doc] * fitted**2 / 2.0
 
     def _normal(self, features: Array) -> list[tuple[Array, Array]]:
         """Return mean and covariance of each response's coefficients given the augmentation."""
         b, omega = self.response.potential(self.observed.targets, self._given_augmentation)
         result = []
-        for c, scale in enumerate(self._scale):
-            inverse = np.diag(scale**-2.0) + (features * omega[:, c : c + 1]).T @ features
+        for c, precision in enumerate(self._precision):
+            inverse = np.diag(precision) + (features * omega[:, c : c + 1]).T @ features
             cov = np.asarray(np.linalg.inv(inverse), dtype=np.float64)
             result.append((cov @ (features.T @ b[:, c]), cov))
         return result
 
 
 def response_statistics(names: Mapping[str, str], state: ChainState) -> dict[str, float]:
-    """Return bounded statistics of coefficients and augmentation."""
+    """Return bounded statistics of coefficients, scales of their prior, and augmentation."""
     if "eta" not in names:
         return {}
     values: dict[str, float] = {}
     eta = ndtr(state.arrays[names["eta"]])
     augmentation = state.arrays[names["augmentation"]]
-    bounded = augmentation / (1.0 + augmentation)
-    for name, array in (("eta", eta), ("augmentation", bounded)):
+    bounded = augmentation / (1.0 + np.abs(augmentation))
+    scales = {role: state.arrays[names[role]] for role in SCALES if role in names}
+    scales = {role: array / (1.0 + array) for role, array in scales.items()}
+    for name, array in {"eta": eta, "augmentation": bounded, **scales}.items():
         weights = np.cos(1 + 2 * np.arange(array.size)).reshape(array.shape)
         values[f"{name}[0]"] = float(array.flat[0])
         values[f"sum {name}^2"] = float((array**2).sum())
@@ -175,5 +198,17 @@ def response_statistics(names: Mapping[str, str], state: ChainState) -> dict[str
     values["spread of eta"] = float(((eta - 0.5) ** 2).sum())
     values["eta with its neighbour"] = float(((eta[:, 1:] - 0.5) * (eta[:, :-1] - 0.5)).sum())
     share = state.n_dk / np.maximum(state.n_dk.sum(axis=1, keepdims=True), 1)
-    values["eta z"] = float((share @ eta[:, : share.shape[1]].T).sum())
+    supervised = state.sizes.supervised
+    fitted = share[:, :supervised] @ eta[:, :supervised].T
+    values["eta z"] = float(fitted.sum())
+    assert state.observed is not None, "coefficients without targets"
+    # What the words are to phi z: in Geweke's test, where targets are drawn, it sees whether they were heeded.
+    values["eta z y"] = float(np.nansum(np.tanh(state.observed.targets) * (fitted - 0.5)))
+    if "lambda" in scales:
+        # Scales and coefficients trade off: either alone hardly tells that they do not fit together.
+        slopes = np.abs(eta[:, : scales["lambda"].shape[1]] - 0.5)
+        values["eta lambda"] = float((slopes * scales["lambda"]).sum())
+        values["eta tau"] = float((slopes * scales["tau"][:, None]).sum())
+    if "slab" in scales:
+        values["eta slab"] = float((slopes * scales["slab"][:, None]).sum())
     return values

@@ -20,6 +20,7 @@ from ppl_topics.errors import RunError
 from ppl_topics.registry import kernel
 from ppl_topics.samplers.coefficients.gram import columns_of, gram, rows_of, shared_weights, weighted_sums
 from ppl_topics.samplers.coefficients.law import conditional_law
+from ppl_topics.samplers.coefficients.reflections import draw_by_reflections
 from ppl_topics.samplers.compiled import compiled, parallel, tight
 from ppl_topics.samplers.responses.features import Features
 from ppl_topics.samplers.variates.streams import new_stream, normal, start
@@ -82,6 +83,9 @@ def draw_jointly(features: Features, b: Matrix, omega: Matrix, precision: Matrix
             last = min(first + BLOCK, n_classes)
             products = gram(rows, columns, omega[:, first:last])
             draw_all(first, last, products, which, scale, sums, precision, *key, eta, failed)
+    for c in np.flatnonzero((failed != FINE) & (failed != n_coefficients)).tolist():
+        # Which way is taken does not depend on what the coefficients were, and the law is the same.
+        eta[c], failed[c] = draw_by_reflections(rows, b[:, c], omega[:, c], precision[c], key, c)
     if (failed != FINE).any():
         response = int(np.argmax(failed != FINE))
         raise RunError(_describe(response, n_classes, int(failed[response]), n_coefficients))
@@ -264,9 +268,9 @@ def solve(upper: Matrix, values: Vector) -> None:
     full_conditional=True,
     automatic=True,
     parallel_over="response",
-    cost="3 * N + 6 * D * C + D * K_d * (10 + K_d * (1.2 + 0.06 * C)) + C * F ** 2 * (2.5 + 0.022 * F)",
+    cost="3 * N + 6 * D * C + D * F_d * (10 + F_d * (1.2 + 0.06 * C)) + C * F ** 2 * (2.5 + 0.022 * F)",
     tasks="F / 2",
-    memory="4 * (min(C, 64) + 5) * F ** 2 + 30 * D * K_d + 24 * D * C",
+    memory="4 * (min(C, 64) + 5) * F ** 2 + 30 * D * F_d + 24 * D * C",
     reference="Zhu et al. 2014, eq. 15 and 16",
 )
 def joint_normal(binding: Binding) -> KernelFunctions:

@@ -1,0 +1,91 @@
+"""Nodes that the coefficients of a tiny model, and the scales of their prior, are summed over."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from ppl_topics.seams import Coefficients
+from ppl_topics.state import ChainState
+
+__all__ = ["NODES", "PriorNodes", "cumulated_weights", "draw_nodes"]
+
+Array = NDArray[np.float64]
+
+NODES = 2**14
+"""Of the Sobol sequence that coefficients are summed over: the sums err by about one part in a thousand."""
+
+
+class PriorNodes:
+    """Points of the prior of each response's coefficients and scales, each of which stands for the same probability.
+
+    Parameters
+    ----------
+    prior : Coefficients
+    state : ChainState
+        Holds the scales that are given.
+    moved : set of str
+        Roles that the schedule updates; the scales among them are summed over.
+
+    Attributes
+    ----------
+    scales : dict of str to ndarray of float64, shape (NODES, ...)
+        By role, those that are summed over; for all responses the same.
+    precision : ndarray of float64, shape (C, NODES, F)
+        Of the coefficients given the scales.
+    eta : ndarray of float64, shape (C, NODES, F)
+    """
+
+    def __init__(self, prior: Coefficients, state: ChainState, moved: AbstractSet[str]) -> None:
+        sizes = state.sizes
+        roles = [role for role, _ in prior.auxiliaries().values()]
+        # Without the dim of the responses, which comes first.
+        shapes = {role: state.arrays[name].shape[1:] for name, (role, _) in prior.auxiliaries().items()}
+        summed = [role for role in roles if role in moved]
+        ends = sizes.coefficients + np.cumsum([0, *(int(np.prod(shapes[role])) for role in summed)])
+        points = qmc.Sobol(int(ends[-1]), rng=np.random.default_rng(20261121)).random(NODES)
+        points = np.clip(points, 1e-12, 1 - 1e-12)
+        self.scales = {
+            role: prior.quantile(role, points[:, first:last]).reshape(NODES, *shapes[role])
+            for role, first, last in zip(summed, ends[:-1], ends[1:], strict=True)
+        }
+        precision = []
+        for c in range(sizes.responses):
+            # Each node in the place of a response of its own.
+            arrays = {
+                name: self.scales.get(role, np.broadcast_to(state.arrays[name][c], (NODES, *shapes[role])))
+                for name, (role, _) in prior.auxiliaries().items()
+            }
+            precision.append(prior.precision(replace(state, arrays=arrays, sizes=sizes._replace(responses=NODES))))
+        self.precision = np.stack(precision)
+        self.eta = ndtri(points[:, : sizes.coefficients]) / np.sqrt(self.precision)
+
+    def weights_given(self, eta: Array) -> Array:
+        """Return the log weights of the nodes as points of the law of the scales given the coefficients.
+
+        Parameters
+        ----------
+        eta : ndarray of float64, shape (C, F)
+
+        Returns
+        -------
+        ndarray of float64, shape (NODES, C)
+        """
+        value: Array = 0.5 * (np.log(self.precision) - self.precision * eta[:, None] ** 2).sum(axis=2)
+        return value.T
+
+
+def cumulated_weights(log_weights: Array) -> Array:
+    """Return the cumulated probabilities of the nodes for each response, shape (C, NODES), from log weights by node."""
+    cumulated = np.cumsum(np.exp(log_weights - log_weights.max(axis=0)), axis=0).T
+    return np.ascontiguousarray(cumulated / cumulated[:, -1:])
+
+
+def draw_nodes(cumulated: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw the number of a node for each response."""
+    return np.array([min(int(np.searchsorted(c, rng.random())), len(c) - 1) for c in cumulated])

@@ -1,0 +1,38 @@
+"""The horseshoe prior of coefficients: most near zero, some as large as they need to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+
+from ppl_topics.models.shrinkage import Shrinkage
+from ppl_topics.registry import block
+from ppl_topics.seams import Matrix
+
+__all__ = ["Horseshoe"]
+
+
+@block("horseshoe")
+class Horseshoe(Shrinkage):
+    """Slopes eta_cj ~ Normal(0, tau_c^2 lambda_cj^2), with tau_c ~ C+(0, scale) and lambda_cj ~ C+(0, 1).
+
+    C+ is the half-Cauchy law (Carvalho, Polson, Scott 2010; Magnusson, Jonsson, Villani 2020, section 2). The variables
+    ``tau`` and ``lambda`` are the block's. An intercept is Normal(0, intercept_variance), not shrunk.
+
+    Attributes
+    ----------
+    per : {"response"}
+        What there is one row of coefficients for.
+    scale : float
+        Median of tau a priori.
+    intercept_variance : float
+    """
+
+    block: Literal["horseshoe"] = "horseshoe"
+
+    def slope_precision(self, scales: Mapping[str, NDArray[Any]]) -> Matrix:
+        """Return 1 / (tau lambda)^2."""
+        precision: Matrix = (scales["tau"][:, None] * scales["lambda"]) ** -2.0
+        return precision

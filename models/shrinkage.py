@@ -1,0 +1,81 @@
+"""What priors of coefficients with global and local scales have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import pydantic
+from numpy.typing import NDArray
+
+from ppl_topics.seams import LARGEST_SCALE, SMALLEST_SCALE, Coefficients, Matrix
+from ppl_topics.state import ChainState
+
+__all__ = ["Shrinkage"]
+
+Array = NDArray[np.float64]
+
+
+class Shrinkage(Coefficients):
+    """Base of the normal priors whose variances are made of scales: tau of each response, lambda of each slope.
+
+    Both are half-Cauchy: tau ~ C+(0, scale), lambda ~ C+(0, 1). The intercept has a variance of its own and no scale.
+
+    Attributes
+    ----------
+    per : {"response"}
+        What there is one row of coefficients for.
+    scale : float
+        Median of tau a priori.
+    intercept_variance : float
+    """
+
+    per: Literal["response"] = "response"
+    scale: float = pydantic.Field(default=1.0, ge=1e-20, le=1e20)
+
+    def auxiliaries(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
+        """Return the scales, with their roles and dims."""
+        return {"tau": ("tau", ("response",)), "lambda": ("lambda", ("response", "slope"))}
+
+    @abstractmethod
+    def slope_precision(self, scales: Mapping[str, NDArray[Any]]) -> Matrix:
+        """Return the precision of each slope, shape (C, slopes), given the scales by role."""
+
+    def precision(self, state: ChainState) -> Matrix:
+        """Return the precision of each coefficient given the scales, that of the intercept apart."""
+        return self.with_intercept(self.slope_precision(state.arrays), state)
+
+    def quantile(self, role: str, probability: Array) -> Array:
+        """Return quantiles of the prior of tau or lambda, cut to the range of scales."""
+        scale = {"tau": self.scale, "lambda": 1.0}[role]
+        return np.clip(scale * np.tan(0.5 * np.pi * probability), SMALLEST_SCALE, LARGEST_SCALE)
+
+    def init(self, role: str, state: ChainState) -> Array:
+        """Return ones for the scales, zeros for the coefficients."""
+        for own, dims in self.auxiliaries().values():
+            if own == role:
+                return np.ones([state.sizes.of(dim) for dim in dims])
+        return super().init(role, state)
+
+    def simulate(
+        self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
+    ) -> Array:
+        """Draw scales, or coefficients given the scales in ``values``, from the prior."""
+        for own, dims in self.auxiliaries().values():
+            if own == role:
+                return self.quantile(role, rng.random([state.sizes.of(dim) for dim in dims]))
+        precision = self.with_intercept(self.slope_precision(values), state)
+        return rng.normal(size=precision.shape) / np.sqrt(precision)
+
+    def log_density(self, value: NDArray[Any], state: ChainState) -> float:
+        """Return the log density of the coefficients and of their scales together."""
+        return super().log_density(value, state) + sum(
+            self.log_prior(role, state.arrays[name]) for name, (role, _) in self.auxiliaries().items()
+        )
+
+    def log_prior(self, role: str, value: Array) -> float:
+        """Return the log density of tau or lambda, summed over the elements."""
+        scale = {"tau": self.scale, "lambda": 1.0}[role]
+        return float((np.log(2.0 / (np.pi * scale)) - np.log1p((value / scale) ** 2)).sum())

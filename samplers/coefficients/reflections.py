@@ -1,0 +1,155 @@
+"""Coefficients drawn through a QR factorisation, where those of the Gram matrix would lose their prior in rounding.
+
+Where features are collinear and the prior of their coefficients is wide, as a horseshoe's may become in any sweep, the
+precision of the coefficients is the Gram matrix but for less than its last bits. Reflections of the features themselves
+see twice as many.
+
+References
+----------
+G. H. Golub, C. F. Van Loan (2013). Matrix computations, 4th edition, algorithms 5.1.1 and 5.2.1, section 6.5.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from ppl_topics.samplers.coefficients.gram import Rows
+from ppl_topics.samplers.compiled import compiled, tight
+from ppl_topics.samplers.variates.streams import new_stream, normal, start
+
+__all__ = ["draw_by_reflections"]
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+
+SMALLEST_PIVOT = 1e-13
+"""Of columns of length one: below it, the pivot is mostly the rounding errors of the features."""
+
+BLOCK = 256
+"""Documents whose features are held at a time."""
+
+
+def draw_by_reflections(
+    rows: Rows, b: Vector, omega: Vector, precision: Vector, key: tuple[int, int, int, int], unit: int
+) -> tuple[Vector, int]:
+    """Draw the coefficients of one response from Normal(Q^-1 r, Q^-1).
+
+    Q = diag(precision) + sum_d omega_d f_d f_d' and r = sum_d b_d f_d.
+
+    Parameters
+    ----------
+    rows : Rows
+        The features f_d.
+    b, omega : ndarray of float64, shape (D,)
+        b is 0 where omega is.
+    precision : ndarray of float64, shape (F,)
+    key : Key
+    unit : int
+        With the key, names the random stream.
+
+    Returns
+    -------
+    eta : ndarray of float64, shape (F,)
+    failed : int
+        -1, or the first coefficient that follows from those before it, up to rounding.
+    """
+    eta = np.empty(len(precision))
+    slopes, weights, prior = (np.ascontiguousarray(array) for array in (b, omega, precision))
+    return eta, draw(rows.ptr, rows.columns, rows.values, slopes, weights, prior, *key, unit, eta)
+
+
+@compiled
+def draw(
+    ptr: npt.NDArray[np.int64],
+    columns: npt.NDArray[np.uint16],
+    values: Vector,
+    b: Vector,
+    omega: Vector,
+    precision: Vector,
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+    unit: int,
+    eta: Vector,
+) -> int:
+    """Draw into `eta` (see `draw_by_reflections`).
+
+    With A the rows sqrt(omega_d) f_d and the roots of the prior's precision below them, Q = A'A = R'R and r = A'g,
+    where g_d = b_d / sqrt(omega_d): reflections that make A triangular turn g into R^-T r.
+    """
+    size = precision.size
+    scale = np.sqrt(precision)
+    for doc in range(ptr.size - 1):
+        for place in range(ptr[doc], ptr[doc + 1]):
+            scale[columns[place]] = math.hypot(scale[columns[place]], math.sqrt(omega[doc]) * values[place])
+    # The columns of A have length one, so that nothing is lost where coefficients are of very different scales.
+    held, sums = np.zeros((size + max(BLOCK, size), size + 1)), np.empty(size + 1)
+    filled = 0
+    for doc in range(ptr.size - 1):
+        if omega[doc] > 0.0:
+            root = math.sqrt(omega[doc])
+            for place in range(ptr[doc], ptr[doc + 1]):
+                held[size + filled, columns[place]] = root * values[place] / scale[columns[place]]
+            held[size + filled, size] = b[doc] / root
+            filled += 1
+        if filled == BLOCK or doc == ptr.size - 2:
+            reflect(held, size, filled, sums)
+            held[size:] = 0.0
+            filled = 0
+    for j in range(size):
+        held[size + j, j] = math.sqrt(precision[j]) / scale[j]
+    reflect(held, size, size, sums)
+    stream = new_stream()
+    start(stream, seed, chain, step, kernel, unit)
+    for j in range(size):
+        eta[j] = held[j, size] + normal(stream)
+        if not SMALLEST_PIVOT < abs(held[j, j]) < math.inf:
+            return j
+    for j in range(size - 1, -1, -1):
+        for other in range(j + 1, size):
+            eta[j] -= held[j, other] * eta[other]
+        eta[j] /= held[j, j]
+    for j in range(size):
+        eta[j] /= scale[j]
+    return -1
+
+
+@tight
+def reflect(held: Matrix, size: int, filled: int, sums: Vector) -> None:
+    """Take the rows from number `size` on into the triangle of the rows above them, by Householder reflections.
+
+    Parameters
+    ----------
+    held : ndarray of float64, shape (m, size + 1)
+        The first `size` rows are upper triangular; the following `filled` are left with what is of no more use.
+    size, filled : int
+    sums : ndarray of float64, shape (size + 1,)
+        Overwritten.
+    """
+    last = size + filled
+    for k in range(size):
+        length = abs(held[k, k])
+        for row in range(size, last):
+            length = math.hypot(length, held[row, k])
+        if length == 0.0:
+            continue
+        target = -length if held[k, k] > 0.0 else length
+        # The reflection is along (pivot - target, rest of the column).
+        first = held[k, k] - target
+        factor = -1.0 / (target * first)
+        for column in range(k, size + 1):
+            sums[column] = first * held[k, column]
+        for row in range(size, last):
+            along = held[row, k]
+            for column in range(k, size + 1):
+                sums[column] += along * held[row, column]
+        for column in range(k, size + 1):
+            held[k, column] -= factor * first * sums[column]
+        for row in range(size, last):
+            along = held[row, k]
+            for column in range(k, size + 1):
+                held[row, column] -= factor * along * sums[column]

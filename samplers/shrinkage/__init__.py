@@ -1,0 +1,1 @@
+"""Kernels of the scales of shrinkage priors, given the coefficients."""

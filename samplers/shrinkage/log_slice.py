@@ -1,0 +1,88 @@
+"""Slice sampling, on the log scale, of a scale that many normal coefficients share.
+
+References
+----------
+R. M. Neal (2003). Slice sampling. Annals of Statistics 31(3), sections 4.1 and 4.2, figures 3 and 5.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from ppl_topics.samplers.compiled import compiled, tight
+from ppl_topics.samplers.variates.streams import Stream, exponential, integer, uniform
+from ppl_topics.seams import LARGEST_SCALE, SMALLEST_SCALE
+
+__all__ = ["draw_scale", "log_density"]
+
+Vector = npt.NDArray[np.float64]
+
+WIDTH = 1.0
+"""Of a slice, about: the logarithm of a scale is known to a factor of 2 or 3 where few coefficients tell."""
+
+MOST_STEPS = 50
+
+LOWER, UPPER = math.log(SMALLEST_SCALE), math.log(LARGEST_SCALE)
+
+
+@tight
+def log_density(x: float, power: float, cauchy: float, rate: float, slope: Vector, offset: Vector) -> float:
+    """Return the log density of x = log s up to a constant, for a scale s by which precisions change.
+
+    With g = 1 / s^2 it is power x - log(1 + cauchy s^2) - rate g + sum_j log(slope_j g + offset_j) / 2.
+
+    Parameters
+    ----------
+    x : float
+    power, cauchy, rate : float
+        Of the prior's factors, with the sum of squares of the coefficients in the rate.
+    slope, offset : ndarray of float64, shape (p,)
+        Coefficient j has precision ``slope[j] * g + offset[j]``.
+    """
+    g = math.exp(-2.0 * x)
+    total = power * x - rate * g
+    if cauchy > 0.0:
+        total -= math.log1p(cauchy / g)
+    for j in range(slope.size):
+        total += 0.5 * math.log(slope[j] * g + offset[j])
+    return total
+
+
+@compiled
+def draw_scale(
+    stream: Stream, scale: float, power: float, cauchy: float, rate: float, slope: Vector, offset: Vector
+) -> float:
+    """Return the next state of a chain that leaves the law of the scale invariant: stepping out, and shrinkage.
+
+    Parameters
+    ----------
+    stream : ndarray of uint64 of shape (15,)
+    scale : float
+        Current value.
+    power, cauchy, rate, slope, offset
+        See `log_density`.
+    """
+    x0 = math.log(scale)
+    level = log_density(x0, power, cauchy, rate, slope, offset) - exponential(stream)
+    left = x0 - WIDTH * uniform(stream)
+    right = left + WIDTH
+    steps_left = integer(stream, MOST_STEPS)
+    steps_right = MOST_STEPS - 1 - steps_left
+    while steps_left > 0 and left > LOWER and log_density(left, power, cauchy, rate, slope, offset) > level:
+        left -= WIDTH
+        steps_left -= 1
+    while steps_right > 0 and right < UPPER and log_density(right, power, cauchy, rate, slope, offset) > level:
+        right += WIDTH
+        steps_right -= 1
+    left, right = max(left, LOWER), min(right, UPPER)
+    while True:
+        x1 = left + uniform(stream) * (right - left)
+        if x1 == x0 or log_density(x1, power, cauchy, rate, slope, offset) > level:
+            return math.exp(x1)
+        if x1 < x0:
+            left = x1
+        else:
+            right = x1

@@ -1,0 +1,182 @@
+"""Every kernel of shrinkage priors is certified, with each response; what `verify` holds chains to is tested as well.
+
+`verify` refuses a right schedule with probability at most 1e-5. That it refuses wrong ones is shown in
+`test_planted_bugs.py`.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+import ppl_topics as pt
+from ppl_topics.diagnostics.exactness.geweke import ORDER, GewekeTest
+from ppl_topics.diagnostics.exactness.prior_nodes import NODES
+from ppl_topics.diagnostics.exactness.stationary import StationaryTest
+from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_law
+from ppl_topics.schedule.plan import make_plan
+
+SMALL = {"replicates": 300, "long_run": 4000}
+AUGMENTATION = {
+    "medlda": ("xi", "inverse_gaussian"),
+    "medlda_regression": ("xi", "inverse_gaussian"),
+    "slda_logistic": ("omega", "polya_gamma"),
+    "slda_gaussian": ("sigma2", "inverse_gamma"),
+    "slda_counts": ("omega", "polya_gamma"),
+    "dolda": ("a", "truncated_normal"),
+}
+SLICE = {"lambda": "slice_lambda", "tau": "slice_tau"}
+INVERSE_GAMMA = {"lambda": "inverse_gamma_lambda", "tau": "inverse_gamma_tau"}
+SLABS = {"lambda": "slice_regularised_lambda", "tau": "slice_regularised_tau", "slab": "slice_slab"}
+PRIOR = {"slice": "horseshoe", "inverse_gamma": "horseshoe", "slab": "regularised_horseshoe"}
+KERNELS = {"slice": SLICE, "inverse_gamma": INVERSE_GAMMA, "slab": SLABS}
+
+
+def model(base, prior, intercept=False):
+    return {
+        "extends": base,
+        "name": f"{base}_{prior}",
+        "blocks": {"eta": {"block": prior}, "y": {"intercept": intercept}},
+    }
+
+
+def scales(kind):
+    return [pt.step(name, kernel) for name, kernel in KERNELS[kind].items()]
+
+
+def whole(base, kind, eta="joint_normal"):
+    """A schedule of everything."""
+    rest = pt.step("eta", eta), pt.step("z", "block_collapsed"), pt.step("phi", "dirichlet_rows")
+    return pt.cycle(*scales(kind), pt.step(*AUGMENTATION[base]), *rest)
+
+
+def certified(spec, **options):
+    result = pt.verify(spec, **options)
+    assert all(certificate.certified for certificate in result.certificates), str(result)
+    return bool(result.certificates)
+
+
+def test_every_kernel_of_scales_is_covered():
+    updated = {"tau", "lambda", "slab"}
+    ours = {
+        name
+        for name, kernel in pt.kernels().items()
+        if kernel.exact and updated & set(kernel.updates) and kernel.build.__module__.startswith("ppl_topics.")
+    }
+    assert ours == {kernel for kernels in KERNELS.values() for kernel in kernels.values()}
+
+
+# With an intercept, and without.
+FAST = [
+    ("slda_gaussian", "slice", True, "joint_normal"),
+    ("dolda", "inverse_gamma", False, "joint_normal"),
+    ("slda_logistic", "slab", False, "coordinate_normal"),
+]
+
+
+@pytest.mark.parametrize(("base", "kind", "intercept", "eta"), FAST)
+def test_schedules_are_certified(base, kind, intercept, eta):
+    assert certified(model(base, PRIOR[kind], intercept), schedule=whole(base, kind, eta), **SMALL)
+
+
+PARTS = {
+    "scales, all else given": lambda: pt.cycle(*scales("slice")),
+    "local scales and coefficients, tau and the augmentation given": lambda: pt.cycle(
+        scales("inverse_gamma")[0], pt.step("eta", "joint_normal")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_a_schedule_leaves_alone_is_given(name):
+    assert certified(model("slda_gaussian", "horseshoe"), schedule=PARTS[name](), **SMALL)
+
+
+def stationary(spec, *steps):
+    plan = make_plan(tiny_spec(pt.load_spec(spec)).with_schedule(pt.cycle(*steps), "test"), partial=True)
+    return StationaryTest(TinyModel(plan), seed=1, sweeps=1)
+
+
+def test_scales_given_the_coefficients_have_their_exact_law():
+    """Of a global scale, with the local ones given; a right sum is refused with probability 1e-6."""
+    test = stationary(model("slda_gaussian", "horseshoe"), scales("slice")[1])
+    state, rng, prior = test.state, np.random.default_rng(2), test.response.prior
+    draws = np.stack([test.response.draw(state.n_dk, rng)["tau"] for _ in range(4000)])
+    for c in range(state.sizes.responses):
+        eta, local = state.arrays["eta"][c], state.arrays["lambda"][c]
+
+        def density(x, eta=eta, local=local):
+            law = stats.norm.logpdf(eta, scale=np.exp(x) * local).sum()
+            return np.exp(law + stats.halfcauchy.logpdf(np.exp(x), scale=prior.scale) + x)
+
+        edges = np.log(np.quantile(draws[:, c], [0.2, 0.4, 0.6, 0.8]))
+        ends = [-30.0, *edges, 30.0]
+        mass = [integrate.quad(density, a, b, limit=200)[0] for a, b in itertools.pairwise(ends)]
+        # The nodes themselves are NODES draws, evenly spread.
+        noise = np.sqrt(0.16 / len(draws) + 0.16 / NODES)
+        assert np.abs(np.array(mass) / sum(mass) - 0.2).max() < stats.norm.isf(1e-6 / 30) * noise
+
+
+def test_evidence_sums_over_the_scales():
+    """Against a Monte Carlo sum of draws from the prior."""
+    test = stationary(
+        model("slda_gaussian", "horseshoe"),
+        *scales("slice"),
+        pt.step("sigma2", "inverse_gamma"),
+        pt.step("eta", "joint_normal"),
+    )
+    state, rng, response = test.state, np.random.default_rng(3), test.response.response
+    prior, targets = test.response.prior, state.observed.targets
+    n_dk = np.stack([[[3, 0, 0], [0, 2, 0], [0, 0, 0], [1, 0, 0]], [[3, 0, 0], [2, 0, 0], [0, 0, 0], [1, 0, 0]]])
+    size = 300_000
+    tau, local = prior.quantile("tau", rng.random((size, 1))), prior.quantile("lambda", rng.random((size, 3)))
+    eta = tau * local * rng.normal(size=(size, 3))
+    expected = []
+    for counts in n_dk:
+        fitted = eta @ test.response.features(counts).T
+        values = response.log_evidence(targets, np.repeat(fitted[:, :, None], 3, axis=2))
+        expected.append(np.log(np.exp(values).mean(axis=0)).sum())
+    error = test.response.log_evidence(n_dk) - np.array(expected)
+    assert np.abs(error).max() < 0.05
+    assert np.ptp(expected) > 0.5
+
+
+def test_geweke_draws_each_variable_after_its_parents():
+    assert ORDER.index("tau") < ORDER.index("eta") > ORDER.index("lambda")
+    assert ORDER.index("slab") < ORDER.index("eta")
+    plan = make_plan(tiny_spec(pt.load_spec(model("slda_gaussian", "regularised_horseshoe", True))))
+    test, rng = GewekeTest(TinyModel(plan), seed=1, sweeps=1), np.random.default_rng(1)
+    before = test._simulate(rng).bound.observed.targets
+    after = test._simulate(rng).bound.observed.targets
+    assert (np.isnan(before) == np.isnan(after)).all()
+    assert not np.array_equal(before, after, equal_nan=True)
+    np.testing.assert_array_equal(test.state.observed.targets, after)
+
+
+def test_geweke_is_for_responses_that_are_laws():
+    laws = {base: with_a_law(make_plan(tiny_spec(pt.load_spec(base)))) for base in AUGMENTATION}
+    assert {base for base, law in laws.items() if law is not None} == set(AUGMENTATION) - {
+        "medlda",
+        "medlda_regression",
+    }
+    assert laws["slda_logistic"].model.spec.blocks["y"].c == 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KERNELS)
+@pytest.mark.parametrize("base", AUGMENTATION)
+def test_schedules_are_certified_by_the_full_test(base, kind):
+    assert certified(model(base, PRIOR[kind]), schedule=whole(base, kind))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KERNELS)
+def test_schedules_with_an_intercept_are_certified_by_the_full_test(kind):
+    assert certified(model("slda_gaussian", PRIOR[kind], True), schedule=whole("slda_gaussian", kind))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARTS)
+def test_what_a_schedule_leaves_alone_is_given_by_the_full_test(name):
+    assert certified(model("slda_gaussian", "horseshoe"), schedule=PARTS[name]())
