@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from ppl_topics.diagnostics.efficiency import efficiency_table
+from ppl_topics.diagnostics.reading import reading_summary
 from ppl_topics.errors import TraceError
 from ppl_topics.spec.suggest import nearest
 
@@ -71,7 +72,7 @@ def seconds_by_kernel(groups: Mapping[str, xr.Dataset]) -> dict[str, float]:
 
 
 def summary(groups: Mapping[str, xr.Dataset]) -> dict[str, Any]:
-    """Return what was run, on what, and how it ended, as plain data."""
+    """Return what was run, on what, how it ended, and what it found, as plain data; see also `reading_summary`."""
     posterior = groups["posterior"]
     attributes = posterior.attrs
     constants = groups.get("constant_data", xr.Dataset())
@@ -94,7 +95,7 @@ def summary(groups: Mapping[str, xr.Dataset]) -> dict[str, Any]:
     }
     if "lp" in statistics:
         result["log_posterior"] = statistics["lp"].mean("draw").values.tolist()
-    return result
+    return {**result, **reading_summary(groups)}
 
 
 def _whole(attributes: Mapping[str, Any], name: str) -> int | None:

@@ -15,6 +15,7 @@ from ppl_topics.arguments import is_whole
 from ppl_topics.errors import TraceError
 from ppl_topics.paths import as_path
 from ppl_topics.prediction import Predicting
+from ppl_topics.reading import Reading
 from ppl_topics.spec import Spec, load_spec
 from ppl_topics.trace.arviz_compat import from_groups
 from ppl_topics.trace.store import load_groups, save_groups
@@ -24,10 +25,11 @@ __all__ = ["Fit", "load_fit", "trace_path"]
 
 
 @dataclass(frozen=True)
-class Fit(Predicting):
+class Fit(Predicting, Reading):
     """The result of a run.
 
-    `transform` and, if the model is supervised, `predict` and its relatives work on new documents.
+    `transform` and, if the model is supervised, `predict` and its relatives work on new documents; `coefficients`,
+    `signal_topics` and their relatives tell what the response depends on.
 
     Attributes
     ----------

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ppl_topics.cli.coefficients import coefficients
 from ppl_topics.cli.demo import demo
 from ppl_topics.cli.listings import blocks, kernels, models
 from ppl_topics.cli.plan import plan
@@ -57,5 +58,5 @@ def _options(
 
 
 app.callback(help=_help(_options))(_options)
-for command in (demo, run, predict, topics, diagnose, models, kernels, blocks, plan, verify, schema):
+for command in (demo, run, predict, topics, coefficients, diagnose, models, kernels, blocks, plan, verify, schema):
     app.command(help=_help(command))(command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ppl_topics.cli.output import number, print_table
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from ppl_topics.fit import Fit
 
-__all__ = ["advice", "as_rows", "print_efficiency", "print_topics"]
+__all__ = ["advice", "as_rows", "print_efficiency", "print_topics", "reading_lines"]
 
 CONVERGED = 1.01
 FEW_DRAWS = 20
@@ -67,6 +68,30 @@ def advice(fit: Fit, table: pd.DataFrame) -> list[str]:
     if chains == 1:
         result.append("one chain: R-hat compares its halves only; run --chains 2 or more to see more")
     return result
+
+
+def reading_lines(what: Mapping[str, Any]) -> list[str]:
+    """Return what a summary says of coefficients and zeros, a line each; chains are told apart where they differ."""
+    lines = []
+    if "signal_topics" in what:
+        topics, coefficients = (
+            _by_chain([f"{n:,}" for n in what[f"signal_{name}"]]) for name in ("topics", "coefficients")
+        )
+        lines.append(
+            f"signal topics: {topics} of {what['topics_with_coefficients']:,} (a {100 * what['signal_probability']:g}% "
+            f"interval excludes 0, as do those of {coefficients} of {what['coefficients_of_topics']:,} coefficients)"
+        )
+    if "effective_coefficients" in what:
+        numbers = [number(each) for each in what["effective_coefficients"]]
+        lines.append(f"effective coefficients: {_by_chain(numbers)} of {what['slopes']:,}")
+    if "zeros_in_phi" in what:
+        lines.append(f"zeros in phi: {_by_chain([f'{zeros:.1%}' for zeros in what['zeros_in_phi']])}")
+    return lines
+
+
+def _by_chain(values: list[str]) -> str:
+    """Return a value that all chains have, or the values of the chains."""
+    return values[0] if len(set(values)) == 1 else ", ".join(values)
 
 
 def print_topics(table: pd.DataFrame) -> None:

@@ -13,7 +13,7 @@ from ppl_topics.cli import corpus_options as co
 from ppl_topics.cli.model_options import ModelName, Record, Schedule, Set, load
 from ppl_topics.cli.new_documents import check_test, measure, metric_lines, read_new, refuse_test
 from ppl_topics.cli.output import AsJson, print_json, say
-from ppl_topics.cli.report import advice, as_rows, print_efficiency
+from ppl_topics.cli.report import advice, as_rows, print_efficiency, reading_lines
 from ppl_topics.cli.target import check_target
 from ppl_topics.errors import RunError, TraceError
 
@@ -71,10 +71,12 @@ def run(
     Ctrl-C ends the run after the sweep in progress and keeps what was drawn.
     """
     from ppl_topics.api import InexactKernelWarning, make_settings, run_plan
+    from ppl_topics.corpus.covariates import CovariateWarning
     from ppl_topics.schedule import make_plan
     from ppl_topics.schedule.costs import CorpusSizes
 
     warnings.simplefilter("always", InexactKernelWarning)
+    warnings.simplefilter("always", CovariateWarning)
     path = check_target(out, overwrite)
     how = make_settings(
         draws=draws,
@@ -112,7 +114,7 @@ def run(
     }
     corpus = co.read(data, covariates=covariates, **words, **reader)
     say(f"{data}: {co.describe(corpus)}")
-    held_out = None if test is None else check_test(read_new(test, **reader), test, corpus)
+    held_out = None if test is None else check_test(read_new(test, covariates=covariates, **reader), test, corpus)
     if held_out is not None:
         say(f"{test}: {co.describe(held_out)}")
     chosen = make_plan(spec, CorpusSizes.of(corpus))
@@ -164,6 +166,8 @@ def report_run(fit: Fit, path: Path, seconds: float, as_json: bool, metrics: Map
         print(f"empty documents, kept: {what['empty_documents']:,}")
     if what["dropped_tokens"]:
         print(f"tokens dropped, their words being outside the vocabulary: {what['dropped_tokens']:,}")
+    for line in reading_lines(what):
+        print(line)
     print()
     print_efficiency(table)
     print()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ppl_topics.cli.output import AsJson, number, print_json, print_table
-from ppl_topics.cli.report import advice, as_rows, print_efficiency, print_topics
+from ppl_topics.cli.report import advice, as_rows, print_efficiency, print_topics, reading_lines
 
 if TYPE_CHECKING:
     from ppl_topics.fit import Fit
@@ -87,6 +87,8 @@ def _print_heading(what: dict[str, Any]) -> None:
     if what["stopped"]:
         how.append("stopped before its end")
     print(", ".join(how))
+    for line in reading_lines(what):
+        print(line)
 
 
 def _print_log_posterior(fit: Fit) -> None:

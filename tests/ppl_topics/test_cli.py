@@ -14,7 +14,19 @@ from ppl_topics.cli import main
 from ppl_topics.cli.output import number
 from ppl_topics.models import shipped
 
-COMMANDS = ["demo", "models", "kernels", "blocks", "plan", "run", "topics", "diagnose", "verify", "schema"]
+COMMANDS = [
+    "demo",
+    "models",
+    "kernels",
+    "blocks",
+    "plan",
+    "run",
+    "topics",
+    "coefficients",
+    "diagnose",
+    "verify",
+    "schema",
+]
 
 
 def call(capsys, *arguments):
@@ -150,7 +162,7 @@ def test_listings(capsys):
     _, out, _ = call(capsys, "models")
     assert [line.split()[0] for line in out.splitlines()[1:]] == list(shipped())
     assert not any(line.endswith(" ") for line in out.splitlines())
-    assert json.loads(call(capsys, "models", "--json")[1])[0]["name"] == "lda"
+    assert [model["name"] for model in json.loads(call(capsys, "models", "--json")[1])] == list(shipped())
     assert call(capsys, "models", "lda")[1].startswith("name: lda\n")
     assert json.loads(call(capsys, "models", "lda", "--json")[1])["name"] == "lda"
     assert "collapsed_gibbs" in call(capsys, "kernels")[1]

@@ -1,0 +1,202 @@
+"""Plots of supervised models: coefficients as forests, a panel for each class, and the relevance of topics.
+
+They need matplotlib, which the extra ``plots`` installs; nothing else of the package does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.reading import coefficient_table, topic_relevance
+from ppl_topics.diagnostics.reading.draws import coefficient_draws
+from ppl_topics.errors import PplTopicsError, TraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["plot_coefficients", "plot_relevance"]
+
+SURE, UNSURE = "#1f4e79", "#a9a9a9"
+"""Colours of intervals that exclude 0, and of the others."""
+
+ROW_HEIGHT, PANEL_WIDTH, MARGIN = 0.28, 7.5, 1.1
+"""Inches."""
+
+MOST_PANELS = 50
+
+
+def plot_coefficients(
+    groups: Mapping[str, xr.Dataset],
+    *,
+    response: str | Sequence[str] | None = None,
+    chain: int = 0,
+    probability: float = 0.9,
+    top: int | None = 20,
+    n_words: int = 5,
+    axes: Any = None,
+) -> NDArray[Any]:
+    """Plot the coefficients of classes, labels or targets as forests: mean and interval, the largest at the top.
+
+    Each panel is a response, as in figures 5 and 6 of Magnusson, Jonsson, Villani (2020); topics are labelled by their
+    words, the intercept stands apart at the bottom, and intervals that exclude 0 are dark.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    response : str or sequence of str, optional
+        Which ones; by default all.
+    chain : int
+        Chains number their topics each in its own way, so they are not put together.
+    probability : float
+        Of the equal-tailed intervals.
+    top : int, optional
+        Only so many coefficients of each response, the largest by abs(mean), beside the intercept; None for all.
+    n_words : int
+        Words in the label of a topic.
+    axes : matplotlib.axes.Axes or array of them, optional
+        To draw on, one for each response; by default those of a new figure.
+
+    Returns
+    -------
+    ndarray of matplotlib.axes.Axes, shape (number of responses,)
+
+    Raises
+    ------
+    TraceError
+        If the model has no response, its coefficients were not recorded, or there is no such response or chain; or if
+        the number of axes is not that of responses.
+    PplTopicsError
+        If matplotlib is not installed.
+    """
+    names = [response] if isinstance(response, str) else response
+    if names is None:
+        names = coefficient_draws(groups, chain).responses
+    options: dict[str, Any] = {"chain": chain, "probability": probability, "top": top, "n_words": n_words}
+    tables = [coefficient_table(groups, response=name, **options) for name in names]
+    if not tables:
+        raise TraceError("response: name one at least")
+    if axes is None and len(tables) > MOST_PANELS:
+        raise TraceError(f"there are {len(tables)} responses, too many for one figure; name some of them (response=)")
+    panels = _panels(axes, [len(table) for table in tables])
+    for panel, table, name in zip(panels, tables, names, strict=True):
+        slopes = table[table["coefficient"] != "intercept"]
+        others = table[table["coefficient"] == "intercept"]
+        _forest(panel, pd.concat([slopes, others]), "mean", len(slopes), table["excludes_0"].to_numpy())
+        panel.axvline(0.0, color="black", linewidth=0.8, zorder=0)
+        panel.set_title(name)
+        panel.set_xlabel(f"coefficient, {_percent(probability)} interval")
+    return panels
+
+
+def plot_relevance(
+    groups: Mapping[str, xr.Dataset],
+    *,
+    response: str | None = None,
+    chain: int = 0,
+    probability: float = 0.9,
+    top: int | None = 20,
+    n_words: int = 5,
+    ax: Any = None,
+) -> Any:
+    """Plot how much the responses depend on each topic, r_k, the largest at the top; see `topic_relevance`.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    response : str, optional
+        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+    chain : int
+        Chains number their topics each in its own way, so they are not put together.
+    probability : float
+        Of the equal-tailed intervals.
+    top : int, optional
+        Only so many topics; None for all.
+    n_words : int
+        Words in the label of a topic.
+    ax : matplotlib.axes.Axes, optional
+        To draw on; by default that of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    TraceError
+        If the model has no response, its coefficients were not recorded, or there is no such response or chain.
+    PplTopicsError
+        If matplotlib is not installed.
+    """
+    coefficients = coefficient_draws(groups, chain)
+    table = topic_relevance(groups, chain=chain, probability=probability, n_words=n_words)
+    if coefficients.apart:
+        if response is None:
+            raise TraceError("each response has topics of its own; name one of them (response=)")
+        coefficients.positions(response)
+        table = table[table["response"] == response]
+    elif response is not None:
+        raise TraceError("response: all responses share the topics, so their relevance is that of all; leave it out")
+    table = table.head(top) if top is not None else table
+    table = table.assign(coefficient=[f"topic {topic}" for topic in table["topic"]])
+    (panel,) = _panels(ax, [len(table)])
+    _forest(panel, table, "relevance", len(table), np.ones(len(table), dtype=bool))
+    panel.set_xlim(left=0.0)
+    panel.set_xlabel(f"relevance, sum of |coefficient|, {_percent(probability)} interval")
+    return panel
+
+
+def _panels(axes: Any, rows: list[int]) -> NDArray[Any]:
+    """Return axes, of a new figure where none are given, as high as they have rows."""
+    if axes is not None:
+        given = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+        if len(given) != len(rows):
+            raise TraceError(f"axes: {len(given)} were given for {len(rows)} responses")
+        return given
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise PplTopicsError(
+            "plots need matplotlib, which is not installed; pip install 'ppl-topics[plots]', or matplotlib itself"
+        ) from None
+    heights = [ROW_HEIGHT * number + MARGIN for number in rows]
+    size = (PANEL_WIDTH, sum(heights))
+    _, made = pyplot.subplots(
+        len(rows), squeeze=False, figsize=size, layout="constrained", gridspec_kw={"height_ratios": heights}
+    )
+    return np.asarray(made[:, 0])
+
+
+def _forest(panel: Any, table: pd.DataFrame, middle: str, n_slopes: int, sure: NDArray[np.bool_]) -> None:
+    """Draw a row for each of a table, the first at the top; those after the slopes apart, below a line."""
+    apart = np.arange(len(table)) >= n_slopes
+    heights = -np.arange(len(table), dtype=float) - 0.5 * apart
+    value = table[middle].to_numpy(dtype=float)
+    low, high = (table[end].to_numpy(dtype=float) for end in ("low", "high"))
+    # With one draw there is no interval: the mean alone is drawn.
+    known = ~np.isnan(low)
+    colours = np.where(sure, SURE, UNSURE)
+    panel.hlines(heights[known], low[known], high[known], colors=colours[known], linewidth=2.0)
+    panel.scatter(value, heights, c=colours, s=22, zorder=3)
+    if apart.any() and n_slopes:
+        panel.axhline(-n_slopes + 0.25, color="black", linewidth=0.5, linestyle=":")
+    labels = [
+        f"{words}  ({name})" if words else str(name)
+        for words, name in zip(table["words"], table["coefficient"], strict=True)
+    ]
+    # A word may hold a dollar sign, which begins a formula.
+    panel.set_yticks(heights, [label.replace("$", r"\$") for label in labels], fontsize="small")
+    panel.set_ylim(heights[-1] - 0.7, 0.7)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
+
+
+def _percent(probability: float) -> str:
+    return f"{100 * probability:g}%"

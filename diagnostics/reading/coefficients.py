@@ -1,0 +1,93 @@
+"""The coefficients of a supervised model as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from ppl_topics.arguments import is_whole
+from ppl_topics.diagnostics.efficiency import all_statistics
+from ppl_topics.diagnostics.reading.draws import check_probability, coefficient_draws, interval, topic_texts
+from ppl_topics.errors import TraceError
+
+__all__ = ["coefficient_table"]
+
+
+def coefficient_table(
+    groups: Mapping[str, xr.Dataset],
+    *,
+    response: str | None = None,
+    chain: int = 0,
+    probability: float = 0.9,
+    top: int | None = None,
+    n_words: int = 10,
+) -> pd.DataFrame:
+    """Summarise the coefficients of each response in one chain, the largest first, the intercept last.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    response : str, optional
+        A class, label or target; by default all of them.
+    chain : int
+        Chains number their topics each in its own way, so they are not put together.
+    probability : float
+        Of the equal-tailed intervals.
+    top : int, optional
+        Only so many coefficients of each response, the largest by abs(mean), beside the intercept.
+    n_words : int
+        Most probable words of each topic.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each response and coefficient, with the columns ``response``, ``coefficient``, ``topic`` (its number;
+        missing for covariates and the intercept), ``mean``, ``sd``, ``low`` and ``high`` (the ends of the interval),
+        ``excludes_0``, ``ess`` (bulk effective sample size), ``rhat`` (of the chain's halves), ``share`` (of the tokens
+        that the topic has) and ``words``. Not numbers, where there are too few draws: one has no interval and no
+        standard deviation, fewer than four no effective sample size. ``attrs`` holds ``chain`` and ``probability``.
+
+    Raises
+    ------
+    TraceError
+        If the model has no response, its coefficients were not recorded, or there is no such response or chain.
+    """
+    probability = check_probability(probability)
+    if top is not None and (not is_whole(top) or top < 1):
+        raise TraceError(f"top: must be a whole number, 1 at least, got {top!r}")
+    coefficients = coefficient_draws(groups, chain)
+    asked = coefficients.positions(response)
+    texts = topic_texts(groups, n_words, coefficients)
+    draws = coefficients.draws
+    mean = draws.mean(axis=0)
+    spread = draws.std(axis=0, ddof=1) if len(draws) > 1 else np.full(mean.shape, np.nan)
+    low, high = interval(draws, probability)
+    efficiency = all_statistics(draws[None], ["ess_bulk", "rhat"])
+    rows = []
+    for c in asked:
+        order = np.argsort(-np.abs(mean[c, : coefficients.n_slopes]), kind="stable")[:top].tolist()
+        for j in [*order, *range(coefficients.n_slopes, len(coefficients.names))]:
+            text = texts[c][j] if j < coefficients.n_topics else None
+            rows.append(
+                {
+                    "response": coefficients.responses[c],
+                    "coefficient": coefficients.names[j],
+                    "topic": None if text is None else j,
+                    "mean": mean[c, j],
+                    "sd": spread[c, j],
+                    "low": low[c, j],
+                    "high": high[c, j],
+                    "excludes_0": bool(low[c, j] > 0 or high[c, j] < 0),
+                    "ess": efficiency["ess_bulk"][c, j],
+                    "rhat": efficiency["rhat"][c, j],
+                    "share": np.nan if text is None else text.share,
+                    "words": "" if text is None else text.words,
+                }
+            )
+    table = pd.DataFrame(rows).astype({"topic": "Int64"})
+    table.attrs = {"chain": coefficients.chain, "probability": probability}
+    return table

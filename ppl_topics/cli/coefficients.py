@@ -1,0 +1,94 @@
+"""``ppl-topics coefficients``: what the classes, labels or targets of a stored run depend on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ppl_topics.cli.output import AsJson, number, print_json, print_table, say
+from ppl_topics.cli.traces import Run
+from ppl_topics.errors import TraceError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["coefficients"]
+
+TOP = 10
+"""Coefficients of each response in tables, by default."""
+
+
+def coefficients(
+    run: Run,
+    response: Annotated[str | None, typer.Option(help="Of this class, label or target only.", metavar="NAME")] = None,
+    chain: Annotated[int, typer.Option(help="Chains number their topics each in its own way.")] = 0,
+    probability: Annotated[float, typer.Option(help="Of the equal-tailed intervals.")] = 0.9,
+    top: Annotated[
+        int | None, typer.Option(help=f"Only the largest of each response; {TOP} by default, all with --json.")
+    ] = None,
+    words: Annotated[int, typer.Option(help="Words of each topic.")] = 5,
+    json: AsJson = False,
+) -> None:
+    """Print the coefficients of the classes of RUN, the largest first, with the words of their topics.
+
+    A row is marked * where the interval excludes 0: the data say which sign the coefficient has. A topic with such a
+    coefficient is a signal topic; its relevance is the sum of the sizes of its coefficients over all classes. With
+    --json these are told for each topic too.
+
+    For example:
+      ppl-topics coefficients run.nc --response sci.med --top 5
+      ppl-topics coefficients run.nc --probability 0.99 --json
+    """
+    from ppl_topics.diagnostics.reading import effective_coefficients, signal_topics
+    from ppl_topics.fit import load_fit
+
+    fit = load_fit(run)
+    most = top if json or top is not None else TOP
+    table = fit.coefficients(response, chain=chain, probability=probability, top=most, n_words=words)
+    what: dict[str, Any] = {"chain": chain, "probability": probability, "draws": fit.posterior.sizes["draw"]}
+    topics = None
+    if what["draws"] > 1:
+        topics = signal_topics(fit.groups, chain=chain, probability=probability, n_words=words)
+        if response is not None and "response" in topics:
+            topics = topics[topics["response"] == response]
+        signal = topics["signal"] if response is None else topics["responses"].map(lambda names: response in names)
+        what["signal_topics"] = int(signal.sum())
+        what["topics_with_coefficients"] = len(topics)
+    effective = None
+    options: dict[str, Any] = {"response": response, "chain": chain, "probability": probability}
+    try:
+        effective = effective_coefficients(fit.groups, **options)
+    except TraceError as error:
+        # What it needs beside the coefficients may not have been recorded; the coefficients can be read all the same.
+        say(f"note: no effective number of coefficients: {error}")
+    if json:
+        what["effective_coefficients"] = None if effective is None else effective.to_dict("records")
+        what["coefficients"] = [_plain(row) for row in table.astype({"topic": object}).to_dict("records")]
+        what["topics"] = None if topics is None else [_plain(row) for row in topics.to_dict("records")]
+        print_json(what)
+        return
+    print(f"chain {chain}, draws {what['draws']}, {100 * probability:g}% intervals; * excludes 0")
+    if topics is not None:
+        print(f"signal topics: {what['signal_topics']:,} of {what['topics_with_coefficients']:,}")
+    if effective is not None:
+        total, of = float(effective["effective"].sum()), int(effective["coefficients"].sum())
+        print(f"effective coefficients: {number(total)} of {of:,}")
+    print()
+    _print(table)
+
+
+def _print(table: pd.DataFrame) -> None:
+    rows = []
+    for row in table.to_dict("records"):
+        numbers = [number(float(row[name])) for name in ("mean", "sd", "low", "high")]
+        mark, text = "*" if row["excludes_0"] else "", str(row["words"])
+        rows.append([str(row["response"]), str(row["coefficient"]), *numbers, mark, number(float(row["ess"])), text])
+    columns = ["response", "coefficient", "mean", "sd", "low", "high", "*", "ESS", "words"]
+    print_table(columns, rows, text=["response", "coefficient", "*", "words"])
+
+
+def _plain(row: dict[Any, Any]) -> dict[str, Any]:
+    """Return a row with its words one by one, and no topic where it has none."""
+    plain: dict[str, Any] = {**row, "words": str(row["words"]).split()}
+    return plain if isinstance(row["topic"], int) else {**plain, "topic": None}
