@@ -1,4 +1,4 @@
-"""The marginal likelihood log p(w, z | alpha, beta) of a state, and how sparse its counts are.
+"""The marginal likelihood log p(w, z | alpha, beta) of a state, and how sparse its counts and its topics are.
 
 All sums run over a fixed number of chunks that are added in order: the bits do not depend on the threads.
 
@@ -19,7 +19,15 @@ from ppl_topics.samplers.assignments.counts import make_chunks
 from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.concentration.rising import log_rising
 
-__all__ = ["density_n_dk", "density_n_kw", "log_marginal", "log_phi_part", "log_theta_part"]
+__all__ = [
+    "density_n_dk",
+    "density_n_kw",
+    "density_phi",
+    "log_included_phi_part",
+    "log_marginal",
+    "log_phi_part",
+    "log_theta_part",
+]
 
 Integers = npt.NDArray[np.int64]
 Vector = npt.NDArray[np.float64]
@@ -79,7 +87,7 @@ def log_theta_part(doc_ptr: Integers, z: Tokens, alpha: Vector) -> float:
     return add_in_order(partial)
 
 
-@parallel
+@compiled
 def log_phi_part(n_wk: npt.NDArray[np.int32], n_k: Integers, beta: Vector) -> float:
     """Log p(w | z, beta), phi integrated out (Griffiths and Steyvers 2004, equation 2).
 
@@ -90,6 +98,25 @@ def log_phi_part(n_wk: npt.NDArray[np.int32], n_k: Integers, beta: Vector) -> fl
     beta : ndarray of float64 of shape (V,)
     """
     n_words, n_topics = n_wk.shape
+    beta_sum = 0.0
+    for word in range(n_words):
+        beta_sum += beta[word]
+    return log_included_phi_part(n_wk, n_k, beta, np.full(n_topics, beta_sum))
+
+
+@parallel
+def log_included_phi_part(n_wk: npt.NDArray[np.int32], n_k: Integers, beta: Vector, mass: Vector) -> float:
+    """Log p(w | z, beta, I), phi integrated out, where each topic includes words of its own.
+
+    Parameters
+    ----------
+    n_wk : ndarray of int32 of shape (V, K)
+    n_k : ndarray of int64 of shape (K,)
+    beta : ndarray of float64 of shape (V,)
+    mass : ndarray of float64 of shape (K,)
+        Sum of beta over the words that each topic includes, those with tokens among them.
+    """
+    n_words, n_topics = n_wk.shape
     partial = np.zeros(CHUNKS)
     for chunk in numba.prange(CHUNKS):
         value = 0.0
@@ -98,12 +125,9 @@ def log_phi_part(n_wk: npt.NDArray[np.int32], n_k: Integers, beta: Vector) -> fl
                 if n_wk[word, topic] > 0:
                     value += log_rising(beta[word], n_wk[word, topic])
         partial[chunk] = value
-    beta_sum = 0.0
-    for word in range(n_words):
-        beta_sum += beta[word]
     normaliser = 0.0
     for topic in range(n_topics):
-        normaliser += log_rising(beta_sum, n_k[topic])
+        normaliser += log_rising(mass[topic], n_k[topic])
     return add_in_order(partial) - normaliser
 
 
@@ -152,3 +176,20 @@ def density_n_kw(n_wk: npt.NDArray[np.int32]) -> float:
         for topic in range(n_wk.shape[1]):
             present += n_wk[word, topic] > 0
     return present / n_wk.size if n_wk.size > 0 else 0.0
+
+
+@parallel
+def density_phi(included: npt.NDArray[np.uint8]) -> float:
+    """Share of the K x V probabilities of words in topics that are not zero by their indicators; 0 without words.
+
+    Parameters
+    ----------
+    included : ndarray of uint8 of shape (V, K)
+    """
+    n_words = included.shape[0]
+    present = np.zeros(CHUNKS, dtype=np.int64)
+    for chunk in numba.prange(CHUNKS):
+        for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
+            for topic in range(included.shape[1]):
+                present[chunk] += included[word, topic]
+    return present.sum() / included.size if included.size > 0 else 0.0

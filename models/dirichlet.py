@@ -14,7 +14,7 @@ from ppl_topics.errors import SpecError
 from ppl_topics.registry import block
 from ppl_topics.state import ChainState, Sizes
 
-__all__ = ["Concentration", "Dirichlet"]
+__all__ = ["PIECE", "Concentration", "Dirichlet", "FixedConcentration", "concentration_vector"]
 
 SMALLEST = 1e-100
 """Below it, products of two concentrations underflow, and a lone token would have no topic to be in."""
@@ -36,7 +36,8 @@ class Sum(pydantic.BaseModel):
     sum: Positive
 
 
-Concentration = Positive | Sum | Annotated[list[Positive], pydantic.Field(min_length=1)] | str
+FixedConcentration = Positive | Sum | Annotated[list[Positive], pydantic.Field(min_length=1)]
+Concentration = FixedConcentration | str
 
 PIECE = 1024
 """Words whose starting values are computed at once."""
@@ -95,18 +96,9 @@ class Dirichlet(Block):
 
     def constants(self, role: str, sizes: Sizes) -> Mapping[str, NDArray[np.float64]]:
         """Return the concentration as a vector, where it is fixed."""
-        size = sizes.of(self.over)
-        value = self.concentration
-        if isinstance(value, str):
+        if isinstance(self.concentration, str):
             return {}
-        if isinstance(value, list):
-            if len(value) != size:
-                raise SpecError(_wrong_length(self.over, len(value), size))
-            vector = np.array(value)
-        else:
-            vector = np.full(size, value.sum / size if isinstance(value, Sum) else value)
-        if vector.min() < SMALLEST:
-            raise SpecError(f"a concentration over {self.over} is {vector.min():.3g}; give at least {SMALLEST:g}")
+        vector = concentration_vector(self.concentration, self.over, sizes.of(self.over))
         return {self.reference_role("concentration", role): vector}
 
     def init(self, role: str, state: ChainState) -> NDArray[np.float32]:
@@ -130,6 +122,25 @@ class Dirichlet(Block):
         concentration = values[self.reference_role("concentration", role)]
         rows = rng.dirichlet(concentration, size=state.sizes.of(self.per))
         return np.ascontiguousarray(rows.T) if role == "phi" else rows
+
+
+def concentration_vector(value: FixedConcentration, over: str, size: int) -> NDArray[np.float64]:
+    """Return a fixed concentration as a vector.
+
+    Raises
+    ------
+    SpecError
+        If there are not as many values as elements, or one is too small for floating point.
+    """
+    if isinstance(value, list):
+        if len(value) != size:
+            raise SpecError(_wrong_length(over, len(value), size))
+        vector = np.array(value)
+    else:
+        vector = np.full(size, value.sum / size if isinstance(value, Sum) else value)
+    if vector.min() < SMALLEST:
+        raise SpecError(f"a concentration over {over} is {vector.min():.3g}; give at least {SMALLEST:g}")
+    return vector
 
 
 def _wrong_length(over: str, given: int, size: int) -> str:

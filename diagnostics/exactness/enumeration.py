@@ -62,6 +62,7 @@ def enumerate_posterior(
     beta_prior: Gamma | None = None,
     phi: NDArray[np.floating[Any]] | None = None,
     log_response: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None,
+    log_topics: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None,
 ) -> ExactPosterior:
     """Compute the exact posterior of z.
 
@@ -75,6 +76,8 @@ def enumerate_posterior(
         Topics that are given, not integrated out.
     log_response : callable, optional
         Given the counts n_dk of all states, shape (S, D, K), returns what a response adds to their log density.
+    log_topics : callable, optional
+        Given the counts n_kw of all states, shape (S, K, V), returns log p(w | z) where topics are not plain Dirichlet.
 
     Returns
     -------
@@ -99,10 +102,14 @@ def enumerate_posterior(
         words = state.tokens.words
         n_kw = np.stack([one_hot[:, words == w].sum(axis=1) for w in range(state.sizes.words)], axis=2)
         beta_nodes, beta_weights = _nodes(state.beta, beta_prior)
-        phi_part = np.stack([_dirichlet_multinomial(n_kw, node) for node in beta_nodes], axis=1) + np.log(beta_weights)
+        phi_parts = (
+            [_dirichlet_multinomial(n_kw, node) for node in beta_nodes] if log_topics is None else [log_topics(n_kw)]
+        )
+        phi_part = np.stack(phi_parts, axis=1) + np.log(beta_weights)
     else:
         beta_nodes = state.beta[None, :]
-        phi_part = np.log(phi[state.tokens.words, states]).sum(axis=1)[:, None]
+        with np.errstate(divide="ignore"):
+            phi_part = np.log(phi[state.tokens.words, states]).sum(axis=1)[:, None]
     theta_total, phi_total = logsumexp(theta_part, axis=1), logsumexp(phi_part, axis=1)
     log_joint = theta_total + phi_total + (0.0 if log_response is None else log_response(n_dk))
     return ExactPosterior(
@@ -111,7 +118,8 @@ def enumerate_posterior(
         alpha_nodes=alpha_nodes,
         beta_nodes=beta_nodes,
         alpha_given=np.exp(theta_part - theta_total[:, None]),
-        beta_given=np.exp(phi_part - phi_total[:, None]),
+        # Of impossible states, which have no such law, nothing is asked.
+        beta_given=np.exp(phi_part - np.where(np.isfinite(phi_total), phi_total, 0.0)[:, None]),
     )
 
 

@@ -20,6 +20,7 @@ from ppl_topics.diagnostics.exactness.enumeration import ExactPosterior, enumera
 from ppl_topics.diagnostics.exactness.goodness import chi_square
 from ppl_topics.diagnostics.exactness.statistics import paired_p_values, state_statistics
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
+from ppl_topics.diagnostics.exactness.tiny_indicators import TinyIndicators
 from ppl_topics.diagnostics.exactness.tiny_response import TinyResponse
 from ppl_topics.run.bind import INITIAL
 from ppl_topics.run.execute import Executor
@@ -72,15 +73,26 @@ class StationaryTest:
         self.tiny, self.seed, self.sweeps = tiny, seed, sweeps
         self.executor = Executor(tiny.bound)
         self.state = tiny.bound.initial_state(seed, 0)
+        self.indicators = self._indicators()
         self.given_phi = self._given_phi()
         self.response = self._response()
         log_response = None if self.response is None else self.response.log_evidence
         priors = tiny.prior("alpha"), tiny.prior("beta")
-        self.exact = enumerate_posterior(self.state, *priors, self.given_phi, log_response)
+        log_topics = None if self.indicators is None else self.indicators.log_evidence
+        self.exact = enumerate_posterior(self.state, *priors, self.given_phi, log_response, log_topics)
         self.features = _features(self.exact, self.state)
+
+    def _indicators(self) -> TinyIndicators | None:
+        """Return the law of the words that topics include; what the schedule leaves alone is given."""
+        if "included" not in self.tiny.model.names:
+            return None
+        rng = Key(self.seed, 0, 0, INITIAL).generator(3)
+        return TinyIndicators(self.tiny.bound, self.state, self._moved(), rng)
 
     def _given_phi(self) -> NDArray[np.float32] | None:
         """Return phi where the schedule neither updates it nor integrates it out: then it is given."""
+        if self.indicators is not None:
+            return self.indicators.given_phi
         name = self.tiny.model.names.get("phi", "")
         if name not in self.state.arrays or "phi" in self._moved():
             return None
@@ -95,7 +107,7 @@ class StationaryTest:
         }
 
     def _response(self) -> TinyResponse | None:
-        """Return the response's law; coefficients and augmentation that the schedule leaves alone are given."""
+        """Return the response's law; coefficients, scales and augmentation that the schedule leaves alone are given."""
         names = self.tiny.model.names
         if "y" not in names or self.state.observed is None:
             return None
@@ -104,6 +116,9 @@ class StationaryTest:
         given[...] = rng.normal(size=given.shape)
         augmentation = self.state.arrays[names["augmentation"]]
         augmentation[...] = rng.gamma(2.0, size=augmentation.shape)
+        for name in self.tiny.bound.block(names["eta"]).auxiliaries():
+            scale = self.state.arrays[name]
+            scale[...] = rng.gamma(2.0, size=scale.shape)
         return TinyResponse(self.tiny.bound, self.state, self._moved())
 
     def short_chains(self, look: int, samples: int) -> dict[str, float]:
@@ -146,7 +161,8 @@ class StationaryTest:
         """Run one chain from the least probable state; return where it was."""
         rng = Key(self.seed, 0, 1, INITIAL).generator()
         quarters = _Quarters(self._updated(), [self._exact_values(rng) for _ in range(EXACT_DRAWS)])
-        self._set_exact(self.state, int(self.exact.probability.argmin()), rng)
+        possible = np.where(self.exact.probability > 0, self.exact.probability, np.inf)
+        self._set_exact(self.state, int(possible.argmin()), rng)
         memories = self.executor.memories(self.state)
         visits = np.zeros(len(self.exact.probability), dtype=np.int64)
         z_moves = any("z" in s.kernel.updates for s in steps(self.tiny.bound.plan.schedule))
@@ -177,6 +193,8 @@ class StationaryTest:
         beta = exact.beta_nodes[rng.choice(len(exact.beta_nodes), p=exact.beta_given[number])]
         self.tiny.set_values(state, {"alpha": _fit(alpha, state, "alpha"), "beta": _fit(beta, state, "beta")})
         values: Mapping[str, Any] = self.tiny.conditional(state, rng)
+        if self.indicators is not None:
+            values = {**values, **self.indicators.draw(state.n_wk, rng)}
         if self.response is not None:
             values = {**values, **self.response.draw(state.n_dk, rng)}
         if self.given_phi is not None:

@@ -11,6 +11,7 @@ from scipy.special import gammainc
 
 from ppl_topics.diagnostics.exactness.goodness import paired_mean
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
+from ppl_topics.diagnostics.exactness.tiny_indicators import indicator_statistics
 from ppl_topics.diagnostics.exactness.tiny_response import response_statistics
 from ppl_topics.state import ChainState
 
@@ -34,6 +35,7 @@ def state_statistics(tiny: TinyModel, state: ChainState) -> dict[str, float]:
             values[f"sum {role}^2"] = float((array**2).sum())
             values[f"{role} z"] = _mean_probability(array, state, role)
             values[f"mix of {role}"] = _mix(array)
+    values |= indicator_statistics(tiny.model.names, state)
     return values | response_statistics(tiny.model.names, state)
 
 

@@ -13,7 +13,7 @@ from ppl_topics.diagnostics.exactness.geweke import GewekeTest
 from ppl_topics.diagnostics.exactness.goodness import expected_total_variation, total_variation
 from ppl_topics.diagnostics.exactness.sequential import Verdict, sequential_test
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
-from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_heavy_topics
+from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_law, with_heavy_topics
 from ppl_topics.errors import ScheduleError
 from ppl_topics.registry import kernels
 from ppl_topics.schedule import Plan
@@ -153,8 +153,9 @@ def verify(
     variable, on a corpus of six tokens. Two tests decide: the enumerated posterior of z against the last
     states of short chains that begin in exact draws, and Geweke's joint-distribution test, with small
     concentrations of phi and with large ones. Of a model with a response, the former is made with three responses and
-    with one, the coefficients being summed over by quadrature, and takes the place of the latter. Each test goes by
-    Gandy and Scott's sequential rule at its share of ``false_alarm``. Beside them a long chain must reach all of the
+    with one, the coefficients and the scales of their prior being summed over by quadrature; the latter, where the
+    response is a law of its targets (of a hinge loss there is none to draw). Each test goes by Gandy and Scott's
+    sequential rule at its share of ``false_alarm``. Beside them a long chain must reach all of the
     posterior, so a schedule that is exact but moves only once in hundreds of sweeps is refused as well; give it a
     longer ``long_run``.
 
@@ -271,10 +272,19 @@ def _plan_with(model: Model, kernel: KernelSpec) -> Plan:
     return Plan(model, node)
 
 
-def _heavy(plan: Plan) -> Plan | None:
-    """Return a second plan for Geweke's test, where the schedule updates phi and its concentrations are fixed."""
+def _tiny_laws(plan: Plan) -> list[TinyModel]:
+    """Return the models that Geweke's test draws from.
+
+    Two where the schedule updates phi and its concentrations are fixed. One of a model with a response, and none where
+    that is a pseudo-likelihood and no law to draw targets from.
+    """
+    if plan.model.supervised:
+        law = with_a_law(plan)
+        # Where each response has a model of its own, a chain sees one.
+        return [] if law is None else [TinyModel(law, responses=1 if plan.model.apart else 3)]
     updates_phi = any("phi" in step.kernel.updates for step in steps(plan.schedule))
-    return with_heavy_topics(plan) if updates_phi else None
+    heavy = with_heavy_topics(plan) if updates_phi else None
+    return [TinyModel(p) for p in (plan, heavy) if p is not None]
 
 
 def _certify(plan: Plan, kernel: KernelSpec | None, settings: _Settings) -> Certificate:
@@ -283,16 +293,11 @@ def _certify(plan: Plan, kernel: KernelSpec | None, settings: _Settings) -> Cert
     stationary.check_declarations()
     looks = [stationary.short_chains]
     if stationary.response is not None:
-        # Pseudo-likelihoods are no laws to draw targets from, so Geweke's test does not apply; one response is
-        # another case for the kernels than several.
+        # One response is another case for the kernels than several.
         one = StationaryTest(TinyModel(plan, responses=1), settings.seed, settings.sweeps)
         looks.append(one.short_chains)
-    elif stationary.given_phi is None:
-        looks += [
-            GewekeTest(TinyModel(p), settings.seed, settings.sweeps).replicates
-            for p in (plan, _heavy(plan))
-            if p is not None
-        ]
+    if stationary.given_phi is None:
+        looks += [GewekeTest(tiny, settings.seed, settings.sweeps).replicates for tiny in _tiny_laws(plan)]
     verdicts: list[Verdict] = [
         sequential_test(look, settings.replicates, false_alarm=settings.false_alarm / len(looks)) for look in looks
     ]

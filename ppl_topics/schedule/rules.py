@@ -75,7 +75,10 @@ def _mend(violation: _Violation, model: Model, partial: bool) -> str:
         try:
             _judge(node, model, partial)
         except _Violation as other:
-            second = second or (text if (other.rule, other.message) != (violation.rule, violation.message) else "")
+            # Rule 2 comes first, so a proposal that breaks it where it was kept, or again in this place, is none.
+            worse = other.rule == 2 and (violation.rule != 2 or other.path in (violation.path, ("schedule",)))
+            same = worse or (other.rule, other.message) == (violation.rule, violation.message)
+            second = second or ("" if same else text)
         else:
             return text + violation.also
     return second + violation.also if second else violation.otherwise
@@ -128,11 +131,13 @@ def _check_factors(step: Step, node: Node, model: Model) -> None:
         if not factor.touches & touched:
             continue
         if not _handles(kernel, factor):
+            name = min(factor.touches & touched)
+            summed = ", which it integrates out" if name in variables_in(kernel.integrates_out, model) else ""
             raise _Violation(
                 step.path,
                 2,
                 f"kernel {kernel.name!r} does not handle the factor {factor.name!r} ({factor.kind}) "
-                f"that touches {min(factor.touches & touched)}",
+                f"that touches {name}{summed}",
                 replacements(node, step, model),
                 "no registered kernel handles it; register one that does",
             )

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppl_topics.diagnostics.likelihood import density_n_dk, density_n_kw, log_marginal
+from ppl_topics.diagnostics.likelihood import (
+    density_n_dk,
+    density_n_kw,
+    density_phi,
+    log_included_phi_part,
+    log_marginal,
+    log_theta_part,
+)
+from ppl_topics.errors import SpecError
 from ppl_topics.run.bind import BoundModel
 from ppl_topics.run.execute import SweepRecord
 from ppl_topics.samplers.responses.features import features_of, scores
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi, draw_theta
-from ppl_topics.samplers.topics.expected import update_mean_phi
-from ppl_topics.spec import Docs, RecordRule, TopWords, Variable
+from ppl_topics.samplers.topics.expected import update_mean_included_phi, update_mean_phi
+from ppl_topics.samplers.topics.included_rows import included_mass
+from ppl_topics.spec import Docs, Model, RecordRule, TopWords, Variable
 from ppl_topics.state import ChainState, Key
 
-__all__ = ["ChainDraws", "Recorder", "Selection", "default_rule", "selections"]
+__all__ = ["ChainDraws", "Recorder", "Selection", "rule_for", "selections"]
 
 RECORDING = 2**41
 """Number of the streams of what is drawn for the trace alone, beyond that of any kernel."""
@@ -26,13 +36,21 @@ DEFAULT_RULES: dict[str, RecordRule] = {
     "phi": TopWords(top_words=1000),
     "theta": Docs(docs=1000),
     "z": "none",
+    "included": "none",
 }
 
 
-def default_rule(variable: Variable) -> RecordRule:
-    """Return what is kept of a variable of which the model's ``record`` says nothing."""
+def rule_for(variable: Variable, model: Model) -> RecordRule:
+    """Return what is kept of a variable: what the model's ``record`` says, or else the default."""
+    asked = model.spec.record.get(variable.name)
+    if asked is not None:
+        return asked
     if variable.role == "augmentation" and "doc" in variable.dims:
         return "none"
+    if variable.role == "pi" and "word" in variable.dims:
+        # Variables of one group of a trace have the same words.
+        of_phi = rule_for(model.variables[model.names["phi"]], model)
+        return "all" if of_phi == "none" else of_phi
     return DEFAULT_RULES.get(variable.role, "all")
 
 
@@ -55,10 +73,16 @@ class Selection:
 
 
 def selections(bound: BoundModel) -> dict[str, Selection]:
-    """Work out what the model's ``record`` keeps, by variable."""
+    """Work out what the model's ``record`` keeps, by variable.
+
+    Raises
+    ------
+    SpecError
+        If it keeps more words of one variable than of another: they have the dim ``word`` in common.
+    """
     result = {}
     for name, variable in bound.model.variables.items():
-        rule = bound.model.spec.record.get(name, default_rule(variable))
+        rule = rule_for(variable, bound.model)
         if rule == "none":
             continue
         words = docs = None
@@ -69,7 +93,17 @@ def selections(bound: BoundModel) -> dict[str, Selection]:
         if isinstance(rule, Docs):
             docs = min(rule.docs, bound.sizes.docs)
         result[name] = Selection(variable, words, docs)
+    _check_words(bound, result)
     return result
+
+
+def _check_words(bound: BoundModel, kept: Mapping[str, Selection]) -> None:
+    words = bound.sizes.words
+    sizes = {n: words if s.words is None else len(s.words) for n, s in kept.items() if "word" in s.variable.dims}
+    if len(set(sizes.values())) > 1:
+        given = ", ".join(f"{size:,} of {name}" for name, size in sizes.items())
+        place = bound.model.spec.place("record")
+        raise SpecError(f"{place}: record: keeps words by different rules, {given}; give these variables the same rule")
 
 
 @dataclass
@@ -83,7 +117,7 @@ class ChainDraws:
     statistics, warmup_statistics : dict of str to list
         By name.
     phi_mean : ndarray of float32, shape (V, K)
-        Mean of E[phi | z] over the kept draws.
+        Mean of E[phi | z], given the indicators where there are, over the kept draws.
     z : ndarray
         The last state's assignments.
     sweeps : int
@@ -139,7 +173,7 @@ class Recorder:
         share = state.n_k / max(1, self.bound.sizes.tokens)
         kept.setdefault("topic_share", []).append(share)
         if not warmup:
-            update_mean_phi(state.n_wk, state.n_k, state.beta, 1.0 / (self.draws.n_draws + 1), self.draws.phi_mean)
+            self._update_mean(state)
         n_before = len(kept_statistics.get("lp", []))
         # A statistic of a kernel that a sweep did not run is missing there.
         missing = np.full(len(sweep.seconds), np.nan)
@@ -154,7 +188,7 @@ class Recorder:
 
     def _statistics(self, state: ChainState, sweep: SweepRecord) -> dict[str, Any]:
         tokens = self.bound.tokens
-        marginal = log_marginal(tokens.doc_ptr, state.z, state.n_wk, state.n_k, state.alpha, state.beta)
+        marginal, densities = self._log_marginal(state)
         blocks = self.bound.model.spec.blocks
         priors = sum(blocks[name].log_density(array, state) for name, array in state.arrays.items() if name in blocks)
         fit = self._response_statistics(state)
@@ -165,8 +199,32 @@ class Recorder:
             "log_marginal": marginal,
             "density_n_dk": density_n_dk(tokens.doc_ptr, state.z, self.bound.sizes.topics),
             "density_n_kw": density_n_kw(state.n_wk),
+            **densities,
             "step_seconds": sweep.seconds,
         }
+
+    def _log_marginal(self, state: ChainState) -> tuple[float, dict[str, float]]:
+        """Return log p(w, z), given the indicators where there are; then also the share of phi that is not zero."""
+        doc_ptr, included = self.bound.tokens.doc_ptr, self._included(state)
+        if included is None:
+            return log_marginal(doc_ptr, state.z, state.n_wk, state.n_k, state.alpha, state.beta), {}
+        mass = included_mass(state.beta, included)
+        of_words = log_included_phi_part(state.n_wk, state.n_k, state.beta, mass)
+        return log_theta_part(doc_ptr, state.z, state.alpha) + of_words, {"density_phi": density_phi(included)}
+
+    def _update_mean(self, state: ChainState) -> None:
+        """Move the running mean of phi to the state's expectation."""
+        weight, mean, included = 1.0 / (self.draws.n_draws + 1), self.draws.phi_mean, self._included(state)
+        if included is None:
+            update_mean_phi(state.n_wk, state.n_k, state.beta, weight, mean)
+        else:
+            mass = included_mass(state.beta, included)
+            update_mean_included_phi(state.n_wk, state.n_k, state.beta, included, mass, weight, mean)
+
+    def _included(self, state: ChainState) -> NDArray[np.uint8] | None:
+        """Return the indicators of the words that topics include, in a model that has them."""
+        name = self.bound.model.names.get("included")
+        return None if name is None else state.arrays[name]
 
     def _response_statistics(self, state: ChainState) -> dict[str, float]:
         """Return the log (pseudo-)likelihood of the targets, the augmentation summed over, and the training loss."""
@@ -174,7 +232,7 @@ class Recorder:
         if response is None or observed is None:
             return {}
         names = self.bound.model.names
-        features = features_of(state.tokens, state.z, state.sizes.topics, observed.design)
+        features = features_of(state.tokens, state.z, state.sizes.supervised, observed.design)
         fitted = scores(features, state.arrays[names["eta"]])
         augmentation = state.arrays[names["augmentation"]]
         result = {"log_likelihood_y": response.log_joint(observed.targets, fitted, augmentation)}
@@ -192,10 +250,12 @@ class Recorder:
             return self._theta(state, selection, key) if held is None else held[: selection.docs].copy()
         if variable.role == "phi":
             phi = self._phi(state, key) if held is None else held
-            kept = phi if selection.words is None else phi[selection.words]
-            return np.ascontiguousarray(kept.T)
+            return _topics_first(phi, selection)
         assert held is not None, f"{variable.name} is neither held nor drawn for the trace"
-        return held.copy()
+        if variable.role == "included":
+            # As phi, which they belong to, they are held by words.
+            return _topics_first(held, selection)
+        return held.copy() if selection.words is None else held[selection.words]
 
     def _theta(self, state: ChainState, selection: Selection, key: Key) -> NDArray[np.float32]:
         docs = self.bound.sizes.docs if selection.docs is None else selection.docs
@@ -208,3 +268,9 @@ class Recorder:
         phi = np.empty((self.bound.sizes.words, self.bound.sizes.topics), dtype=np.float32)
         draw_phi(state.n_wk, state.n_k, state.beta, key.seed, key.chain, key.step, RECORDING + 1, phi)
         return phi
+
+
+def _topics_first(by_word: NDArray[Any], selection: Selection) -> NDArray[Any]:
+    """Return what is kept of an array of shape (V, K), topics first."""
+    kept = by_word if selection.words is None else by_word[selection.words]
+    return np.ascontiguousarray(kept.T)

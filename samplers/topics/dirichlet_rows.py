@@ -73,9 +73,10 @@ def draw_phi(
         beta_sum += beta[word]
     dense = n_k + beta_sum >= SAFE_SUM
     partial = np.zeros((CHUNKS, n_topics))
+    every_word = np.zeros((0, 0), np.uint8)
     for chunk in numba.prange(CHUNKS):
         first, last = n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS
-        draw_gammas(first, last, n_wk, beta, seed, chain, step, kernel, phi, partial[chunk])
+        draw_gammas(first, last, n_wk, beta, every_word, seed, chain, step, kernel, phi, partial[chunk])
     scale = np.zeros(n_topics, dtype=np.float32)
     for topic in range(n_topics):
         gammas = 0.0

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from ppl_topics.samplers.compiled import parallel
 
-__all__ = ["update_mean_phi"]
+__all__ = ["update_mean_included_phi", "update_mean_phi"]
 
 
 @parallel
@@ -37,4 +37,37 @@ def update_mean_phi(
     for word in numba.prange(n_wk.shape[0]):
         for topic in range(n_wk.shape[1]):
             expected = (n_wk[word, topic] + beta[word]) * scale[topic]
+            mean[word, topic] += weight * (expected - mean[word, topic])
+
+
+@parallel
+def update_mean_included_phi(
+    n_wk: npt.NDArray[np.int32],
+    n_k: npt.NDArray[np.int64],
+    beta: npt.NDArray[np.float64],
+    included: npt.NDArray[np.uint8],
+    mass: npt.NDArray[np.float64],
+    weight: float,
+    mean: npt.NDArray[np.float32],
+) -> None:
+    """Move a running mean towards E[phi | z, I] = I (n_wk + beta) / (n_k + sum of beta over the included words).
+
+    Parameters
+    ----------
+    n_wk : ndarray of int32 of shape (V, K)
+    n_k : ndarray of int64 of shape (K,)
+    beta : ndarray of float64 of shape (V,)
+    included : ndarray of uint8 of shape (V, K)
+        I: 1 where a topic includes a word.
+    mass : ndarray of float64 of shape (K,)
+        Sum of beta over the words that each topic includes.
+    weight : float
+        1 / n for the n-th draw.
+    mean : ndarray of float32 of shape (V, K)
+        Updated in place.
+    """
+    scale = 1.0 / (n_k + mass)
+    for word in numba.prange(n_wk.shape[0]):
+        for topic in range(n_wk.shape[1]):
+            expected = included[word, topic] * (n_wk[word, topic] + beta[word]) * scale[topic]
             mean[word, topic] += weight * (expected - mean[word, topic])

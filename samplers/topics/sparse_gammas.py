@@ -46,6 +46,7 @@ L = tuple(1.0 / (2 * power + 1) for power in range(13))
 E = tuple((-1.0 / 64.0) ** power / math.factorial(power) for power in range(12))
 
 Vector = npt.NDArray[np.float64]
+Bytes = npt.NDArray[np.uint8]
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -81,6 +82,20 @@ def eight_positive(typingctx: Any, counts: Any, row: Any, cell: Any) -> Any:
         return builder.zext(builder.bitcast(positive, ir.IntType(LANES)), WORD)
 
     return types.uint64(counts, types.int64, types.int64), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def eight_set(typingctx: Any, flags: Any, row: Any, cell: Any) -> Any:
+    """Return a mask of eight bits: which of the eight bytes of a row from `cell` on are not zero."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.VectorType(ir.IntType(8), LANES)
+        data = row_of(context, builder, signature, arguments, 0, arguments[1])
+        place = builder.bitcast(builder.gep(data, [arguments[2]]), kind.as_pointer())
+        flagged = builder.icmp_unsigned("!=", builder.load(place, align=1), ir.Constant(kind, [0] * LANES))
+        return builder.zext(builder.bitcast(flagged, ir.IntType(LANES)), WORD)
+
+    return types.uint64(flags, types.int64, types.int64), codegen
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -163,6 +178,21 @@ def positive_cells(counts: npt.NDArray[np.int32], row: int, first: int, last: in
 
 
 @inlined
+def included_cells(included: Bytes, row: int, first: int, last: int) -> np.uint64:
+    """Return a mask of up to 64 bits: which cells of a row from `first` to `last` - 1 are included."""
+    mask = ZERO
+    cell = first
+    while cell + LANES <= last:
+        mask |= eight_set(included, row, cell) << np.uint64(cell - first)
+        cell += LANES
+    while cell < last:
+        if included[row, cell] > 0:
+            mask |= ONE << np.uint64(cell - first)
+        cell += 1
+    return mask
+
+
+@inlined
 def propose(raw: npt.NDArray[np.uint64], size: int, shape: float, width: float, place: Vector, value: Vector) -> None:
     """Turn random words into points of the envelope's mass, and these into variates as `finish` does, all at once.
 
@@ -207,6 +237,7 @@ def draw_gammas(
     last: int,
     n_wk: npt.NDArray[np.int32],
     beta: Vector,
+    included: Bytes,
     seed: int,
     chain: int,
     step: int,
@@ -221,6 +252,8 @@ def draw_gammas(
     first, last : int
     n_wk : ndarray of int32 of shape (V, K)
     beta : ndarray of float64 of shape (V,)
+    included : ndarray of uint8 of shape (V, K) or (0, 0)
+        Cells of 0 without tokens are left out: they are zero. Of shape (0, 0) where none is.
     seed, chain, step, kernel : int
         Keys of the random streams; the unit is the word.
     gammas : ndarray of float32 of shape (V, K)
@@ -234,11 +267,15 @@ def draw_gammas(
     raw = np.empty(n_topics + LANES, np.uint64)
     place, value = np.empty(n_topics), np.empty(n_topics)
     known, probability, width = -1.0, 0.0, 0.0
+    restricted = included.size > 0
     for word in range(first, last):
         start(stream, seed, chain, step, kernel, word)
         prior = beta[word]
         if prior > SPARSEST:
             for topic in range(n_topics):
+                if restricted and included[word, topic] == 0 and n_wk[word, topic] == 0:
+                    gammas[word, topic] = 0.0
+                    continue
                 drawn = gamma(stream, n_wk[word, topic] + prior)
                 gammas[word, topic] = drawn
                 total[topic] += drawn
@@ -255,6 +292,8 @@ def draw_gammas(
             below, equal = compare_bytes(stream, level)
             positive = positive_cells(n_wk, word, begin, end)
             free = ~positive & (~ZERO >> np.uint64(CELLS - (end - begin)))
+            if restricted:
+                free &= included_cells(included, word, begin, end)
             equal &= free
             while equal != ZERO:
                 if uniform(stream) < undecided:

@@ -18,7 +18,8 @@ SHAPES = [1e-9, 1e-4, 0.003, 0.01, 0.025, 0.026, 0.1, 0.49]
 def draw(counts, beta, seed=1):
     gammas = np.full(counts.shape, np.nan, dtype=np.float32)
     total = np.zeros(counts.shape[1])
-    draw_gammas(0, counts.shape[0], counts, np.full(counts.shape[0], beta), seed, 0, 0, 0, gammas, total)
+    every_word = np.zeros((0, 0), np.uint8)
+    draw_gammas(0, counts.shape[0], counts, np.full(counts.shape[0], beta), every_word, seed, 0, 0, 0, gammas, total)
     assert np.allclose(total, gammas.sum(axis=0, dtype=float), rtol=1e-6)
     return gammas
 

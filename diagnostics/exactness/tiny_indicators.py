@@ -1,0 +1,154 @@
+"""Topics that include some words only, on the tiny corpus: their law given the assignments, by sums over all subsets.
+
+Of the indicators and of the probability of inclusion, what the schedule leaves as it is counts as given.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln, gammaln, logsumexp, xlog1py, xlogy
+
+from ppl_topics.models.beta import LARGEST, SMALLEST, Beta
+from ppl_topics.models.spike_slab import SpikeSlab
+from ppl_topics.run.bind import BoundModel
+from ppl_topics.state import ChainState
+
+__all__ = ["TinyIndicators", "indicator_statistics"]
+
+Array = NDArray[np.float64]
+
+
+class TinyIndicators:
+    """The law of the indicators, of pi and of phi, given assignments.
+
+    Parameters
+    ----------
+    bound : BoundModel
+        Of a model with indicators.
+    state : ChainState
+        What is given is set to a draw from the prior; indicators such that each word that occurs has a topic.
+    moved : set of str
+        Roles that the schedule updates or integrates out.
+    rng : numpy.random.Generator
+    """
+
+    def __init__(self, bound: BoundModel, state: ChainState, moved: set[str], rng: np.random.Generator) -> None:
+        names, sizes = bound.model.names, state.sizes
+        block = bound.block(names["included"])
+        assert isinstance(block, SpikeSlab), "indicators without a prior"
+        self._prior = bound.model.spec.blocks.get(names.get("pi", ""))
+        self._moves_pi, self._beta = "pi" in moved, state.beta
+        self._given_phi: NDArray[Any] | None = None
+        values: dict[str, NDArray[Any]] = {"beta": self._beta}
+        occurs = np.diff(state.tokens.word_ptr) > 0
+        while True:
+            if isinstance(self._prior, Beta):
+                values["pi"] = self._prior.simulate("pi", values, state, rng)
+            drawn = block.simulate("included", values, state, rng)
+            if drawn is not None and drawn[occurs].any(axis=1).all():
+                break
+        if isinstance(self._prior, Beta):
+            state.arrays[names["pi"]][...] = values["pi"]
+        self._given_pi = np.broadcast_to(block.probability(state), (sizes.words, sizes.topics)).copy()
+        subsets = np.array([s for s in itertools.product([0, 1], repeat=sizes.words) if any(s)])
+        self._combinations = np.array(list(itertools.product(range(len(subsets)), repeat=sizes.topics)))
+        self._subsets = subsets
+        if "included" not in moved:
+            state.arrays["included"][...] = drawn
+            self._combinations = np.array([[int((subsets == column).all(axis=1).argmax()) for column in drawn.T]])
+        if "phi" not in moved:
+            values["included"] = drawn
+            phi = block.simulate("phi", values, state, rng)
+            state.arrays[names["phi"]][...] = phi
+            self._given_phi = state.arrays[names["phi"]].copy()
+        # Of each combination, the words of each topic, shape (combinations, K, V).
+        self._log_prior = self._log_prior_of(subsets[self._combinations])
+
+    @property
+    def given_phi(self) -> NDArray[Any] | None:
+        """The topics, where the schedule leaves them as they are."""
+        return self._given_phi
+
+    def log_evidence(self, n_kw: NDArray[Any]) -> Array:
+        """Return log p(w | z) of each state, indicators and pi summed over, up to a constant.
+
+        Parameters
+        ----------
+        n_kw : ndarray of int, shape (S, K, V)
+        """
+        return np.array([logsumexp(self._log_weights(counts)) for counts in n_kw])
+
+    def draw(self, n_wk: NDArray[Any], rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Draw indicators, pi and phi given the counts, shape (V, K); by role."""
+        weights = self._log_weights(n_wk.T)
+        cumulated = np.cumsum(np.exp(weights - weights.max()))
+        number = min(int(np.searchsorted(cumulated, rng.random() * cumulated[-1])), len(cumulated) - 1)
+        included = self._subsets[self._combinations[number]].T
+        values: dict[str, NDArray[Any]] = {"included": included}
+        if isinstance(self._prior, Beta) and self._moves_pi:
+            axes = {None: (0, 1), "topic": (0,), "word": (1,)}[self._prior.per]
+            inside, outside = included.sum(axis=axes), (1 - included).sum(axis=axes)
+            values["pi"] = np.clip(rng.beta(self._prior.a + inside, self._prior.b + outside), SMALLEST, LARGEST)
+        elif isinstance(self._prior, Beta):
+            values["pi"] = {None: self._given_pi[0, 0], "topic": self._given_pi[0], "word": self._given_pi[:, 0]}[
+                self._prior.per
+            ]
+        phi = np.zeros(n_wk.shape)
+        for topic, words in enumerate(included.T):
+            chosen = np.flatnonzero(words)
+            phi[chosen, topic] = rng.dirichlet(n_wk[chosen, topic] + self._beta[chosen])
+        values["phi"] = phi if self._given_phi is None else self._given_phi
+        return values
+
+    def _log_prior_of(self, included: NDArray[Any]) -> Array:
+        """Return log p(indicators), pi summed over where it moves, of combinations of shape (n, K, V)."""
+        if not (isinstance(self._prior, Beta) and self._moves_pi):
+            pi = self._given_pi.T
+            return np.asarray((xlogy(included, pi) + xlog1py(1 - included, -pi)).sum(axis=(1, 2)))
+        axes = {None: (1, 2), "topic": (2,), "word": (1,)}[self._prior.per]
+        inside, outside = included.sum(axis=axes), (1 - included).sum(axis=axes)
+        value = betaln(self._prior.a + inside, self._prior.b + outside) - betaln(self._prior.a, self._prior.b)
+        return np.asarray(value.reshape(len(included), -1).sum(axis=1))
+
+    def _log_weights(self, counts: NDArray[Any]) -> Array:
+        """Return log p(w, indicators | z) of each combination, for counts of shape (K, V)."""
+        mass = self._subsets @ self._beta
+        # Minus infinity where a word with tokens is excluded.
+        impossible = (counts[:, None, :] > 0) & (self._subsets == 0)
+        cells = (gammaln(counts + self._beta) - gammaln(self._beta)).sum(axis=1)
+        rows = gammaln(mass) - gammaln(mass + counts.sum(axis=1, keepdims=True))
+        by_topic = np.where(impossible.any(axis=2), -np.inf, cells[:, None] + rows)
+        topics = np.arange(len(counts))
+        return np.asarray(by_topic[topics, self._combinations].sum(axis=1) + self._log_prior)
+
+
+def indicator_statistics(names: dict[str, str] | Any, state: ChainState) -> dict[str, float]:
+    """Return bounded statistics of the indicators and of the probability of inclusion."""
+    if "included" not in names:
+        return {}
+    included = state.arrays[names["included"]].astype(np.float64)
+    values = {
+        "included[0, 0]": float(included[0, 0]),
+        "included": float(included.mean()),
+        "included by topic": float((included.mean(axis=0) ** 2).sum()),
+        "mix of included": _mix(included),
+        "included z": float((included * state.n_wk).sum(axis=0) @ np.arange(1, included.shape[1] + 1)),
+        "included without tokens": float(included[state.n_wk == 0].sum()),
+    }
+    if names.get("pi") in state.arrays:
+        pi = np.atleast_1d(state.arrays[names["pi"]])
+        values |= {"pi[0]": float(pi[0]), "sum pi^2": float((pi**2).sum()), "mix of pi": _mix(pi)}
+        of_cells = pi[:, None] if len(pi) == len(included) else pi
+        # Each with its own: sums alone do not see the probability of one taken for that of another.
+        values["included with pi"] = float((of_cells * included).mean())
+    return values
+
+
+def _mix(array: NDArray[Any]) -> float:
+    """Return a combination of all elements in which no two weigh alike."""
+    weights = np.cos(1 + 2 * np.arange(array.size)).reshape(array.shape)
+    return float((weights * array).sum())

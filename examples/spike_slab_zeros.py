@@ -1,0 +1,82 @@
+"""Zeros in phi under the spike-and-slab prior, after appendix B of Magnusson, Jonsson, Villani, Broman 2018 (JCGS).
+
+    python examples/spike_slab_zeros.py --data train.svmlight.gz --vocabulary vocab.txt --sweeps 1000 \
+        --out zeros.csv zeros.png
+
+For each probability of inclusion, a chain of so many sweeps: the share of zeros in phi (table 6, over the last part of
+the sweeps), and log p(w, z | I) and log p(w, z, I), theta and phi integrated out, after each sweep (figure B.1). The
+paper runs 20,000 sweeps on PubMed and NIPS, words under 10 removed, and finds 0.88, 0.50 and 0.00 zeros.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from pathlib import Path
+
+import pandas as pd
+from studies import new_figure, parser, read
+
+import ppl_topics as pt
+
+CHAIN = ["kernel", "topics", "inclusion"]
+ZEROS, LOG, JOINT = "zeros in phi", "log p(w, z | I)", "log p(w, z, I)"
+
+
+def run(corpus: pt.Corpus, kernel: str, topics: int, inclusion: float, options: argparse.Namespace) -> pd.DataFrame:
+    """Return a row for each sweep of one chain."""
+    steps = pt.step("z", kernel), pt.step("included", "indicator_scan"), pt.step("phi", "included_rows")
+    nothing = {"phi": "none", "theta": "none"}
+    settings = {"warmup": 0, "draws": options.sweeps, "chains": 1, "seed": options.seed, "threads": options.threads}
+    model = {"topics": topics, "inclusion": inclusion, "schedule": pt.cycle(*steps), "record": nothing}
+    fit = pt.sample("lda_spike_slab", corpus, **model, **settings)
+    statistics = fit.idata.sample_stats.isel(chain=0)
+    return pd.DataFrame(
+        {
+            "kernel": kernel,
+            "topics": topics,
+            "inclusion": inclusion,
+            "sweep": range(1, options.sweeps + 1),
+            ZEROS: 1.0 - statistics["density_phi"].values,
+            LOG: statistics["log_marginal"].values,
+            JOINT: statistics["lp"].values,
+            "seconds": statistics["step_seconds"].sum("kernel").values,
+        }
+    )
+
+
+def plot(rows: pd.DataFrame, path: Path) -> None:
+    """Draw the measures over sweeps, a line for each probability of inclusion; the first tenth is left out."""
+    later = rows[rows["sweep"] > rows["sweep"].max() // 10]
+    figure = new_figure(figsize=(14, 4), layout="constrained")
+    for panel, measure in zip(figure.subplots(1, 3), (ZEROS, LOG, JOINT), strict=True):
+        for (kernel, topics, inclusion), line in later.groupby(CHAIN):
+            panel.plot(line["sweep"], line[measure], label=f"pi = {inclusion:g}, K = {topics}, {kernel}")
+        panel.set(xlabel="sweep", ylabel=measure)
+        panel.legend()
+    figure.savefig(path, dpi=150)
+
+
+def main() -> None:
+    """Print table 6; write all sweeps, or the figure."""
+    arguments = parser(__doc__, (100,), ("partially_collapsed",))
+    arguments.add_argument("--inclusion", type=float, nargs="+", default=[0.1, 0.5, 1.0], metavar="PI")
+    arguments.add_argument("--sweeps", type=int, default=200, help="of each chain (200)")
+    arguments.add_argument(
+        "--last", type=float, default=0.05, help="share of the sweeps that the table averages (0.05)"
+    )
+    options = arguments.parse_args()
+    corpus = read(options, ".csv", ".png")
+    chains = itertools.product(options.kernels, options.topics, options.inclusion)
+    rows = pd.concat([run(corpus, *chain, options) for chain in chains], ignore_index=True)
+    last = rows[rows["sweep"] > (1.0 - options.last) * options.sweeps]
+    print(last.groupby(CHAIN)[[ZEROS, LOG, JOINT, "seconds"]].mean().round(3).to_string())
+    for path in options.out:
+        if path.suffix == ".csv":
+            rows.to_csv(path, index=False)
+        else:
+            plot(rows, path)
+
+
+if __name__ == "__main__":
+    main()
