@@ -1,9 +1,9 @@
-"""What the studies `zheng_2015.py` and `zhu_2013.py` of supervised models share: corpora, runs, tables and figures."""
+"""What studies of supervised models share (`zheng_2015.py`, `zhu_2013.py`, `dolda_2020.py`): corpora, runs, tables."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +19,8 @@ import ppl_topics as pt
 Data = Literal["pair", "classes", "numbers"]
 """Labels of a study: two of the classes, all classes, or numbers."""
 
-STEPS = ("augmentation", "eta", "z", "phi")
+STEPS = ("augmentation", "scales", "eta", "z", "phi")
+SCALES = ("tau", "lambda", "slab")
 SMALL = (5, 10)
 """Numbers of topics for the simulated corpus."""
 
@@ -31,29 +32,42 @@ class Line:
     Attributes
     ----------
     name : str
-    model : str
-    schedule : dict
+    model : str or dict
+    schedule : dict, optional
+        By default the scheduler's.
     sweeps : int
-        All but the last are burn-in: as in the papers, the last state's topics and coefficients are what predicts.
+        All but those that are kept are burn-in.
     parameters : dict of str to float
         Of the model; ``alpha`` is the sum over topics.
+    draws : int
+        States that are kept, whose mean topics and coefficients are what predicts; as in most papers the last one.
     """
 
     name: str
-    model: str
-    schedule: Mapping[str, Any]
+    model: str | Mapping[str, Any]
+    schedule: Mapping[str, Any] | None
     sweeps: int
     parameters: Mapping[str, float] = field(default_factory=dict)
+    draws: int = 1
+
+    def run(self, train: pt.Corpus, topics: int, **options: Any) -> Sequence[pt.Fit]:
+        """Run one chain; all but the kept sweeps are burn-in."""
+        draws = min(self.draws, self.sweeps)
+        return [self.sample(train, topics, warmup=self.sweeps - draws, draws=draws, **options)]
+
+    def measure(self, fits: Sequence[pt.Fit], corpus: pt.Corpus, train: pt.Corpus, **options: Any) -> dict[str, float]:
+        """Return how well the outcome of `run` predicts a corpus."""
+        return measure(fits[-1], corpus, train, **options)
 
     def sample(self, corpus: pt.Corpus, topics: int, **options: Any) -> pt.Fit:
-        """Run one chain."""
+        """Run one chain, of one kept draw unless told otherwise."""
         values: dict[str, Any] = {**self.parameters, "topics": topics}
         if "alpha" in values:
             values["alpha"] = {"sum": values["alpha"]}
         # Nothing is kept that takes time to draw or room to hold: predictions go by the mean topics.
         record = {"phi": "none", "theta": "none"}
         fixed = {"draws": 1, "chains": 1, "schedule": self.schedule, "record": record, "progress": False}
-        return pt.sample(self.model, corpus, **fixed, **values, **options)
+        return pt.sample(self.model, corpus, **{**fixed, **values, **options})
 
 
 @dataclass(frozen=True)
@@ -130,7 +144,7 @@ def read(options: argparse.Namespace, data: Data) -> tuple[pt.Corpus, pt.Corpus]
     if data == "pair":
         train, test = two_classes(train, options.classes), two_classes(test, options.classes)
     # Words that do not occur would only cost time.
-    kept = train.vocabulary[train.word_counts > 0]
+    kept = train.vocabulary[train.word_counts >= options.min_count]
     if options.stop_words:
         before, kept = len(kept), np.array([word for word in kept if word not in ENGLISH_STOP_WORDS], dtype=object)
         if len(kept) == before:
@@ -149,7 +163,8 @@ def seconds_of_steps(fit: pt.Fit) -> dict[str, float]:
             total = spent.sum([dim for dim in spent.dims if dim != "kernel"])
             for label, seconds in zip(total["kernel"].values, total.values, strict=True):
                 variable = str(label).partition(":")[0]
-                result[variable if variable in STEPS else "augmentation"] += float(seconds)
+                step = "scales" if variable in SCALES else variable if variable in STEPS else "augmentation"
+                result[step] += float(seconds)
     return result
 
 
@@ -181,12 +196,12 @@ def rows(
             # Compiled code is loaded in the first sweep, which is not what is timed.
             line.sample(train, k, warmup=0, seed=0, threads=threads)
             for seed in range(1, seeds + 1):
-                fit = line.sample(train, k, warmup=line.sweeps - 1, seed=seed, threads=threads)
-                spent = seconds_of_steps(fit)
+                fits = line.run(train, k, seed=seed, threads=threads)
+                spent = pd.DataFrame([seconds_of_steps(fit) for fit in fits]).sum().to_dict()
                 total = sum(spent.values())
-                found = measure(fit, test, train, seed=seed, threads=threads)
+                found = line.measure(fits, test, train, seed=seed, threads=threads)
                 if any(panel.startswith("train ") for panel in study.panels):
-                    again = measure(fit, train, train, seed=seed, threads=threads)
+                    again = line.measure(fits, train, train, seed=seed, threads=threads)
                     found |= {f"train {name}": value for name, value in again.items()}
                 row = {"line": line.name, "model": line.model, "topics": k, "sweeps": line.sweeps, **line.parameters}
                 row |= {"seed": seed, **found, "seconds": total}
@@ -292,6 +307,7 @@ def main(description: str | None, studies: Mapping[str, Study]) -> None:
     parser.add_argument("--label-column", help="column of the labels, where the files have columns")
     parser.add_argument("--classes", nargs=2, metavar=("FIRST", "SECOND"), help="of a binary task (first and last)")
     parser.add_argument("--stop-words", action="store_true", help="remove scikit-learn's list of English stop words")
+    parser.add_argument("--min-count", type=int, default=1, help="drop words that training has less often (1)")
     parser.add_argument("--lines", nargs="+", metavar="NAME", help="some lines of the figure alone")
     parser.add_argument("--topics", type=int, nargs="+", metavar="K", help="those of the paper; of a simulation 5, 10")
     parser.add_argument("--seeds", type=int, default=5, help="chains for each point (5)")

@@ -23,8 +23,13 @@ STUDIES = {
     "inefficiency.py": ["--common", "5", "--warmup", "2", "--draws", "20"],
     "ad_lda_drift.py": ["--sweeps", "5", "--shards", "1", "2", "--kernels", "collapsed_gibbs"],
     "race.py": ["--sweeps", "5", "--kernels", "ad_lda", "partially_collapsed"],
+    "spike_slab_zeros.py": ["--sweeps", "5", "--inclusion", "0.3", "1.0"],
 }
-SUPERVISED = {"zheng_2015.py": ("fig1", "light"), "zhu_2013.py": ("fig5", "logistic")}
+SUPERVISED = {
+    "zheng_2015.py": ("fig1", "light"),
+    "zhu_2013.py": ("fig5", "logistic"),
+    "dolda_2020.py": ("fig2", "two steps"),
+}
 """Scripts with a study to run, and a line of it."""
 
 
@@ -44,7 +49,7 @@ def corpus() -> pt.Corpus:
 
 def test_every_example_is_tested() -> None:
     tested = {"compare_schedules.py", "newsgroups.py", "own_kernel.py", "rare_words.yaml", "studies.py", *STUDIES}
-    tested |= {"supervised_studies.py", *SUPERVISED}
+    tested |= {"supervised_studies.py", "dolda_2020_topics.py", "shrinkage_kernels.py", *SUPERVISED}
     assert {path.name for path in EXAMPLES.iterdir() if path.suffix in {".py", ".yaml"}} == tested
 
 
@@ -169,6 +174,34 @@ def test_supervised_studies_learn(tmp_path: Path) -> None:
     assert (tmp_path / "burn_in.png").stat().st_size > 1000
 
 
+def test_two_steps_predict_by_the_topics_of_the_first() -> None:
+    shared, dolda = names("supervised_studies.py"), names("dolda_2020.py")["STUDIES"]["fig2"]
+    line = replace(next(line for line in dolda.lines if line.name == "two steps"), sweeps=60, draws=20)
+    train, test = shared["simulated"]("classes")
+    fits = line.run(train, 6, seed=1, threads=1)
+    assert [fit.spec.name for fit in fits] == ["lda", "two_step"]
+    assert fits[1].posterior["eta"].sizes["coefficient"] == 7
+    found = line.measure(fits, test, train, seed=1, threads=1)["accuracy"]
+    # The planted bug: shares of the topics in other documents.
+    order = np.random.default_rng(1).permutation(test.n_docs)
+    shuffled = test.select(order).with_labels(shared["names_of"](test), kind="class")
+    assert found > line.measure(fits, shuffled, train, seed=1, threads=1)["accuracy"] + 0.2
+
+
+def test_topics_of_dolda(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    out = [tmp_path / name for name in ("topics.csv", "fig4.png", "fig5.png", "fig7.png", "fig8.png")]
+    small = ["--topics", "4", "--warmup", "5", "--draws", "10", "--threads", "1"]
+    monkeypatch.setattr(sys, "argv", ["dolda_2020_topics.py", *small, "--out", *map(str, out)])
+    runpy.run_path(str(EXAMPLES / "dolda_2020_topics.py"), run_name="__main__")
+    table = pd.read_csv(out[0])
+    assert list(table["model"].unique()) == ["horseshoe", "normal", "LDA"]
+    assert (table.loc[table["model"] != "LDA", "r_k"] > 0).all()
+    assert table["document entropy"].between(0, np.log(240)).all()
+    assert all(path.stat().st_size > 1000 for path in out[1:])
+    assert "rank correlation of r_k" in capsys.readouterr().out
+
+
 def test_supervised_studies_of_numbers() -> None:
     shared, study = names("supervised_studies.py"), names("zheng_2015.py")["STUDIES"]["fig5"]
     train, test = shared["simulated"]("numbers")
@@ -189,6 +222,7 @@ def test_supervised_study_reads_files(tmp_path: Path) -> None:
     rows = [{"text": f"the {text}", "label": "ab"[number % 2]} for number, text in enumerate(TEXTS)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     given = {"train": str(path), "test": str(path), "vocabulary": None, "label_column": "label", "classes": None}
+    given["min_count"] = 1
     train, test = shared["read"](Namespace(**given, stop_words=True), "pair")
     assert "the" not in train.vocabulary
     assert (train.n_docs, test.n_words) == (20, 7)
