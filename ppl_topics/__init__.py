@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Corpus,
         CorpusBuilder,
         Covariates,
+        CovariateWarning,
         Labels,
         load_20newsgroups,
         load_docstrings,
@@ -44,6 +45,7 @@ __all__ = [
     "Corpus",
     "CorpusBuilder",
     "CorpusError",
+    "CovariateWarning",
     "Covariates",
     "Fit",
     "InexactKernelWarning",
@@ -88,7 +90,7 @@ __all__ = [
 # Names are imported when they are first used, so that `ppl-topics --help` does not wait for numba.
 _HOMES = {
     "ppl_topics.api": "InexactKernelWarning sample",
-    "ppl_topics.corpus": "Corpus CorpusBuilder Covariates Labels "
+    "ppl_topics.corpus": "Corpus CorpusBuilder CovariateWarning Covariates Labels "
     "load_20newsgroups load_docstrings read_corpus write_svmlight",
     "ppl_topics.diagnostics.exactness": "Certificate Verification verify",
     "ppl_topics.errors": "CorpusError PplTopicsError RunError ScheduleError SpecError TraceError",

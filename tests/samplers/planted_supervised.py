@@ -16,7 +16,7 @@ class Responses:
         self.response, self.targets = binding.response, state.observed.targets
         self.n_dk = state.n_dk.astype(float)
         self.lengths = np.maximum(self.n_dk.sum(axis=1, keepdims=True), 1.0)
-        self.features = np.hstack([self.n_dk / self.lengths, state.observed.design])
+        self.features = np.hstack([self.n_dk / self.lengths, state.observed.design.toarray()])
         self.eta = state.arrays[binding.names["eta"]]
         self.augmentation = state.arrays[binding.names["augmentation"]]
 
@@ -192,6 +192,33 @@ def jointly(bug):
     return build
 
 
+def by_documents(bug):
+    def build(binding):
+        def step(state, memory, key):
+            rng = key.generator()
+            given, features, b, omega, precision = law_of(binding, state, bug)
+            for c in range(len(precision)):
+                known = omega[:, c] > 0
+                root, variance = np.sqrt(omega[known, c]), 1 / precision[c]
+                x = root[:, None] * features[known]
+                prior = np.sqrt(variance) * rng.normal(size=len(variance))
+                errors = rng.normal(size=len(x))
+                if bug == "prior not drawn":
+                    prior = 0 * prior
+                if bug == "errors not drawn":
+                    errors = 0 * errors
+                if bug == "errors of the likelihood":
+                    errors = errors / root
+                unit = 0.05 * np.eye(len(x)) if bug == "unit matrix forgotten" else np.eye(len(x))
+                targets = b[known, c] if bug == "targets not scaled" else b[known, c] / root
+                weights = np.linalg.solve(unit + (x * variance) @ x.T, targets - x @ prior - errors)
+                given.eta[c] = prior + variance * (weights @ x)
+
+        return pt.KernelFunctions(step)
+
+    return build
+
+
 def one_by_one(bug):
     def build(binding):
         def step(state, memory, key):
@@ -257,6 +284,11 @@ PLANTED_SUPERVISED = {
         "quick": ["prior forgotten"],
         "slow": ["variance for precision", "sign of b", "curvature forgotten", "curvature of the response before",
                  "counts for shares", "mean, not a draw"],
+    }),
+    "low_rank_normal": ("slda_gaussian", ETA, by_documents, {
+        "quick": ["prior not drawn"],
+        "slow": ["errors not drawn", "errors of the likelihood", "unit matrix forgotten", "targets not scaled",
+                 "variance for precision", "curvature of the response before"],
     }),
     "coordinate_normal": ("medlda_regression", ETA, one_by_one, {
         "quick": ["own part forgotten", "the last coefficient stays"],

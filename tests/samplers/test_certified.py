@@ -97,11 +97,12 @@ def certified_kernels(model, **options):
 
 # Each kernel in a model that it was made for; all of them in all models are tested in full among the slow tests.
 AT_HOME = {
-    "lda": [*GIVEN_PHI, "light_partially_collapsed", "dirichlet_rows"],
+    "lda": [*GIVEN_PHI, "gram_partially_collapsed", "light_partially_collapsed", "dirichlet_rows"],
     "lda_collapsed": ["collapsed_gibbs", "sparse_collapsed", "block_collapsed", "semi_collapsed"],
     "lda_learned": ["slice_alpha", "slice_beta"],
     "lda_symmetric": ["slice_alpha"],
     "lda_held": ["dirichlet_weights"],
+    "lda_spike_slab": ["included_rows"],
     "theta_held_phi_out": ["block_collapsed"],
 }
 
@@ -115,9 +116,9 @@ def test_kernels_are_certified(name, kernel):
 
 
 def test_every_exact_kernel_is_at_home_somewhere():
-    """Those of coefficients and augmentation are at home in `test_certified_supervised.py`."""
-    supervised = {"eta", "augmentation"}
-    exact = {name for name, kernel in pt.kernels().items() if kernel.exact and not supervised & set(kernel.updates)}
+    """Others are at home in `test_certified_supervised.py`, `..._shrinkage.py` and `..._spike_slab.py`."""
+    others = {"eta", "augmentation", "lambda", "tau", "slab", "included", "pi"}
+    exact = {name for name, kernel in pt.kernels().items() if kernel.exact and not others & set(kernel.updates)}
     assert exact == {kernel for kernels in AT_HOME.values() for kernel in kernels}
 
 

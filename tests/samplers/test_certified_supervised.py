@@ -1,4 +1,4 @@
-"""Every exact kernel of supervised models is certified: z, augmentation and coefficients, on the five responses.
+"""Every exact kernel of supervised models is certified: z, augmentation and coefficients, on the six responses.
 
 `verify` tests three responses and one, some labels missing, and refuses a right schedule with probability at most
 1e-5. That it refuses wrong ones is shown in `test_planted_bugs.py`. The law that it holds chains to is tested here
@@ -18,13 +18,21 @@ from ppl_topics.schedule.plan import make_plan
 
 TOLERANCE = 0.015
 SMALL = {"replicates": 300, "long_run": 4000}
-MODELS = ["medlda", "medlda_regression", "slda_logistic", "slda_gaussian", "slda_counts"]
+MODELS = ["medlda", "medlda_regression", "slda_logistic", "slda_gaussian", "slda_counts", "probit"]
+PROBIT = {
+    "extends": "lda",
+    "name": "probit",
+    "blocks": {
+        "eta": {"block": "normal", "per": "response"},
+        "y": {"block": "probit_do", "coefficients": "eta", "features": ["z"], "observed": "labels"},
+    },
+}
 INTERCEPT = {"extends": "slda_logistic", "name": "logistic_intercept", "blocks": {"y": {"intercept": True}}}
 
 # Each kernel once, in turn with each response. Those that share a line stand in one schedule, which is tested once.
 AT_HOME = [
     ("medlda", ["collapsed_gibbs"]),
-    ("medlda", ["inverse_gaussian"]),
+    ("medlda", ["inverse_gaussian", "low_rank_normal"]),
     ("medlda", ["light_partially_collapsed"]),
     ("slda_gaussian", ["block_collapsed", "inverse_gamma", "joint_normal"]),
     ("slda_logistic", ["partially_collapsed"]),
@@ -33,6 +41,9 @@ AT_HOME = [
     ("slda_counts", ["sparse_partially_collapsed"]),
     ("medlda_regression", ["semi_collapsed"]),
     ("medlda_regression", ["coordinate_normal"]),
+    ("probit", ["truncated_normal"]),
+    ("probit", ["gram_partially_collapsed"]),
+    ("slda_gaussian", ["gram_partially_collapsed"]),
 ]
 OF_Z = [name for name, kernel in pt.kernels().items() if kernel.exact and kernel.updates == ("z",)]
 OF_ETA = [name for name, kernel in pt.kernels().items() if kernel.exact and kernel.updates == ("eta",)]
@@ -42,12 +53,17 @@ AUGMENTATION = {
     "slda_logistic": ("omega", "polya_gamma"),
     "slda_gaussian": ("sigma2", "inverse_gamma"),
     "slda_counts": ("omega", "polya_gamma"),
+    "probit": ("a", "truncated_normal"),
 }
+
+
+def of_name(model):
+    return PROBIT if model == "probit" else model
 
 
 def certified(model, **options):
     """Whether all that is tested is certified; what was not, where it is not."""
-    result = pt.verify(model, **options)
+    result = pt.verify(of_name(model), **options)
     assert all(certificate.certified for certificate in result.certificates), str(result)
     return bool(result.certificates)
 
@@ -70,6 +86,33 @@ def test_kernels_are_certified(model, kernels):
 
 def test_an_intercept_is_certified():
     assert certified(INTERCEPT, kernel="coordinate_normal", **SMALL)
+
+
+def with_covariates(model, **changes):
+    blocks = {
+        "x": {"block": "covariates", "observed": "covariates"},
+        "y": {"features": ["z", "x"], "intercept": True, **changes},
+    }
+    return {"extends": model, "name": f"{model}_with_covariates", "blocks": blocks}
+
+
+def test_covariates_and_some_topics_are_certified():
+    model = with_covariates("slda_gaussian", supervised_topics=2)
+    assert certified(model, kernel=["sparse_partially_collapsed", "low_rank_normal"], **SMALL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("supervised_topics", [None, 2, 0])
+@pytest.mark.parametrize(
+    ("model", "kernels"),
+    [
+        ("slda_logistic", ["collapsed_gibbs", "low_rank_normal"]),
+        ("slda_gaussian", ["block_collapsed", "joint_normal"]),
+        ("medlda", ["partially_collapsed", "coordinate_normal"]),
+    ],
+)
+def test_covariates_are_certified_by_the_full_test(model, kernels, supervised_topics):
+    assert certified(with_covariates(model, supervised_topics=supervised_topics), kernel=kernels)
 
 
 @pytest.mark.slow
@@ -102,6 +145,24 @@ COMPOSED = {
         "medlda_regression",
         pt.cycle(pt.step("z", "block_collapsed"), pt.step("phi", "dirichlet_rows"), pt.step("eta", "joint_normal")),
     ),
+    "full conditional of z, a mixture": (
+        "probit",
+        composed(
+            "probit",
+            pt.mixture(pt.step("z", "gram_partially_collapsed"), pt.step("z", "partially_collapsed")),
+            pt.step("eta", "joint_normal"),
+        ),
+    ),
+    "rare words by the full conditional, frequent ones collapsed": (
+        "probit",
+        composed(
+            "probit",
+            pt.step("z", "gram_partially_collapsed", words={"max_count": 1}),
+            pt.step("z", "block_collapsed", words={"min_count": 2}),
+            pt.step("eta", "coordinate_normal"),
+        ),
+    ),
+    "full conditional of z, all else given": ("probit", pt.cycle(pt.step("z", "gram_partially_collapsed"))),
     "all but z given": ("slda_counts", pt.cycle(pt.step("z", "sparse_partially_collapsed"))),
     "light with the exp-proposal": (
         "medlda",
@@ -116,7 +177,7 @@ COMPOSED = {
 }
 
 
-@pytest.mark.parametrize("name", ["coefficients given", "all but z given"])
+@pytest.mark.parametrize("name", ["coefficients given", "all but z given", "full conditional of z, all else given"])
 def test_compositions_are_certified(name):
     model, schedule = COMPOSED[name]
     assert certified(model, schedule=schedule, **SMALL)
@@ -138,7 +199,7 @@ def brute_force(tiny_model, n_dk, size=61):
 @pytest.mark.parametrize("model", MODELS)
 def test_evidence_given_the_assignments(model):
     """Sums over Sobol nodes against another rule: ratios of probabilities err by about a percent at most."""
-    tiny_model = TinyModel(make_plan(tiny_spec(pt.load_spec(model))))
+    tiny_model = TinyModel(make_plan(tiny_spec(pt.load_spec(of_name(model)))))
     law = StationaryTest(tiny_model, seed=1, sweeps=1).response
     rng = np.random.default_rng(3)
     n_dk = np.stack([rng.multinomial(n, np.ones(3) / 3, size=4) for n in (3, 2, 0, 1)], axis=1)
@@ -148,11 +209,24 @@ def test_evidence_given_the_assignments(model):
     assert np.ptp(expected) > 20 * TOLERANCE
 
 
+def admitted(model, kernel):
+    """Whether the curvature of the model's response is what the kernel takes it to be."""
+    return kernel != "gram_partially_collapsed" or model in ("probit", "slda_gaussian")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kernel", [*OF_Z, *OF_ETA])
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("model", "kernel"),
+    [(model, kernel) for model in MODELS for kernel in (*OF_Z, *OF_ETA) if admitted(model, kernel)],
+)
 def test_kernels_are_certified_by_the_full_test(model, kernel):
     assert certified(model, kernel=kernel)
+
+
+@pytest.mark.parametrize("model", ["medlda", "slda_logistic", "slda_counts"])
+def test_other_curvatures_are_refused(model):
+    with pytest.raises(pt.ScheduleError, match="'gram_partially_collapsed' does not handle the factor 'y'"):
+        pt.verify(model, kernel="gram_partially_collapsed")
 
 
 @pytest.mark.slow

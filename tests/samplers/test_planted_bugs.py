@@ -10,6 +10,9 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from planted_light import PLANTED_LIGHT
+from planted_probit import PLANTED_PROBIT
+from planted_shrinkage import PLANTED_SHRINKAGE
+from planted_spike_slab import PLANTED_SPIKE_SLAB
 from planted_supervised import PLANTED_SUPERVISED
 from planted_tiles import PLANTED_TILES, draw
 
@@ -314,7 +317,10 @@ PLANTED = {
     }),
     **PLANTED_TILES,
     **PLANTED_LIGHT,
+    **PLANTED_SPIKE_SLAB,
     **PLANTED_SUPERVISED,
+    **PLANTED_SHRINKAGE,
+    **PLANTED_PROBIT,
 }  # fmt: skip
 
 
@@ -337,7 +343,7 @@ def certificate(entry, bug, **options):
 
 def quick(entry):
     """A sweep of a supervised model has twice the kernels; the bugs tried quickly are large."""
-    return QUICK_SUPERVISED if entry in PLANTED_SUPERVISED else QUICK
+    return QUICK_SUPERVISED if entry in PLANTED_SUPERVISED | PLANTED_PROBIT | PLANTED_SHRINKAGE else QUICK
 
 
 def cases(when):
