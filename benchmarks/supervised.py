@@ -69,6 +69,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--stop-words", action="store_true", help="drop scikit-learn's list of English stop words")
+    parser.add_argument("--min-count", type=int, default=1, help="drop words that training has less often (1)")
     parser.add_argument("--calibrate", action="store_true")
     parser.add_argument("--json")
     return parser.parse_args()
@@ -79,9 +80,10 @@ def read(arguments: argparse.Namespace) -> tuple[pt.Corpus, pt.Corpus]:
     if arguments.train is None:
         return simulate(300, 1), simulate(200, 2)
     stop_words = "english" if arguments.stop_words else None
+    # Rare words are those of training; new documents lose what training lacks.
     corpora = [
-        pt.read_corpus(path, vocabulary=arguments.vocabulary, stop_words=stop_words)
-        for path in (arguments.train, arguments.test)
+        pt.read_corpus(path, vocabulary=arguments.vocabulary, stop_words=stop_words, min_count=min_count)
+        for path, min_count in ((arguments.train, arguments.min_count), (arguments.test, 1))
     ]
     if arguments.classes:
         corpora = [keep_classes(corpus, arguments.classes) for corpus in corpora]
