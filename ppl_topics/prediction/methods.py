@@ -204,8 +204,9 @@ class Predicting:
         xarray.Dataset
             ``score``, the linear predictors, with dims (chain, draw, doc, response); where the response is
             probabilistic also ``expectation``, the probability of the label, or the mean of the target, and ``target``,
-            a draw of the label (0 or 1) or the target from its law. The attributes count words that were dropped and
-            empty documents. This takes 8 bytes for each number.
+            a draw of the label (0 or 1) or the target from its law. Each response stands by itself, also where a
+            document has one class of several; `predict_proba` has the probabilities of classes. The attributes count
+            words that were dropped and empty documents. This takes 8 bytes for each number.
 
         Raises
         ------

@@ -18,7 +18,7 @@ from ppl_topics.corpus.names import StrArray
 from ppl_topics.corpus.scaling import Scaling
 from ppl_topics.errors import TraceError
 from ppl_topics.run.observing import INTERCEPT
-from ppl_topics.seams import Response
+from ppl_topics.seams import LabelResponse, Response
 from ppl_topics.spec import Model, load_spec
 from ppl_topics.state import Key
 
@@ -265,7 +265,7 @@ class TrainedResponse:
         return np.asarray(posterior[name].sel(chain=chain).transpose("draw", "response").values)
 
     def draw_targets(self, scores: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-        """Draw a target for each linear predictor, by the parameters of its chain and draw.
+        """Draw a target for each linear predictor, by the parameters of its chain and draw; a label is 0 or 1.
 
         Parameters
         ----------
@@ -285,7 +285,8 @@ class TrainedResponse:
                 raise TraceError(f"the trace does not hold {name}; run the model with record {name}: all")
             rng = Key(seed, int(chain), 0, TARGETS).generator()
             result[place] = self.block.draw_targets(scores[place], scale[:, None, :], rng)
-        return result
+        # Some responses call a label that does not hold -1.
+        return np.maximum(result, 0.0) if isinstance(self.block, LabelResponse) else result
 
 
 def word_major(phi: xr.DataArray) -> NDArray[np.float32]:

@@ -20,6 +20,7 @@ RESPONSES = {
     "hinge": {"block": "hinge"},
     "logistic": {"block": "logistic"},
     "gaussian": {"block": "gaussian"},
+    "probit": {"block": "probit_do"},
     "counts": {"block": "negative_binomial", "dispersion": 3.0},
     "regression": {"block": "epsilon_insensitive"},
 }
@@ -194,14 +195,15 @@ def test_several_numbers():
     assert fit.score(NEW, truth, **FEW) == pytest.approx(expected.mean())
 
 
-def test_predictive_draws_and_transform():
-    fit = make_fit("logistic", ["a", "b", "c"])
+@pytest.mark.parametrize(("response", "probability"), [("logistic", expit), ("probit", norm.cdf)])
+def test_predictive_draws_and_transform(response, probability):
+    fit = make_fit(response, ["a", "b", "c"])
     drawn = fit.predictive(NEW, **FEW)
     scores = scores_by_draw(3)
     assert drawn["score"].dims == ("chain", "draw", "doc", "response")
     np.testing.assert_allclose(drawn["score"], scores, atol=1e-12)
-    np.testing.assert_allclose(drawn["expectation"], expit(scores))
-    assert set(np.unique(drawn["target"])) <= {0.0, 1.0}
+    np.testing.assert_allclose(drawn["expectation"], probability(scores))
+    assert set(np.unique(drawn["target"])) == {0.0, 1.0}
     xr.testing.assert_identical(drawn, fit.predictive(NEW, **FEW))
     assert drawn.attrs == {"dropped_tokens": 1, "empty_documents": 1}
     assert drawn["response"].values.tolist() == ["a", "b", "c"]
