@@ -5,7 +5,7 @@ They need matplotlib, which the extra ``plots`` installs; nothing else of the pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,20 +70,25 @@ def plot_coefficients(
     Raises
     ------
     TraceError
-        If the model has no response, its coefficients were not recorded, or there is no such response or chain; or if
-        the number of axes is not that of responses.
+        If the model has no response or no coefficients, they were not recorded, or there is no such response or chain;
+        or if the number of axes is not that of responses.
     PplTopicsError
         If matplotlib is not installed.
     """
-    names = [response] if isinstance(response, str) else response
-    if names is None:
-        names = coefficient_draws(groups, chain).responses
+    if response is None:
+        names = list(coefficient_draws(groups, chain).responses)
+    else:
+        names = [response] if isinstance(response, str) or not isinstance(response, Iterable) else list(response)
     options: dict[str, Any] = {"chain": chain, "probability": probability, "top": top, "n_words": n_words}
     tables = [coefficient_table(groups, response=name, **options) for name in names]
     if not tables:
         raise TraceError("response: name one at least")
     if axes is None and len(tables) > MOST_PANELS:
         raise TraceError(f"there are {len(tables)} responses, too many for one figure; name some of them (response=)")
+    if not len(tables[0]):
+        raise TraceError(
+            "the model has no coefficients of topics, covariates or an intercept, so there is nothing to plot"
+        )
     panels = _panels(axes, [len(table) for table in tables])
     for panel, table, name in zip(panels, tables, names, strict=True):
         slopes = table[table["coefficient"] != "intercept"]
@@ -131,7 +136,8 @@ def plot_relevance(
     Raises
     ------
     TraceError
-        If the model has no response, its coefficients were not recorded, or there is no such response or chain.
+        If the model has no response or no topic with coefficients, they were not recorded, or there is no such response
+        or chain.
     PplTopicsError
         If matplotlib is not installed.
     """
@@ -144,6 +150,8 @@ def plot_relevance(
         table = table[table["response"] == response]
     elif response is not None:
         raise TraceError("response: all responses share the topics, so their relevance is that of all; leave it out")
+    if not len(table):
+        raise TraceError("no topic of the model has coefficients (supervised_topics: 0), so there is nothing to plot")
     table = table.head(top) if top is not None else table
     table = table.assign(coefficient=[f"topic {topic}" for topic in table["topic"]])
     (panel,) = _panels(ax, [len(table)])

@@ -16,8 +16,9 @@ from ppl_topics.state import ChainState, Sizes
 
 __all__ = ["PIECE", "Concentration", "Dirichlet", "FixedConcentration", "concentration_vector"]
 
-SMALLEST = 1e-100
-"""Below it, products of two concentrations underflow, and a lone token would have no topic to be in."""
+SMALLEST, LARGEST = 1e-100, 1e12
+"""Below, products of two concentrations underflow, and a lone token would have no topic to be in. Above, where a row is
+even for all purposes, products of a few sums over a row would overflow."""
 
 Positive = Annotated[float, pydantic.Field(gt=0, allow_inf_nan=False)]
 
@@ -130,7 +131,7 @@ def concentration_vector(value: FixedConcentration, over: str, size: int) -> NDA
     Raises
     ------
     SpecError
-        If there are not as many values as elements, or one is too small for floating point.
+        If there are not as many values as elements, or one is too small or too large for floating point.
     """
     if isinstance(value, list):
         if len(value) != size:
@@ -140,6 +141,8 @@ def concentration_vector(value: FixedConcentration, over: str, size: int) -> NDA
         vector = np.full(size, value.sum / size if isinstance(value, Sum) else value)
     if vector.min() < SMALLEST:
         raise SpecError(f"a concentration over {over} is {vector.min():.3g}; give at least {SMALLEST:g}")
+    if vector.max() > LARGEST:
+        raise SpecError(f"a concentration over {over} is {vector.max():.3g}; give at most {LARGEST:g}")
     return vector
 
 

@@ -101,8 +101,8 @@ class SpikeSlab(Block):
     def _shaped(self, pi: NDArray[np.float64], sizes: Sizes) -> NDArray[np.float64]:
         if pi.ndim and isinstance(self.inclusion, str) and sizes.words == sizes.topics:
             raise SpecError(
-                f"there are as many topics as words, {sizes.words}, so probabilities per topic and per word cannot be "
-                f"told apart; give {self.inclusion!r} no `per`, or take fewer topics"
+                f"block {self.inclusion!r}: there are as many topics as words, {sizes.words}, so probabilities per "
+                "topic and per word cannot be told apart; leave out `per`, or take fewer topics"
             )
         return pi[:, None] if pi.ndim and len(pi) == sizes.words else pi
 

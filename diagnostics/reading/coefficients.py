@@ -15,6 +15,21 @@ from ppl_topics.errors import TraceError
 
 __all__ = ["coefficient_table"]
 
+COLUMNS = [
+    "response",
+    "coefficient",
+    "topic",
+    "mean",
+    "sd",
+    "low",
+    "high",
+    "excludes_0",
+    "ess",
+    "rhat",
+    "share",
+    "words",
+]
+
 
 def coefficient_table(
     groups: Mapping[str, xr.Dataset],
@@ -88,6 +103,6 @@ def coefficient_table(
                     "words": "" if text is None else text.words,
                 }
             )
-    table = pd.DataFrame(rows).astype({"topic": "Int64"})
+    table = pd.DataFrame(rows, columns=COLUMNS).astype({"topic": "Int64"})
     table.attrs = {"chain": coefficients.chain, "probability": probability}
     return table

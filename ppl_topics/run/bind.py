@@ -175,9 +175,12 @@ def _concentrations(model: Model, sizes: Sizes) -> dict[str, NDArray[np.float64]
             continue
         if name in model.variables and "concentration" in model.spec.blocks[name].seams:
             result[role] = name
+        block = model.spec.blocks[name]
         try:
-            result.update(model.spec.blocks[name].constants(role, sizes))
+            result.update(block.constants(role, sizes))
         except SpecError as error:
-            place = model.spec.place("blocks", name, "concentration")
+            # The key that is at fault is the one that the message names first.
+            key = next((word for word in str(error).split() if word in type(block).model_fields), "concentration")
+            place = model.spec.place("blocks", name, key)
             raise SpecError(f"{place}: block {name!r}: {error}") from None
     return result

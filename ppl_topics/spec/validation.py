@@ -106,6 +106,10 @@ def _sentence(alike: list[ErrorDetails], path: KeyPath, model: type[pydantic.Bas
     sentence = detail["msg"].removeprefix("Value error, ")
     if kind == "value_error":
         return sentence if key == "this" else f"{key}: {sentence}"
+    for bound in detail.get("ctx", {}).values():
+        # pydantic writes 1e-20 with all its zeros.
+        if isinstance(bound, float) and not 1e-6 < abs(bound) < 1e9 and bound != 0.0:
+            sentence = f"{sentence.rsplit(' ', 1)[0]} {bound:g}"
     return f"{key}: must be {sentence.removeprefix('Input should be ')}, got {spell(given)}"
 
 

@@ -175,6 +175,9 @@ def test_degenerate_traces():
     with pytest.raises(pt.TraceError, match="one draw"):
         signal_topics(one_draw)
     assert reading_summary(one_draw) == {}
+    # No topics supervised, no covariates, no intercept: a table without rows.
+    nothing = coefficient_table(made(np.ones((1, 3, 2, 0)), []))
+    assert (len(nothing), list(nothing)) == (0, list(coefficient_table(one_draw)))
     # Some topics unsupervised, or all of them: no rows of theirs.
     assert topic_relevance(made(np.ones((1, 3, 1, 1)), ["topic 0"]))["topic"].tolist() == [0]
     none = made(np.ones((1, 3, 1, 2)), ["age", "intercept"])

@@ -100,6 +100,7 @@ def test_some_responses_on_axes_that_are_given():
         ({"axes": panel}, "1 were given for 2 responses"),
         ({"response": []}, "name one at least"),
         ({"response": "lout"}, "did you mean 'loud'"),
+        ({"response": 0}, "no response 0"),
         ({"chain": 3}, "no chain 3"),
         ({"probability": 2}, "between 0 and 1"),
     ):
@@ -117,6 +118,16 @@ def test_relevance_of_topics():
     assert len(labels_of(plot_relevance(groups, top=2, ax=panel))) == 2
     with pytest.raises(pt.TraceError, match="share the topics"):
         plot_relevance(groups, response="loud")
+
+
+def test_nothing_to_plot():
+    groups = made()
+    some = dict(groups, posterior=groups["posterior"].isel(coefficient=[3, 4]))
+    assert labels_of(plot_coefficients(some)[0]) == ["age", "intercept"]
+    with pytest.raises(pt.TraceError, match="no topic of the model has coefficients"):
+        plot_relevance(some)
+    with pytest.raises(pt.TraceError, match="the model has no coefficients"):
+        plot_coefficients(dict(groups, posterior=groups["posterior"].isel(coefficient=[])))
 
 
 def test_relevance_of_topics_of_their_own():

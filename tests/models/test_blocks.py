@@ -69,6 +69,8 @@ def test_constants_that_do_not_fit():
         Dirichlet(**THETA, concentration=[1.0, 1.0, 1.0]).constants("theta", SIZES)
     with pytest.raises(SpecError, match="a concentration over topic is 0; give at least 1e-100"):
         Dirichlet(**THETA, concentration={"sum": 5e-324}).constants("theta", SIZES)
+    with pytest.raises(SpecError, match=r"a concentration over topic is 1e\+300; give at most 1e\+12"):
+        Dirichlet(**THETA, concentration=1e300).constants("theta", SIZES)
     assert Dirichlet(**THETA, concentration="alpha").constants("theta", SIZES) == {}
     assert Gamma(shape=1.0, rate=1.0).constants("alpha", SIZES) == {}
     assert Assignments(prior="theta").constants("z", SIZES) == {}

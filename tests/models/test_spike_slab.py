@@ -62,9 +62,9 @@ def test_wrong_keys(changes, message):
 
 
 def test_lengths(corpus):
-    with pytest.raises(pt.SpecError, match="inclusion has 2 values, but there are 30 words"):
+    with pytest.raises(pt.SpecError, match=r"^argument inclusion: .* inclusion has 2 values, but there are 30 words"):
         pt.sample("lda_spike_slab", corpus, inclusion=[0.2, 0.3], warmup=1, draws=1)
-    with pytest.raises(pt.SpecError, match="as many topics as words, 30"):
+    with pytest.raises(pt.SpecError, match=r"^block 'pi': there are as many topics as words, 30"):
         pt.sample(with_prior("topic"), corpus, topics=WORDS, warmup=1, draws=1)
 
 

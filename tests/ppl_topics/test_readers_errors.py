@@ -106,6 +106,8 @@ CASES: list[tuple[str, str, dict[str, Any], str]] = [
     ),
     ("a.csv", "text,x\naa,1\naa,\n", {"covariates": ["x"]}, "a.csv:3: the covariate 'x' is missing"),
     ("a.csv", "text\naa\n", {"covariates": "text"}, "covariates must be a list of columns"),
+    ("a.csv", "text\naa\n", {"covariates": ["text"]}, "covariates: 'text' is the text_column, so it is no covariate"),
+    ("a.csv", "text,y\naa,1\n", {**LABEL, "covariates": ["y"]}, "covariates: 'y' is the label_column.*leave it out"),
     # MALLET
     ("a.mallet", "d1 en aa\nd2\n", {}, "a.mallet:2: found 'd2' alone, expected 'name label text"),
     # options

@@ -244,3 +244,17 @@ def test_huge_coefficients(kernel, size):
     state.arrays["eta"][:] = size * np.random.default_rng(2).normal(size=state.arrays["eta"].shape)
     executor.sweep(state, executor.memories(state), 3, 0, 0)
     state.check()
+
+
+@pytest.mark.parametrize("model", ["lda", "lda_spike_slab", "dolda_spike_slab"])
+@pytest.mark.parametrize("name", ["alpha", "beta"])
+def test_huge_concentrations(model, name):
+    options = {**OPTIONS, "warmup": 1}
+    assert not not_finite(pt.sample(model, corpus_of(GOOD["class"]), **options, **{name: 1e12}))
+    with pytest.raises(pt.SpecError, match=rf"^argument {name}: block .* is 1e\+300; give at most 1e\+12$"):
+        pt.sample(model, corpus_of(GOOD["class"]), **options, **{name: 1e300})
+
+
+def test_bounds_are_written_as_people_do():
+    with pytest.raises(pt.SpecError, match="scale: must be greater than or equal to 1e-20, got 1e-30"):
+        pt.sample({"name": "m", "extends": "dolda", "blocks": {"eta": {"scale": 1e-30}}}, corpus_of(GOOD["class"]))

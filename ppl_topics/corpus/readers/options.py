@@ -88,6 +88,9 @@ class ReadOptions:
         for name, value in (("encoding", self.encoding), *self.columns.named()):
             if not isinstance(value, str):
                 raise CorpusError(f"{name} is {value!r}, expected a string")
+        for name, value in (("label_column", self.columns.label), ("text_column", self.columns.text)):
+            if value in self.columns.covariates:
+                raise CorpusError(f"covariates: {value!r} is the {name}, so it is no covariate; leave it out")
         check_token_pattern(self.token_pattern)
         if self.label_kind is not None and self.columns.label is None and kind in ("jsonl", "csv", "tsv"):
             raise fail(path, 0, "label_kind says of what kind the labels are; give label_column, where they are")
