@@ -31,6 +31,7 @@ TINY_WORDS = 4
 ALPHA = (0.2, 0.5, 1.0)
 BETA = (0.2, 0.6, 0.3, 0.5)
 HEAVY_BETA = (9.0, 14.0, 6.0, 11.0)
+HEAVY_EQUAL_BETA = (10.0,) * 4
 INCLUSION = (0.3, 0.7, 0.55, 0.4)
 SHAPE, RATE = 1.7, 2.4
 A, B = 1.4, 0.8
@@ -91,14 +92,16 @@ def with_heavy_topics(plan: Plan) -> Plan | None:
     """Return the plan with concentrations of phi that sum to a large number, or None where they have a prior.
 
     Compiled code may draw phi in one way where its concentrations are small, and in another where they are not; the
-    tiny corpus alone would only reach the first.
+    tiny corpus alone would only reach the first. So it may draw indicators where all concentrations are equal, as most
+    models have them: under a spike-and-slab prior these are.
     """
     spec = plan.model.spec
     phi = plan.model.names["phi"]
     block = spec.blocks[phi]
     if not isinstance(block, Dirichlet | SpikeSlab) or isinstance(block.concentration, str):
         return None
-    heavy = block.model_copy(update={"concentration": list(HEAVY_BETA)})
+    heavy_beta = HEAVY_EQUAL_BETA if isinstance(block, SpikeSlab) else HEAVY_BETA
+    heavy = block.model_copy(update={"concentration": list(heavy_beta)})
     return replace(plan, model=Model.of(replace(spec, blocks={**spec.blocks, phi: heavy})))
 
 
