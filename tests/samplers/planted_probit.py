@@ -123,17 +123,17 @@ SHARED = {**GIVEN, "handles": ("dirichlet", "assignments", "words", "shared_curv
 
 PLANTED_PROBIT = {
     "truncated_normal": (PROBIT, SIGNS, probit_augmentation, {
-        "quick": ["the other side of zero", "truncation forgotten", "variance 2"],
-        "slow": ["mean forgotten", "all on the side of the document's class", "mean of the class before",
-                 "mean of the document before", "truncated at the mean", "does nothing"],
+        "quick": ["truncation forgotten"],
+        "slow": ["the other side of zero", "variance 2", "mean forgotten", "all on the side of the document's class",
+                 "mean of the class before", "mean of the document before", "truncated at the mean", "does nothing"],
     }),
     "gram_partially_collapsed": (PROBIT, SHARED, full_conditional, {
-        "quick": ["b forgotten"],
-        "slow": ["diagonal of G forgotten", "the token itself counted", "only the first response",
+        "quick": [],
+        "slow": ["b forgotten", "diagonal of G forgotten", "the token itself counted", "only the first response",
                  "missing labels count", "length without the token itself"],
     }),
     "joint_normal, of a probit": (PROBIT, ETA, coefficients, {
-        "quick": ["sign of b"],
-        "slow": ["with the normaliser over classes", "variance for precision", "counts for shares"],
+        "quick": [],
+        "slow": ["sign of b", "with the normaliser over classes", "variance for precision", "counts for shares"],
     }),
 }  # fmt: skip

@@ -240,37 +240,40 @@ ETA = {
 
 PLANTED_SHRINKAGE = {
     "slice_lambda": (SHRUNK, LOCAL, local_scales, {
-        "quick": ["eta for its share of tau", "does nothing"],
-        "slow": ["slice of 1 / lambda", "rate not halved", "tau of the response before", "the last scale stays"],
+        "quick": [],
+        "slow": ["eta for its share of tau", "does nothing", "slice of 1 / lambda", "rate not halved",
+                 "tau of the response before", "the last scale stays"],
     }),
     "slice_tau": (SHRUNK, GLOBAL, global_scales, {
-        "quick": ["rate squared", "rate without lambda"],
-        "slow": ["slice of 1 / tau", "shape p / 2", "the intercept is shrunk", "scale of the prior forgotten",
-                 "not truncated", "does nothing"],
+        "quick": ["rate squared"],
+        "slow": ["rate without lambda", "slice of 1 / tau", "shape p / 2", "the intercept is shrunk",
+                 "scale of the prior forgotten", "not truncated", "does nothing"],
     }),
     "inverse_gamma_lambda": (SHRUNK, LOCAL, mixed_local_scales, {
-        "quick": ["nu forgotten"],
-        "slow": ["prior of nu forgotten", "eta without its square", "shape 1/2"],
+        "quick": [],
+        "slow": ["nu forgotten", "prior of nu forgotten", "eta without its square", "shape 1/2"],
     }),
     "inverse_gamma_tau": (SHRUNK, GLOBAL, mixed_global_scales, {
-        "quick": ["xi forgotten"],
-        "slow": ["shape p / 2", "rate without lambda", "the intercept is shrunk", "scale of the prior forgotten",
-                 "rate squared"],
+        "quick": [],
+        "slow": ["xi forgotten", "shape p / 2", "rate without lambda", "the intercept is shrunk",
+                 "scale of the prior forgotten", "rate squared"],
     }),
     "slice_regularised_lambda": (REGULARISED, LOCAL_REGULARISED, local_scales, {
-        "quick": ["slab forgotten"],
-        "slow": ["eta for its share of tau", "rate not halved", "does nothing"],
+        "quick": [],
+        "slow": ["slab forgotten", "eta for its share of tau", "rate not halved", "does nothing"],
     }),
     "slice_regularised_tau": (REGULARISED, GLOBAL_REGULARISED, lambda bug: metropolis("tau", log_prior_of_tau, bug), {
-        "quick": ["determinant forgotten"],
-        "slow": ["slab forgotten", "slab for slab^2", "scale of the prior forgotten"],
+        "quick": [],
+        "slow": ["determinant forgotten", "slab forgotten", "slab for slab^2", "scale of the prior forgotten"],
     }),
     "slice_slab": (REGULARISED, SLAB, lambda bug: metropolis("slab", log_prior_of_slab, bug), {
-        "quick": ["Jacobian forgotten"],
-        "slow": ["determinant forgotten", "slab for slab^2", "scale of the slab without its square"],
+        "quick": [],
+        "slow": ["Jacobian forgotten", "determinant forgotten", "slab for slab^2",
+                 "scale of the slab without its square"],
     }),
     "joint_normal, with a horseshoe": (SHRUNK, ETA, coefficients, {
-        "quick": ["tau^2 Lambda for the precision", "the intercept is shrunk"],
-        "slow": ["variance for precision", "lambda without its square", "the intercept has no variance of its own"],
+        "quick": ["tau^2 Lambda for the precision"],
+        "slow": ["the intercept is shrunk", "variance for precision", "lambda without its square",
+                 "the intercept has no variance of its own"],
     }),
 }  # fmt: skip

@@ -152,9 +152,10 @@ PI = {"updates": "pi", "reads": ("included", "phi"), "handles": ("beta", "spike_
 
 PLANTED_SPIKE_SLAB = {
     "indicator_scan": ("lda_spike_slab", INCLUDED, indicators, {
-        "quick": ["S over the excluded words", "S with the word itself", "a word with tokens is excluded"],
-        "slow": ["S over all other words", "tokens of the topic forgotten", "probability of exclusion", "an empty row",
-                 "ratio upside down", "does nothing"],
+        "quick": ["S over the excluded words"],
+        "slow": ["S with the word itself", "a word with tokens is excluded", "S over all other words",
+                 "tokens of the topic forgotten", "probability of exclusion", "an empty row", "ratio upside down",
+                 "does nothing"],
     }),
     "indicator_scan, pi by topic": (BY_TOPIC, INCLUDED, indicators, {
         "quick": [],
@@ -165,20 +166,21 @@ PLANTED_SPIKE_SLAB = {
         "slow": ["pi of the next word", "S with the word itself"],
     }),
     "included_rows": ("lda_spike_slab", PHI, rows, {
-        "quick": ["over all words", "an empty topic has no words"],
-        "slow": ["cut off, not normalised", "beta of the excluded words too", "indicators of the topic before",
-                 "mean, not a draw"],
+        "quick": [],
+        "slow": ["an empty topic has no words", "over all words", "cut off, not normalised",
+                 "beta of the excluded words too", "indicators of the topic before", "mean, not a draw"],
     }),
     "beta_inclusion": (SHARED, PI, inclusion, {
-        "quick": ["counts swapped"],
-        "slow": ["prior forgotten", "prior swapped", "words with tokens only", "mean, not a draw", "does nothing"],
+        "quick": [],
+        "slow": ["counts swapped", "prior forgotten", "prior swapped", "words with tokens only", "mean, not a draw",
+                 "does nothing"],
     }),
     "beta_inclusion, by topic": (BY_TOPIC, PI, inclusion, {
-        "quick": ["the element before"],
-        "slow": ["counts swapped", "prior swapped"],
+        "quick": [],
+        "slow": ["the element before", "counts swapped", "prior swapped"],
     }),
     "beta_inclusion, by word": (BY_WORD, PI, inclusion, {
-        "quick": ["the element before"],
-        "slow": ["counts swapped", "prior swapped"],
+        "quick": [],
+        "slow": ["the element before", "counts swapped", "prior swapped"],
     }),
 }  # fmt: skip

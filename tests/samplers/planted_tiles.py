@@ -201,9 +201,10 @@ OUT = {
 
 PLANTED_TILES = {
     "block_collapsed": ("lda_collapsed", OUT, blocks, {
-        "quick": ["masses equal", "masses forgotten", "total of all blocks", "the last block stays"],
-        "slow": ["masses without their prior", "masses twice too sure", "masses at their mean",
-                 "masses of the sweep before", "total of the other block", "counts the token in its block"],
+        "quick": ["masses forgotten", "the last block stays"],
+        "slow": ["masses equal", "total of all blocks", "masses without their prior", "masses twice too sure",
+                 "masses at their mean", "masses of the sweep before", "total of the other block",
+                 "counts the token in its block"],
     }),
     "sparse_collapsed": ("lda_collapsed", OUT, lists, {
         "quick": ["the smoothing part without beta", "the last listed topic is missing"],
@@ -211,7 +212,8 @@ PLANTED_TILES = {
                  "the smoothing part of the document before"],
     }),
     "semi_collapsed": ("lda_collapsed", OUT, semi, {
-        "quick": ["rare tokens stay", "rare mass without its tokens", "rare mass forgotten"],
-        "slow": ["shares of the sweep before", "rare mass without the word that never occurs"],
+        "quick": ["rare tokens stay"],
+        "slow": ["rare mass without its tokens", "rare mass forgotten", "shares of the sweep before",
+                 "rare mass without the word that never occurs"],
     }),
 }  # fmt: skip

@@ -67,10 +67,8 @@ def test_every_kernel_of_scales_is_covered():
     assert ours == {kernel for kernels in KERNELS.values() for kernel in kernels.values()}
 
 
-# With an intercept, and without.
 FAST = [
-    ("slda_gaussian", "slice", True, "joint_normal"),
-    ("dolda", "inverse_gamma", False, "joint_normal"),
+    ("dolda", "inverse_gamma", True, "joint_normal"),
     ("slda_logistic", "slab", False, "coordinate_normal"),
 ]
 

@@ -38,11 +38,12 @@ def certified(model, **options):
     return bool(result.certificates)
 
 
-@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("prior", ["number", "topic"])
 def test_default_schedule(prior):
     assert certified(with_slab(prior), kernel="indicator_scan", **QUICK)
 
 
+@pytest.mark.slow
 def test_light_proposals_given_zeros():
     assert certified(with_slab("topic"), kernel="light_partially_collapsed", **QUICK)
 
@@ -51,14 +52,15 @@ def test_light_proposals_given_zeros():
     ("base", "prior", "kernel"),
     [
         ("medlda", "topic", "light_partially_collapsed"),
-        ("slda_gaussian", "number", "partially_collapsed"),
-        ("slda_logistic", "shared", "sparse_partially_collapsed"),
+        pytest.param("slda_gaussian", "number", "partially_collapsed", marks=pytest.mark.slow),
+        pytest.param("slda_logistic", "shared", "sparse_partially_collapsed", marks=pytest.mark.slow),
     ],
 )
 def test_with_a_response(base, prior, kernel):
     assert certified(with_slab(prior, base), kernel=kernel, **SMALL)
 
 
+@pytest.mark.slow
 def test_all_proposals_given_zeros():
     light = pt.step("z", "light_partially_collapsed", proposals={"doc": 1, "word": 1, "exp": 1}, steps=3)
     rest = [pt.step("included", "indicator_scan"), pt.step("phi", "included_rows")]

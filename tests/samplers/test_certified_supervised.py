@@ -43,7 +43,6 @@ AT_HOME = [
     ("medlda_regression", ["coordinate_normal"]),
     ("probit", ["truncated_normal"]),
     ("probit", ["gram_partially_collapsed"]),
-    ("slda_gaussian", ["gram_partially_collapsed"]),
 ]
 OF_Z = [name for name, kernel in pt.kernels().items() if kernel.exact and kernel.updates == ("z",)]
 OF_ETA = [name for name, kernel in pt.kernels().items() if kernel.exact and kernel.updates == ("eta",)]

@@ -275,10 +275,11 @@ BETA = {"updates": "beta", "integrates_out": "phi", "reads": "z", "handles": ("g
 
 PLANTED = {
     "collapsed_gibbs": ("lda_collapsed", OUT, collapsed, {
-        "quick": ["counts the token itself", "alpha forgotten", "topic 0 absorbs", "does nothing"],
-        "slow": ["V without the word that never occurs", "alpha of the next topic", "alpha 30% too large",
-                 "one alpha for all topics", "beta of the next word", "V times this word's beta",
-                 "counts the token in its topic's total", "the first token stays"],
+        "quick": ["counts the token itself", "does nothing"],
+        "slow": ["alpha forgotten", "topic 0 absorbs", "V without the word that never occurs",
+                 "alpha of the next topic", "alpha 30% too large", "one alpha for all topics",
+                 "beta of the next word", "V times this word's beta", "counts the token in its topic's total",
+                 "the first token stays"],
     }),
     "partially_collapsed": ("lda", GIVEN, partially, {
         "quick": ["alpha of the next topic", "document counts of the sweep's start"],
@@ -301,9 +302,9 @@ PLANTED = {
         "slow": ["alpha of the next topic", "weights of the document before"],
     }),
     "slice_alpha": ("lda_learned", ALPHA, lambda bug: concentration("alpha", bug), {
-        "quick": ["Jacobian forgotten", "the last element stays"],
-        "slow": ["prior forgotten", "rate taken for a scale", "rate 30% too large", "lengths forgotten",
-                 "one length for all rows", "does nothing"],
+        "quick": ["Jacobian forgotten"],
+        "slow": ["the last element stays", "prior forgotten", "rate taken for a scale", "rate 30% too large",
+                 "lengths forgotten", "one length for all rows", "does nothing"],
     }),
     "slice_alpha, symmetric": (SYMMETRIC, ALPHA, lambda bug: concentration("alpha", bug), {
         "quick": ["prior once for every cell", "does nothing"],
@@ -363,7 +364,7 @@ def test_planted_bug_is_refused(entry, bug):
     assert not certificate(entry, bug, **quick(entry)).certified
 
 
-@pytest.mark.parametrize("entry", PLANTED)
+@pytest.mark.parametrize("entry", [entry for entry, (_, _, _, bugs) in PLANTED.items() if bugs["quick"]])
 def test_control_is_certified(entry):
     assert certificate(entry, "", **quick(entry)).certified
 
