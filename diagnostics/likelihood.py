@@ -180,7 +180,7 @@ def density_n_kw(n_wk: npt.NDArray[np.int32]) -> float:
 
 @parallel
 def density_phi(included: npt.NDArray[np.uint8]) -> float:
-    """Share of the K x V probabilities of words in topics that are not zero by their indicators; 0 without words.
+    """Share of the K x V indicators that are 1: words that topics include; 0 without words.
 
     Parameters
     ----------

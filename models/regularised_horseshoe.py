@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @block("regularised_horseshoe")
 class RegularisedHorseshoe(Shrinkage):
-    """Slopes of a horseshoe, times a Normal(0, slab_c^2) density (Piironen, Vehtari 2017, section 2.3).
+    """Slopes of a horseshoe, times a Normal(0, slab_c^2) density, normalised given the scales (Piironen, Vehtari 2017).
 
     Their variance is tau^2 slab^2 lambda^2 / (slab^2 + tau^2 lambda^2), that is, 1 / variance = 1 / (tau lambda)^2 +
     1 / slab^2: where tau lambda is small that of the horseshoe, and never above slab^2, so that coefficients that the

@@ -67,7 +67,7 @@ def effective_coefficients(
     Notes
     -----
     After Piironen, Vehtari (2017, Sparsity information and regularization in the horseshoe and other shrinkage priors,
-    equation 3.10), for each response::
+    section 3), for each response::
 
         m_eff = sum_j (1 - kappa_j),    kappa_j = 1 / (1 + v_j p_j),
         p_j = sum_d w_d (f_dj - m_j)^2,    w_d = E[-(log psi_d)''(s_d)].

@@ -19,7 +19,9 @@ DENSITY = "density_phi"
 
 
 def zeros_in_phi(groups: Mapping[str, xr.Dataset], *, probability: float = 0.9) -> pd.DataFrame:
-    """Return the share of the cells of phi, topics by words, that are zero (Magnusson et al. 2018, table 6).
+    """Return the share of the cells of phi, topics by words, that topics exclude (Magnusson et al. 2018, table 6).
+
+    These zeros are the prior's; a drawn phi also stores as zero what is below 2^-40 of a token.
 
     Parameters
     ----------

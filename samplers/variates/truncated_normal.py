@@ -17,7 +17,7 @@ from ppl_topics.samplers.variates.streams import Stream, exponential, normal, un
 __all__ = ["truncated_normal"]
 
 TAIL_FROM = 0.45
-"""Standard deviations beyond zero from which proposals are exponential: there both ways are rejected as often."""
+"""Standard deviations beyond zero from which proposals are exponential: there both ways take about as long."""
 
 SMALLEST = 5e-324
 
