@@ -142,3 +142,15 @@ def test_supervised_trains_and_predicts(script: Any, monkeypatch: pytest.MonkeyP
     assert row["K"] == 3
     assert row["accuracy"] > 0.9
     assert 0 < row["sampling s"] <= row["train s"]
+
+
+def test_supervised_scaling_deals_documents_to_classes(script: Any) -> None:
+    scaling = script("supervised_scaling")
+    given = {"data": None, "model": "dolda_normal", "topics": 3, "threads": 1, "burn_in": 1, "sweeps": 2}
+    half, whole = (scaling.measure(given | {"share": share, "classes": 7}) for share in (0.5, 1.0))
+    assert [record["documents"] for record in (half, whole)] == [200, 400]
+    assert half["classes"] == 7
+    assert {name.partition(":")[0] for name in half["steps"]} == {"a", "eta", "z", "phi", "rest"}
+    assert 0 < half["seconds"] == pytest.approx(sum(half["steps"].values()), rel=0.9)
+    scaling.add_growth(records := [whole, half])
+    assert [("growth" in record) for record in records] == [True, False]
