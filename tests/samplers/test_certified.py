@@ -19,7 +19,7 @@ SYMMETRIC = {"extends": "lda_learned", "name": "lda_symmetric", "blocks": {"alph
 LEARNED_COLLAPSED = {"extends": "lda_learned", "name": "learned_phi_out", "blocks": {"phi": {"integrate_out": True}}}
 UNSUPERVISED = [name for name in shipped() if "y" not in pt.load_spec(name).blocks]
 MODELS = [*UNSUPERVISED, HELD, COLLAPSED_HELD, SYMMETRIC, LEARNED_COLLAPSED]
-QUICK = {"replicates": 1000, "long_run": 4000}
+QUICK = {"replicates": 1000, "long_run": 2000}
 
 
 GIVEN_PHI = ["partially_collapsed", "sparse_partially_collapsed"]

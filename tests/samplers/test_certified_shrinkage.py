@@ -17,7 +17,7 @@ from ppl_topics.diagnostics.exactness.stationary import StationaryTest
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_law
 from ppl_topics.schedule.plan import make_plan
 
-SMALL = {"replicates": 300, "long_run": 4000}
+SMALL = {"replicates": 300, "long_run": 2000}
 AUGMENTATION = {
     "medlda": ("xi", "inverse_gaussian"),
     "medlda_regression": ("xi", "inverse_gaussian"),

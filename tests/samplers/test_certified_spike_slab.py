@@ -15,8 +15,8 @@ from ppl_topics.diagnostics.exactness.stationary import StationaryTest
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec
 from ppl_topics.schedule.plan import make_plan
 
-QUICK = {"replicates": 500, "long_run": 4000}
-SMALL = {"replicates": 300, "long_run": 4000}
+QUICK = {"replicates": 500, "long_run": 2000}
+SMALL = {"replicates": 300, "long_run": 2000}
 GIVEN_PHI = ["partially_collapsed", "sparse_partially_collapsed", "light_partially_collapsed"]
 PRIORS = ["number", "list", "shared", "topic", "word"]
 

@@ -17,7 +17,7 @@ from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec
 from ppl_topics.schedule.plan import make_plan
 
 TOLERANCE = 0.015
-SMALL = {"replicates": 300, "long_run": 4000}
+SMALL = {"replicates": 300, "long_run": 2000}
 MODELS = ["medlda", "medlda_regression", "slda_logistic", "slda_gaussian", "slda_counts", "probit"]
 PROBIT = {
     "extends": "lda",

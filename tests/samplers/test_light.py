@@ -36,7 +36,7 @@ COMPOSITIONS = [
     {"proposals": {"doc": 1}, "steps": 1},
     {"proposals": {"word": 2, "doc": 1}, "steps": 1},
 ]
-QUICK = {"replicates": 1000, "long_run": 4000}
+QUICK = {"replicates": 1000, "long_run": 2000}
 
 
 class MetropolisLaw:

@@ -21,8 +21,8 @@ from ppl_topics.registry import unregister_kernel
 
 HELD = {"extends": "lda", "name": "lda_held", "blocks": {"theta": {"integrate_out": False}}}
 SYMMETRIC = {"extends": "lda_learned", "name": "lda_symmetric", "blocks": {"alpha": {"per": None}}}
-QUICK = {"replicates": 1000, "long_run": 5000}
-QUICK_SUPERVISED = {"replicates": 300, "long_run": 4000}
+QUICK = {"replicates": 1000, "long_run": 2000}
+QUICK_SUPERVISED = {"replicates": 300, "long_run": 2000}
 
 
 def sweep_tokens(binding, state, key, conditional, bug):
