@@ -131,6 +131,35 @@ def log_included_phi_part(n_wk: npt.NDArray[np.int32], n_k: Integers, beta: Vect
     return add_in_order(partial) - normaliser
 
 
+@parallel
+def log_listed_phi_part(
+    pointer: Integers, counts: npt.NDArray[np.int32], n_k: Integers, beta: Vector, mass: Vector
+) -> float:
+    """As `log_included_phi_part`, of topics held as lists (see `ppl_topics.topic_lists.TopicLists`).
+
+    Parameters
+    ----------
+    pointer : ndarray of int64 of shape (V + 1,)
+    counts : ndarray of int32 of shape (L + 8,)
+    n_k : ndarray of int64 of shape (K,)
+    beta : ndarray of float64 of shape (V,)
+    mass : ndarray of float64 of shape (K,)
+    """
+    n_words = beta.size
+    partial = np.zeros(CHUNKS)
+    for chunk in numba.prange(CHUNKS):
+        value = 0.0
+        for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
+            for place in range(pointer[word], pointer[word + 1]):
+                if counts[place] > 0:
+                    value += log_rising(beta[word], counts[place])
+        partial[chunk] = value
+    normaliser = 0.0
+    for topic in range(n_k.size):
+        normaliser += log_rising(mass[topic], n_k[topic])
+    return add_in_order(partial) - normaliser
+
+
 @compiled
 def add_in_order(partial: Vector) -> float:
     """Add numbers one after another, so that the sum keeps its bits."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ppl_topics.declarations import Block
 from ppl_topics.models.assignments import draw_rows
+from ppl_topics.models.spike_slab import holds_lists
 from ppl_topics.registry import block
 from ppl_topics.state import ChainState
 
@@ -39,6 +40,10 @@ class Words(Block):
     def reference_role(self, key: str, own_role: str) -> str:
         """Return ``phi`` for the topics, ``z`` for the assignments."""
         return {"topics": "phi", "assignments": "z"}[key]
+
+    def forms(self, blocks: Mapping[str, Block]) -> tuple[str, ...]:
+        """Return ``words``; where the topics are held as lists, ``listed_words``."""
+        return ("words, storage: sparse", "listed_words") if holds_lists(blocks[self.topics]) else ("words",)
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator

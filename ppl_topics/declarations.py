@@ -104,6 +104,13 @@ class Block(pydantic.BaseModel):
         """Return the variables that the block brings along beside its own: role and dims, by name."""
         return {}
 
+    def forms(self, blocks: Mapping[str, Block]) -> tuple[str, ...]:
+        """Return what messages call this factor, and the forms that kernels may take it for.
+
+        By default its kind and `handled_as`, whatever the other blocks of the model, here by name.
+        """
+        return self.kind, *sorted(self.handled_as)
+
     @property
     def integrated_out(self) -> bool:
         """Whether the model asks never to hold this variable."""
@@ -201,6 +208,7 @@ FORMULA_NAMES: Mapping[str, str] = {
     "F_d": "topics and covariates of a document that are not 0, on average",
     "K_d": "topics that a token finds in its document, on average",
     "K_w": "topics that a token finds its word in, on average",
+    "L": "cells of phi that are held: V K, or of topics held as lists those that are not 0, on average",
 }
 """What kernels' formulas may use, beside their own options that are numbers, ``min`` and ``max``."""
 

@@ -42,6 +42,7 @@ TRIAL_SIZES: Mapping[str, float] = {
     "F_d": 11.0,
     "K_d": 10.0,
     "K_w": 20.0,
+    "L": 1e6,
 }
 """Sizes that formulas are tried at when a kernel is registered."""
 

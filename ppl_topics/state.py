@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ppl_topics.errors import RunError
+from ppl_topics.topic_lists import TopicLists
 
 if TYPE_CHECKING:
     from ppl_topics.corpus.scaling import Scaling
@@ -241,7 +242,7 @@ class ChainState:
     z : ndarray of uint8 or uint16, shape (N,)
         Topic of each token.
     n_wk : ndarray of int32, shape (V, K)
-        Tokens of word w in topic k, word-major.
+        Tokens of word w in topic k, word-major; of shape (0, K) where there are `lists`.
     n_k : ndarray of int64, shape (K,)
     arrays : dict of str to ndarray
         Every other variable by its name in the model: phi (V x K, float32, word-major), theta
@@ -250,6 +251,8 @@ class ChainState:
         By role (``alpha``, ``beta``): a fixed vector, or the name of the variable that holds it.
     observed : Observed, optional
         Of a supervised model.
+    lists : TopicLists, optional
+        What a model whose topics are held as lists has instead of the counts by word, phi and the indicators.
     """
 
     tokens: Tokens
@@ -260,6 +263,7 @@ class ChainState:
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     concentrations: Mapping[str, NDArray[np.float64] | str] = field(default_factory=dict)
     observed: Observed | None = None
+    lists: TopicLists | None = None
 
     @property
     def alpha(self) -> NDArray[np.float64]:
@@ -284,10 +288,35 @@ class ChainState:
         counts = np.bincount(cells, minlength=self.sizes.docs * self.sizes.topics)
         return counts.reshape(self.sizes.docs, self.sizes.topics).astype(np.int32)
 
+    @property
+    def counts_by_word(self) -> NDArray[np.int32]:
+        """Tokens of word w in topic k, shape (V, K), in dense memory also where the state has lists."""
+        return self.n_wk if self.lists is None else self.lists.dense("counts")
+
+    @property
+    def values(self) -> dict[str, NDArray[Any]]:
+        """Every variable but z by its name, as dense arrays also where the state has lists."""
+        if self.lists is None:
+            return self.arrays
+        return {**self.arrays, "included": self.lists.dense("included"), self.lists.name: self.lists.dense("phi")}
+
+    def set_value(self, name: str, value: Any) -> None:
+        """Set a variable but z to a value; of lists, the indicators before the probabilities."""
+        if self.lists is None or name in self.arrays:
+            self.arrays[name][...] = value
+        elif name == "included":
+            self.lists = TopicLists.of(self.lists.name, np.asarray(value), self._counts()[0])
+        else:
+            self.lists.set_phi(np.asarray(value))
+
     def set_z(self, z: NDArray[Any]) -> None:
-        """Replace the assignments and count them again."""
+        """Replace the assignments and count them again; words are included where they have tokens now."""
         self.z[:] = z
-        self.n_wk[:], self.n_k[:] = self._counts()
+        n_wk, self.n_k[:] = self._counts()
+        if self.lists is None:
+            self.n_wk[:] = n_wk
+        else:
+            self.lists = TopicLists.of(self.lists.name, (n_wk > 0) | (self.lists.dense("included") > 0), n_wk)
 
     def _counts(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         cells = self.tokens.words.astype(np.int64) * self.sizes.topics + self.z
@@ -307,6 +336,7 @@ class ChainState:
             arrays,
             self.concentrations,
             self.observed,
+            None if self.lists is None else self.lists.copy(),
         )
 
     def check(self) -> None:
@@ -320,11 +350,12 @@ class ChainState:
         if self.z.size and int(self.z.max()) >= self.sizes.topics:
             raise RunError(f"z holds topic {int(self.z.max())}, but there are {self.sizes.topics} topics")
         n_wk, n_k = self._counts()
-        if not np.array_equal(n_wk, self.n_wk):
-            word = int(np.flatnonzero((n_wk != self.n_wk).any(axis=1))[0])
+        held = self.counts_by_word
+        if not np.array_equal(n_wk, held):
+            word = int(np.flatnonzero((n_wk != held).any(axis=1))[0])
             raise RunError(f"the counts n_wk are not those of z; the first word that differs is number {word}")
         if not np.array_equal(n_k, self.n_k):
             raise RunError("the counts n_k are not those of z")
-        for name, array in self.arrays.items():
+        for name, array in self.values.items():
             if not np.isfinite(array).all():
                 raise RunError(f"{name} holds a value that is not finite")

@@ -6,6 +6,7 @@ from ppl_topics.samplers.assignments.collapsed_gibbs import collapsed_gibbs
 from ppl_topics.samplers.assignments.gram_partially_collapsed import gram_partially_collapsed
 from ppl_topics.samplers.assignments.light_collapsed import light_collapsed
 from ppl_topics.samplers.assignments.light_partially_collapsed import light_partially_collapsed
+from ppl_topics.samplers.assignments.listed_partially_collapsed import listed_partially_collapsed
 from ppl_topics.samplers.assignments.partially_collapsed import partially_collapsed
 from ppl_topics.samplers.assignments.semi_collapsed import semi_collapsed
 from ppl_topics.samplers.assignments.sparse_collapsed import sparse_collapsed
@@ -30,6 +31,8 @@ from ppl_topics.samplers.topics.beta_inclusion import beta_inclusion
 from ppl_topics.samplers.topics.dirichlet_rows import dirichlet_rows, dirichlet_weights
 from ppl_topics.samplers.topics.included_rows import included_rows
 from ppl_topics.samplers.topics.indicator_scan import indicator_scan
+from ppl_topics.samplers.topics.listed_rows import listed_rows
+from ppl_topics.samplers.topics.listed_scan import listed_scan
 
 __all__ = [
     "ad_lda",
@@ -49,6 +52,9 @@ __all__ = [
     "joint_normal",
     "light_collapsed",
     "light_partially_collapsed",
+    "listed_partially_collapsed",
+    "listed_rows",
+    "listed_scan",
     "low_rank_normal",
     "partially_collapsed",
     "polya_gamma",

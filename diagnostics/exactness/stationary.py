@@ -178,12 +178,12 @@ class StationaryTest:
         """Return the names of the continuous variables that the schedule updates."""
         names = self.tiny.model.names
         updated = {names[r] for s in steps(self.tiny.bound.plan.schedule) for r in s.kernel.updates if r in names}
-        return [name for name in self.state.arrays if name in updated]
+        return [name for name in self.state.values if name in updated]
 
     def _exact_values(self, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Draw from the exact posterior; return a copy of the continuous variables."""
         self._set_exact(self.state, int(rng.choice(len(self.exact.probability), p=self.exact.probability)), rng)
-        return {name: array.copy() for name, array in self.state.arrays.items()}
+        return {name: array.copy() for name, array in self.state.values.items()}
 
     def _set_exact(self, state: ChainState, number: int, rng: np.random.Generator) -> None:
         """Set the state to assignments ``number``, and all else to an exact draw given them."""
@@ -194,7 +194,7 @@ class StationaryTest:
         self.tiny.set_values(state, {"alpha": _fit(alpha, state, "alpha"), "beta": _fit(beta, state, "beta")})
         values: Mapping[str, Any] = self.tiny.conditional(state, rng)
         if self.indicators is not None:
-            values = {**values, **self.indicators.draw(state.n_wk, rng)}
+            values = {**values, **self.indicators.draw(state.counts_by_word, rng)}
         if self.response is not None:
             values = {**values, **self.response.draw(state.n_dk, rng)}
         if self.given_phi is not None:
@@ -220,7 +220,7 @@ class _Quarters:
 
     def visit(self, state: ChainState) -> None:
         """Note where the elements are."""
-        cells = self._cells(_flat(self.names, state.arrays))
+        cells = self._cells(_flat(self.names, state.values))
         self.missed[np.arange(len(cells)), cells] = False
 
     def stuck(self) -> tuple[str, ...]:

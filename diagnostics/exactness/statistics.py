@@ -27,8 +27,9 @@ def state_statistics(tiny: TinyModel, state: ChainState) -> dict[str, float]:
             uniform = gammainc(prior.shape, prior.rate * state.arrays[tiny.model.names[role]])
             values |= {f"{role}[{i}]": float(u) for i, u in enumerate(np.atleast_1d(uniform))}
     values |= _count_statistics(state)
+    held = state.values
     for role in ("theta", "phi"):
-        array = state.arrays.get(tiny.model.names[role])
+        array = held.get(tiny.model.names[role])
         if array is not None:
             values[f"{role}[0, 0]"] = float(array[0, 0])
             # The spread of all rows at once: a wrong one leaves the means alone.
@@ -59,14 +60,14 @@ def _column(rows: Sequence[Mapping[str, float]], name: str) -> NDArray[np.float6
 
 
 def _count_statistics(state: ChainState) -> dict[str, float]:
-    n_dk = state.n_dk
+    n_dk, n_wk = state.n_dk, state.counts_by_word
     return {
         "n_k[0]": float(state.n_k[0]),
         "sum n_k^2": float((state.n_k**2).sum()),
         "sum n_dk^2": float((n_dk**2).sum()),
-        "sum n_wk^2": float((state.n_wk**2).sum()),
+        "sum n_wk^2": float((n_wk**2).sum()),
         "n_dk[0, 0]": float(n_dk[0, 0]),
-        "n_wk[0, 0]": float(state.n_wk[0, 0]),
+        "n_wk[0, 0]": float(n_wk[0, 0]),
     }
 
 

@@ -157,14 +157,18 @@ class TinyModel:
 
     def set_values(self, state: ChainState, values: Mapping[str, NDArray[np.floating]]) -> None:
         """Set the variables that the chain holds, given by role."""
-        for role, value in values.items():
-            name = self.model.names.get(role)
-            if name in state.arrays:
-                state.arrays[name][...] = value
+        # Of topics held as lists, probabilities have no place before the words that they belong to are included.
+        in_lists = {self.model.names.get(role, role) for role in ("included", "phi")}
+        for role in sorted(values, key=lambda role: role == "phi"):
+            value = values[role]
+            name = self.model.names.get(role, "")
+            if name in state.arrays or (name in in_lists and state.lists is not None):
+                state.set_value(name, value)
 
     def conditional(self, state: ChainState, rng: np.random.Generator) -> dict[str, NDArray[np.floating]]:
         """Draw theta and phi from their laws given z, the words and the concentrations."""
+        of_topics = state.counts_by_word + state.beta[:, None]
         return {
             "theta": np.stack([rng.dirichlet(row) for row in state.n_dk + state.alpha]),
-            "phi": np.stack([rng.dirichlet(column) for column in (state.n_wk + state.beta[:, None]).T], axis=1),
+            "phi": np.stack([rng.dirichlet(column) for column in of_topics.T], axis=1),
         }

@@ -58,13 +58,14 @@ class TinyIndicators:
         self._combinations = np.array(list(itertools.product(range(len(subsets)), repeat=sizes.topics)))
         self._subsets = subsets
         if "included" not in moved:
-            state.arrays["included"][...] = drawn
+            state.set_value("included", drawn)
             self._combinations = np.array([[int((subsets == column).all(axis=1).argmax()) for column in drawn.T]])
         if "phi" not in moved:
             values["included"] = drawn
             phi = block.simulate("phi", values, state, rng)
-            state.arrays[names["phi"]][...] = phi
-            self._given_phi = state.arrays[names["phi"]].copy()
+            state.set_value("included", drawn)
+            state.set_value(names["phi"], phi)
+            self._given_phi = state.values[names["phi"]].copy()
         # Of each combination, the words of each topic, shape (combinations, K, V).
         self._log_prior = self._log_prior_of(subsets[self._combinations])
 
@@ -130,14 +131,14 @@ def indicator_statistics(names: dict[str, str] | Any, state: ChainState) -> dict
     """Return bounded statistics of the indicators and of the probability of inclusion."""
     if "included" not in names:
         return {}
-    included = state.arrays[names["included"]].astype(np.float64)
+    included, n_wk = state.values[names["included"]].astype(np.float64), state.counts_by_word
     values = {
         "included[0, 0]": float(included[0, 0]),
         "included": float(included.mean()),
         "included by topic": float((included.mean(axis=0) ** 2).sum()),
         "mix of included": _mix(included),
-        "included z": float((included * state.n_wk).sum(axis=0) @ np.arange(1, included.shape[1] + 1)),
-        "included without tokens": float(included[state.n_wk == 0].sum()),
+        "included z": float((included * n_wk).sum(axis=0) @ np.arange(1, included.shape[1] + 1)),
+        "included without tokens": float(included[n_wk == 0].sum()),
     }
     if names.get("pi") in state.arrays:
         pi = np.atleast_1d(state.arrays[names["pi"]])

@@ -21,6 +21,7 @@ from ppl_topics.run.observing import INTERCEPT
 from ppl_topics.seams import LabelResponse, Response
 from ppl_topics.spec import Model, load_spec
 from ppl_topics.state import Key
+from ppl_topics.trace.mean_topics import has_mean_topics, mean_topics, topics_apart
 
 __all__ = ["Part", "TrainedResponse", "TrainedTopics"]
 
@@ -64,7 +65,7 @@ class TrainedTopics:
     groups: Mapping[str, xr.Dataset]
 
     def __post_init__(self) -> None:
-        if "phi_mean" not in self._constants or "model_yaml" not in self.groups["posterior"].attrs:
+        if not has_mean_topics(self.groups) or "model_yaml" not in self.groups["posterior"].attrs:
             raise TraceError("the trace lacks `phi_mean` or `model_yaml`; it was not written by ppl-topics")
 
     @property
@@ -94,7 +95,7 @@ class TrainedTopics:
     @property
     def apart(self) -> list[str]:
         """Names of the responses where each has topics of its own; else none."""
-        apart = "response" in self._constants["phi_mean"].dims
+        apart = topics_apart(self.groups)
         return [str(name) for name in self._constants["response"].values] if apart else []
 
     def parts(self, chain: int) -> list[Part]:
@@ -102,9 +103,26 @@ class TrainedTopics:
         number = len(self.apart)
         return [Part(chain, c, chain * number + c) for c in range(number)] or [Part(chain, None, chain)]
 
+    def place_of(self, response: str | None) -> int:
+        """Return which of `parts` a response has; None where all share the topics.
+
+        Raises
+        ------
+        TraceError
+            If there is no such response, or none may be named.
+        """
+        if self.apart and response not in self.apart:
+            raise TraceError(
+                f"response: each has topics of its own, so expected one of {', '.join(self.apart)}, got {response!r}"
+            )
+        if response is not None and not self.apart:
+            raise TraceError(f"response: all share the topics in this fit; leave out {response!r}")
+        return 0 if response is None else self.apart.index(response)
+
     def phi_mean(self, part: Part) -> NDArray[np.float32]:
         """Return the mean topics, word-major of shape (V, K)."""
-        return word_major(part.of(self._constants["phi_mean"]))
+        mean = mean_topics(self.groups, part.chain)
+        return word_major(mean if part.response is None else mean.isel(response=part.response))
 
     def phi_draws(self, part: Part) -> list[xr.DataArray]:
         """Return the kept draws of the topics; see `word_major`.

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from ppl_topics.corpus import Corpus
 from ppl_topics.declarations import Binding, Block
 from ppl_topics.errors import RunError, SpecError
+from ppl_topics.models.spike_slab import listed_block
 from ppl_topics.run.observing import observe
 from ppl_topics.run.starting import starting_groups
 from ppl_topics.samplers.assignments.counts import count_tokens, make_chunks, point_to_words, sort_by_word
 from ppl_topics.samplers.assignments.initial import draw_by_group
+from ppl_topics.samplers.topics.listing import list_assigned, set_listed_mean
 from ppl_topics.schedule import Plan
 from ppl_topics.seams import Response
 from ppl_topics.spec import Model
@@ -88,11 +90,24 @@ class BoundModel:
         """Return a state whose tokens are all in topic 0 and that holds no other variable."""
         words, topics, tokens = self.sizes.words, self.sizes.topics, self.sizes.tokens
         z = np.zeros(tokens, dtype=topic_dtype(topics))
-        n_wk = np.zeros((words, topics), dtype=np.int32)
+        n_wk = np.zeros((0 if self.lists else words, topics), dtype=np.int32)
         n_k = np.zeros(topics, dtype=np.int64)
         state = ChainState(self.tokens, self.sizes, z, n_wk, n_k, {}, self.concentrations, self.observed_by(chain))
-        count_tokens(self.tokens.words, z, n_wk, state.n_k)
+        self.count(state)
         return state
+
+    @property
+    def lists(self) -> bool:
+        """Whether chains hold the topics as lists."""
+        return listed_block(self.model.spec.blocks) is not None
+
+    def count(self, state: ChainState) -> None:
+        """Count the tokens of a state; where it holds topics as lists, these are made anew."""
+        if self.lists:
+            state.n_k[:] = np.bincount(state.z, minlength=self.sizes.topics)
+            state.lists = list_assigned(self.model.names["phi"], self.tokens, state.z, state.n_k)
+        else:
+            count_tokens(self.tokens.words, state.z, state.n_wk, state.n_k)
 
     def initial_state(self, seed: int, chain: int) -> ChainState:
         """Return a state with randomly drawn topics, and each other variable at its block's starting value.
@@ -107,18 +122,21 @@ class BoundModel:
         if by_label and state.observed is not None:
             group, n_groups = starting_groups(state.observed.targets)
         draw_by_group(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, supervised, group, n_groups, *key)
-        count_tokens(self.tokens.words, state.z, state.n_wk, state.n_k)
+        self.count(state)
         self.fill(state)
         return state
 
     def fill(self, state: ChainState) -> None:
         """Give every latent variable but z its starting value, concentrations before what depends on them."""
-        latent = [v for v in self.model.latent.values() if v.role != "z"]
+        in_lists = {"phi", "included"} if self.lists else set()
+        latent = [v for v in self.model.latent.values() if v.role not in {"z", *in_lists}]
         for variable in sorted(latent, key=lambda v: v.role in ("theta", "phi", "augmentation")):
             value = self.block(variable.name).init(variable.role, state)
             if value is None:
                 raise RunError(f"block {variable.name!r} gives {variable.name} no starting value")
             state.arrays[variable.name] = value
+        if state.lists is not None:
+            set_listed_mean(state.lists, state.n_k, state.beta)
 
 
 def index_tokens(doc_ptr: NDArray[np.int64], words: NDArray[np.uint32], n_words: int) -> Tokens:

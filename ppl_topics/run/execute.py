@@ -193,10 +193,14 @@ class Executor:
         where = _where(step, sweep)
         names = self.bound.model.names
         declared = {names[role] for role in step.kernel.updates if role in names}
+        if state.lists is not None and "included" in declared:
+            # Lists have no place for the probabilities of words that are left out: these go with them, stale as they are.
+            declared.add(state.lists.name)
         z = names["z"]
         changed = [z] if not np.array_equal(before.z, state.z) else []
-        for name, array in state.arrays.items():
-            if name not in before.arrays or not np.array_equal(before.arrays[name], array):
+        earlier = before.values
+        for name, array in state.values.items():
+            if name not in earlier or not np.array_equal(earlier[name], array):
                 changed.append(name)
         for name in changed:
             if name not in declared:

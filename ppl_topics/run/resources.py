@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from ppl_topics.models.spike_slab import listed_block
 from ppl_topics.registry import kernels
 from ppl_topics.schedule.costs import CorpusSizes, runs, step_bytes, step_seconds
 from ppl_topics.schedule.tree import Node, steps
@@ -28,6 +29,12 @@ BY_ROLE = {"phi": 4, "theta": 4, "included": 1}
 
 DESIGN = 10
 """Of a value of the covariates that is not zero, with its column, as the kernels have it."""
+
+LISTS = 10
+"""Of a cell of topics that are held as lists: topic, count and probability."""
+
+MEAN_OF_LISTS = 14
+"""Of a cell of their mean, while the trace is put together; there are at most as many as tokens at a time."""
 
 STARTING = 20
 """Bytes a number while the starting value of theta is worked out, beside that value itself."""
@@ -53,7 +60,7 @@ def recording_seconds(model: Model, corpus: CorpusSizes, threads: int) -> tuple[
     threads : int
     """
     dims = _dim_sizes(model, corpus)
-    cells = dims["word"] * dims["topic"]
+    cells = corpus.held * dims["word"] * dims["topic"]
     of_token, of_cell = STATISTICS_SECONDS
     per_sweep = of_token * dims["token"] + of_cell * cells
     per_draw = per_sweep + KEEPING_SECONDS[0] * cells
@@ -113,13 +120,20 @@ def run_bytes(
     """
     dims = _dim_sizes(model, corpus)
     cells = 4.0 * dims["word"] * dims["topic"]
+    lists = listed_block(model.spec.blocks) is not None
     copies = 1 if processes == 1 else min(processes, chains) + 1
     texts = 4 * dims["token"] + TEXT * (dims["word"] + dims["doc"])
     index = 8 * (2 * dims["doc"] + dims["word"])
-    held = {v.name: float(_number_bytes(v, dims) * _size(v, dims)) for v in model.latent.values()}
-    starting = STARTING / 4 * sum(held[v.name] for v in model.latent.values() if v.role == "theta")
-    # Beside the state, each chain has the mean of phi.
-    state = chains * (sum(held.values()) + 2 * cells) + DESIGN * processes * corpus.covariate_cells
+    variables = [v for v in model.latent.values() if not (lists and v.role in ("phi", "included"))]
+    held = {v.name: float(_number_bytes(v, dims) * _size(v, dims)) for v in variables}
+    starting = STARTING / 4 * sum(held[v.name] for v in variables if v.role == "theta")
+    # Beside the state, each chain has the counts of words and the mean of phi.
+    of_topics, mean = 2 * cells, cells
+    if lists:
+        counted = min(corpus.n_tokens, dims["word"] * dims["topic"])
+        mean = MEAN_OF_LISTS * counted
+        of_topics = LISTS * max(counted, corpus.held * dims["word"] * dims["topic"]) + mean
+    state = chains * (sum(held.values()) + of_topics) + DESIGN * processes * corpus.covariate_cells
     kernels = chains * sum(step_bytes(step, corpus, model.spec.topics) for step, _ in runs(schedule))
     kept = dict(_recorded(model, dims))
     small = sum(size for name, size in kept.items() if not {"word", "doc", "token"} & set(_dims(name, model)))
@@ -135,7 +149,7 @@ def run_bytes(
         "recorded": recorded,
         "assembling": 0.0,
     }
-    last = chains * (cells + dims["token"] * np.dtype(topic_dtype(dims["topic"])).itemsize)
+    last = chains * (mean + dims["token"] * np.dtype(topic_dtype(dims["topic"])).itemsize)
     # Of each variable first one array a chain is made of its draws, then one of all chains.
     twice = chains * draws * max(kept.values(), default=0.0)
     after = {

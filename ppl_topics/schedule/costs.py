@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ppl_topics.corpus import Corpus
 from ppl_topics.declarations import WordSelection
+from ppl_topics.models.spike_slab import listed_block
 from ppl_topics.schedule.tree import Cycle, Mixture, Node, Repeat, Step
 from ppl_topics.seams import Response
 from ppl_topics.spec.model import Model
@@ -49,6 +50,8 @@ class CorpusSizes:
         P, columns of the covariates, and how many of their values are not zero.
     supervised : int, optional
         Topics with coefficients; all by default.
+    held : float
+        Share of the cells of phi that a chain holds.
     """
 
     lengths: NDArray[np.int64]
@@ -59,6 +62,7 @@ class CorpusSizes:
     covariates: int = 0
     covariate_cells: int = 0
     supervised: int | None = None
+    held: float = 1.0
 
     @classmethod
     def count(cls, doc_lengths: NDArray[Any], word_counts: NDArray[Any], responses: int = 0) -> CorpusSizes:
@@ -88,13 +92,14 @@ class CorpusSizes:
         """
         most = 0 if not model.supervised else 1 if model.apart else self.responses
         response = model.spec.blocks.get(model.names.get("y", ""))
-        observes = "x" in model.names
+        observes, listed = "x" in model.names, listed_block(model.spec.blocks)
         return replace(
             self,
             responses=min(self.responses, most),
             covariates=self.covariates if observes else 0,
             covariate_cells=self.covariate_cells if observes else 0,
             supervised=response.supervised(model.spec.topics) if isinstance(response, Response) else None,
+            held=1.0 if listed is None else listed.share(model.spec.blocks),
         )
 
     def coefficients(self, topics: int) -> int:
@@ -139,6 +144,7 @@ class CorpusSizes:
             + self.covariate_cells / max(1, self.n_docs),
             "K_d": met,
             "K_w": _met(self.counts, drawn, topics),
+            "L": self.held * self.n_words * topics,
         }
 
 

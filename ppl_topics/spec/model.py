@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ppl_topics.declarations import Block
 from ppl_topics.errors import SpecError
 from ppl_topics.registry import blocks
 from ppl_topics.spec.document import Docs, Spec, TopWords
@@ -47,9 +46,9 @@ class Factor:
     ----------
     name : str
     kind : str
-        Kind of block.
+        What messages call it: as a rule the kind of block.
     forms : frozenset of str
-        Its kind, and the other forms that kernels may take it for.
+        The forms that kernels may take it for.
     touches : frozenset of str
         Names of variables.
     """
@@ -106,7 +105,7 @@ class Model:
                     )
                 variables[own] = Variable(own, role, dims, False, name)
                 roles[own] = role
-        factors = tuple(_factor(name, block, variables) for name, block in spec.blocks.items())
+        factors = tuple(_factor(name, spec, variables) for name in spec.blocks)
         model = cls(spec, variables, factors, {role: name for name, role in roles.items()})
         model._check_record()
         return model
@@ -143,9 +142,11 @@ class Model:
                     )
 
 
-def _factor(name: str, block: Block, variables: Mapping[str, Variable]) -> Factor:
+def _factor(name: str, spec: Spec, variables: Mapping[str, Variable]) -> Factor:
+    block = spec.blocks[name]
     touched = {name, *block.referred().values(), *block.auxiliaries()} & set(variables)
-    return Factor(name, block.kind, frozenset({block.kind, *block.handled_as}), frozenset(touched))
+    forms = block.forms(spec.blocks)
+    return Factor(name, forms[0], frozenset(forms), frozenset(touched))
 
 
 def _roles(spec: Spec) -> dict[str, str]:

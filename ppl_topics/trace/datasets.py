@@ -17,6 +17,7 @@ from ppl_topics.corpus.aligning import columns_to_json
 from ppl_topics.errors import RunError
 from ppl_topics.run.bind import BoundModel
 from ppl_topics.run.chains import Settings
+from ppl_topics.trace.mean_topics import store_means
 from ppl_topics.trace.recorder import ChainDraws, Selection, selections
 
 __all__ = ["GROUPS", "build_groups"]
@@ -184,7 +185,10 @@ class _Builder:
         data: dict[str, Any] = {
             "doc_length": ("doc", np.asarray(self.bound.tokens.doc_lengths)),
             "word_count": ("word", np.asarray(self.bound.tokens.word_counts)),
-            "phi_mean": self._by_response(("chain", "topic", "word"), np.stack([c.phi_mean.T for c in chains])),
+            **{
+                name: self._by_response(*held) if "chain" in held[0] else held
+                for name, held in store_means([chain.phi_mean for chain in chains]).items()
+            },
             "z_last": self._by_response(("chain", "token"), np.stack([c.z for c in chains])),
             "sweeps": self._by_response(("chain",), np.array([c.sweeps for c in chains])),
         }

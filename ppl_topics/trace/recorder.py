@@ -9,23 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ppl_topics.diagnostics.likelihood import (
-    density_n_dk,
-    density_n_kw,
-    density_phi,
-    log_included_phi_part,
-    log_marginal,
-    log_theta_part,
-)
+from ppl_topics.diagnostics.likelihood import density_n_dk, log_theta_part
 from ppl_topics.errors import SpecError
 from ppl_topics.run.bind import BoundModel
 from ppl_topics.run.execute import SweepRecord
 from ppl_topics.samplers.responses.features import features_of, scores
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi, draw_theta
-from ppl_topics.samplers.topics.expected import update_mean_included_phi, update_mean_phi
-from ppl_topics.samplers.topics.included_rows import included_mass
 from ppl_topics.spec import Docs, Model, RecordRule, TopWords, Variable
 from ppl_topics.state import ChainState, Key
+from ppl_topics.trace.topic_sums import ListedMean, topic_sums
 
 __all__ = ["ChainDraws", "Recorder", "Selection", "rule_for", "selections"]
 
@@ -116,7 +108,7 @@ class ChainDraws:
         By variable; warmup keeps the small variables only.
     statistics, warmup_statistics : dict of str to list
         By name.
-    phi_mean : ndarray of float32, shape (V, K)
+    phi_mean : ndarray of float32 of shape (V, K), or ListedMean
         Mean of E[phi | z], given the indicators where there are, over the kept draws.
     z : ndarray
         The last state's assignments.
@@ -128,7 +120,7 @@ class ChainDraws:
     warmup: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
     statistics: dict[str, list[Any]] = field(default_factory=dict)
     warmup_statistics: dict[str, list[Any]] = field(default_factory=dict)
-    phi_mean: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+    phi_mean: NDArray[np.float32] | ListedMean = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     z: NDArray[Any] = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
     sweeps: int = 0
 
@@ -154,7 +146,8 @@ class Recorder:
     def __init__(self, bound: BoundModel) -> None:
         self.bound = bound
         self.selections = selections(bound)
-        self.draws = ChainDraws(phi_mean=np.zeros((bound.sizes.words, bound.sizes.topics), dtype=np.float32))
+        self.draws = ChainDraws()
+        self.topics = topic_sums(bound.sizes, indicators="included" in bound.model.names, lists=bound.lists)
         self.log_posterior = float("nan")
 
     def kept(self, warmup: bool) -> dict[str, Selection]:
@@ -173,7 +166,7 @@ class Recorder:
         share = state.n_k / max(1, self.bound.sizes.tokens)
         kept.setdefault("topic_share", []).append(share)
         if not warmup:
-            self._update_mean(state)
+            self.topics.add(state, 1.0 / (self.draws.n_draws + 1))
         n_before = len(kept_statistics.get("lp", []))
         # A statistic of a kernel that a sweep did not run is missing there.
         missing = np.full(len(sweep.seconds), np.nan)
@@ -182,15 +175,17 @@ class Recorder:
 
     def finish(self, state: ChainState, sweeps: int) -> ChainDraws:
         """Return what was kept, with the last state."""
+        self.draws.phi_mean = self.topics.mean
         self.draws.z = state.z.copy()
         self.draws.sweeps = sweeps
         return self.draws
 
     def _statistics(self, state: ChainState, sweep: SweepRecord) -> dict[str, Any]:
         tokens = self.bound.tokens
-        marginal, densities = self._log_marginal(state)
+        marginal = log_theta_part(tokens.doc_ptr, state.z, state.alpha) + self.topics.log_words(state)
         blocks = self.bound.model.spec.blocks
-        priors = sum(blocks[name].log_density(array, state) for name, array in state.arrays.items() if name in blocks)
+        held = state.arrays if state.lists is None else {**state.arrays, state.lists.name: state.lists.values}
+        priors = sum(blocks[name].log_density(array, state) for name, array in held.items() if name in blocks)
         fit = self._response_statistics(state)
         return {
             **sweep.statistics,
@@ -198,33 +193,9 @@ class Recorder:
             "lp": marginal + priors + fit.get("log_likelihood_y", 0.0),
             "log_marginal": marginal,
             "density_n_dk": density_n_dk(tokens.doc_ptr, state.z, self.bound.sizes.topics),
-            "density_n_kw": density_n_kw(state.n_wk),
-            **densities,
+            **self.topics.densities(state),
             "step_seconds": sweep.seconds,
         }
-
-    def _log_marginal(self, state: ChainState) -> tuple[float, dict[str, float]]:
-        """Return log p(w, z), given the indicators where there are; then also the share of phi that is not zero."""
-        doc_ptr, included = self.bound.tokens.doc_ptr, self._included(state)
-        if included is None:
-            return log_marginal(doc_ptr, state.z, state.n_wk, state.n_k, state.alpha, state.beta), {}
-        mass = included_mass(state.beta, included)
-        of_words = log_included_phi_part(state.n_wk, state.n_k, state.beta, mass)
-        return log_theta_part(doc_ptr, state.z, state.alpha) + of_words, {"density_phi": density_phi(included)}
-
-    def _update_mean(self, state: ChainState) -> None:
-        """Move the running mean of phi to the state's expectation."""
-        weight, mean, included = 1.0 / (self.draws.n_draws + 1), self.draws.phi_mean, self._included(state)
-        if included is None:
-            update_mean_phi(state.n_wk, state.n_k, state.beta, weight, mean)
-        else:
-            mass = included_mass(state.beta, included)
-            update_mean_included_phi(state.n_wk, state.n_k, state.beta, included, mass, weight, mean)
-
-    def _included(self, state: ChainState) -> NDArray[np.uint8] | None:
-        """Return the indicators of the words that topics include, in a model that has them."""
-        name = self.bound.model.names.get("included")
-        return None if name is None else state.arrays[name]
 
     def _response_statistics(self, state: ChainState) -> dict[str, float]:
         """Return the log (pseudo-)likelihood of the targets, the augmentation summed over, and the training loss."""
@@ -244,6 +215,8 @@ class Recorder:
         variable = selection.variable
         if variable.role == "z":
             return state.z.copy()
+        if state.lists is not None and variable.role in ("phi", "included"):
+            return np.ascontiguousarray(state.lists.dense(variable.role, selection.words).T)
         held = state.arrays.get(variable.name)
         # What the model never holds is drawn from its full conditional: an exact draw of the posterior.
         if variable.role == "theta":

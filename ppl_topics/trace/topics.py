@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics.errors import TraceError
+from ppl_topics.trace.mean_topics import mean_topics
 
 __all__ = ["top_words"]
 
@@ -36,17 +37,11 @@ def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 
     TraceError
         If the trace has no such chain, or holds no mean topics.
     """
-    constants = groups.get("constant_data", xr.Dataset())
-    if "phi_mean" not in constants:
-        raise TraceError("the trace holds no `phi_mean` in `constant_data`; it was not written by ppl-topics")
-    chains = constants["chain"].values.tolist()
-    if chain not in chains:
-        raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
+    phi = mean_topics(groups, chain)
     if n_words < 1:
         raise TraceError(f"the number of words must be at least 1, got {n_words}")
-    phi = constants["phi_mean"].sel(chain=chain)
     share = groups["posterior"]["topic_share"].sel(chain=chain).mean("draw")
-    words = constants["word"].values
+    words = phi["word"].values
     if "response" not in phi.dims:
         return _table(phi, share, words, n_words)
     tables = {

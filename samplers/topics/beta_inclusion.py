@@ -99,7 +99,7 @@ def draw_pi(
     "beta_inclusion",
     updates="pi",
     reads=("included", "phi"),
-    handles=("beta", "spike_slab"),
+    handles=("beta", "spike_slab", "listed_spike_slab"),
     exact=True,
     full_conditional=True,
     automatic=True,
@@ -113,10 +113,17 @@ def beta_inclusion(binding: Binding) -> KernelFunctions:
     n_words, n_topics = binding.sizes.words, binding.sizes.topics
 
     def step(state: ChainState, memory: None, key: Key) -> None:
+        lists = state.lists
         if prior.per == "word":
-            counts, size = count_by_word(state.arrays[included]), n_topics
+            size = n_topics
+            counts = count_by_word(state.arrays[included]) if lists is None else np.diff(lists.pointer)
         else:
-            counts, size = count_by_topic(state.arrays[included]), n_words
+            size = n_words
+            counts = (
+                count_by_topic(state.arrays[included])
+                if lists is None
+                else np.bincount(lists.topics[: len(lists)], minlength=n_topics)
+            )
         if prior.per is None:
             counts, size = counts.sum(keepdims=True), n_words * n_topics
         draw_pi(counts, size, prior.a, prior.b, *key, np.atleast_1d(state.arrays[pi]))

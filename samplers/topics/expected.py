@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ppl_topics.samplers.compiled import parallel
+from ppl_topics.samplers.topics.listing import Counts, Longs, Shorts, Vector, listed_mass
 
-__all__ = ["update_mean_included_phi", "update_mean_phi"]
+__all__ = ["add_expected_listed", "update_mean_included_phi", "update_mean_phi"]
 
 
 @parallel
@@ -71,3 +72,92 @@ def update_mean_included_phi(
         for topic in range(n_wk.shape[1]):
             expected = included[word, topic] * (n_wk[word, topic] + beta[word]) * scale[topic]
             mean[word, topic] += weight * (expected - mean[word, topic])
+
+
+def add_expected_listed(
+    pointer: Longs,
+    topics: Shorts,
+    counts: Counts,
+    n_k: Longs,
+    beta: Vector,
+    weight: float,
+    mean_pointer: Longs,
+    mean_topics: Shorts,
+    mean_values: Vector,
+) -> tuple[Longs, Shorts, Vector]:
+    """Move the mean of topics that are held as lists towards E[phi | z, I], in the cells that have tokens.
+
+    Parameters
+    ----------
+    pointer, topics, counts : ndarray
+        Of the lists; see `ppl_topics.topic_lists.TopicLists`.
+    n_k : ndarray of int64 of shape (K,)
+    beta : ndarray of float64 of shape (V,)
+    weight : float
+        1 / n for the n-th draw.
+    mean_pointer, mean_topics, mean_values : ndarray
+        The mean so far, as lists of the cells that had tokens in a draw before.
+
+    Returns
+    -------
+    pointer, topics, values : ndarray
+        The mean, as lists of the cells that had tokens in a draw so far.
+    """
+    sizes = np.zeros(len(beta) + 1, np.int64)
+    measure_union(pointer, topics, counts, mean_pointer, mean_topics, sizes)
+    union = np.cumsum(sizes)
+    new_topics, values = np.empty(union[-1], np.uint16), np.empty(union[-1])
+    merge_mean(
+        pointer, topics, counts, n_k, beta, weight, mean_pointer, mean_topics, mean_values, union, new_topics, values
+    )
+    return union, new_topics, values
+
+
+@parallel
+def measure_union(
+    pointer: Longs, topics: Shorts, counts: Counts, mean_pointer: Longs, mean_topics: Shorts, sizes: Longs
+) -> None:
+    """Set the sizes of the lists of `add_expected_listed`, in parallel over words."""
+    for word in numba.prange(pointer.size - 1):
+        place, end = mean_pointer[word], mean_pointer[word + 1]
+        number = end - place
+        for new in range(pointer[word], pointer[word + 1]):
+            if counts[new] > 0:
+                while place < end and mean_topics[place] < topics[new]:
+                    place += 1
+                number += not (place < end and mean_topics[place] == topics[new])
+        sizes[word + 1] = number
+
+
+@parallel
+def merge_mean(
+    pointer: Longs,
+    topics: Shorts,
+    counts: Counts,
+    n_k: Longs,
+    beta: Vector,
+    weight: float,
+    mean_pointer: Longs,
+    mean_topics: Shorts,
+    mean_values: Vector,
+    union: Longs,
+    new_topics: Shorts,
+    values: Vector,
+) -> None:
+    """Fill the lists that `measure_union` has measured; see `add_expected_listed`."""
+    scale = 1.0 / (n_k + listed_mass(beta, pointer, topics, n_k.size))
+    for word in numba.prange(pointer.size - 1):
+        old, old_end = mean_pointer[word], mean_pointer[word + 1]
+        new, new_end = pointer[word], pointer[word + 1]
+        for place in range(union[word], union[word + 1]):
+            while new < new_end and counts[new] == 0:
+                new += 1
+            from_old = old < old_end and (new == new_end or mean_topics[old] <= topics[new])
+            from_new = new < new_end and (old == old_end or topics[new] <= mean_topics[old])
+            topic = topics[new] if from_new else mean_topics[old]
+            value = (1.0 - weight) * mean_values[old] if from_old else 0.0
+            if from_new:
+                value += weight * (counts[new] + beta[word]) * scale[topic]
+            old += from_old
+            new += from_new
+            new_topics[place], values[place] = topic, value

@@ -29,7 +29,7 @@ from ppl_topics.samplers.topics.inclusion_ratio import log_inclusion_ratio
 from ppl_topics.samplers.variates.streams import Stream, start, uint64, uniform
 from ppl_topics.state import ChainState, Key
 
-__all__ = ["indicator_scan", "log_odds", "scan_indicators"]
+__all__ = ["indicator_scan", "log_odds", "scan_indicators", "scan_packed"]
 
 Vector = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int32]
@@ -238,6 +238,68 @@ def unpack(packed: Indicators, included: Indicators) -> None:
 
 
 @parallel
+def scan_packed(
+    in_topic: Totals,
+    n_k: Totals,
+    beta: Vector,
+    word_log_odds: Vector,
+    topic_log_odds: Vector,
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+    occupied: Indicators,
+    packed: Indicators,
+) -> None:
+    """Draw packed indicators (see `pack`), in parallel over blocks of eight topics; see `scan_indicators`.
+
+    Parameters
+    ----------
+    in_topic : ndarray of int64 of shape (K,)
+        Words that each topic includes.
+    n_k : ndarray of int64 of shape (K,)
+    beta, word_log_odds : ndarray of float64 of shape (V,)
+    topic_log_odds : ndarray of float64 of shape (K,)
+    seed, chain, step, kernel : int
+        Keys of the random streams; the unit is the block's first topic.
+    occupied : ndarray of uint8 of shape (blocks, V)
+    packed : ndarray of uint8 of shape (blocks, V)
+        Updated in place.
+    """
+    n_words, n_topics, n_blocks = beta.size, n_k.size, packed.shape[0]
+    equal = True
+    for word in range(1, n_words):
+        equal &= beta[word] == beta[0]
+    for block in numba.prange(n_blocks):
+        first, size = BLOCK * block, min(BLOCK, n_topics - BLOCK * block)
+        # A stream, in a long array (see `APART`).
+        stream = np.zeros(APART, np.uint64)
+        start(stream, seed, chain, step, kernel, first)
+        if equal:
+            number, held = np.zeros(APART, np.int64), np.full((BLOCK, CACHED), -1, np.int64)
+            number[:size] = in_topic[first : first + size]
+            odds, level, kept = np.empty((APART, BLOCK)), np.empty((APART, BLOCK)), np.empty((BLOCK, CACHED))
+            scan_equal(
+                block,
+                size,
+                occupied,
+                n_k,
+                beta[0],
+                word_log_odds,
+                topic_log_odds,
+                stream,
+                number,
+                odds,
+                level,
+                held,
+                kept,
+                packed,
+            )
+        else:
+            before, after = np.zeros(APART), np.zeros((n_words + 1, BLOCK))
+            scan_unequal(block, size, occupied, n_k, beta, word_log_odds, topic_log_odds, stream, before, after, packed)
+
+
 def scan_indicators(
     n_wk: Counts,
     n_k: Totals,
@@ -269,40 +331,10 @@ def scan_indicators(
         Updated in place.
     """
     n_words, n_topics = n_wk.shape
-    equal = True
-    for word in range(1, n_words):
-        equal &= beta[word] == beta[0]
-    n_blocks = (n_topics + BLOCK - 1) // BLOCK
-    occupied, packed = np.empty((n_blocks, n_words), np.uint8), np.empty((n_blocks, n_words), np.uint8)
-    in_topic = pack(n_wk, included, occupied, packed)
-    for block in numba.prange(n_blocks):
-        first, size = BLOCK * block, min(BLOCK, n_topics - BLOCK * block)
-        # A stream, in a long array (see `APART`).
-        stream = np.zeros(APART, np.uint64)
-        start(stream, seed, chain, step, kernel, first)
-        if equal:
-            number, held = np.zeros(APART, np.int64), np.full((BLOCK, CACHED), -1, np.int64)
-            number[:size] = in_topic[first : first + size]
-            odds, level, kept = np.empty((APART, BLOCK)), np.empty((APART, BLOCK)), np.empty((BLOCK, CACHED))
-            scan_equal(
-                block,
-                size,
-                occupied,
-                n_k,
-                beta[0],
-                word_log_odds,
-                topic_log_odds,
-                stream,
-                number,
-                odds,
-                level,
-                held,
-                kept,
-                packed,
-            )
-        else:
-            before, after = np.zeros(APART), np.zeros((n_words + 1, BLOCK))
-            scan_unequal(block, size, occupied, n_k, beta, word_log_odds, topic_log_odds, stream, before, after, packed)
+    shape = -(-n_topics // BLOCK), n_words
+    occupied, packed = np.empty(shape, np.uint8), np.empty(shape, np.uint8)
+    number = pack(n_wk, included, occupied, packed)
+    scan_packed(number, n_k, beta, word_log_odds, topic_log_odds, seed, chain, step, kernel, occupied, packed)
     unpack(packed, included)
 
 

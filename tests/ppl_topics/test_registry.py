@@ -80,7 +80,7 @@ def test_bad_names(name):
         ({"updates": ()}, "`updates` is empty"),
         ({"reads": ("theta", "alpha")}, "'theta' stands under `integrates_out` and under `updates` or `reads`"),
         ({"integrates_out": "z"}, "'z' stands under `integrates_out` and under"),
-        ({"cost": "N *"}, "cost 'N \\*' is no formula in N, D, V, K, C, F, F_d, K_d, K_w and numeric options"),
+        ({"cost": "N *"}, "cost 'N \\*' is no formula in N, D, V, K, C, F, F_d, K_d, K_w, L and numeric options"),
         ({"cost": "N * M"}, "cost 'N \\* M' is no formula"),
         ({"cost": "'a'"}, "gives 'a'"),
         ({"cost": "N / 0"}, "is no formula"),
