@@ -15,7 +15,8 @@ from ppl_topics.errors import PplTopicsError
 __all__ = ["plan"]
 
 OF_THE_CORPUS = (
-    "format vocabulary text_column encoding stop_words min_count min_df max_df max_vocabulary first_id token_pattern"
+    "format vocabulary text_column label_column id_column covariates label_kind encoding stop_words min_count "
+    "min_df max_df max_vocabulary first_id token_pattern"
 )
 OF_THE_RUN = "draws warmup chains thin threads processes record"
 
@@ -36,6 +37,10 @@ def plan(
     format: co.Format = None,
     vocabulary: co.Vocabulary = None,
     text_column: co.TextColumn = "text",
+    label_column: co.LabelColumn = None,
+    id_column: co.IdColumn = None,
+    covariates: co.Covariates = None,
+    label_kind: co.LabelKind = None,
     encoding: co.Encoding = "utf-8",
     stop_words: co.StopWords = None,
     min_count: co.MinCount = 1,
@@ -54,6 +59,7 @@ def plan(
     For example:
       ppl-topics plan lda
       ppl-topics plan lda --data posts.jsonl --set topics=200 --draws 500 --chains 4
+      ppl-topics plan slda_covariates --data posts.jsonl --label-column topic --covariates author,year
     """
     from ppl_topics.api import make_settings
     from ppl_topics.planning import forecast
@@ -82,6 +88,10 @@ def plan(
             format=format,
             vocabulary=vocabulary,
             text_column=text_column,
+            label_column=label_column,
+            id_column=id_column,
+            covariates=covariates,
+            label_kind=label_kind,
             encoding=encoding,
             stop_words=stop_words,
             min_count=min_count,

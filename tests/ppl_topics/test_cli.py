@@ -24,6 +24,7 @@ COMMANDS = [
     "topics",
     "coefficients",
     "diagnose",
+    "compare",
     "verify",
     "schema",
 ]
@@ -173,6 +174,16 @@ def test_listings(capsys):
     assert "concentration" in call(capsys, "blocks")[1]
     assert "integrate_out: no" in call(capsys, "blocks", "dirichlet")[1]
     assert {block["name"] for block in json.loads(call(capsys, "blocks", "--json")[1])} >= {"dirichlet", "words"}
+
+
+def test_plan_counts_labels_and_covariates(capsys, tmp_path):
+    data = tmp_path / "c.csv"
+    data.write_text("text,kind,year\nred green,x,1\ngreen blue,y,2\nblue red,z,4\n")
+    arguments = ("plan", "slda_covariates", "--set", "topics=5", "--data", str(data), "--json")
+    code, out, _ = call(capsys, *arguments, "--label-column", "kind", "--covariates", "year")
+    assert code == 0
+    sizes = json.loads(out)["forecast"]["sizes"]
+    assert (sizes["C"], sizes["F"]) == (3, 6)
 
 
 def test_plan_tells_the_kernels_and_why(capsys, tmp_path):
