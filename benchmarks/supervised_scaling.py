@@ -26,6 +26,7 @@ import time
 from typing import Any
 
 import numpy as np
+import yaml
 from common import default_threads, describe, machine, print_table, reset_peak, resident, write_json
 from scaling import in_fresh_process
 from supervised import simulate
@@ -36,6 +37,7 @@ from ppl_topics.run.bind import bind
 from ppl_topics.run.execute import Executor, step_labels
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
+from ppl_topics.schedule.tree import steps
 from ppl_topics.threads import use_threads
 
 
@@ -85,8 +87,14 @@ def with_classes(corpus: pt.Corpus, classes: int | None) -> pt.Corpus:
 
 def advance(corpus: pt.Corpus, one: dict[str, Any], sweeps: int) -> tuple[list[list[float]], list[str]]:
     """Run some sweeps; return the seconds of each by step, those in no step last, and the names of the steps."""
-    spec = pt.load_spec(one["model"], {"topics": one["topics"]})
-    bound = bind(make_plan(spec, CorpusSizes.of(corpus)), corpus)
+    parameters = {name: yaml.safe_load(value) for name, value in (item.split("=", 1) for item in one["set"])}
+    spec = pt.load_spec(one["model"], {"topics": one["topics"], **parameters})
+    plan = make_plan(spec, CorpusSizes.of(corpus))
+    if one["kernel"] is not None:
+        # As the model's own schedule would be, but for z.
+        named = {step.variable: step.kernel.name for step in steps(plan.schedule)} | {"z": one["kernel"]}
+        plan = make_plan(spec.with_schedule(pt.cycle(*(pt.step(*item) for item in named.items())), "--kernel"))
+    bound = bind(plan, corpus)
     executor = Executor(bound)
     state = bound.initial_state(1, 0)
     memories = executor.memories(state)
@@ -129,6 +137,8 @@ def main() -> None:
     parser.add_argument("--stop-words", action="store_true", help="drop scikit-learn's list of English stop words")
     parser.add_argument("--min-count", type=int, default=1)
     parser.add_argument("--model", default="dolda")
+    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="parameters of the model")
+    parser.add_argument("--kernel", help="of z, at every size; by default what the size decides on")
     parser.add_argument("--topics", type=int, nargs="+", default=[5])
     parser.add_argument("--documents", type=float, nargs="+", default=[0.5, 1.0], help="shares of the documents")
     parser.add_argument("--classes", type=int, nargs="+", default=[None], help="those of the corpus by default")
@@ -145,7 +155,7 @@ def main() -> None:
     print(describe(about))
     fixed = {
         name: getattr(options, name)
-        for name in ("data", "vocabulary", "stop_words", "min_count", "model", "burn_in", "sweeps")
+        for name in ("data", "vocabulary", "stop_words", "min_count", "model", "set", "kernel", "burn_in", "sweeps")
     }
     records = []
     for topics, share, classes, threads in itertools.product(

@@ -147,10 +147,26 @@ def test_supervised_trains_and_predicts(script: Any, monkeypatch: pytest.MonkeyP
 def test_supervised_scaling_deals_documents_to_classes(script: Any) -> None:
     scaling = script("supervised_scaling")
     given = {"data": None, "model": "dolda_normal", "topics": 3, "threads": 1, "burn_in": 1, "sweeps": 2}
+    given |= {"set": ["variance=2.0"], "kernel": "partially_collapsed"}
     half, whole = (scaling.measure(given | {"share": share, "classes": 7}) for share in (0.5, 1.0))
     assert [record["documents"] for record in (half, whole)] == [200, 400]
     assert half["classes"] == 7
     assert {name.partition(":")[0] for name in half["steps"]} == {"a", "eta", "z", "phi", "rest"}
+    assert "z:partially_collapsed" in half["steps"]
     assert 0 < half["seconds"] == pytest.approx(sum(half["steps"].values()), rel=0.9)
     scaling.add_growth(records := [whole, half])
     assert [("growth" in record) for record in records] == [True, False]
+
+
+def test_coherences_are_those_of_gensim(
+    script: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(4)
+    file, names = tmp_path / "texts.jsonl", [f"word{i}" for i in range(12)]
+    file.write_text("\n".join(json.dumps({"text": " ".join(rng.choice(names, 30))}) for _ in range(20)))
+    options = ["--texts", str(file), "--topics", "2", "--words", "4", "--sweeps", "2", "--rounds", "1"]
+    monkeypatch.setattr("sys.argv", ["coherence.py", *options])
+    script("coherence").main()
+    found = [line for line in capsys.readouterr().out.splitlines() if "largest difference" in line]
+    assert [line.partition(":")[0] for line in found] == ["u_mass", "c_npmi", "c_v"]
+    assert all(float(line.split()[-1]) < 1e-10 for line in found)
