@@ -194,7 +194,7 @@ class Executor:
         names = self.bound.model.names
         declared = {names[role] for role in step.kernel.updates if role in names}
         if state.lists is not None and "included" in declared:
-            # Lists have no place for the probabilities of words that are left out: these go with them, stale as they are.
+            # Lists have no place for the probabilities of words that are left out; they are stale.
             declared.add(state.lists.name)
         z = names["z"]
         changed = [z] if not np.array_equal(before.z, state.z) else []
