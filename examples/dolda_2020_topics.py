@@ -25,7 +25,7 @@ from studies import check_out, new_figure
 from supervised_studies import simulated
 
 import ppl_topics as pt
-from ppl_topics.diagnostics.topic_quality import document_entropy, umass_coherence
+from ppl_topics.diagnostics.quality import document_entropy, umass_coherence
 
 MODELS = {"horseshoe": "dolda", "normal": "dolda_normal", "LDA": "lda"}
 TOP_WORDS = 10

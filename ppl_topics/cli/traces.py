@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ppl_topics.cli.output import AsJson, number, print_json, print_table
-from ppl_topics.cli.report import advice, as_rows, print_efficiency, print_topics, reading_lines
+from ppl_topics.cli.quality import print_quality
+from ppl_topics.cli.report import (
+    as_rows,
+    print_efficiency,
+    print_topics,
+    print_verdict,
+    reading_lines,
+    verdict_data,
+)
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ppl_topics.fit import Fit
 
 __all__ = ["diagnose", "topics"]
@@ -21,16 +32,32 @@ def topics(
     run: Run,
     words: Annotated[int, typer.Option(help="Words of each topic.")] = 10,
     chain: Annotated[int, typer.Option(help="Chains number their topics each in its own way.")] = 0,
+    quality: Annotated[bool, typer.Option("--quality", help="Add coherence, spread and exclusivity.")] = False,
+    reference: Annotated[
+        str | None,
+        typer.Option(help="Documents to measure coherence on; those of training by default.", metavar="FILE"),
+    ] = None,
+    text_column: Annotated[str, typer.Option(help="Column of the text of --reference.")] = "text",
     json: AsJson = False,
 ) -> None:
-    """Print the topics of RUN: shares and most probable words.
+    """Print the topics of RUN: shares and most probable words; with --quality, how good they are.
+
+    Coherences tell how often the top words of a topic share documents: UMass is near 0 at best, NPMI and C_V near 1.
+    In a --reference of texts, NPMI and C_V look into windows of 10 and 110 words. Entropy, in nats, tells over how many
+    documents a topic spreads; effective words, over how many words; exclusivity, how far its top words are its own
+    (1: wholly).
 
     For example:
       ppl-topics topics run.nc --words 15
+      ppl-topics topics run.nc --quality --reference wikipedia.jsonl.gz
     """
     from ppl_topics.fit import load_fit
 
-    table = load_fit(run).topics(words, chain)
+    fit = load_fit(run)
+    if quality or reference is not None:
+        print_quality(fit, words, chain, reference, text_column, json)
+        return
+    table = fit.topics(words, chain)
     if json:
         rows = [{**row, "words": str(row["words"]).split(" ")} for row in table.to_dict("records")]
         print_json({"chain": chain, "topics": rows})
@@ -41,38 +68,75 @@ def topics(
 def diagnose(
     run: Run,
     var: Annotated[list[str] | None, typer.Option(help="Only this variable; may be given several times.")] = None,
+    align: Annotated[
+        bool, typer.Option("--align", help="Give the topics of all chains the numbers of one, and show how they match.")
+    ] = False,
     json: AsJson = False,
 ) -> None:
-    """Print how well RUN was sampled: ESS, IF, R-hat, seconds.
+    """Print whether RUN has converged, and how well it was sampled: ESS, IF, R-hat, seconds.
 
     ESS, the effective sample size, is how many independent draws the draws are worth; the inefficiency factor
-    IF is draws / ESS; R-hat near 1 means that the chains, and their halves, agree.
+    IF is draws / ESS; R-hat near 1 means that the chains, and their halves, agree. Each chain numbers its topics in its
+    own way, so without --align R-hat of phi, theta and coefficients compares topics of the same number, whatever they
+    are; the verdict always aligns them.
 
     For example:
+      ppl-topics diagnose run.nc --align
       ppl-topics diagnose run.nc --var phi --var lp
     """
+    from ppl_topics.diagnostics.alignment import agreement_table
     from ppl_topics.diagnostics.report import efficiency, seconds_by_kernel, summary
     from ppl_topics.fit import load_fit
 
     fit = load_fit(run)
+    verdict, agreement = fit.verdict(), None
+    if align:
+        agreement = agreement_table(fit.groups, n_words=8, alignment=verdict.alignment)
+        fit = fit.aligned()
     table = efficiency(fit.groups, var or None)
     seconds = seconds_by_kernel(fit.groups)
     what = summary(fit.groups)
-    notes = advice(fit, table)
     if json:
-        print_json({**what, "efficiency": as_rows(table), "seconds_per_sweep": seconds, "notes": notes})
+        found = {**what, "verdict": verdict_data(verdict), "aligned": align, "efficiency": as_rows(table)}
+        topics = None if agreement is None else [_plain(row) for row in agreement.to_dict("records")]
+        print_json({**found, "topics": topics, "seconds_per_sweep": seconds})
         return
     _print_heading(what)
+    print()
+    print_verdict(verdict)
     print()
     print_efficiency(table)
     if seconds:
         print()
         print_table(["kernel", "seconds a sweep"], [[k, number(s)] for k, s in seconds.items()], text=["kernel"])
     _print_log_posterior(fit)
-    if notes:
+    if agreement is not None:
         print()
-    for sentence in notes:
-        print(f"note: {sentence}")
+        _print_agreement(agreement)
+
+
+def _plain(row: dict[Any, Any]) -> dict[str, Any]:
+    return {**row, "words": str(row["words"]).split(" ")}
+
+
+def _print_agreement(table: pd.DataFrame) -> None:
+    """Print the topics of the reference chain, and which chains have them."""
+    rows = []
+    for row in table.to_dict("records"):
+        apart = [str(row["response"])] if "response" in row else []
+        similarities = " ".join(f"{each:.2f}" for each in row["similarities"])
+        numbers = " ".join(map(str, row["numbers"]))
+        rhat = [_rhat(row["rhat_before"]), _rhat(row["rhat"])]
+        rows.append(
+            [*apart, str(row["topic"]), "yes" if row["agrees"] else "no", similarities, numbers, *rhat, row["words"]]
+        )
+    first = ["response"] if "response" in table else []
+    columns = ["topic", "agree", "similarity\nby chain", "number\nby chain", "R-hat\nbefore", "R-hat", "words"]
+    print_table([*first, *columns], rows, text=[*first, "agree", columns[2], columns[3], "words"])
+
+
+def _rhat(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.2f}"
 
 
 def _print_heading(what: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ppl_topics as pt
-from ppl_topics.diagnostics.topic_quality import document_entropy, umass_coherence
+from ppl_topics.diagnostics.quality import document_entropy, umass_coherence
 
 DOCUMENTS = [["a", "b", "b"], ["a", "c"], ["b", "c", "d"], ["d"], [], ["a", "b", "c"]]
 

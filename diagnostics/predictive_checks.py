@@ -1,0 +1,303 @@
+"""Posterior predictive checks of topics: whether their words depend on the document more than the model says.
+
+References
+----------
+D. Mimno, D. Blei (2011). Bayesian checking for topic models. EMNLP 2011.
+X.-L. Meng (1994). Posterior predictive p-values. Annals of Statistics 22(3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.arguments import MAX_SEED, check_whole
+from ppl_topics.diagnostics.quality.arrays import best_words
+from ppl_topics.diagnostics.quality.draws import evenly
+from ppl_topics.diagnostics.quality.topics import TopicSet, check_words, texts_of, topic_sets
+from ppl_topics.diagnostics.word_information import replicate_information
+from ppl_topics.errors import TraceError
+from ppl_topics.models.dirichlet import Dirichlet
+from ppl_topics.spec import Model, load_spec
+
+__all__ = ["predictive_checks"]
+
+TIE = 1e-9
+"""Information that differs by less, relative to 1 + its size, is the same."""
+
+Array = NDArray[np.float64]
+
+
+def predictive_checks(
+    groups: Mapping[str, xr.Dataset],
+    *,
+    by: Literal["topic", "word"] = "topic",
+    chain: int = 0,
+    replications: int = 100,
+    draws: int = 1,
+    n_words: int = 10,
+    replicate: Literal["predictive", "permutation"] | None = None,
+    seed: int | None = None,
+) -> pd.DataFrame:
+    """Compare how much the words of each topic tell of the document with what they would in documents of the model.
+
+    Under the model, words depend on documents only through topics: given the topic of each token, its word is drawn
+    from phi whatever the document is. Where the words of a topic tell more of their document than replicated ones do,
+    as where some of them come in bursts, or two themes share the topic, it does not fit (Mimno and Blei 2011).
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    by : {"topic", "word"}
+        Whether to check topics, or the top words of each.
+    chain : int
+        Chains number their topics each in its own way.
+    replications : int
+        Of each draw of z.
+    draws : int
+        1 for the last z of the chain; more for so many of the recorded draws of z, evenly spaced.
+    n_words : int
+        Top words of each topic: the most probable of its mean phi.
+    replicate : {"predictive", "permutation"}, optional
+        How the word of each token is replicated, z being kept: "predictive", from phi drawn given the data, which needs
+        Dirichlet topics; "permutation", by dealing the words of each topic out anew to its tokens, which holds for any
+        prior of phi. By default predictive where it can be.
+    seed : int, optional
+        Of the replications; by default that of the run. They do not depend on the number of threads.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By topic: a row for each, the largest share of tokens first, with the columns ``topic``, ``share``, ``tokens``
+        (that it has), ``information`` (of word and document given the topic, in nats), ``replicated`` and ``sd`` (mean
+        and standard deviation over replications), ``deviation`` ((information - replicated) / sd), ``p_value`` (the
+        share of replications with no less, the data counted among them) and ``words``. By word: rows in the same order
+        with ``topic``, ``word``, ``tokens`` (of the word in the topic), and ``information`` to ``p_value`` of the
+        instantaneous information of the word; the most deviant first in each topic. Where each response has topics of
+        its own, ``response`` comes first. ``attrs`` holds ``chain``, ``replications``, ``draws``, ``replicate`` and
+        ``seed``.
+
+    Raises
+    ------
+    TraceError
+        If the trace does not hold the training documents or z, or phi cannot be replicated as asked for.
+    PplTopicsError
+        If a number is wrong.
+
+    Notes
+    -----
+    With N(w, d, k) the tokens of word w in document d and topic k, and sums over what is left out::
+
+        MI(W, D | k) = sum_wd N(w,d,k)/N(k) log(N(w,d,k) N(k) / (N(d,k) N(w,k)))
+        IMI(w, D | k) = H(D | k) - H(D | w, k),   H(D | w, k) = -sum_d N(w,d,k)/N(w,k) log(N(w,d,k)/N(w,k)).
+
+    A word without tokens has H(D | w, k) = 0. A topic without tokens, or whose replications cannot differ, has the
+    deviation 0 and the p-value 1.
+
+    Where the data are from the model, and z is a draw from the posterior, the p-values of permutations are uniform on
+    1/(R+1), ..., 1 (rather larger where there are ties): p <= 0.01 has the probability 0.01 for each topic. Each
+    predictive replication draws its own phi from the Dirichlet law that it has given z and the words; these p-values
+    have the mean 1/2 too, but vary less, so that p <= 0.01 has at most the probability 0.02 (Meng 1994), and the same
+    holds of means over several draws of z. Permutations keep N(w, k) as it is, and so tell bursts from a misjudged phi.
+    """
+    if by not in ("topic", "word"):
+        raise TraceError(f"by: must be 'topic' or 'word', got {by!r}")
+    check_words(n_words)
+    check_whole("replications", replications, 1)
+    check_whole("draws", draws, 1)
+    sets = topic_sets(groups, chain)
+    seed = int(groups["posterior"].attrs.get("seed", 0)) if seed is None else seed
+    check_whole("seed", seed, 0, MAX_SEED)
+    kind = _kind(groups, replicate)
+    tables = []
+    for number, part in enumerate(sets):
+        best = best_words(part.phi, n_words)
+        states = _states(part, draws, kind)
+        stream = sets[0].chain * len(sets) + number
+        found = [_check(part, state, best, replications, kind, seed, stream, i) for i, state in enumerate(states)]
+        tables.append(_by_topic(part, found, best) if by == "topic" else _by_word(part, found, best))
+    table = pd.concat(tables, ignore_index=True)
+    table.attrs = {
+        "chain": sets[0].chain,
+        "replications": int(replications),
+        "draws": int(draws),
+        "replicate": kind,
+        "seed": int(seed),
+    }
+    return table
+
+
+class _State(NamedTuple):
+    """A draw: the topic of each token, and the concentration of each word (none where words are permuted)."""
+
+    z: NDArray[Any]
+    beta: Array
+
+
+class _Found(NamedTuple):
+    """Tokens and information of topics (K,) or their top words (K, M), and of their replications (R, ...)."""
+
+    tokens: NDArray[np.int64]
+    information: Array
+    replicated: Array
+    word_tokens: NDArray[np.int64]
+    word_information: Array
+    word_replicated: Array
+
+
+def _kind(groups: Mapping[str, xr.Dataset], asked: str | None) -> str:
+    """Return how words are replicated.
+
+    Raises
+    ------
+    TraceError
+        If words of such topics cannot be.
+    """
+    if asked not in (None, "predictive", "permutation"):
+        raise TraceError(f"replicate: must be 'predictive' or 'permutation', got {asked!r}")
+    if asked == "permutation":
+        return asked
+    posterior = groups["posterior"]
+    if "model_yaml" not in posterior.attrs:
+        why = "the trace does not say what its model is"
+    else:
+        model = Model.of(load_spec(posterior.attrs["model_yaml"]))
+        block = model.spec.blocks[model.names["phi"]]
+        if not isinstance(block, Dirichlet):
+            why = f"the topics {model.names['phi']} have no Dirichlet prior"
+        elif "beta" in groups["constant_data"] or model.names.get("beta") in posterior:
+            return "predictive"
+        else:
+            why = f"the trace does not hold {model.names.get('beta', 'beta')}"
+    if asked is None:
+        return "permutation"
+    raise TraceError(f"{why}, so phi cannot be drawn given the data; use replicate='permutation'")
+
+
+def _states(part: TopicSet, draws: int, kind: str) -> list[_State]:
+    """Return the draws of z, and of beta where it is needed, that are checked."""
+    if draws == 1:
+        z_last = part.z_last
+        if z_last is None:
+            raise TraceError("the trace holds no `z_last` in `constant_data`, the topic of each token")
+        return [_State(z_last, _beta(part, -1, kind))]
+    z = part.recorded("token")
+    if z is None:
+        raise TraceError(
+            f"draws: {draws} need recorded draws of z; run the model with record={{'z': 'all'}}, or leave out draws"
+        )
+    if draws > z.sizes["draw"]:
+        raise TraceError(f"draws: there are {z.sizes['draw']} recorded draws of z, fewer than {draws}")
+    return [_State(z.isel(draw=draw).values, _beta(part, draw, kind)) for draw in evenly(z.sizes["draw"], draws)]
+
+
+def _beta(part: TopicSet, draw: int, kind: str) -> Array:
+    """Return the concentration of each word of the vocabulary, shape (V,); empty where it is not needed."""
+    if kind == "permutation":
+        return np.zeros(0)
+    constants, posterior = part.groups["constant_data"], part.groups["posterior"]
+    if "beta" in constants:
+        value = constants["beta"].values
+    else:
+        name = Model.of(load_spec(posterior.attrs["model_yaml"])).names["beta"]
+        value = part.of(posterior[name]).isel(draw=draw).values
+    return np.array(np.broadcast_to(value, (len(part.vocabulary),)), dtype=np.float64)
+
+
+def _check(
+    part: TopicSet,
+    state: _State,
+    best: NDArray[np.int64],
+    replications: int,
+    kind: str,
+    seed: int,
+    stream: int,
+    number: int,
+) -> _Found:
+    """Measure the data and their replications at one draw."""
+    constants, observed = part.groups["constant_data"], part.groups.get("observed_data", xr.Dataset())
+    if "words" not in observed or "doc_length" not in constants:
+        raise TraceError(
+            "the trace holds no training documents (`words` in observed_data, `doc_length` in constant_data)"
+        )
+    lengths = constants["doc_length"].values.astype(np.int64)
+    topics, width = best.shape
+    order = np.argsort(state.z, kind="stable")
+    words = observed["words"].values.astype(np.int32)[order]
+    docs = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)[order]
+    ends = np.cumsum(np.bincount(state.z, minlength=topics))
+    ptr = np.concatenate([[0], ends]).astype(np.int64)
+    # The first row is of the data.
+    information = np.zeros((replications + 1, topics))
+    of_words = np.zeros((replications + 1, topics, width))
+    tokens_of_words = np.zeros((topics, width), dtype=np.int64)
+    replicate_information(
+        ptr,
+        words,
+        docs,
+        best,
+        np.cumsum(state.beta),
+        len(part.vocabulary),
+        kind == "permutation",
+        (seed, stream, number * replications),
+        information,
+        of_words,
+        tokens_of_words,
+    )
+    return _Found(np.diff(ptr), information[0], information[1:], tokens_of_words, of_words[0], of_words[1:])
+
+
+def _by_topic(part: TopicSet, found: list[_Found], best: NDArray[np.int64]) -> pd.DataFrame:
+    tokens = np.mean([each.tokens for each in found], axis=0)
+    columns = {"share": part.share, "tokens": tokens.astype(np.int64) if len(found) == 1 else tokens}
+    compared = _compare([each.information for each in found], [each.replicated for each in found])
+    return part.table({**columns, **compared, "words": texts_of(best, part.vocabulary)})
+
+
+def _by_word(part: TopicSet, found: list[_Found], best: NDArray[np.int64]) -> pd.DataFrame:
+    tokens = np.mean([each.word_tokens for each in found], axis=0)
+    compared = _compare([each.word_information for each in found], [each.word_replicated for each in found])
+    tokens = tokens.astype(np.int64) if len(found) == 1 else tokens
+    rows = []
+    for topic in np.argsort(-part.share, kind="stable"):
+        places = np.flatnonzero(best[topic] >= 0)
+        table = pd.DataFrame(
+            {
+                "topic": int(topic),
+                "word": part.vocabulary[best[topic, places]],
+                "tokens": tokens[topic, places],
+                **{name: values[topic, places] for name, values in compared.items()},
+            }
+        )
+        rows.append(table.sort_values("deviation", ascending=False, kind="stable"))
+    joined = pd.concat(rows, ignore_index=True)
+    if part.response is not None:
+        joined.insert(0, "response", part.response)
+    return joined
+
+
+def _compare(information: list[Array], replicated: list[Array]) -> dict[str, Array]:
+    """Compare the data with their replications at each draw; replications come first in their arrays."""
+    deviations, sds, at_least = [], [], []
+    for real, others in zip(information, replicated, strict=True):
+        tie = TIE * (1.0 + np.abs(real))
+        sd = others.std(axis=0)
+        sd[sd <= tie] = 0.0
+        apart = np.where(np.abs(real - others.mean(axis=0)) > tie, real - others.mean(axis=0), 0.0)
+        deviations.append(np.divide(apart, sd, out=np.zeros_like(sd), where=sd > 0.0))
+        sds.append(sd)
+        at_least.append((others >= real - tie).sum(axis=0))
+    number = len(information) * len(replicated[0])
+    return {
+        "information": np.mean(information, axis=0),
+        "replicated": np.mean([others.mean(axis=0) for others in replicated], axis=0),
+        "sd": np.mean(sds, axis=0),
+        "deviation": np.mean(deviations, axis=0),
+        "p_value": (1.0 + np.sum(at_least, axis=0)) / (number + 1.0),
+    }

@@ -1,0 +1,163 @@
+"""How many documents, or windows that slide over them, hold a word, or two words at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.quality.reference import Reference
+from ppl_topics.samplers.compiled import compiled
+
+__all__ = ["Cooccurrence", "count_together"]
+
+MOST_WORDS = 2048
+"""Distinct words counted at a time, about: the counts of all pairs of them take 32 MB."""
+
+WHOLE = np.iinfo(np.int64).max
+"""A window that every document fits into."""
+
+
+class Cooccurrence(NamedTuple):
+    """Counts of windows for T lists of M words.
+
+    Attributes
+    ----------
+    windows : int
+        Windows in all: of a document of n tokens max(n - size + 1, 1), also where it is empty.
+    together : ndarray of int64, shape (T, M, M)
+        Windows that hold two words of a list; on the diagonal, those that hold the one. 0 where there is no word.
+    """
+
+    windows: int
+    together: NDArray[np.int64]
+
+    @property
+    def alone(self) -> NDArray[np.int64]:
+        """Windows that hold each word, shape (T, M)."""
+        return np.diagonal(self.together, axis1=1, axis2=2)
+
+
+def count_together(
+    words: NDArray[np.int64], reference: Reference, window: int | None = None, *, forgetful: bool = False
+) -> Cooccurrence:
+    """Count the windows that hold the words of lists, and each two of them.
+
+    Parameters
+    ----------
+    words : ndarray of int64, shape (T, M)
+        By their numbers in the vocabulary of the reference; -1 where a list is shorter.
+    reference : Reference
+    window : int, optional
+        Tokens; a document that is no longer is one window. Without it each document is one.
+    forgetful : bool
+        Whether a window forgets a word as soon as its first occurrence leaves, although others stay, until it occurs
+        anew: what gensim 4 counts.
+    """
+    size = WHOLE if window is None else window
+    together = np.zeros((*words.shape, words.shape[1]), dtype=np.int64)
+    windows = int(np.maximum(reference.doc_lengths - size + 1, 1).sum())
+    # Where no document is longer than the window, no word ever leaves.
+    for first, last in _blocks(words):
+        block = words[first:last]
+        used = np.unique(block[block >= 0])
+        position = np.full(reference.n_words + 1, -1, dtype=np.int32)
+        position[used] = np.arange(len(used))
+        # Unknown words of the reference are -1: the last position.
+        counts = np.zeros((len(used), len(used)), dtype=np.int64)
+        _slide(reference.doc_ptr, position[reference.words], size, forgetful, counts)
+        counts += counts.T
+        # The diagonal was added to itself.
+        np.fill_diagonal(counts, np.diagonal(counts) // 2)
+        places = position[block]
+        found = counts[places[:, :, None], places[:, None, :]] if len(used) else together[first:last]
+        missing = places < 0
+        together[first:last] = np.where(missing[:, :, None] | missing[:, None, :], 0, found)
+    return Cooccurrence(windows, together)
+
+
+def _blocks(words: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Cut lists into runs that have about `MOST_WORDS` distinct words."""
+    first, seen = 0, set[int]()
+    for place, row in enumerate(words.tolist()):
+        if place > first and len(seen.union(row)) > MOST_WORDS:
+            yield first, place
+            first, seen = place, set()
+        seen.update(row)
+    if len(words):
+        yield first, len(words)
+
+
+@compiled
+def _slide(
+    doc_ptr: NDArray[np.int64],
+    places: NDArray[np.int32],
+    size: int,
+    forgetful: bool,
+    counts: NDArray[np.int64],
+) -> None:
+    """Slide a window over each document, and add up for how many steps words are in it, each two of them at once.
+
+    A word adds to its counts when it leaves, for all the steps that it was there: with each word that stays, those
+    since the later of the two came. So a step costs nothing where nothing changes. ``counts[a, b]`` takes what is
+    counted when a leaves before b, so the two triangles must be added.
+    """
+    n_words = len(counts)
+    inside = np.zeros(n_words, dtype=np.int64)  # occurrences in the window
+    since = np.zeros(n_words, dtype=np.int64)
+    present = np.empty(n_words, dtype=np.int32)
+    rank = np.full(n_words, -1, dtype=np.int32)
+    n_present = 0
+    for doc in range(len(doc_ptr) - 1):
+        start, stop = doc_ptr[doc], doc_ptr[doc + 1]
+        width = min(size, stop - start)
+        steps = stop - start - width + 1
+        for step in range(steps):
+            if step > 0:
+                word = places[start + step - 1]
+                if word >= 0:
+                    inside[word] -= 1
+                    if rank[word] >= 0 and (forgetful or inside[word] == 0):
+                        n_present = _leave(word, step, counts, since, present, rank, n_present)
+            for token in range(start if step == 0 else start + step + width - 1, start + step + width):
+                word = places[token]
+                if word >= 0:
+                    inside[word] += 1
+                    if rank[word] < 0:
+                        rank[word] = n_present
+                        present[n_present] = word
+                        n_present += 1
+                        since[word] = step
+        while n_present > 0:
+            word = present[n_present - 1]
+            n_present = _leave(word, steps, counts, since, present, rank, n_present)
+        for token in range(start, stop):
+            if places[token] >= 0:
+                inside[places[token]] = 0
+
+
+@compiled
+def _leave(
+    word: int,
+    step: int,
+    counts: NDArray[np.int64],
+    since: NDArray[np.int64],
+    present: NDArray[np.int32],
+    rank: NDArray[np.int32],
+    n_present: int,
+) -> int:
+    """Take a word out of the window; return how many are left."""
+    last = n_present - 1
+    hole = rank[word]
+    moved = present[last]
+    present[hole] = moved
+    rank[moved] = hole
+    rank[word] = -1
+    came = since[word]
+    counts[word, word] += step - came
+    for i in range(last):
+        other = present[i]
+        counts[word, other] += step - max(came, since[other])
+    return last

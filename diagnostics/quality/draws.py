@@ -1,0 +1,115 @@
+"""Topic quality draw by draw: how sure a measure is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.quality.arrays import best_words
+from ppl_topics.diagnostics.quality.coherence import Convention
+from ppl_topics.diagnostics.quality.exclusive import exclusivity, frex, mean_over
+from ppl_topics.diagnostics.quality.judged import COHERENCES, coherences
+from ppl_topics.diagnostics.quality.reference import Reference
+from ppl_topics.diagnostics.quality.spread import effective_words, entropy_of_assignments
+from ppl_topics.diagnostics.quality.topics import TopicSet
+from ppl_topics.diagnostics.reading.draws import interval
+
+__all__ = ["MOST_DRAWS", "evenly", "over_draws"]
+
+MOST_DRAWS = 100
+
+Array = NDArray[np.float64]
+
+
+def evenly(draws: int, most: int = MOST_DRAWS) -> list[int]:
+    """Return the numbers of at most so many draws, evenly spaced, the last one among them."""
+    if draws <= most:
+        return list(range(draws))
+    return [(i + 1) * draws // most - 1 for i in range(most)]
+
+
+def over_draws(
+    part: TopicSet,
+    measures: Sequence[str],
+    reference: Reference | None,
+    probability: float,
+    *,
+    n_words: int,
+    windows: Mapping[str, int | None],
+    convention: Convention,
+) -> tuple[dict[str, Array], int]:
+    """Return the ends of intervals over the recorded draws of the measures that can be taken of each draw.
+
+    Parameters
+    ----------
+    part : TopicSet
+    measures : sequence of str
+    reference : Reference, optional
+        What coherences are measured on.
+    probability : float
+        Of the equal-tailed intervals.
+    n_words, windows, convention
+        As in `topic_quality`.
+
+    Returns
+    -------
+    intervals : dict of str to ndarray of float64, shape (K,)
+        ``<measure>_low`` and ``<measure>_high``; not numbers with but one draw.
+    draws : int
+        Over how many draws, at most.
+    """
+    values: dict[str, Array] = {}
+    used = 0
+    phi = part.recorded("topic", "word")
+    if phi is not None and phi.sizes["draw"]:
+        numbers = {str(word): i for i, word in enumerate(part.vocabulary)}
+        places = np.array([numbers[str(word)] for word in phi["word"].values], dtype=np.int64)
+        chosen = evenly(phi.sizes["draw"])
+        used = len(chosen)
+        per_draw: dict[str, list[Array]] = {}
+        lists = []
+        for draw in chosen:
+            topics = phi.isel(draw=draw).values
+            best = best_words(topics, n_words)
+            # The last place stands for no word.
+            lists.append(np.append(places, -1)[best])
+            for measure in measures:
+                found = _of_draw(measure, topics, best, whole=len(places) == len(part.vocabulary))
+                if found is not None:
+                    per_draw.setdefault(measure, []).append(found)
+        values |= {measure: np.stack(found) for measure, found in per_draw.items()}
+        asked = [measure for measure in measures if measure in COHERENCES]
+        if reference is not None and asked:
+            # Topic by topic: the draws of one topic have most words in common, so that few are counted at a time.
+            words = np.stack(lists, axis=1)
+            flat = words.reshape(-1, words.shape[2])
+            for measure, of_lists in coherences(flat, reference, asked, windows, convention).items():
+                values[measure] = of_lists.reshape(words.shape[:2]).T
+    z = part.recorded("token") if "entropy" in measures else None
+    if z is not None and z.sizes["draw"]:
+        lengths = part.groups["constant_data"]["doc_length"].values.astype(np.int64)
+        doc_ptr = np.concatenate([[0], np.cumsum(lengths)])
+        chosen = evenly(z.sizes["draw"])
+        used = max(used, len(chosen))
+        found_z = [entropy_of_assignments(doc_ptr, z.isel(draw=draw).values, len(part.phi)) for draw in chosen]
+        values["entropy"] = np.stack(found_z)
+    result = {}
+    for measure, draws in values.items():
+        result[f"{measure}_low"], result[f"{measure}_high"] = interval(draws, probability)
+    return result, used
+
+
+def _of_draw(measure: str, topics: NDArray[np.float32], best: NDArray[np.int64], *, whole: bool) -> Array | None:
+    """Return a measure of one draw of the recorded words, shape (K,); None where it has to do with the others."""
+    if measure == "exclusivity":
+        return exclusivity(topics, best)
+    # A draw of recorded words alone may have no probability in a topic, and says nothing of the others.
+    if not whole:
+        return None
+    if measure == "effective_words":
+        return effective_words(topics)
+    if measure == "frex":
+        return mean_over(frex(topics), best)
+    return None

@@ -1,0 +1,56 @@
+"""Several coherences of the same lists of words at once: each kind of window is counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.quality.coherence import Convention, Vector, cv, npmi, umass
+from ppl_topics.diagnostics.quality.cooccurrence import Cooccurrence, count_together
+from ppl_topics.diagnostics.quality.reference import Reference
+
+__all__ = ["COHERENCES", "coherences"]
+
+COHERENCES: Mapping[str, Callable[[NDArray[np.int64], Cooccurrence, Convention], Vector]] = {
+    "umass": umass,
+    "npmi": npmi,
+    "c_v": cv,
+}
+
+
+def coherences(
+    words: NDArray[np.int64],
+    reference: Reference,
+    measures: Sequence[str],
+    windows: Mapping[str, int | None],
+    convention: Convention,
+) -> dict[str, Vector]:
+    """Return coherences of lists of words, by name.
+
+    Parameters
+    ----------
+    words : ndarray of int64, shape (T, M)
+        -1 where a list is shorter.
+    reference : Reference
+    measures : sequence of str
+        Out of `COHERENCES`.
+    windows : mapping of str to int or None
+        Tokens of windows by measure; documents where there is none.
+    convention : {"paper", "gensim"}
+
+    Returns
+    -------
+    dict of str to ndarray of float64, shape (T,)
+    """
+    counted: dict[tuple[int | None, bool], Cooccurrence] = {}
+    result = {}
+    for measure in measures:
+        size = windows.get(measure)
+        # A whole document forgets nothing.
+        key = (size, size is not None and convention == "gensim")
+        if key not in counted:
+            counted[key] = count_together(words, reference, size, forgetful=key[1])
+        result[measure] = COHERENCES[measure](words, counted[key], convention)
+    return result

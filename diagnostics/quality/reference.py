@@ -1,0 +1,191 @@
+"""The documents that the words of topics are looked for in: training documents, a corpus, or texts in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
+from typing import Any, TypeAlias, Union
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.corpus import Corpus
+from ppl_topics.errors import CorpusError, TraceError
+
+__all__ = ["Reference", "ReferenceLike"]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Documents in the words of a vocabulary.
+
+    Make one with a ``from_*`` method or `of`.
+
+    Attributes
+    ----------
+    doc_ptr : ndarray of int64, shape (D + 1,)
+        Tokens of document d are ``words[doc_ptr[d]:doc_ptr[d + 1]]``.
+    words : ndarray of int32, shape (N,)
+        Word of each token by its number in the vocabulary; -1 for a word outside it, which keeps its place.
+    n_words : int
+        V, words of the vocabulary.
+    ordered : bool
+        Whether tokens stand in the order of the text. A `Corpus` does not keep it.
+
+    Examples
+    --------
+    >>> reference = Reference.from_texts(["the cat sat", "a dog"], ["cat", "dog"])
+    >>> reference.words.tolist(), reference.ordered
+    ([-1, 0, -1, 1], True)
+    """
+
+    doc_ptr: NDArray[np.int64]
+    words: NDArray[np.int32]
+    n_words: int
+    ordered: bool
+
+    @property
+    def doc_lengths(self) -> NDArray[np.int64]:
+        """Tokens of each document, shape (D,)."""
+        return np.diff(self.doc_ptr)
+
+    @classmethod
+    def from_groups(cls, groups: Mapping[str, xr.Dataset]) -> Reference:
+        """Take the training documents from a trace.
+
+        Raises
+        ------
+        TraceError
+            If it does not hold them.
+        """
+        constants, observed = (groups.get(name, xr.Dataset()) for name in ("constant_data", "observed_data"))
+        if "doc_length" not in constants or "words" not in observed or "word" not in constants.coords:
+            raise TraceError(
+                "the trace holds no training documents (`words` in observed_data, `doc_length` in constant_data); "
+                "give documents to measure coherence on (corpus=)"
+            )
+        doc_ptr = np.concatenate([[0], np.cumsum(constants["doc_length"].values.astype(np.int64))])
+        words = observed["words"].values.astype(np.int32)
+        if len(words) != doc_ptr[-1]:
+            raise TraceError(f"the trace holds {len(words):,} tokens, but its documents have {doc_ptr[-1]:,}")
+        return cls(doc_ptr, words, constants.sizes["word"], ordered=False)
+
+    @classmethod
+    def from_corpus(cls, corpus: Corpus, vocabulary: Sequence[str] | NDArray[np.object_] | None = None) -> Reference:
+        """Take the documents of a corpus, in the words of a vocabulary, by default its own."""
+        words = corpus.words.astype(np.int32)
+        if vocabulary is None or np.array_equal(np.asarray(vocabulary, dtype=object), corpus.vocabulary):
+            return cls(corpus.doc_ptr, words, corpus.n_words, ordered=False)
+        numbers = {str(word): i for i, word in enumerate(vocabulary)}
+        known = np.array([numbers.get(word, -1) for word in corpus.vocabulary.tolist()], dtype=np.int32)
+        return cls(corpus.doc_ptr, known[words], len(vocabulary), ordered=False)
+
+    @classmethod
+    def from_texts(
+        cls, texts: Iterable[str] | Iterable[Sequence[str]], vocabulary: Sequence[str] | NDArray[np.object_]
+    ) -> Reference:
+        """Take texts, or lists of words, in their order.
+
+        Parameters
+        ----------
+        texts : iterable of str, or of sequences of str
+            A string is cut into tokens as `Corpus.from_texts` does by default: in lower case, two letters or more.
+        vocabulary : sequence of str
+            Other words keep their places, and are not counted.
+
+        Raises
+        ------
+        CorpusError
+            If there is no text, or they are something else.
+        """
+        from ppl_topics.corpus.texts import text_analyzer
+
+        if isinstance(texts, str | bytes):
+            raise CorpusError("the texts are a single string; give a list of texts, or of lists of words")
+        numbers = {str(word): i for i, word in enumerate(vocabulary)}
+        analyze = text_analyzer()
+        documents = []
+        for place, text in enumerate(texts):
+            tokens: Any = analyze(text) if isinstance(text, str) else text
+            if isinstance(tokens, bytes) or not isinstance(tokens, Iterable):
+                raise CorpusError(f"text {place} is of type {type(text).__name__}; expected str, or a list of str")
+            documents.append(np.array(list(map(numbers.get, tokens, repeat(-1))), dtype=np.int32))
+        if not documents:
+            raise CorpusError("there are no texts to look for words in; give one at least")
+        doc_ptr = np.concatenate([[0], np.cumsum([len(each) for each in documents])]).astype(np.int64)
+        return cls(doc_ptr, np.concatenate(documents), len(numbers), ordered=True)
+
+    @classmethod
+    def from_file(
+        cls, path: str | Path, vocabulary: Sequence[str] | NDArray[np.object_], text_column: str = "text"
+    ) -> Reference:
+        """Read a file: its texts in their order, or from a format of counts its documents.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+            What `read_corpus` reads, in UTF-8.
+        vocabulary : sequence of str
+        text_column : str
+            Of JSON Lines, CSV and TSV.
+
+        Raises
+        ------
+        CorpusError
+            If it cannot be read.
+        """
+        from ppl_topics.corpus import read_corpus
+        from ppl_topics.corpus.readers.delimited import read_delimited
+        from ppl_topics.corpus.readers.formats import TEXT_FORMATS, format_of
+        from ppl_topics.corpus.readers.jsonl import read_jsonl
+        from ppl_topics.corpus.readers.mallet import read_mallet
+        from ppl_topics.corpus.readers.records import Columns
+        from ppl_topics.corpus.readers.stream import missing
+        from ppl_topics.paths import as_path
+
+        place = as_path(path, "reference documents", CorpusError)
+        if not place.exists():
+            raise missing(place)
+        kind = format_of(place, None)
+        if kind not in TEXT_FORMATS:
+            return cls.from_corpus(read_corpus(place), vocabulary)
+        columns = Columns(text_column)
+        if kind == "jsonl":
+            records = read_jsonl(place, columns, "utf-8")
+        elif kind == "mallet":
+            records = read_mallet(place, "utf-8")
+        else:
+            records = read_delimited(place, columns, "," if kind == "csv" else "\t", "utf-8")
+        return cls.from_texts((record.text for record in records), vocabulary)
+
+    @classmethod
+    def of(cls, given: ReferenceLike, vocabulary: Sequence[str] | NDArray[np.object_]) -> Reference:
+        """Return documents in the words of a vocabulary: of a corpus, texts, lists of words, or a reference.
+
+        Raises
+        ------
+        CorpusError
+            If they are none of these, or a reference of another vocabulary.
+        """
+        if isinstance(given, Reference):
+            if given.n_words != len(vocabulary):
+                raise CorpusError(
+                    f"the reference was made for a vocabulary of {given.n_words:,} words, and this one has "
+                    f"{len(vocabulary):,}; make it for this vocabulary"
+                )
+            return given
+        if isinstance(given, Corpus):
+            return cls.from_corpus(given, vocabulary)
+        if not isinstance(given, Iterable):
+            raise CorpusError(
+                f"the reference is of type {type(given).__name__}; give a Corpus, a list of texts, or a list of lists "
+                "of words"
+            )
+        return cls.from_texts(given, vocabulary)
+
+
+ReferenceLike: TypeAlias = Union[Reference, Corpus, Iterable[str], Iterable[Sequence[str]]]  # noqa: UP007
+"""What words can be looked for in."""

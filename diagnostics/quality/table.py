@@ -1,0 +1,202 @@
+"""Topic quality as a table: a row for each topic, a column for each measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.quality.arrays import best_words
+from ppl_topics.diagnostics.quality.coherence import CV_WINDOW, NPMI_WINDOW, Convention, check_convention, window_size
+from ppl_topics.diagnostics.quality.draws import over_draws
+from ppl_topics.diagnostics.quality.exclusive import exclusivity, frex, mean_over
+from ppl_topics.diagnostics.quality.judged import COHERENCES, coherences
+from ppl_topics.diagnostics.quality.reference import Reference, ReferenceLike
+from ppl_topics.diagnostics.quality.spread import effective_words, entropy_of_assignments
+from ppl_topics.diagnostics.quality.topics import TopicSet, check_words, texts_of, topic_sets
+from ppl_topics.diagnostics.reading.draws import check_probability
+from ppl_topics.errors import TraceError
+from ppl_topics.spec.suggest import nearest
+
+__all__ = ["MEASURES", "topic_quality"]
+
+MEASURES = ("umass", "npmi", "c_v", "entropy", "exclusivity", "effective_words")
+"""What is measured by default; `frex` can be asked for."""
+
+KNOWN = (*MEASURES, "frex")
+
+
+def topic_quality(
+    groups: Mapping[str, xr.Dataset],
+    *,
+    corpus: ReferenceLike | None = None,
+    n_words: int = 10,
+    chain: int = 0,
+    measures: Sequence[str] | None = None,
+    window: int | None = None,
+    convention: Convention = "paper",
+    probability: float | None = None,
+) -> pd.DataFrame:
+    """Measure how good the topics of a chain are.
+
+    ===================  ===============================================================================================
+    ``umass``            sum over pairs of top words of log((D(v_m, v_l) + 1) / D(v_l)); see `umass_coherence`
+    ``npmi``             mean over pairs of their normalised pointwise mutual information; see `npmi_coherence`
+    ``c_v``              mean cosine of their vectors of it; see `cv_coherence`
+    ``entropy``          of the topic's tokens over training documents, by the last z; see `document_entropy`
+    ``exclusivity``      mean over top words of phi_kv / sum_j phi_jv; see `exclusivity`
+    ``effective_words``  exp of the entropy of phi_k; see `effective_words`
+    ``frex``             mean over top words of FREX, weight 0.5; see `frex`; not by default
+    ===================  ===============================================================================================
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    corpus : Corpus, Reference, iterable of str or of sequences of str, optional
+        The documents that coherence is measured on; by default those of training. Texts, or lists of words, are in the
+        order of the text, so that windows slide over them; in a corpus, as in the training documents of a trace, the
+        order of words is lost, and each document is one window.
+    n_words : int
+        Top words of each topic: the most probable of its mean phi, those of probability 0 left out.
+    chain : int
+        Chains number their topics each in its own way.
+    measures : sequence of str, optional
+        Names of the columns wanted; by default all of `MEASURES` that the trace can give.
+    window : int, optional
+        Tokens of the windows of ``npmi`` and ``c_v``, where the order of words is known; by default 10 and 110.
+    convention : {"paper", "gensim"}
+        Whether coherences are those of their papers, or as gensim 4 computes them.
+    probability : float, optional
+        Adds the ends of equal-tailed intervals over the recorded draws to measures that can be taken of each draw, as
+        ``<measure>_low`` and ``<measure>_high``; see Notes.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each topic, the largest share of tokens first, with the columns ``topic`` (its number in the chain),
+        ``share``, the measures, and ``words``. Where each response has topics of its own, ``response`` comes first.
+        ``attrs`` holds ``chain``, ``n_words``, ``convention``, ``reference``, ``windows`` (tokens by measure;
+        "document" where each document is one), ``absent`` (top words that no document of the reference holds),
+        ``left_out`` (measures that the trace cannot give, and why) and, where intervals were asked for, ``probability``
+        and ``draws``.
+
+    Raises
+    ------
+    TraceError
+        If the trace has no mean topics or no such chain, there is no such measure, or one that was asked for needs what
+        the trace does not hold.
+    CorpusError
+        If the documents are not what was expected.
+
+    Notes
+    -----
+    No measure is ever NaN: what happens to words that the documents lack is stated with each.
+
+    Intervals are over at most 100 draws, evenly spaced. In each draw the topic has top words of its own, the most
+    probable among the recorded ones; a drift of a topic to other words shows as a wide interval, and the value of the
+    mean topic need not lie in it. Coherences and exclusivity have intervals where draws of phi are recorded (by default
+    the 1000 most frequent words), ``effective_words`` and ``frex`` where all words are, as with
+    ``record={"phi": "all"}``, and ``entropy`` where z is.
+    """
+    check_words(n_words)
+    check_convention(convention)
+    probability = None if probability is None else check_probability(probability)
+    wanted = _wanted(measures)
+    sets = topic_sets(groups, chain)
+    vocabulary = sets[0].vocabulary
+    left_out: dict[str, str] = {}
+    reference, name = None, "none"
+    if set(wanted) & set(COHERENCES):
+        try:
+            name = "training documents" if corpus is None else "given documents"
+            reference = Reference.from_groups(groups) if corpus is None else Reference.of(corpus, vocabulary)
+            if reference.ordered:
+                name = "given texts"
+        except TraceError as error:
+            left_out |= _leave_out([each for each in wanted if each in COHERENCES], measures, error)
+    windows: dict[str, int | None] = {}
+    if reference is not None:
+        sizes = {"npmi": NPMI_WINDOW, "c_v": CV_WINDOW}
+        windows = {each: window_size(reference, window, sizes[each]) for each in wanted if each in sizes}
+    tables, absent, draws = [], set[str](), 0
+    for part in sets:
+        best = best_words(part.phi, n_words)
+        columns: dict[str, Any] = {}
+        if reference is not None:
+            lacking = np.setdiff1d(best[best >= 0], reference.words)
+            absent.update(vocabulary[lacking])
+            columns |= coherences(best, reference, [each for each in wanted if each in COHERENCES], windows, convention)
+        for measure in wanted:
+            if measure in COHERENCES:
+                continue
+            try:
+                columns[measure] = _of_mean(part, measure, best)
+            except TraceError as error:
+                left_out |= _leave_out([measure], measures, error)
+        ordered = {"share": part.share}
+        intervals: dict[str, NDArray[np.float64]] = {}
+        if probability is not None:
+            measured = [measure for measure in wanted if measure in columns]
+            intervals, draws = over_draws(
+                part, measured, reference, probability, n_words=n_words, windows=windows, convention=convention
+            )
+        for measure in wanted:
+            if measure in columns:
+                ordered[measure] = columns[measure]
+            for end in (f"{measure}_low", f"{measure}_high"):
+                if end in intervals:
+                    ordered[end] = intervals[end]
+        tables.append(part.table({**ordered, "words": texts_of(best, vocabulary)}))
+    table = pd.concat(tables, ignore_index=True)
+    table.attrs = {
+        "chain": sets[0].chain,
+        "n_words": int(n_words),
+        "convention": convention,
+        "reference": name,
+        "windows": {key: "document" if size is None else size for key, size in windows.items()},
+        "absent": sorted(absent),
+        "left_out": left_out,
+    }
+    if probability is not None:
+        table.attrs |= {"probability": probability, "draws": draws}
+    return table
+
+
+def _wanted(measures: Sequence[str] | None) -> list[str]:
+    """Return the names of the measures that are asked for, in the order of `KNOWN`."""
+    if measures is None:
+        return list(MEASURES)
+    asked = [measures] if isinstance(measures, str) else list(measures)
+    for each in asked:
+        if each not in KNOWN:
+            raise TraceError(f"measures: there is no {each!r}{nearest(str(each), KNOWN)}; there are {', '.join(KNOWN)}")
+    return [each for each in KNOWN if each in asked]
+
+
+def _leave_out(names: Sequence[str], asked: Sequence[str] | None, error: TraceError) -> dict[str, str]:
+    """Say why measures are left out of a table of all; raise the error where they were asked for by name."""
+    if asked is not None:
+        raise error
+    return dict.fromkeys(names, str(error))
+
+
+def _of_mean(part: TopicSet, measure: str, best: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return a measure of the mean topics that needs no reference, shape (K,)."""
+    if measure == "exclusivity":
+        return exclusivity(part.phi, best)
+    if measure == "effective_words":
+        return effective_words(part.phi)
+    if measure == "frex":
+        return mean_over(frex(part.phi), best)
+    z, constants = part.z_last, part.groups["constant_data"]
+    if z is None or "doc_length" not in constants:
+        raise TraceError(
+            "document entropy needs `z_last` and `doc_length` in `constant_data`, which the trace does not hold"
+        )
+    doc_ptr = np.concatenate([[0], np.cumsum(constants["doc_length"].values.astype(np.int64))])
+    return entropy_of_assignments(doc_ptr, z, len(part.phi))
