@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
 __all__ = ["Reading"]
 
@@ -16,8 +14,7 @@ class Reading:
     """Reading of coefficients and sparse topics, for a class that holds the groups of a trace.
 
     Chains number their topics each in its own way, so all tables are of one chain, and so are their intervals, which
-    are equal-tailed. All of it is in `ppl_topics.diagnostics.reading` and `ppl_topics.diagnostics.plots` too, as
-    functions of the groups.
+    are equal-tailed. All of it is in `ppl_topics.diagnostics.reading` too, as functions of the groups.
     """
 
     groups: Mapping[str, xr.Dataset]
@@ -114,44 +111,3 @@ class Reading:
         from ppl_topics.diagnostics.reading import zeros_in_phi
 
         return zeros_in_phi(self.groups, probability=probability)
-
-    def plot_coefficients(
-        self,
-        response: str | Sequence[str] | None = None,
-        *,
-        chain: int = 0,
-        probability: float = 0.9,
-        top: int | None = 20,
-        n_words: int = 5,
-        axes: Any = None,
-    ) -> NDArray[Any]:
-        """Plot the coefficients of each response as a forest, with the words of topics as labels.
-
-        Returns an array of matplotlib axes, one for each response; see
-        :func:`ppl_topics.diagnostics.plots.plot_coefficients`.
-        """
-        from ppl_topics.diagnostics.plots import plot_coefficients
-
-        return plot_coefficients(
-            self.groups, response=response, chain=chain, probability=probability, top=top, n_words=n_words, axes=axes
-        )
-
-    def plot_relevance(
-        self,
-        response: str | None = None,
-        *,
-        chain: int = 0,
-        probability: float = 0.9,
-        top: int | None = 20,
-        n_words: int = 5,
-        ax: Any = None,
-    ) -> Any:
-        """Plot how much the responses depend on each topic, r_k, the largest at the top.
-
-        Returns matplotlib axes; see :func:`ppl_topics.diagnostics.plots.plot_relevance`.
-        """
-        from ppl_topics.diagnostics.plots import plot_relevance
-
-        return plot_relevance(
-            self.groups, response=response, chain=chain, probability=probability, top=top, n_words=n_words, ax=ax
-        )

@@ -28,7 +28,28 @@ def from_groups(groups: Mapping[str, xr.Dataset]) -> Any:
 
 
 def to_groups(idata: Any) -> dict[str, xr.Dataset]:
-    """Return the groups of an ``InferenceData`` or a ``DataTree`` as Datasets."""
+    """Return the groups of a trace as Datasets.
+
+    Parameters
+    ----------
+    idata : arviz.InferenceData, xarray.DataTree, mapping of str to xarray.Dataset, or Fit
+        Of an ``InferenceData`` (ArviZ 0.x), a ``DataTree`` (1.x) or a fit, its groups; a mapping is copied.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    """
     if isinstance(idata, xr.DataTree):
         return {name: node.to_dataset() for name, node in idata.children.items()}
-    return {name: idata[name] for name in idata.groups()}
+    held = getattr(idata, "groups", None)
+    if callable(held):
+        return {name: idata[name] for name in held()}
+    # A fit holds a mapping; xarray's own Dataset is one too, of variables.
+    groups = idata if held is None else held
+    if isinstance(groups, Mapping) and all(isinstance(group, xr.Dataset) for group in groups.values()):
+        return dict(groups)
+    raise TypeError(
+        "expected the groups of a trace, a fit, an arviz.InferenceData or an xarray.DataTree, "
+        f"got {type(idata).__name__}"
+    )

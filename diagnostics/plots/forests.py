@@ -1,38 +1,36 @@
-"""Plots of supervised models: coefficients as forests, a panel for each class, and the relevance of topics.
-
-They need matplotlib, which the extra ``plots`` installs; nothing else of the package does.
-"""
+"""Plots of supervised models: coefficients as forests, a panel for each class, and the relevance of topics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics.diagnostics.plots.canvas import (
+    MOST_PANELS,
+    SURE,
+    UNSURE,
+    bare,
+    given_axes,
+    groups_of,
+    new_figure,
+    plain,
+)
 from ppl_topics.diagnostics.reading import coefficient_table, topic_relevance
 from ppl_topics.diagnostics.reading.draws import coefficient_draws
-from ppl_topics.errors import PplTopicsError, TraceError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from ppl_topics.errors import TraceError
 
 __all__ = ["plot_coefficients", "plot_relevance"]
-
-SURE, UNSURE = "#1f4e79", "#a9a9a9"
-"""Colours of intervals that exclude 0, and of the others."""
 
 ROW_HEIGHT, PANEL_WIDTH, MARGIN = 0.28, 7.5, 1.1
 """Inches."""
 
-MOST_PANELS = 50
-
 
 def plot_coefficients(
-    groups: Mapping[str, xr.Dataset],
+    groups: Any,
     *,
     response: str | Sequence[str] | None = None,
     chain: int = 0,
@@ -48,8 +46,8 @@ def plot_coefficients(
 
     Parameters
     ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace.
+    groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
+        A trace.
     response : str or sequence of str, optional
         Which ones; by default all.
     chain : int
@@ -75,6 +73,7 @@ def plot_coefficients(
     PplTopicsError
         If matplotlib is not installed.
     """
+    groups = groups_of(groups)
     if response is None:
         names = list(coefficient_draws(groups, chain).responses)
     else:
@@ -95,13 +94,13 @@ def plot_coefficients(
         others = table[table["coefficient"] == "intercept"]
         _forest(panel, pd.concat([slopes, others]), "mean", len(slopes), table["excludes_0"].to_numpy())
         panel.axvline(0.0, color="black", linewidth=0.8, zorder=0)
-        panel.set_title(name)
+        panel.set_title(plain(name))
         panel.set_xlabel(f"coefficient, {_percent(probability)} interval")
     return panels
 
 
 def plot_relevance(
-    groups: Mapping[str, xr.Dataset],
+    groups: Any,
     *,
     response: str | None = None,
     chain: int = 0,
@@ -114,8 +113,8 @@ def plot_relevance(
 
     Parameters
     ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace.
+    groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
+        A trace.
     response : str, optional
         Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
     chain : int
@@ -141,6 +140,7 @@ def plot_relevance(
     PplTopicsError
         If matplotlib is not installed.
     """
+    groups = groups_of(groups)
     coefficients = coefficient_draws(groups, chain)
     table = topic_relevance(groups, chain=chain, probability=probability, n_words=n_words)
     if coefficients.apart:
@@ -164,22 +164,10 @@ def plot_relevance(
 def _panels(axes: Any, rows: list[int]) -> NDArray[Any]:
     """Return axes, of a new figure where none are given, as high as they have rows."""
     if axes is not None:
-        given = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
-        if len(given) != len(rows):
-            raise TraceError(f"axes: {len(given)} were given for {len(rows)} responses")
-        return given
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise PplTopicsError(
-            "plots need matplotlib, which is not installed; pip install 'ppl-topics[plots]', or matplotlib itself"
-        ) from None
+        return given_axes(axes, len(rows), "responses")
     heights = [ROW_HEIGHT * number + MARGIN for number in rows]
     size = (PANEL_WIDTH, sum(heights))
-    _, made = pyplot.subplots(
-        len(rows), squeeze=False, figsize=size, layout="constrained", gridspec_kw={"height_ratios": heights}
-    )
-    return np.asarray(made[:, 0])
+    return np.asarray(new_figure(len(rows), 1, figsize=size, gridspec_kw={"height_ratios": heights})[:, 0])
 
 
 def _forest(panel: Any, table: pd.DataFrame, middle: str, n_slopes: int, sure: NDArray[np.bool_]) -> None:
@@ -199,11 +187,9 @@ def _forest(panel: Any, table: pd.DataFrame, middle: str, n_slopes: int, sure: N
         f"{words}  ({name})" if words else str(name)
         for words, name in zip(table["words"], table["coefficient"], strict=True)
     ]
-    # A word may hold a dollar sign, which begins a formula.
-    panel.set_yticks(heights, [label.replace("$", r"\$") for label in labels], fontsize="small")
+    panel.set_yticks(heights, [plain(label) for label in labels], fontsize="small")
     panel.set_ylim(heights[-1] - 0.7, 0.7)
-    for side in ("top", "right"):
-        panel.spines[side].set_visible(False)
+    bare(panel)
 
 
 def _percent(probability: float) -> str:

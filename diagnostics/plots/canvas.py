@@ -1,0 +1,215 @@
+"""What the plots share: axes of new figures or given ones, colours, labels of topics, and the groups of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.arguments import is_whole
+from ppl_topics.errors import PplTopicsError, TraceError
+from ppl_topics.trace.arviz_compat import to_groups
+from ppl_topics.trace.documents import Part, mean_phi, topic_numbers
+from ppl_topics.trace.mean_topics import has_mean_topics
+
+__all__ = [
+    "COLOURS",
+    "GREY",
+    "SURE",
+    "UNSURE",
+    "bare",
+    "check_positive",
+    "given_axes",
+    "grid",
+    "groups_of",
+    "new_figure",
+    "one_axes",
+    "plain",
+    "pyplot",
+    "reach_over",
+    "sequence_of",
+    "topic_labels",
+]
+
+SURE, UNSURE = "#1f4e79", "#a9a9a9"
+"""Colours of intervals that exclude 0, and of the others."""
+
+GREY = "#e6e6e6"
+"""Of what is in the background: warm-up, cells without a value."""
+
+COLOURS = (
+    "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#e69f00", "#7a5195", "#a0622d", "#5c5c5c",
+)  # fmt: skip
+"""Of chains, runs and topics; most tell apart to the colour-blind too (after P. Tol's bright scheme)."""
+
+MOST_PANELS = 50
+
+LABEL, WORD = 48, 28
+"""Characters of the words in a label, and of a word by itself."""
+
+
+def groups_of(trace: Any) -> dict[str, xr.Dataset]:
+    """Return the groups of what a plot is given.
+
+    Raises
+    ------
+    TraceError
+        If it is no fit, groups, ``arviz.InferenceData`` or ``xarray.DataTree``, or lacks a posterior.
+    """
+    try:
+        groups = to_groups(trace)
+    except TypeError as error:
+        raise TraceError(str(error)) from None
+    if "posterior" not in groups:
+        raise TraceError(f"the trace has no group `posterior` (groups: {', '.join(groups) or 'none'})")
+    return groups
+
+
+def plain(text: str, most: int = 80) -> str:
+    """Return a text that matplotlib writes as it is, on one line, cut to so many characters.
+
+    A dollar sign would begin a formula, and fonts have no control characters.
+    """
+    line = "".join(c if c.isprintable() else " " for c in text)
+    return (line if len(line) <= most else f"{line[: most - 1]}…").replace("$", r"\$")
+
+
+def pyplot() -> Any:
+    """Return matplotlib's pyplot, for new figures alone.
+
+    Raises
+    ------
+    PplTopicsError
+        If matplotlib is not installed.
+    """
+    try:
+        from matplotlib import pyplot as module
+    except ImportError:
+        raise PplTopicsError(
+            "plots need matplotlib, which is not installed; pip install 'ppl-topics[plots]', or matplotlib itself"
+        ) from None
+    return module
+
+
+def new_figure(rows: int, columns: int, **options: Any) -> NDArray[Any]:
+    """Return the axes of a new figure, shape (rows, columns).
+
+    Raises
+    ------
+    PplTopicsError
+        If matplotlib is not installed.
+    """
+    _, made = pyplot().subplots(rows, columns, squeeze=False, layout="constrained", **options)
+    return np.asarray(made)
+
+
+def given_axes(axes: Any, number: int, what: str) -> NDArray[Any]:
+    """Return axes that were given, shape (number,).
+
+    Raises
+    ------
+    TraceError
+        If there are more or fewer.
+    """
+    given = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+    if len(given) != number:
+        raise TraceError(f"axes: {len(given)} were given for {number} {what}")
+    return given
+
+
+def one_axes(ax: Any, size: tuple[float, float]) -> Any:
+    """Return axes that were given, or those of a new figure of a size in inches."""
+    return given_axes(ax, 1, "plot")[0] if ax is not None else new_figure(1, 1, figsize=size)[0, 0]
+
+
+def grid(
+    axes: Any, number: int, what: str, *, columns: int, panel: tuple[float, float], narrow: str, **options: Any
+) -> NDArray[Any]:
+    """Return axes that were given, or those of a new figure in a grid, shape (number,).
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes, array of them or None
+    number : int
+    what : str
+        What there is a panel for each of, for messages.
+    columns : int
+        At most.
+    panel : tuple of float
+        Inches of each.
+    narrow : str
+        What to do if they are too many.
+    **options
+        For `matplotlib.pyplot.subplots`.
+
+    Raises
+    ------
+    TraceError
+        If there are too many panels for one figure, or not as many axes were given.
+    """
+    if axes is not None:
+        return given_axes(axes, number, what)
+    if number > MOST_PANELS:
+        raise TraceError(f"there are {number:,} {what}, too many for one figure; {narrow}")
+    columns = min(columns, number)
+    rows = -(-number // columns)
+    made = new_figure(rows, columns, figsize=(panel[0] * columns, panel[1] * rows), **options).ravel()
+    for unused in made[number:]:
+        unused.remove()
+    return made[:number]
+
+
+def bare(panel: Any) -> None:
+    """Take away the lines at the top and right."""
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
+
+
+def reach_over(panel: Any, values: NDArray[np.float64]) -> None:
+    """Set the range of y to that of values, with a margin, and write large numbers in full."""
+    finite = values[np.isfinite(values)]
+    if len(finite) and finite.min() < finite.max():
+        margin = 0.05 * float(finite.max() - finite.min())
+        panel.set_ylim(finite.min() - margin, finite.max() + margin)
+    if len(finite) and np.abs(finite).max() >= 10_000:
+        panel.yaxis.set_major_formatter("{x:,.0f}")
+        panel.locator_params(axis="y", nbins=5)
+
+
+def check_positive(name: str, value: Any, none: bool = False) -> None:
+    """Refuse what is no whole number from 1, or None where that is allowed.
+
+    Raises
+    ------
+    TraceError
+    """
+    if none and value is None:
+        return
+    if not is_whole(value) or value < 1:
+        raise TraceError(f"{name}: must be a whole number, 1 at least{', or None' if none else ''}, got {value!r}")
+
+
+def topic_labels(groups: Mapping[str, xr.Dataset], part: Part, n_words: int) -> Callable[[int], str]:
+    """Return a function from the number of a topic to its label: its most probable words, and its number.
+
+    A trace without mean topics gives numbers alone.
+    """
+    check_positive("n_words", n_words)
+    if not has_mean_topics(groups):
+        return lambda topic: f"topic {topic}"
+    phi = mean_phi(groups, part)
+    words = groups["constant_data"]["word"].values
+    best = np.argsort(-phi, axis=1, kind="stable")[:, :n_words]
+    labels = {
+        number: f"{plain(' '.join(str(words[w]) for w in best[k]), LABEL)}  (topic {number})"
+        for k, number in enumerate(topic_numbers(groups))
+    }
+    return lambda topic: labels.get(topic, f"topic {topic}")
+
+
+def sequence_of(value: Any) -> Sequence[Any]:
+    """Return one value or several as a list."""
+    return [value] if isinstance(value, str) or not hasattr(value, "__iter__") else list(value)

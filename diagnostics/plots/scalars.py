@@ -1,0 +1,166 @@
+"""The scalars of a trace that a plot of chains shows, each with a title: topics by their words where chains agree."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.plots.canvas import MOST_PANELS, plain, sequence_of, topic_labels
+from ppl_topics.errors import TraceError
+from ppl_topics.spec.suggest import nearest
+from ppl_topics.trace.documents import mean_phi, own_topics, part_of, topic_numbers
+from ppl_topics.trace.mean_topics import has_mean_topics
+
+__all__ = ["Scalar", "scalars"]
+
+TITLE_WORDS, COMPARED_WORDS = 4, 10
+
+GROUPS = ("sample_stats", "posterior")
+
+
+class Scalar(NamedTuple):
+    """The draws of one scalar.
+
+    Attributes
+    ----------
+    title : str
+    chains : list of str
+        Names of the C chains.
+    draws : ndarray of float64, shape (C, M)
+    warmup : ndarray of float64, shape (C, W)
+        Of the warm-up; W is 0 where it was not recorded.
+    """
+
+    title: str
+    chains: list[str]
+    draws: NDArray[np.float64]
+    warmup: NDArray[np.float64]
+
+
+def scalars(
+    groups: Mapping[str, xr.Dataset],
+    var_names: str | Sequence[str] | None,
+    coords: Mapping[str, Any] | None,
+    default: Sequence[str],
+) -> list[Scalar]:
+    """Take scalars from a trace.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+    var_names : str or sequence of str, optional
+        Variables of ``sample_stats`` or ``posterior``.
+    coords : mapping, optional
+        For each dim the coordinates that are wanted, one or several; ``chain`` is one too.
+    default : sequence of str
+        The variables without `var_names`, as far as there are any. What never varies is left out then, and
+        ``log_marginal`` where it equals ``lp``.
+
+    Raises
+    ------
+    TraceError
+        If there is no such variable or coordinate, or no draw.
+    """
+    wanted = {dim: sequence_of(values) for dim, values in (coords or {}).items()}
+    if var_names is not None:
+        found = [scalar for name in sequence_of(var_names) for scalar in _of_variable(groups, name, wanted)]
+        if not found:
+            raise TraceError("var_names: name one variable at least, with a coordinate at least in each dim")
+        return found
+    found = []
+    for name in default:
+        if any(name in groups.get(group, xr.Dataset()) for group in GROUPS):
+            found += [scalar for scalar in _of_variable(groups, name, wanted, skip=True) if _varies(scalar, found)]
+    if not found:
+        raise TraceError(f"the trace has none of {', '.join(default)} that varies; name variables (var_names=)")
+    return found
+
+
+def _varies(scalar: Scalar, before: Sequence[Scalar]) -> bool:
+    """Return whether there is something to see that another scalar does not show."""
+    values = np.hstack([scalar.warmup, scalar.draws])
+    if not np.isfinite(values).any():
+        return False
+    # A single draw cannot vary, and is shown.
+    constant = values.size > len(values) and np.nanmin(values) == np.nanmax(values)
+    return not constant and not any(np.array_equal(scalar.draws, other.draws, equal_nan=True) for other in before)
+
+
+def _of_variable(
+    groups: Mapping[str, xr.Dataset], name: str, wanted: Mapping[str, Sequence[Any]], skip: bool = False
+) -> Iterator[Scalar]:
+    """Yield the scalars of a variable; `skip` passes over coordinates of dims that it does not have."""
+    group = next((group for group in GROUPS if name in groups.get(group, xr.Dataset())), None)
+    if group is None:
+        known = [str(each) for group in GROUPS for each in groups.get(group, xr.Dataset()).data_vars]
+        raise TraceError(f"the trace has no variable {name!r}{nearest(str(name), known)}")
+    array = groups[group][name]
+    if not {"chain", "draw"} <= set(array.dims) or array.dtype.kind not in "biuf":
+        raise TraceError(f"{name!r} holds {array.dtype} with dims {array.dims}; expected numbers by chain and draw")
+    if not array.sizes["draw"]:
+        raise TraceError("the trace has no draws")
+    warmup = groups.get(f"warmup_{group}", xr.Dataset()).get(name)
+    for dim, values in wanted.items():
+        if dim not in array.dims and not skip:
+            raise TraceError(f"coords: {name!r} has no dim {dim!r}; it has {', '.join(map(str, array.dims))}")
+        if dim in array.dims:
+            array = _selected(array, name, dim, values)
+            warmup = None if warmup is None else _selected(warmup, name, dim, values)
+    others = [str(dim) for dim in array.dims if dim not in ("chain", "draw")]
+    number = math.prod(array.sizes[dim] for dim in others)
+    if number > MOST_PANELS:
+        raise TraceError(f"{name!r} has {number:,} scalars, too many for one figure; name some of them (coords=)")
+    chains = array["chain"].values.tolist() if "chain" in array.coords else list(range(array.sizes["chain"]))
+    label = _labels(groups, chains) if "topic" in others or "coefficient" in others else str
+    array = array.transpose("chain", "draw", *others)
+    early = None if warmup is None or set(warmup.dims) != set(array.dims) else warmup.transpose(*array.dims)
+    values = [array[dim].values.tolist() if dim in array.coords else range(array.sizes[dim]) for dim in others]
+    for place in itertools.product(*(range(len(each)) for each in values)):
+        at: Any = (slice(None), slice(None), *place)
+        parts = [_coordinate(dim, each[i], label) for dim, each, i in zip(others, values, place, strict=True)]
+        draws = np.asarray(array.values[at], dtype=np.float64)
+        before = np.zeros((len(draws), 0)) if early is None else np.asarray(early.values[at], dtype=np.float64)
+        yield Scalar(", ".join([plain(name), *parts]), [f"chain {chain}" for chain in chains], draws, before)
+
+
+def _selected(array: xr.DataArray, name: str, dim: str, values: Sequence[Any]) -> xr.DataArray:
+    held = array[dim].values.tolist() if dim in array.coords else list(range(array.sizes[dim]))
+    for value in values:
+        if value not in held:
+            hint = nearest(str(value), map(str, held)) if len(held) <= 10_000 else ""
+            raise TraceError(f"coords: {name!r} has no {dim} {value!r}{hint}")
+    return array.isel({dim: [held.index(value) for value in values]})
+
+
+def _coordinate(dim: str, value: Any, label: Callable[[str], str]) -> str:
+    """Return how a title calls a coordinate."""
+    if dim == "topic":
+        return label(f"topic {value}")
+    if dim == "coefficient":
+        return label(str(value))
+    return plain(str(value) if dim in ("word", "kernel", "response") else f"{dim} {value}")
+
+
+def _labels(groups: Mapping[str, xr.Dataset], chains: Sequence[int]) -> Callable[[str], str]:
+    """Return a function from ``topic k`` to its label: with words where it has much the same ones in all chains."""
+    constants = groups.get("constant_data", xr.Dataset())
+    if not has_mean_topics(groups) or own_topics(groups) or not set(chains) <= set(constants["chain"].values.tolist()):
+        return plain
+    parts = [part_of(groups, chain) for chain in chains]
+    phi = np.stack([mean_phi(groups, part) for part in parts], axis=1)
+    # Fewer of a small vocabulary, half of which any two topics share.
+    compared = int(np.clip(phi.shape[2] // 3, 1, COMPARED_WORDS))
+    best = np.argsort(-phi, axis=2, kind="stable")[:, :, :compared]
+    agree = [min(len(np.intersect1d(of[0], other)) for other in of) >= best.shape[2] / 2 for of in best]
+    words = topic_labels(groups, parts[0], TITLE_WORDS)
+    known = {
+        f"topic {number}": words(number) if same else f"topic {number} (another in each chain)"
+        for number, same in zip(topic_numbers(groups), agree, strict=True)
+    }
+    return lambda name: known.get(name, plain(name))

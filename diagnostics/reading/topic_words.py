@@ -1,0 +1,124 @@
+"""The words of topics as a table, with intervals over draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.arguments import is_whole
+from ppl_topics.diagnostics.reading.draws import check_probability, interval
+from ppl_topics.errors import TraceError
+from ppl_topics.trace.documents import Part, mean_phi, own_topics, part_of, recorded, topic_numbers
+
+__all__ = ["topic_shares", "topic_table"]
+
+Array = NDArray[np.float64]
+
+
+def topic_table(
+    groups: Mapping[str, xr.Dataset],
+    *,
+    chain: int = 0,
+    response: str | None = None,
+    n_words: int | None = 20,
+    probability: float = 0.9,
+) -> pd.DataFrame:
+    """Return the most probable words of each topic, a row for each topic and word, with intervals over draws.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    chain : int
+        Chains number their topics each in its own way, so they are not put together.
+    response : str, optional
+        Whose topics, where each response has its own (one-vs-all); by default those of all.
+    n_words : int, optional
+        Words of each topic; None for all. Words whose probability is exactly 0 are left out: of `spike_slab` topics,
+        those that no draw includes.
+    probability : float
+        Of the equal-tailed intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``topic``, ``share`` (of the tokens, the posterior mean), ``rank`` (from 1), ``word``, ``probability``
+        (the posterior mean of phi), ``low`` and ``high``. Topics are in the order of their numbers. The ends of
+        intervals are missing for words whose phi was not recorded (all but the 1,000 most frequent, by default), and
+        where there is one draw. Where each response has topics of its own, ``response`` comes first. ``attrs`` holds
+        ``chain`` and ``probability`` (of the intervals).
+
+    Raises
+    ------
+    TraceError
+        If there is no such chain or response, the trace holds no mean topics, or a number is out of its range.
+    """
+    level = check_probability(probability)
+    if n_words is not None and (not is_whole(n_words) or n_words < 1):
+        raise TraceError(f"n_words: must be a whole number, 1 at least, or None for all, got {n_words!r}")
+    apart = own_topics(groups)
+    if response is not None or not apart:
+        parts = [part_of(groups, chain, response)]
+    else:
+        parts = [part_of(groups, chain, name) for name in apart]
+    tables = [_words_of(groups, part, n_words, level) for part in parts]
+    table = pd.concat(tables, ignore_index=True)
+    if not apart:
+        table = table.drop(columns="response")
+    table.attrs = {"chain": int(chain), "probability": level}
+    return table
+
+
+def _words_of(groups: Mapping[str, xr.Dataset], part: Part, n_words: int | None, level: float) -> pd.DataFrame:
+    """Return the rows of one set of topics."""
+    phi = mean_phi(groups, part)
+    constants = groups["constant_data"]
+    numbers = np.array(topic_numbers(groups))
+    best = np.argsort(-phi, axis=1, kind="stable")[:, :n_words]
+    low, high = _intervals(groups, part, best, level)
+    k, place = np.nonzero(np.take_along_axis(phi, best, axis=1) > 0.0)
+    words = best[k, place]
+    share = topic_shares(groups, part, len(phi))
+    return pd.DataFrame(
+        {
+            "response": part.response,
+            "topic": numbers[k].astype(np.int64),
+            "share": share[k],
+            "rank": place + 1,
+            "word": [str(word) for word in constants["word"].values[words]],
+            "probability": phi[k, words].astype(np.float64),
+            "low": low[k, place],
+            "high": high[k, place],
+        }
+    )
+
+
+def topic_shares(groups: Mapping[str, xr.Dataset], part: Part, n_topics: int) -> Array:
+    """Return the share of the tokens that each topic has, the posterior mean, shape (K,); missing if not recorded."""
+    posterior = groups["posterior"]
+    if "topic_share" not in posterior:
+        return np.full(n_topics, np.nan)
+    return np.asarray(part.of(posterior["topic_share"]).mean("draw").values, dtype=np.float64)
+
+
+def _intervals(
+    groups: Mapping[str, xr.Dataset], part: Part, best: NDArray[np.int64], level: float
+) -> tuple[Array, Array]:
+    """Return the ends of intervals of the words ``best`` (K, M) of each topic; missing where there are no draws."""
+    low, high = np.full(best.shape, np.nan), np.full(best.shape, np.nan)
+    draws = recorded(groups, "phi")
+    if draws is None or draws.sizes["draw"] < 2:
+        return low, high
+    place_of = {str(word): place for place, word in enumerate(draws["word"].values)}
+    vocabulary = groups["constant_data"]["word"].values
+    columns = np.array([place_of.get(str(word), -1) for word in vocabulary])[best]
+    phi = part.of(draws).transpose("topic", "draw", "word").values
+    for topic, chosen in enumerate(columns):
+        known = chosen >= 0
+        ends = interval(phi[topic][:, chosen[known]].astype(np.float64), level)
+        low[topic, known], high[topic, known] = ends
+    return low, high
