@@ -1,0 +1,106 @@
+"""``export``: what it writes is what the fit gives, and errors are one line."""
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ppl_topics as pt
+from ppl_topics.cli import main
+
+FAST = {"topics": 3, "draws": 6, "warmup": 4, "chains": 2, "seed": 1, "threads": 1, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("export")
+    rng = np.random.default_rng(1)
+    colours = {"warm": "red orange yellow", "cold": "blue green teal", "dark": "black brown gray"}
+    texts = [" ".join(rng.choice(words.split(), 8)) for words in colours.values() for _ in range(6)]
+    corpus = pt.Corpus.from_texts(texts, labels=[name for name in colours for _ in range(6)])
+    pt.sample("slda_logistic", corpus, **FAST).save(folder / "run.nc")
+    pt.sample("slda_logistic_one_vs_all", corpus, **FAST).save(folder / "apart.nc")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+def call(capsys, *arguments):
+    code = main(["export", *arguments])
+    return code, *capsys.readouterr()
+
+
+def written(capsys, *arguments):
+    out = arguments[arguments.index("-o") + 1]
+    assert call(capsys, *arguments) == (0, f"written: {out}\n", "")
+    return out
+
+
+def refused(capsys, *arguments):
+    code, out, err = call(capsys, *arguments)
+    assert (code, out) == (2, "")
+    (line,) = err.splitlines()
+    assert line.startswith("error: ")
+    return line
+
+
+def test_each_kind(capsys):
+    fit = pt.load_fit("run.nc")
+    for what in ("topics", "theta", "eta"):
+        out = written(capsys, "run.nc", "--what", what, "-o", f"{what}.csv", "--chain", "1", "--words", "2")
+        table, expected = pd.read_csv(out), fit.to_frame(what, chain=1, n_words=2)
+        assert list(table) == list(expected)
+        assert len(table) == len(expected)
+        numbers = expected.select_dtypes("float").columns
+        np.testing.assert_allclose(table[numbers], expected[numbers], rtol=1e-8)
+    out = written(capsys, "run.nc", "--what", "state", "-o", "state.gz")
+    with gzip.open(out, "rt") as file:
+        assert file.readline() == "#doc source pos typeindex type topic\n"
+    out = written(capsys, "run.nc", "--what", "json", "-o", "model.json", "--probability", "0.5")
+    with open(out) as file:
+        assert json.load(file) == json.loads(json.dumps(fit.topic_model(probability=0.5)))
+
+
+def test_options(capsys):
+    fit = pt.load_fit("run.nc")
+    out = written(capsys, "run.nc", "--what", "topics", "-o", "all.tsv", "--all-words")
+    assert len(pd.read_csv(out, sep="\t")) == len(fit.to_frame(n_words=None)) == 3 * 9
+    out = written(capsys, "run.nc", "--what", "theta", "-o", "z.csv", "--estimate", "z_last")
+    assert set(pd.read_csv(out)["estimate"]) == {"z_last"}
+    out = written(capsys, "run.nc", "--what", "theta", "-o", "draws.csv")
+    assert set(pd.read_csv(out)["estimate"]) == {"draws"}
+    out = written(capsys, "apart.nc", "--what", "json", "-o", "apart.json", "--response", "warm")
+    with open(out) as file:
+        assert json.load(file)["response"] == "warm"
+
+
+def test_a_file_that_stands_there_is_kept_unless_asked(capsys, folder):
+    arguments = ("run.nc", "--what", "topics", "-o", "once.csv")
+    written(capsys, *arguments)
+    before = (folder / "once.csv").read_bytes()
+    assert "a file stands there already; choose another --out, or give --overwrite" in refused(capsys, *arguments)
+    written(capsys, *arguments, "--overwrite")
+    assert (folder / "once.csv").read_bytes() == before
+
+
+def test_errors_are_one_line(capsys):
+    for arguments, words in (
+        (("run.nc", "--what", "phi", "-o", "x.csv"), "nothing called 'phi' to export"),
+        (("run.nc", "--what", "topics", "-o", "x.xls"), "a file that ends in .csv, "),
+        (("run.nc", "--what", "state", "-o", "x.csv"), "a file that ends in .gz"),
+        (("run.nc", "--what", "topics", "-o", "none/x.csv"), "the folder none does not exist"),
+        (("run.nc", "--what", "topics", "-o", "."), "a folder stands there"),
+        (("run.nc", "--what", "topics", "-o", "x.csv", "--overwrite", "--chain", "5"), "no chain 5; it has 0, 1"),
+        (("run.nc", "--what", "topics", "-o", "x.csv", "--words", "0"), "n_words: must be a whole number"),
+        (("run.nc", "--what", "theta", "-o", "x.csv", "--estimate", "best"), "estimate: expected one of"),
+        (("run.nc", "--what", "topics", "-o", "x.csv", "--response", "warm"), "share the topics"),
+        (("apart.nc", "--what", "state", "-o", "x.gz"), "(response=, --response): cold, dark, warm"),
+        (("none.nc", "--what", "topics", "-o", "x.csv"), "no such file"),
+        (("run.nc", "--what", "topics"), "--out"),
+    ):
+        assert words in refused(capsys, *arguments)
