@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ppl_topics.api import InexactKernelWarning, sample
+    from ppl_topics.choosing import sweep
     from ppl_topics.corpus import (
         Corpus,
         CorpusBuilder,
@@ -83,6 +84,7 @@ __all__ = [
     "repeat",
     "sample",
     "step",
+    "sweep",
     "verify",
     "write_svmlight",
 ]
@@ -90,6 +92,7 @@ __all__ = [
 # Names are imported when they are first used, so that `ppl-topics --help` does not wait for numba.
 _HOMES = {
     "ppl_topics.api": "InexactKernelWarning sample",
+    "ppl_topics.choosing": "sweep",
     "ppl_topics.corpus": "Corpus CorpusBuilder CovariateWarning Covariates Labels "
     "load_20newsgroups load_docstrings read_corpus write_svmlight",
     "ppl_topics.diagnostics.exactness": "Certificate Verification verify",

@@ -13,8 +13,9 @@ from ppl_topics.arguments import is_whole
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.prediction.documents import align_corpus, new_corpus
+from ppl_topics.prediction.held_out import DRAWS, MOVES, HeldOut, HeldOutOptions, Method, held_out
 from ppl_topics.prediction.metrics import evaluate
-from ppl_topics.prediction.options import Options
+from ppl_topics.prediction.options import Options, Phi
 from ppl_topics.prediction.predictor import choose, draw_scores, predict, transform
 from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics
 from ppl_topics.spec.suggest import nearest
@@ -268,6 +269,69 @@ class Predicting:
         """Return the accuracy of predictions, or for numbers their predictive R^2; see `metrics`."""
         found = self.metrics(new, labels, covariates=covariates, **options)
         return float(found["r2"] if "r2" in found else found["accuracy"])
+
+    def held_out(
+        self,
+        new: Any,
+        *,
+        method: Method = "left_to_right",
+        particles: int | None = None,
+        phi: Phi = "mean",
+        draws: int = DRAWS,
+        moves: int = MOVES,
+        response: str | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> HeldOut:
+        """Estimate how probable new documents are: log p(w_d | phi, alpha), averaged over chains or draws.
+
+        Parameters
+        ----------
+        new : Corpus or list of str
+            Words that do not occur in training are dropped and counted; labels and covariates play no part.
+        method : {"left_to_right", "document_completion"}
+            Of all tokens; or of a random half of each document given the other half.
+        particles : int, optional
+            Of each document, for each chain or draw; a multiple of 4. By default 40, or 4 chains of draws.
+        phi : {"mean", "draws"}
+            Average over the mean topics of each chain, or over draws of the topics, if they were recorded whole.
+        draws : int
+            Of each chain at most, evenly spread; for ``phi="draws"``.
+        moves : int
+            Earlier tokens, at most, whose topics are drawn again before each token; for ``method="left_to_right"``.
+        response : str, optional
+            Whose topics, where each response has its own (one-vs-all).
+        seed : int
+            The same seed gives the same numbers at any number of threads.
+        threads : int, optional
+            All cores by default.
+
+        Returns
+        -------
+        HeldOut
+            With ``log_likelihood``, its Monte Carlo ``error`` and ``bias``, ``perplexity``, and `to_frame` by document.
+
+        Raises
+        ------
+        CorpusError
+            If a corpus shares no word with the training corpus.
+        TraceError
+            If the trace lacks what is needed, or there is no such response.
+        PplTopicsError
+            If an option is wrong.
+
+        Examples
+        --------
+        >>> import ppl_topics as pt
+        >>> corpus = pt.Corpus.from_texts(["goal match goal team", "team match goal", "vote law vote"] * 5)
+        >>> fit = pt.sample("lda", corpus, topics=2, draws=20, warmup=30, chains=1, seed=1, progress=False)
+        >>> found = fit.held_out(["match goal goal", "vote goal election law"], seed=1)
+        >>> found.n_tokens, found.unknown_tokens, bool(found.values[0] > found.values[1])
+        (6, 1, True)
+        """
+        trained = TrainedTopics(self.groups)
+        how = HeldOutOptions(method, particles, phi, draws, moves, seed, threads).check()
+        return held_out(trained, align_corpus(new, trained.vocabulary), how, response)
 
     def _response(self) -> TrainedResponse:
         return TrainedResponse.of(TrainedTopics(self.groups))

@@ -63,13 +63,7 @@ def transform(trained: TrainedTopics, corpus: Corpus, options: Options, chain: i
     """Return E[theta | w, phi] of new documents in one chain, shape (D, K)."""
     if chain not in trained.chains:
         raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, trained.chains))}")
-    if trained.apart and response not in trained.apart:
-        raise TraceError(
-            f"response: each has topics of its own, so expected one of {', '.join(trained.apart)}, got {response!r}"
-        )
-    if response is not None and not trained.apart:
-        raise TraceError(f"response: all share the topics in this fit; leave out {response!r}")
-    part = trained.parts(chain)[0 if response is None else trained.apart.index(response)]
+    part = trained.parts(chain)[trained.place_of(response)]
     tokens = tokens_of(corpus)
     with using_threads(options.threads):
         shares = shares_of(trained, tokens, options, part)

@@ -1,0 +1,114 @@
+"""The plot of a sweep over parameters: held-out likelihood, coherence, accuracy, seconds against the first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.plots.canvas import COLOURS, plain, pyplot
+from ppl_topics.errors import PplTopicsError
+
+__all__ = ["plot_sweep"]
+
+PANELS = {
+    "per_token": "held-out log likelihood a token",
+    "npmi": "coherence, NPMI",
+    "umass": "coherence, UMass",
+    "accuracy": "accuracy",
+    "r2": "predictive $R^2$",
+    "seconds": "seconds of sampling",
+}
+"""Columns that are plotted where they have a value, and the labels of their axes."""
+
+WIDTH, HEIGHT = 4.2, 3.0
+"""Of a panel, in inches."""
+
+MOST_IN_ROW = 3
+
+
+def plot_sweep(table: pd.DataFrame, axes: Any = None) -> NDArray[Any]:
+    """Plot how the runs of a sweep compare: a panel for each measure, a line for each value of the other parameters.
+
+    Bars of the held-out likelihood are the standard error, over documents, of what it has less than the best run, which
+    has none; a ring marks the best.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From :func:`ppl_topics.sweep`, or read from its ``table.csv``.
+    axes : matplotlib.axes.Axes or array of them, optional
+        To draw on, one for each measure that has a value; by default those of a new figure.
+
+    Returns
+    -------
+    ndarray of matplotlib.axes.Axes, shape (number of measures,)
+
+    Raises
+    ------
+    PplTopicsError
+        If the table is no sweep's, has nothing to plot, or matplotlib is not installed.
+    """
+    if not {"per_token", "problem"} <= set(table.columns):
+        raise PplTopicsError("the table lacks per_token and problem; expected what ppl_topics.sweep returns")
+    # A table that was read from a file has no attributes: its parameters stand before the scores.
+    over = list(table.attrs.get("over") or table.columns[: list(table.columns).index("log_likelihood")])
+    shown = [name for name in PANELS if name in table and table[name].notna().any()]
+    if not shown or not over:
+        raise PplTopicsError("no run of the table has a value to plot")
+    panels = _panels(axes, len(shown))
+    table = table[table[shown].notna().any(axis=1)]
+    values = list(dict.fromkeys(table[over[0]].tolist()))
+    numeric = all(isinstance(value, int | float) for value in values)
+    places = {value: float(value) if numeric else float(place) for place, value in enumerate(values)}
+    lines: list[Any] = list(table.groupby(over[1:], sort=False)) if len(over) > 1 else [((), table)]
+    for panel, name in zip(panels, shown, strict=True):
+        for number, (chosen, rows) in enumerate(lines):
+            label = ", ".join(f"{key} {value}" for key, value in zip(over[1:], chosen, strict=True))
+            _line(panel, rows, name, over[0], places, COLOURS[number % len(COLOURS)], plain(label))
+        panel.set_xlabel(plain(over[0]))
+        panel.set_ylabel(PANELS[name])
+        if numeric and len(values) <= 8:
+            panel.set_xticks([places[value] for value in values], [str(value) for value in values])
+        elif not numeric:
+            panel.set_xticks(list(places.values()), [plain(str(value)) for value in values])
+        for side in ("top", "right"):
+            panel.spines[side].set_visible(False)
+    if len(lines) > 1:
+        panels[0].legend(fontsize="small", frameon=False)
+    return panels
+
+
+def _line(
+    panel: Any, rows: pd.DataFrame, name: str, by: str, places: dict[Any, float], colour: str, label: str
+) -> None:
+    """Draw a measure of some runs, in the order of the parameter, with bars and a ring where it is the likelihood."""
+    rows = rows[rows[name].notna()]
+    rows = rows.iloc[np.argsort([places[value] for value in rows[by]], kind="stable")]
+    x = np.array([places[value] for value in rows[by]])
+    y = rows[name].to_numpy(dtype=float)
+    if name != "per_token":
+        panel.plot(x, y, "o-", color=colour, markersize=4, label=label)
+        return
+    bars = rows["below_best_error"].fillna(0.0).to_numpy(dtype=float)
+    panel.errorbar(x, y, yerr=bars, fmt="o-", color=colour, markersize=4, capsize=3, label=label)
+    best = rows["below_best"].to_numpy(dtype=float) == 0.0
+    panel.scatter(x[best], y[best], s=110, facecolors="none", edgecolors="black", zorder=3)
+
+
+def _panels(axes: Any, number: int) -> NDArray[Any]:
+    if axes is not None:
+        given = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+        if len(given) != number:
+            raise PplTopicsError(f"axes: {len(given)} were given for {number} measures")
+        return given
+    columns = min(number, MOST_IN_ROW)
+    rows = -(-number // columns)
+    size = (WIDTH * columns, HEIGHT * rows)
+    _, made = pyplot().subplots(rows, columns, squeeze=False, figsize=size, layout="constrained")
+    panels = made.ravel()
+    for empty in panels[number:]:
+        empty.remove()
+    return np.asarray(panels[:number])

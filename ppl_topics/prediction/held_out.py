@@ -1,0 +1,372 @@
+"""How probable new documents are: the likelihood of documents that a fit was not trained on, and its error.
+
+The likelihood of a document is its posterior predictive probability as a sequence of words, with theta integrated out,
+
+    p(w_d) = mean over chains (and draws) of p(w_d | phi, alpha) = mean of the integral of p(w_d | theta, phi)
+             Dirichlet(theta | alpha),
+
+with phi the mean topics of each chain or the topics of each draw. Its logarithms are added over documents. Labels and
+covariates play no part. `ppl_topics.samplers.held_out` estimates it from left to right, or by document completion.
+
+References
+----------
+J. Berard, P. Del Moral, A. Doucet (2014). A lognormal central limit theorem for particle approximations of normalizing
+constants. Electronic Journal of Probability 19(94).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ppl_topics.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
+from ppl_topics.corpus import Corpus
+from ppl_topics.corpus.names import StrArray
+from ppl_topics.errors import PplTopicsError, TraceError
+from ppl_topics.prediction.options import Phi
+from ppl_topics.prediction.trained import Part, TrainedTopics, word_major
+from ppl_topics.samplers.held_out.completion import estimate_completion, split_tokens
+from ppl_topics.samplers.held_out.left_to_right import estimate_left_to_right
+from ppl_topics.samplers.held_out.replicates import REPLICATES
+from ppl_topics.threads import using_threads
+
+__all__ = ["DRAWS", "MOVES", "PARTICLES", "HeldOut", "HeldOutOptions", "Method", "held_out"]
+
+Method: TypeAlias = Literal["left_to_right", "document_completion"]
+
+PARTICLES: dict[str, int] = {"left_to_right": 40, "document_completion": REPLICATES}
+"""Particles of each document by default, for each chain or draw."""
+
+DRAWS = 10
+"""Draws of phi of each chain that are averaged over at most, by default."""
+
+MOVES = 32
+"""Earlier tokens whose topics are drawn again before each token, by default.
+
+The cost of a document is in proportion to its length times this number, or its own length where that is less; the
+estimate of its likelihood is unbiased for any.
+"""
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class HeldOutOptions:
+    """How to estimate the likelihood of documents.
+
+    Attributes
+    ----------
+    method : {"left_to_right", "document_completion"}
+    particles : int, optional
+        Of each document, for each chain or draw; a multiple of 4, for they make 4 independent estimates. By default 40
+        from left to right, and 4 chains of draws for document completion.
+    phi : {"mean", "draws"}
+        Whether to average over the mean topics of the chains, or over their draws.
+    draws : int
+        Of each chain at most, evenly spread over those that were kept; for ``phi="draws"``.
+    moves : int
+        Earlier tokens whose topics are drawn again before each token, at most; for ``method="left_to_right"``.
+    seed : int
+    threads : int, optional
+        All cores by default.
+    """
+
+    method: Method = "left_to_right"
+    particles: int | None = None
+    phi: Phi = "mean"
+    draws: int = DRAWS
+    moves: int = MOVES
+    seed: int = 0
+    threads: int | None = None
+
+    def check(self, call: str = "{name}") -> HeldOutOptions:
+        """Return these options if they are right; ``call`` is how messages call one.
+
+        Raises
+        ------
+        PplTopicsError
+        """
+        for name, value, known in (("method", self.method, get_args(Method)), ("phi", self.phi, get_args(Phi))):
+            if value not in known:
+                raise PplTopicsError(f"{call.format(name=name)}: expected {' or '.join(known)}, got {value!r}")
+        limits: tuple[tuple[str, Any, int, int], ...] = (
+            ("draws", self.draws, 1, MAX_SWEEPS),
+            ("moves", self.moves, 0, MAX_SWEEPS),
+            ("seed", self.seed, 0, MAX_SEED),
+        )
+        for name, value, least, most in limits:
+            check_whole(call.format(name=name), value, least, most)
+        if self.particles is not None:
+            place = call.format(name="particles")
+            check_whole(place, self.particles, REPLICATES, MAX_SWEEPS)
+            if self.particles % REPLICATES:
+                raise PplTopicsError(
+                    f"{place}: must be a multiple of {REPLICATES}, for they make {REPLICATES} independent estimates, "
+                    f"whose spread gives the error; got {self.particles}"
+                )
+        if self.threads is not None:
+            check_threads(call.format(name="threads"), self.threads)
+        return self
+
+    @property
+    def in_replicate(self) -> int:
+        """Particles of each replicate."""
+        return (PARTICLES[self.method] if self.particles is None else self.particles) // REPLICATES
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """How probable new documents are.
+
+    Attributes
+    ----------
+    options : HeldOutOptions
+    ids : ndarray of shape (D,), dtype object
+        Of the documents.
+    tokens : ndarray of int64, shape (D,)
+        Scored of each document: all, or those of the second half; without unknown words.
+    values : ndarray of float64, shape (D,)
+        log p(w_d), natural; for document completion the sum of log p(w_n | first half) over the second half. 0 where no
+        token is scored.
+    errors : ndarray of float64, shape (D,)
+        Monte Carlo standard error of each value.
+    biases : ndarray of float64, shape (D,)
+        What each value is off by on average, since it is the logarithm of a noisy estimate; itself estimated, well only
+        in the sum over many documents.
+    unknown_tokens : int
+        Dropped, since their words do not occur in training.
+    averaged : int
+        Number of chains, or of draws, averaged over.
+    """
+
+    options: HeldOutOptions
+    ids: StrArray
+    tokens: NDArray[np.int64]
+    values: Vector
+    errors: Vector
+    biases: Vector
+    unknown_tokens: int
+    averaged: int
+
+    def __repr__(self) -> str:
+        return (
+            f"HeldOut: log likelihood {self.log_likelihood:,.1f} (Monte Carlo error {self.error:.2g}), "
+            f"{self.n_tokens:,} tokens of {len(self.values):,} documents, perplexity {self.perplexity:,.1f}"
+        )
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens that are scored."""
+        return int(self.tokens.sum())
+
+    @property
+    def empty_documents(self) -> int:
+        """Documents without a token that is scored: they have log likelihood 0."""
+        return int(np.count_nonzero(self.tokens == 0))
+
+    @property
+    def log_likelihood(self) -> float:
+        """Sum of the values over documents."""
+        return float(self.values.sum())
+
+    @property
+    def error(self) -> float:
+        """Monte Carlo standard error of the log likelihood: that of a repetition with another seed."""
+        return float(np.sqrt(np.sum(self.errors**2)))
+
+    @property
+    def bias(self) -> float:
+        """What the log likelihood is off by on average, about: the logarithm of a noisy estimate is on average too low.
+
+        It falls as particles are added, in proportion to their number, and can be taken off.
+        """
+        return float(self.biases.sum())
+
+    @property
+    def per_token(self) -> float:
+        """Log likelihood per scored token; NaN without one."""
+        return self.log_likelihood / self.n_tokens if self.n_tokens else float("nan")
+
+    @property
+    def per_token_error(self) -> float:
+        """Monte Carlo error of `per_token`: root of the mean square, `error` and `bias` together."""
+        return float(np.hypot(self.error, self.bias) / self.n_tokens) if self.n_tokens else float("nan")
+
+    @property
+    def per_token_spread(self) -> float:
+        """Standard error of `per_token` as an estimate for all documents that these are a sample of; NaN of one.
+
+        The Monte Carlo error is a part of it.
+        """
+        return ratio_error(self.values, self.tokens)
+
+    @property
+    def perplexity(self) -> float:
+        """exp(-per_token); NaN without a token."""
+        return float(np.exp(-self.per_token))
+
+    @property
+    def perplexity_error(self) -> float:
+        """Monte Carlo error of the perplexity."""
+        return self.perplexity * self.per_token_error
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each document, with columns ``id``, ``tokens``, ``log_likelihood`` and ``error``."""
+        columns = {"id": self.ids, "tokens": self.tokens, "log_likelihood": self.values, "error": self.errors}
+        return pd.DataFrame(columns)
+
+    def summary(self) -> dict[str, Any]:
+        """Return what is said of all documents together, as plain data."""
+        names = ("log_likelihood", "error", "bias", "per_token", "per_token_error", "per_token_spread", "perplexity")
+        return {
+            "method": self.options.method,
+            "phi": self.options.phi,
+            "averaged": self.averaged,
+            "particles": REPLICATES * self.options.in_replicate,
+            "documents": len(self.values),
+            "empty_documents": self.empty_documents,
+            "tokens": self.n_tokens,
+            "unknown_tokens": self.unknown_tokens,
+            **{name: getattr(self, name) for name in (*names, "perplexity_error")},
+        }
+
+
+def held_out(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions, response: str | None = None) -> HeldOut:
+    """Estimate how probable documents are.
+
+    Parameters
+    ----------
+    trained : TrainedTopics
+    corpus : Corpus
+        In the words of the fit. Words that do not occur in training are unknown, whether the vocabulary has them or
+        not: their tokens are dropped and counted, for all models alike.
+    options : HeldOutOptions
+    response : str, optional
+        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+
+    Raises
+    ------
+    TraceError
+        If the trace lacks what is needed, or there is no such response.
+    """
+    place = trained.place_of(response)
+    doc_ptr, words = known_tokens(trained, corpus)
+    docs = np.repeat(np.arange(corpus.n_docs), np.diff(doc_ptr))
+    lengths = np.diff(doc_ptr)
+    number = 0
+    by_token = options.method == "document_completion"
+    shuffled = split_tokens(doc_ptr, words, options.seed) if by_token else words
+    total = np.zeros((REPLICATES, len(words))) if by_token else np.full((corpus.n_docs, REPLICATES), -np.inf)
+    with using_threads(options.threads):
+        for phi, alpha, chain, draw in components(trained, options, place):
+            keys = (options.seed, chain, draw)
+            number += 1
+            if by_token:
+                total += estimate_completion(doc_ptr, shuffled, phi, alpha, options.in_replicate, *keys)
+            else:
+                particles = options.in_replicate
+                found = estimate_left_to_right(doc_ptr, words, phi, alpha, particles, options.moves, *keys)
+                total = np.logaddexp(total, found)
+    if by_token:
+        values, errors, biases = _of_tokens(total / number, docs, corpus.n_docs)
+        lengths = lengths - lengths // 2
+    else:
+        values, errors, biases = _of_replicates(total - np.log(number))
+    unknown = int(corpus.dropped.tokens) + corpus.n_tokens - len(words)
+    return HeldOut(options, corpus.doc_ids, lengths, values, errors, biases, unknown, number)
+
+
+class Component(NamedTuple):
+    """One value of what the likelihood is averaged over, and the keys of its random streams."""
+
+    phi: NDArray[np.float32]
+    alpha: Vector
+    chain: int
+    draw: int
+
+
+def components(trained: TrainedTopics, options: HeldOutOptions, place: int) -> Iterator[Component]:
+    """Yield the topics and concentrations that the likelihood is averaged over."""
+    for chain in trained.chains:
+        part = trained.parts(chain)[place]
+        if options.phi == "mean":
+            yield Component(trained.phi_mean(part), trained.alpha(part), part.stream, 0)
+            continue
+        every = trained.phi_draws(part)
+        alphas = alpha_draws(trained, part, len(every))
+        chosen = np.unique(np.linspace(0, len(every) - 1, min(options.draws, len(every))).round().astype(np.int64))
+        for draw in chosen.tolist():
+            yield Component(word_major(every[draw]), np.ascontiguousarray(alphas[draw]), part.stream, draw)
+
+
+def alpha_draws(trained: TrainedTopics, part: Part, draws: int) -> Vector:
+    """Return the concentrations of each draw, shape (M, K); the same for all where they were fixed."""
+    fixed = trained.alpha(part)
+    if "alpha" in trained.groups["constant_data"]:
+        return np.array(np.broadcast_to(fixed, (draws, len(fixed))))
+    alpha = part.of(trained.groups["posterior"][trained.model.names["alpha"]])
+    values = alpha.transpose("draw", ...).values.reshape(draws, -1)
+    return np.array(np.broadcast_to(values, (draws, len(fixed))), dtype=np.float64)
+
+
+def known_tokens(trained: TrainedTopics, corpus: Corpus) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Return the tokens whose words occur in training, as ``doc_ptr`` and ``words``."""
+    constants = trained.groups["constant_data"]
+    if "word_count" not in constants:
+        raise TraceError(
+            "the trace lacks `word_count`, the counts of words in training; it was not written by ppl-topics"
+        )
+    known = np.asarray(constants["word_count"].values > 0)[corpus.words]
+    doc_ptr = np.concatenate([[0], np.cumsum(known)])[corpus.doc_ptr].astype(np.int64)
+    return doc_ptr, np.ascontiguousarray(corpus.words[known])
+
+
+def _of_replicates(replicates: Vector) -> tuple[Vector, Vector, Vector]:
+    """Return the logarithm of the mean of each row, given by logarithms, its error and its bias.
+
+    The error is the jackknife's. The logarithm of an estimate by sequential Monte Carlo is near normal, its mean below
+    that of its expectation by half of its variance (Berard, Del Moral, Doucet 2014): so the mean of a row and half its
+    variance are together unbiased for the logarithm of the likelihood, and tell the bias.
+    """
+    # A document that no draw makes possible has minus infinity, without error.
+    possible: NDArray[np.bool_] = np.asarray(np.isfinite(replicates).all(axis=1))
+    finite = np.where(possible[:, None], replicates, 0.0)
+    values: Vector = _log_mean(finite)
+    without = np.stack([_log_mean(np.delete(finite, place, axis=1)) for place in range(REPLICATES)], axis=1)
+    errors = np.sqrt((REPLICATES - 1) * without.var(axis=1))
+    biases = values - (finite.mean(axis=1) + 0.5 * finite.var(axis=1, ddof=1))
+    return np.where(possible, values, -np.inf), errors, biases
+
+
+def _log_mean(logarithms: Vector) -> Vector:
+    found: Vector = np.logaddexp.reduce(logarithms, axis=1) - np.log(logarithms.shape[1])
+    return found
+
+
+def _of_tokens(replicates: Vector, docs: NDArray[np.int64], n_docs: int) -> tuple[Vector, Vector, Vector]:
+    """Return the sum over the tokens of a document of the logarithm of the mean of a column, its error and its bias."""
+    mean = replicates.mean(axis=0)
+    with np.errstate(divide="ignore"):
+        values: Vector = np.bincount(docs, np.log(mean), n_docs).astype(np.float64)
+    square, by_token = np.zeros(n_docs), np.zeros(n_docs)
+    for replicate in replicates:
+        change = np.divide(replicate, mean, out=np.ones_like(mean), where=mean > 0.0) - 1.0
+        square += np.bincount(docs, change, n_docs) ** 2
+        by_token += np.bincount(docs, change**2, n_docs)
+    number = REPLICATES * (REPLICATES - 1)
+    errors: Vector = np.sqrt(square / number)
+    return values, errors, -0.5 * by_token / number
+
+
+def ratio_error(values: Vector, tokens: NDArray[np.int64]) -> float:
+    """Return the standard error of sum(values) / sum(tokens) over documents, as a ratio estimate; NaN for one."""
+    total, number = int(tokens.sum()), int(np.count_nonzero(tokens))
+    if number < 2:
+        return float("nan")
+    residuals = values - tokens * (values.sum() / total)
+    return float(np.sqrt(number / (number - 1) * np.sum(residuals**2)) / total)

@@ -1,0 +1,153 @@
+"""Document completion: how probable the second half of a document is, given the first (Wallach et al. 2009).
+
+The tokens of each document are put into a random order, the same for every model; the first floor(N_d / 2) are the
+first half. A token of the second half has probability
+
+    p(w_n | first half) = sum_k phi_kw E[theta_k | first half],  E[theta_k | ...] = (E[n_k | ...] + alpha_k) / (N + sum
+    of alpha),
+
+with n_k the counts of the N tokens of the first half, whose mean is taken over draws of their topics given phi.
+
+References
+----------
+H. M. Wallach, I. Murray, R. Salakhutdinov, D. Mimno (2009). Evaluation methods for topic models. ICML 2009.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from ppl_topics.samplers.assignments.counts import make_chunks
+from ppl_topics.samplers.compiled import compiled, parallel
+from ppl_topics.samplers.held_out.replicates import CHUNKS, COMPLETION, REPLICATES, SPLITTING, draw_topic
+from ppl_topics.samplers.variates.streams import Stream, integer, new_stream, start
+from ppl_topics.samplers.variates.striped import new_sums
+
+__all__ = ["DRAWS", "WARMUP", "estimate_completion", "split_tokens"]
+
+WARMUP, DRAWS = 20, 100
+"""Sweeps over the first half left out, and averaged over, of each chain of draws."""
+
+Doubles = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+
+
+@compiled
+def split_tokens(doc_ptr: Integers, words: npt.NDArray[np.uint32], seed: int) -> npt.NDArray[np.uint32]:
+    """Return the words of all tokens, those of each document in a random order that depends on seed and document.
+
+    Parameters
+    ----------
+    doc_ptr : ndarray of int64 of shape (D + 1,)
+    words : ndarray of uint32 of shape (N,)
+    seed : int
+    """
+    result = words.copy()
+    stream = new_stream()
+    for doc in range(doc_ptr.size - 1):
+        start(stream, seed, 0, 0, SPLITTING, doc)
+        begin = doc_ptr[doc]
+        for token in range(doc_ptr[doc + 1] - 1, begin, -1):
+            other = begin + integer(stream, token - begin + 1)
+            kept = result[token]
+            result[token] = result[other]
+            result[other] = kept
+    return result
+
+
+def estimate_completion(
+    doc_ptr: Integers,
+    shuffled: npt.NDArray[np.uint32],
+    phi: Floats,
+    alpha: Doubles,
+    particles: int,
+    seed: int,
+    chain: int,
+    draw: int,
+) -> Doubles:
+    """Estimate p(w_n | first half, phi, alpha) of the tokens of the second halves, `REPLICATES` times.
+
+    Parameters
+    ----------
+    doc_ptr : ndarray of int64 of shape (D + 1,)
+    shuffled : ndarray of uint32 of shape (N,)
+        From `split_tokens`.
+    phi : ndarray of float32 of shape (V, K)
+    alpha : ndarray of float64 of shape (K,)
+    particles : int
+        Independent chains of draws in each replicate.
+    seed, chain, draw : int
+        Keys of the random streams, with the document and the replicate.
+
+    Returns
+    -------
+    ndarray of float64 of shape (REPLICATES, N)
+        1 for the tokens of the first halves.
+    """
+    result = np.ones((REPLICATES, len(shuffled)))
+    complete(make_chunks(doc_ptr, CHUNKS), doc_ptr, shuffled, phi, alpha, particles, seed, chain, draw, result)
+    return result
+
+
+@parallel
+def complete(
+    chunk_ptr: Integers,
+    doc_ptr: Integers,
+    shuffled: npt.NDArray[np.uint32],
+    phi: Floats,
+    alpha: Doubles,
+    particles: int,
+    seed: int,
+    chain: int,
+    draw: int,
+    result: Doubles,
+) -> None:
+    """See `estimate_completion`."""
+    for chunk in numba.prange(chunk_ptr.size - 1):
+        stream = new_stream()
+        for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
+            begin, end = doc_ptr[doc], doc_ptr[doc + 1]
+            middle = begin + (end - begin) // 2
+            for replicate in range(REPLICATES):
+                start(stream, seed, chain, draw, COMPLETION, doc * REPLICATES + replicate)
+                theta = mean_theta(stream, shuffled[begin:middle], phi, alpha, particles)
+                for token in range(middle, end):
+                    word: Any = np.int64(shuffled[token])
+                    value = 0.0
+                    for topic in range(alpha.size):
+                        value += theta[topic] * phi[word, topic]
+                    result[replicate, token] = value
+
+
+@compiled
+def mean_theta(stream: Stream, words: npt.NDArray[np.uint32], phi: Floats, alpha: Doubles, particles: int) -> Doubles:
+    """Estimate E[theta | words, phi, alpha] from so many chains of draws, shape (K,)."""
+    n_topics = alpha.size
+    weight, sums = np.empty(n_topics, dtype=np.float32), new_sums(n_topics)
+    counts, total = np.zeros(n_topics, dtype=np.int32), np.zeros(n_topics, dtype=np.int64)
+    z = np.zeros(words.size, dtype=np.int32)
+    for _ in range(particles):
+        for topic in range(n_topics):
+            counts[topic] = 0
+            weight[topic] = alpha[topic]
+        for sweep in range(WARMUP + DRAWS):
+            for token in range(words.size):
+                word: Any = np.int64(words[token])
+                if sweep > 0:
+                    old: Any = z[token]
+                    counts[old] -= 1
+                    weight[old] = counts[old] + alpha[old]
+                new = draw_topic(stream, weight, phi, word, counts, alpha, sums)
+                z[token] = new
+                counts[new] += 1
+                weight[new] = counts[new] + alpha[new]
+            if sweep >= WARMUP:
+                for topic in range(n_topics):
+                    total[topic] += counts[topic]
+    mean: Doubles = (total / (particles * DRAWS) + alpha) / (words.size + alpha.sum())
+    return mean

@@ -1,0 +1,105 @@
+"""What the estimators of the likelihood of documents share: replicates, streams, and the draw of one topic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ppl_topics.samplers.assignments.partially_collapsed import draw_with_care
+from ppl_topics.samplers.compiled import compiled
+from ppl_topics.samplers.variates.streams import Stream, uniform
+from ppl_topics.samplers.variates.striped import SAFE_TOTAL, cumulate_products, find_striped
+
+__all__ = [
+    "CHUNKS",
+    "COMPLETION",
+    "LEFT_TO_RIGHT",
+    "REPLICATES",
+    "SPLITTING",
+    "draw_topic",
+    "gather_factors",
+    "total_of",
+]
+
+REPLICATES = 4
+"""Independent estimates of the likelihood of each document; their spread gives the Monte Carlo error."""
+
+LEFT_TO_RIGHT, COMPLETION, SPLITTING = 2**41, 2**41 + 1, 2**41 + 2
+"""Numbers of the random streams, beyond those of kernels."""
+
+CHUNKS = 256
+
+Floats = npt.NDArray[np.float32]
+
+
+@compiled
+def gather_factors(distinct: npt.NDArray[np.int64], phi: Floats, factors: Floats, log_scale: npt.NDArray[Any]) -> None:
+    """Copy the rows of phi that a document needs, each over its largest entry: they stay in the cache.
+
+    Parameters
+    ----------
+    distinct : ndarray of int64 of shape (U,)
+        Words.
+    phi : ndarray of float32 of shape (V, K)
+    factors : ndarray of float32 of shape (U, K)
+        Overwritten.
+    log_scale : ndarray of float64 of shape (U,)
+        Overwritten with the logarithms of the largest entries.
+    """
+    for row in range(distinct.size):
+        largest = np.float32(0.0)
+        for topic in range(phi.shape[1]):
+            largest = max(largest, phi[distinct[row], topic])
+        log_scale[row] = np.log(np.float64(largest))
+        for topic in range(phi.shape[1]):
+            factors[row, topic] = phi[distinct[row], topic] / largest if largest > 0.0 else np.float32(0.0)
+
+
+@compiled
+def total_of(
+    weight: Floats,
+    factors: Floats,
+    row: int,
+    counts: npt.NDArray[np.int32],
+    alpha: npt.NDArray[np.float64],
+    sums: Floats,
+) -> float:
+    """Return the sum over topics of (counts_k + alpha_k) factors[row, k], in float64 where float32 would underflow."""
+    total = float(cumulate_products(weight, factors, row, sums))
+    if total < SAFE_TOTAL:
+        total = 0.0
+        for topic in range(alpha.size):
+            total += (counts[topic] + alpha[topic]) * np.float64(factors[row, topic])
+    return total
+
+
+@compiled
+def draw_topic(
+    stream: Stream,
+    weight: Floats,
+    factors: Floats,
+    row: int,
+    counts: npt.NDArray[np.int32],
+    alpha: npt.NDArray[np.float64],
+    sums: Floats,
+) -> int:
+    """Draw a topic with probability proportional to (counts_k + alpha_k) factors[row, k].
+
+    Parameters
+    ----------
+    stream : ndarray of uint64 of shape (15,)
+    weight : ndarray of float32 of shape (K,)
+        counts + alpha.
+    factors : ndarray of float32 of shape (U, K)
+    row : int
+    counts : ndarray of int32 of shape (K,)
+    alpha : ndarray of float64 of shape (K,)
+    sums : ndarray of float32
+        From `new_sums` for K cells; overwritten.
+    """
+    total = cumulate_products(weight, factors, row, sums)
+    if total >= SAFE_TOTAL:
+        return find_striped(sums, weight.size, uniform(stream) * total)  # type: ignore[no-any-return]
+    return draw_with_care(stream, 0, row, counts, alpha, factors)

@@ -1,0 +1,219 @@
+"""``sweep``: the grid, the table, what fails in it, its plot, and an interrupt."""
+
+import json
+import os
+import signal
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+import ppl_topics as pt
+from ppl_topics import choosing
+from ppl_topics.cli import main
+from ppl_topics.diagnostics.sweep_plot import plot_sweep
+from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
+
+mpl.use("Agg")
+
+COLOURS = {"warm": "red orange yellow", "cold": "blue green teal", "dark": "black brown gray"}
+FAST = {"draws": 5, "warmup": 10, "chains": 2, "seed": 1, "threads": 1, "progress": False}
+QUICK = ["--draws", "5", "--warmup", "10", "--chains", "2", "--seed", "1", "--threads", "1", "--no-progress"]
+
+
+def documents(number, seed):
+    rng = np.random.default_rng(seed)
+    texts = [" ".join(rng.choice(words.split(), 8)) for words in COLOURS.values() for _ in range(number)]
+    return texts, [name for name in COLOURS for _ in range(number)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sweep")
+    for name, seed in (("train", 1), ("test", 2)):
+        rows = [json.dumps({"text": text, "y": y}) for text, y in zip(*documents(10, seed), strict=True)]
+        (folder / f"{name}.jsonl").write_text("\n".join(rows))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    texts, labels = documents(10, 1)
+    return pt.Corpus.from_texts(texts, labels=labels)
+
+
+@pytest.fixture(scope="module")
+def table(corpus):
+    return pt.sweep("slda_logistic", corpus, {"topics": [1, 3], "alpha": [0.1, 1.0]}, held_out=6, **FAST)
+
+
+def call(capsys, *arguments):
+    code = main(["sweep", *arguments])
+    return code, *capsys.readouterr()
+
+
+def refused(capsys, *arguments):
+    code, out, err = call(capsys, *arguments)
+    assert (code, out) == (2, "")
+    line = err.splitlines()[-1]
+    assert line.startswith("error: ")
+    return line
+
+
+def test_a_grid(table):
+    assert list(table) == ["topics", "alpha", *choosing.SCORES]
+    assert table[["topics", "alpha"]].to_numpy().tolist() == [[1, 0.1], [1, 1.0], [3, 0.1], [3, 1.0]]
+    assert table["problem"].tolist() == [""] * 4
+    assert table.attrs == {"over": ["topics", "alpha"], "stopped": False}
+    filled = [name for name in choosing.SCORES if name not in ("r2", "path", "problem")]
+    assert np.isfinite(table[filled].to_numpy(dtype=float)).all()
+    # There are three topics in truth.
+    best = table["perplexity"].idxmin()
+    assert table["topics"][best] == 3
+    assert table.loc[best, ["below_best", "below_best_error"]].tolist() == [0.0, 0.0]
+    expected = table["per_token"][best] - table["per_token"]
+    np.testing.assert_allclose(table["below_best"], expected, atol=1e-12)
+    assert (table["below_best"].drop(best) > 0.0).all()
+
+
+def test_a_row_is_what_its_run_says(table, corpus):
+    train, test = corpus.split(6, seed=1)
+    fit = pt.sample("slda_logistic", train, topics=3, alpha=1.0, **FAST)
+    row = table.iloc[3]
+    found = fit.held_out(test, seed=1)
+    assert (row["log_likelihood"], row["error"]) == (found.log_likelihood, found.error)
+    assert row["accuracy"] == fit.metrics(test, seed=1)["accuracy"]
+    assert row["ess_lp"] == fit.efficiency().loc["lp", "ess_bulk_min"]
+
+
+def test_test_documents_and_numbers(corpus):
+    texts, _ = documents(4, 2)
+    test = pt.Corpus.from_texts(texts)
+    found = pt.sweep("lda", corpus, {"topics": [2]}, test=test, method="document_completion", particles=8, **FAST)
+    assert np.isnan(found["accuracy"][0])
+    fit = pt.sample("lda", corpus, topics=2, **FAST)
+    expected = fit.held_out(test, method="document_completion", particles=8, seed=1)
+    assert found["log_likelihood"][0] == expected.log_likelihood
+
+
+def test_responses_with_topics_of_their_own_have_no_likelihood(corpus):
+    found = pt.sweep("medlda_one_vs_all", corpus, {"margin": [1.0]}, topics=2, **FAST)
+    assert np.isnan(found["perplexity"][0])
+    assert "no one likelihood" in found["problem"][0]
+    assert np.isfinite(found["accuracy"][0])
+
+
+def test_files(capsys):
+    how = ["lda", "--data", "train.jsonl", "--test", "test.jsonl", *QUICK]
+    code, out, err = call(capsys, *how, "--over", "topics=2,3,0", "--out", "runs", "--plot", "runs.png")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].split()[0] == "topics"
+    assert [line.split()[0] for line in lines[1:4]] == ["2", "3", "0"]
+    assert "topics must be a whole number from 1" in lines[3]
+    assert lines[-2:] == ["written: runs", "written: runs.png"]
+    assert "topics 3: perplexity" in err
+    assert sorted(os.listdir("runs")) == ["table.csv", "topics=2.nc", "topics=3.nc"]
+    table = pd.read_csv("runs/table.csv")
+    fit = pt.load_fit(table["path"][1])
+    test = pt.read_corpus("test.jsonl", text_column="text")
+    assert table["log_likelihood"][1] == pytest.approx(fit.held_out(test, seed=1).log_likelihood)
+    assert os.path.getsize("runs.png") > 1000
+    code, out, _ = call(capsys, *how, "--over", "topics=2", "--out", "one.csv", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert (found["over"], found["stopped"]) == (["topics"], False)
+    assert found["rows"][0]["log_likelihood"] == pytest.approx(table["log_likelihood"][0])
+    assert found["rows"][0]["accuracy"] is None
+    assert pd.read_csv("one.csv")["path"].isna().all()
+
+
+def test_an_interrupt_keeps_what_is_done(corpus, tmp_path):
+    def interrupt(row):
+        if row["topics"] == 2:
+            # Comes to the next run, while it samples or before.
+            signal.raise_signal(signal.SIGINT)
+
+    out = tmp_path / "table.csv"
+    found = pt.sweep("lda", corpus, {"topics": [1, 2, 3]}, out=out, done=interrupt, **FAST)
+    assert found["topics"].tolist() == [1, 2]
+    assert found.attrs["stopped"]
+    assert pd.read_csv(out)["topics"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("after", [3, 12])
+def test_an_interrupt_of_a_run(corpus, monkeypatch, after):
+    # In warm-up, and among the draws.
+    from ppl_topics.run import chains
+
+    advance, calls = chains._advance, []
+
+    def interrupting(chain, executor, settings):
+        calls.append(chain)
+        if len(calls) == 30 + after * 2:
+            signal.raise_signal(signal.SIGINT)
+        return advance(chain, executor, settings)
+
+    monkeypatch.setattr(chains, "_advance", interrupting)
+    found = pt.sweep("lda", corpus, {"topics": [1, 2, 3]}, **FAST)
+    assert found["topics"].tolist() == [1]
+    assert found.attrs["stopped"]
+
+
+def test_a_failing_run_does_not_lose_the_others(corpus, monkeypatch):
+    run = choosing.run_plan
+
+    def failing(plan, *arguments, **options):
+        if plan.model.spec.parameters["topics"] == 2:
+            raise pt.RunError("out of luck")
+        return run(plan, *arguments, **options)
+
+    monkeypatch.setattr(choosing, "run_plan", failing)
+    found = pt.sweep("lda", corpus, {"topics": [1, 2, 3]}, **FAST)
+    assert found["problem"].tolist() == ["", "out of luck", ""]
+    assert np.isnan(found["perplexity"][1])
+    assert np.isfinite(found["perplexity"][[0, 2]]).all()
+
+
+def test_a_plot(table, tmp_path):
+    axes = plot_sweep(table)
+    labels = [panel.get_ylabel() for panel in axes]
+    assert labels[0] == "held-out log likelihood a token"
+    assert len(labels) == 5
+    assert [text.get_text() for text in axes[0].get_legend().get_texts()] == ["alpha 0.1", "alpha 1.0"]
+    np.testing.assert_allclose(axes[1].lines[0].get_ydata(), table["npmi"].to_numpy()[[0, 2]])
+    # Also of a table from a file, and of values that are no numbers.
+    table.to_csv(tmp_path / "table.csv", index=False)
+    assert len(plot_sweep(pd.read_csv(tmp_path / "table.csv"))) == 5
+    named = table.assign(topics=["a", "a", "b$", "b$"])
+    named.attrs = table.attrs
+    assert [text.get_text() for text in plot_sweep(named)[0].get_xticklabels()] == ["a", r"b\$"]
+    with pytest.raises(PplTopicsError, match="2 were given for 5 measures"):
+        plot_sweep(table, axes[:2])
+    with pytest.raises(PplTopicsError, match="lacks per_token"):
+        plot_sweep(table.drop(columns="per_token"))
+    mpl.pyplot.close("all")
+
+
+def test_what_is_wrong_is_refused(capsys, corpus):
+    how = ["lda", "--data", "train.jsonl", *QUICK]
+    assert "--over topisc: model 'lda' has no parameter" in refused(capsys, *how, "--over", "topisc=1,2")
+    assert "the value is missing" in refused(capsys, *how, "--over", "topics=")
+    assert "--over topics: topics must be" in refused(capsys, *how, "--over", "topics=0,-1")
+    assert "topics: both set and swept over" in refused(capsys, *how, "--over", "topics=2", "--set", "topics=3")
+    assert "--plot x.txt: expected a file" in refused(capsys, *how, "--over", "topics=2", "--plot", "x.txt")
+    assert "--plot no/x.png: no such folder" in refused(capsys, *how, "--over", "topics=2", "--plot", "no/x.png")
+    assert "a file stands there" in refused(capsys, *how, "--over", "topics=2", "--out", "train.jsonl")
+    assert "--method: expected" in refused(capsys, *how, "--over", "topics=2", "--method", "x")
+    assert "--draws" in refused(capsys, *how, "--over", "topics=2", "--draws", "0")
+    for over, message in (({}, "expected parameters"), ({"topics": 3}, "a list of values"), ({"topics": []}, "a list")):
+        with pytest.raises(SpecError, match=message):
+            pt.sweep("lda", corpus, over, **FAST)
+    with pytest.raises(CorpusError):
+        pt.sweep("lda", corpus, {"topics": [2]}, held_out=0, **FAST)
