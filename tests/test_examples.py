@@ -49,7 +49,13 @@ def corpus() -> pt.Corpus:
 
 def test_every_example_is_tested() -> None:
     tested = {"compare_schedules.py", "newsgroups.py", "own_kernel.py", "rare_words.yaml", "studies.py", *STUDIES}
-    tested |= {"supervised_studies.py", "dolda_2020_topics.py", "shrinkage_kernels.py", *SUPERVISED}
+    tested |= {
+        "supervised_studies.py",
+        "dolda_2020_topics.py",
+        "shrinkage_kernels.py",
+        "alignment_20news.py",
+        *SUPERVISED,
+    }
     assert {path.name for path in EXAMPLES.iterdir() if path.suffix in {".py", ".yaml"}} == tested
 
 
@@ -67,6 +73,17 @@ def test_newsgroups(corpus: pt.Corpus, capsys: pytest.CaptureFixture[str]) -> No
     fit = names("newsgroups.py")["fit_newsgroups"](corpus, topics=2, warmup=5, draws=10)
     assert fit.posterior.sizes["draw"] == 10
     assert "beta" in capsys.readouterr().out
+
+
+def test_alignment_names_a_planted_chain(corpus: pt.Corpus, capsys: pytest.CaptureFixture[str]) -> None:
+    main = names("alignment_20news.py")["main"]
+    table, of_chains, of_planted = main(corpus, topics=2, warmup=10, draws=20, chains=3)
+    assert len(table) == 2
+    assert of_chains.alignment is not None
+    assert of_planted.alignment is not None
+    out = capsys.readouterr().out
+    assert "agree: R-hat of their top words" in out
+    assert "verdict, the last chain planted: " in out
 
 
 def test_own_kernel_is_certified_and_the_printed_one_refused() -> None:

@@ -11,12 +11,10 @@ from ppl_topics.cli.output import number, print_table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ppl_topics.fit import Fit
+    from ppl_topics.diagnostics.verdict import Verdict
 
-__all__ = ["advice", "as_rows", "print_efficiency", "print_topics", "reading_lines"]
+__all__ = ["as_rows", "print_efficiency", "print_topics", "print_verdict", "reading_lines", "verdict_data"]
 
-CONVERGED = 1.01
-FEW_DRAWS = 20
 NUMBERS = {
     "ESS\nbulk\nmedian": "ess_bulk_median",
     "ESS\nbulk\nmin": "ess_bulk_min",
@@ -44,30 +42,19 @@ def as_rows(table: pd.DataFrame) -> dict[str, Any]:
     return {str(name): row.to_dict() for name, row in table.iterrows()}
 
 
-def advice(fit: Fit, table: pd.DataFrame) -> list[str]:
-    """Return what a reader of the efficiency table should know, a sentence each."""
-    posterior = fit.posterior
-    chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
-    high = [str(name) for name in table.index if table.loc[name, "rhat_max"] > CONVERGED]
-    by_topic = [name for name in high if name in posterior and {"topic", "coefficient"} & set(posterior[name].dims)]
-    others = [name for name in high if name not in by_topic]
-    result = []
-    if not bool(posterior.attrs.get("exact", 1)):
-        result.append("a kernel of this run is not exact: the draws are approximate, however many there are")
-    if draws < FEW_DRAWS:
-        result.append(f"{draws} draws a chain say little of ESS, IF and R-hat; draw {FEW_DRAWS} or more")
-    if others:
-        result.append(f"R-hat above {CONVERGED} for {', '.join(others)}: not converged; warm up and draw longer")
-    if by_topic:
-        why = (
-            "chains number their topics each in its own way, so judge convergence across chains by lp"
-            if chains > 1
-            else "the topics still moved; warm up and draw longer"
-        )
-        result.append(f"R-hat above {CONVERGED} for {', '.join(by_topic)}: {why}")
-    if chains == 1:
-        result.append("one chain: R-hat compares its halves only; run --chains 2 or more to see more")
-    return result
+def print_verdict(verdict: Verdict) -> None:
+    """Print whether the run has converged, and a line for each finding."""
+    print(f"verdict: {verdict}")
+
+
+def verdict_data(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as plain data."""
+    return {
+        "level": verdict.level,
+        "summary": verdict.summary,
+        "findings": [{"level": f.level, "what": f.what, "remedy": f.remedy} for f in verdict.findings],
+        "more_draws": verdict.more_draws,
+    }
 
 
 def reading_lines(what: Mapping[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ from ppl_topics.cli import corpus_options as co
 from ppl_topics.cli.model_options import ModelName, Record, Schedule, Set, load
 from ppl_topics.cli.new_documents import check_test, measure, metric_lines, read_new, refuse_test
 from ppl_topics.cli.output import AsJson, print_json, say
-from ppl_topics.cli.report import advice, as_rows, print_efficiency, reading_lines
+from ppl_topics.cli.report import as_rows, print_efficiency, print_verdict, reading_lines, verdict_data
 from ppl_topics.cli.target import check_target
 from ppl_topics.errors import RunError, TraceError
 
@@ -152,11 +152,11 @@ def report_run(fit: Fit, path: Path, seconds: float, as_json: bool, metrics: Map
     """Print what was run, how efficiently, how well it predicts, and where the draws are."""
     from ppl_topics.diagnostics.report import summary
 
-    table = fit.efficiency()
+    table, verdict = fit.efficiency(), fit.verdict()
     what = summary(fit.groups)
     if as_json:
         found = {**what, "seconds": seconds, "path": str(path), **(metrics or {})}
-        print_json({**found, "efficiency": as_rows(table)})
+        print_json({**found, "verdict": verdict_data(verdict), "efficiency": as_rows(table)})
         return
     print(
         f"{what['model']}: {what['documents']:,} documents, {what['tokens']:,} tokens, {what['words']:,} words; "
@@ -173,6 +173,6 @@ def report_run(fit: Fit, path: Path, seconds: float, as_json: bool, metrics: Map
     print()
     for line in metric_lines(metrics or {}):
         print(f"test {line}")
+    print_verdict(verdict)
+    print()
     print(f"written: {path}")
-    for sentence in advice(fit, table):
-        say(f"note: {sentence}")

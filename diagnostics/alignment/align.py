@@ -1,0 +1,238 @@
+"""Which topic of one chain is which of another, and which topics the chains agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from ppl_topics.diagnostics.alignment.switches import Switch, base_numbers, find_switches, numbers_of, unmixed
+from ppl_topics.diagnostics.alignment.topics import (
+    TOPIC_DIMS,
+    by_response,
+    chains_of,
+    exchangeable,
+    mean_topics,
+    responses_apart,
+    word_names,
+)
+
+__all__ = ["Alignment", "align", "chain_topics"]
+
+Array = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+NEARER = 0.5
+"""Topics agree where their distance is at most this part of that to the nearest other topic. By the triangle inequality
+no other topic of the reference is then nearer to what was matched."""
+
+SAME = 0.99
+"""Topics as similar as this agree whatever the others are like: they differ by no more than their draws do."""
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Which topic of each chain is which topic of the reference chain.
+
+    Where each response has topics of its own, the arrays have the dim response before that of topics.
+
+    Attributes
+    ----------
+    reference : int
+        The chain whose numbers all chains are given.
+    chains : list of int
+    permutation : ndarray of int64, shape (chains, topics)
+        The number in each chain of each topic of the reference.
+    similarity : ndarray of float64, shape (chains, topics)
+        Of each topic of the reference and its match in each chain: the Bhattacharyya coefficient, from 0, no word in
+        common, to 1, the same probabilities. It is 1 in the reference itself.
+    agrees : ndarray of bool, shape (topics,)
+        Whether all chains have the topic; see `align`.
+    agrees_in : ndarray of bool, shape (chains, topics)
+        Whether each chain has it.
+    nearest : ndarray of float64, shape (topics,)
+        Similarity of each topic of the reference and the most similar other one, 0 if there is none.
+    exchangeable : ndarray of int64, shape (topics,)
+        Class of each topic: only topics of one class are matched. `(topics,)` for all responses.
+    switches : tuple of Switch
+        Topics that exchange their numbers within a chain.
+    responses : list of str, optional
+        Where each response has topics of its own.
+    by : str
+    """
+
+    reference: int
+    chains: list[int]
+    permutation: Numbers
+    similarity: Array
+    agrees: NDArray[np.bool_]
+    agrees_in: NDArray[np.bool_]
+    nearest: Array
+    exchangeable: Numbers
+    switches: tuple[Switch, ...]
+    responses: list[str] | None
+    by: str
+
+
+def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
+    """Match the topics of all chains, and find those that switch within a chain.
+
+    Each chain's topics are matched to those of a reference chain by the assignment of the largest total similarity.
+    The similarity of two topics is the Bhattacharyya coefficient of their mean probabilities of words, the sum over
+    words of sqrt(p q); sqrt(1 - it) is the Hellinger distance, a metric, which is finite where a topic has exact zeros,
+    and which frequent words do not rule as they rule the difference of probabilities. The reference is the chain that
+    is in total most similar to the others; of those that are equally so, as two chains are, the one of the higher mean
+    log posterior.
+
+    A chain has a topic of the reference where the distance of the match is at most half of that from this topic to the
+    nearest other topic of the reference, or the similarity at least 0.99. So the null that an agreement is held against
+    is how much different topics of one chain look alike, topic by topic: a match within half of that distance cannot be
+    nearer to any other topic.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    by : {"phi", "counts"}
+        What is compared: the mean topics of each chain, ``phi_mean``, or where that lacks the mean of the draws of phi;
+        or the counts of words in topics at the last draw, by ``z_last``.
+
+    Returns
+    -------
+    Alignment
+
+    Raises
+    ------
+    TraceError
+        If the trace holds no topics, or nothing to compare them by.
+
+    Notes
+    -----
+    Only topics that the posterior does not tell apart are matched: those of equal fixed concentrations, and among those
+    with coefficients, or without, where ``supervised_topics`` gives them to some. Switches within chains are found by
+    the draws of phi, or of topic shares and coefficients, and undone before chains are matched.
+
+    Examples
+    --------
+    >>> import ppl_topics as pt
+    >>> from ppl_topics.diagnostics.alignment import align
+    >>> texts = ["goal match goal team", "team match goal", "vote law vote", "law vote election"] * 5
+    >>> corpus = pt.Corpus.from_texts(texts)
+    >>> fit = pt.sample("lda", corpus, topics=2, draws=20, warmup=30, chains=2, seed=1, progress=False)
+    >>> found = align(fit.groups)
+    >>> found.agrees.tolist(), found.switches
+    ([True, True], ())
+    """
+    chains = chains_of(groups)
+    classes, responses = exchangeable(groups), responses_apart(groups)
+    switches = find_switches(groups, classes)
+    topics = chain_topics(groups, switches, by)
+    totals = topics.sum(axis=-1, keepdims=True)
+    # A topic without tokens, by counts, has no direction: it is like none.
+    roots = np.sqrt(topics / np.where(totals > 0.0, totals, 1.0))
+    n_chains, n_sets, n_topics = roots.shape[:3]
+    place = np.zeros((n_chains, n_chains, n_sets, n_topics), dtype=np.int64)
+    matched = np.ones((n_chains, n_chains, n_sets, n_topics))
+    for a, b, s in np.ndindex(n_chains, n_chains, n_sets):
+        if a < b:
+            similarity = np.clip(roots[a, s] @ roots[b, s].T, 0.0, 1.0)
+            place[a, b, s] = best_match(similarity, classes)
+            place[b, a, s] = np.argsort(place[a, b, s])
+            matched[a, b, s] = similarity[np.arange(n_topics), place[a, b, s]]
+            matched[b, a, s] = matched[a, b, s][place[b, a, s]]
+        elif a == b:
+            place[a, a, s] = np.arange(n_topics)
+    reference = _reference(matched.sum(axis=(1, 2, 3)), groups)
+    own = np.stack([np.clip(each @ each.T, 0.0, 1.0) for each in roots[reference]])
+    own[:, np.arange(n_topics), np.arange(n_topics)] = 0.0
+    nearest = own.max(axis=-1)
+    similarity, permutation = matched[reference], place[reference]
+    limit = np.minimum(SAME, 1.0 - NEARER**2 * (1.0 - nearest))
+    agrees_in = similarity >= limit
+    if responses is None:
+        permutation, similarity, agrees_in, nearest = permutation[:, 0], similarity[:, 0], agrees_in[:, 0], nearest[0]
+    return Alignment(
+        reference=chains[reference],
+        chains=chains,
+        permutation=permutation,
+        similarity=similarity,
+        agrees=agrees_in.all(axis=0),
+        agrees_in=agrees_in,
+        nearest=nearest,
+        exchangeable=classes,
+        switches=switches,
+        responses=responses,
+        by=by,
+    )
+
+
+def best_match(similarity: Array, classes: Numbers) -> Numbers:
+    """Return the column of each row that makes the total the largest, within the classes."""
+    place = np.empty(len(classes), dtype=np.int64)
+    for one in np.unique(classes):
+        members = np.flatnonzero(classes == one)
+        rows, columns = linear_sum_assignment(similarity[np.ix_(members, members)], maximize=True)
+        place[members[rows]] = members[columns]
+    return place
+
+
+def chain_topics(groups: Mapping[str, xr.Dataset], switches: tuple[Switch, ...], by: str = "phi") -> Array:
+    """Return the topics of each chain by its own numbers, those of most draws, shape (C, R, K, V); switches undone."""
+    topics = mean_topics(groups, by)
+    if not switches:
+        return topics
+    posterior, responses = groups["posterior"], responses_apart(groups)
+    draws, words = posterior["draw"].values, None
+    if by == "phi" and "phi" in posterior and {"draw", *TOPIC_DIMS} <= set(posterior["phi"].dims):
+        phi = by_response(posterior["phi"], ("chain", "response", "draw", "topic", "word"))
+        words = _positions(groups, topics.shape[-1])
+    for place, stretches in stretches_of(groups, switches, responses, draws, topics.shape[2]).items():
+        if by == "counts":
+            ordered = topics[place].copy()
+            ordered[base_numbers(stretches)] = topics[place][stretches[-1][2]]
+            topics[place] = ordered
+        elif words is not None:
+            topics[place] = unmixed(topics[place], phi[place], words, stretches)
+    return topics
+
+
+def stretches_of(
+    groups: Mapping[str, xr.Dataset],
+    switches: tuple[Switch, ...],
+    responses: list[str] | None,
+    draws: Numbers,
+    topics: int,
+) -> dict[tuple[int, int], list[tuple[int, int, Numbers]]]:
+    """Return the stretches of draws of equal numbers of chains that switch, by the positions of chain and response."""
+    result = {}
+    for c, chain in enumerate(groups["posterior"]["chain"].values):
+        for r, response in enumerate(responses or [None]):
+            own = [each for each in switches if each.chain == chain and each.response == response]
+            if own:
+                result[c, r] = numbers_of(own, topics, draws)
+    return result
+
+
+def _positions(groups: Mapping[str, xr.Dataset], n_words: int) -> Numbers:
+    """Return the positions of the words of phi among those of the mean topics."""
+    words = groups["posterior"]["word"].values
+    if len(words) == n_words:
+        return np.arange(n_words)
+    at = {word: i for i, word in enumerate(word_names(groups))}
+    return np.array([at[word] for word in words], dtype=np.int64)
+
+
+def _reference(totals: Array, groups: Mapping[str, xr.Dataset]) -> int:
+    """Return the position of the chain of the largest total similarity, or of those the highest log posterior."""
+    statistics = groups.get("sample_stats", xr.Dataset())
+    density = np.zeros(len(totals))
+    if "lp" in statistics:
+        values = statistics["lp"].transpose("chain", ...).values.reshape(len(totals), -1)
+        density = np.where(np.isfinite(values).all(axis=1), values.sum(axis=1), -np.inf)
+    ties = np.isclose(totals, totals.max(), rtol=1e-9, atol=0.0)
+    known = np.isfinite(density[ties]).any()
+    return int(np.argmax(np.where(ties, density if known else 0.0, -np.inf)))

@@ -1,0 +1,181 @@
+"""The groups of a trace with all chains' topics under the numbers of one chain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.alignment.align import Alignment, align, chain_topics, stretches_of
+from ppl_topics.diagnostics.alignment.switches import base_numbers
+from ppl_topics.diagnostics.alignment.topics import chains_of
+from ppl_topics.errors import TraceError
+from ppl_topics.trace.datasets import GROUPS
+from ppl_topics.trace.mean_topics import CHAIN, TOPIC
+
+__all__ = ["aligned"]
+
+Numbers = NDArray[np.int64]
+Pieces = list[tuple[int, int, Numbers]]
+
+
+def aligned(groups: Mapping[str, xr.Dataset], alignment: Alignment | None = None) -> dict[str, xr.Dataset]:
+    """Give the topics of all chains the numbers of one, and undo switches within chains.
+
+    Everything that has the dim ``topic`` and the dim ``chain`` is renumbered, and with it the coefficients and slopes
+    called "topic k", and the values of ``z`` and ``z_last``. The topics of the reference chain keep their numbers.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    alignment : Alignment, optional
+        From `align`, by default with its defaults.
+
+    Returns
+    -------
+    dict of str to xarray.Dataset
+        The same groups; their attribute ``aligned_to_chain`` is the reference. What needs no renumbering is shared with
+        ``groups``, not copied.
+
+    Raises
+    ------
+    TraceError
+        If the topics cannot be aligned, or the alignment is of another trace.
+
+    Notes
+    -----
+    Where topics switch within a chain, ``phi_mean`` of these topics is that of the recorded draws; words of which no
+    draws are recorded keep the mean of the number that the topic had in most draws. Warm-up draws have the numbers of
+    the first draw.
+    """
+    if alignment is None:
+        alignment = align(groups)
+    topics = alignment.permutation.shape[-1]
+    if alignment.chains != chains_of(groups) or topics != len(alignment.exchangeable):
+        raise TraceError("the alignment is of another trace: it has other chains")
+    permutation = alignment.permutation if alignment.responses is not None else alignment.permutation[:, None]
+    draws = groups["posterior"]["draw"].values
+    switched = stretches_of(groups, alignment.switches, alignment.responses, draws, topics)
+    own, first, last = {}, {}, {}
+    for place in np.ndindex(*permutation.shape[:2]):
+        chosen = permutation[place]
+        pieces: Pieces = [(0, len(draws), chosen)]
+        if place in switched:
+            # Which topic, by its number in the first draw, has each of the chain's own numbers.
+            topic = np.argsort(base_numbers(switched[place]))[chosen]
+            pieces = [(start, stop, numbers[topic]) for start, stop, numbers in switched[place]]
+        own[place], first[place], last[place] = pieces, pieces[0][2], pieces[-1][2]
+    result = {}
+    for name, dataset in groups.items():
+        if name not in GROUPS:
+            # Of another program: its chains and draws may be others.
+            result[name] = dataset
+            continue
+        if name in ("posterior", "sample_stats"):
+            lookups = own
+        elif name == "constant_data":
+            lookups = {place: [(0, -1, permutation[place])] for place in own}
+        else:
+            lookups = {place: [(0, -1, first[place])] for place in own}
+        changed = {
+            str(key): _renumbered(array, lookups, topics, alignment.responses is not None)
+            for key, array in dataset.data_vars.items()
+            if "chain" in array.dims and {"topic", "coefficient", "slope"} & set(array.dims)
+        }
+        for key, array in dataset.data_vars.items():
+            if {"chain", "token"} <= set(array.dims) and array.dtype.kind in "iu":
+                ends = {place: [(0, -1, last[place])] for place in last}
+                changed[str(key)] = _reassigned(
+                    array, own if "draw" in array.dims else ends, topics, alignment.responses is not None
+                )
+        if TOPIC in dataset:
+            changed[TOPIC] = _reassigned_cells(dataset, permutation)
+        result[name] = dataset.assign(changed).assign_attrs(aligned_to_chain=alignment.reference)
+    if alignment.switches and "phi_mean" in groups.get("constant_data", xr.Dataset()):
+        result["constant_data"] = _with_means(result["constant_data"], groups, alignment, permutation)
+    return result
+
+
+def _with_means(
+    constants: xr.Dataset, groups: Mapping[str, xr.Dataset], alignment: Alignment, permutation: Numbers
+) -> xr.Dataset:
+    """Replace the mean topics of chains with switches, whose numbers stand for several topics, by those of topics."""
+    means = chain_topics(groups, alignment.switches)
+    means = np.take_along_axis(means, permutation[..., None], axis=2)
+    old = constants["phi_mean"]
+    dims = ("chain", *(["response"] if alignment.responses is not None else []), "topic", "word")
+    new = old.transpose(*dims).copy(data=means.reshape(old.transpose(*dims).shape).astype(old.dtype))
+    return constants.assign(phi_mean=new.transpose(*old.dims))
+
+
+def _renumbered(
+    array: xr.DataArray, lookups: Mapping[tuple[int, int], Pieces], topics: int, apart: bool
+) -> xr.DataArray:
+    """Take the entries along the dims of topics and coefficients in another order."""
+    for dim in ("topic", "coefficient", "slope"):
+        if dim not in array.dims:
+            continue
+        at = np.arange(topics)
+        if dim != "topic":
+            names = [str(name) for name in array[dim].values]
+            # Coefficients of topics come first; fewer than there are topics where only the first of them have some.
+            at = at[: sum(name == f"topic {k}" for k, name in enumerate(names))]
+        order = {
+            place: [(start, stop, _order(numbers[: len(at)], array.sizes[dim])) for start, stop, numbers in pieces]
+            for place, pieces in lookups.items()
+        }
+        array = _over(array, order, dim, apart, lambda values, places: values[..., places])
+    return array
+
+
+def _order(numbers: Numbers, size: int) -> Numbers:
+    """Return the positions to take: those of topics in another order, the rest as they are."""
+    return np.concatenate([numbers, np.arange(len(numbers), size)])
+
+
+def _reassigned(
+    array: xr.DataArray, lookups: Mapping[tuple[int, int], Pieces], topics: int, apart: bool
+) -> xr.DataArray:
+    """Give each token the new number of its topic."""
+    inverse = {
+        place: [(start, stop, np.argsort(numbers).astype(array.dtype)) for start, stop, numbers in pieces]
+        for place, pieces in lookups.items()
+    }
+    return _over(array, inverse, "token", apart, lambda values, number: number[values])
+
+
+def _reassigned_cells(constants: xr.Dataset, permutation: Numbers) -> xr.DataArray:
+    """Give the cells of mean topics that are kept as lists the new numbers of their topics."""
+    inverse = np.argsort(permutation, axis=-1).reshape(-1, permutation.shape[-1])
+    topics = constants[TOPIC]
+    return topics.copy(data=inverse[constants[CHAIN].values, topics.values].astype(topics.dtype))
+
+
+def _over(
+    array: xr.DataArray,
+    lookups: Mapping[tuple[int, int], list[tuple[int, int, Any]]],
+    dim: str,
+    apart: bool,
+    change: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]],
+) -> xr.DataArray:
+    """Apply a change along a dim to each chain, response and stretch of draws."""
+    if all((lookup == np.arange(len(lookup))).all() for pieces in lookups.values() for _, _, lookup in pieces):
+        return array
+    split = apart and "response" in array.dims
+    drawn = "draw" in array.dims
+    leading = ["chain", *(["response"] if split else []), *(["draw"] if drawn else [])]
+    others = [name for name in array.dims if name not in (*leading, dim)]
+    ordered = array.transpose(*leading, *others, dim)
+    values = ordered.values.copy()
+    for (c, r), pieces in lookups.items():
+        if r and not split:
+            continue
+        block = values[(c, r) if split else c]
+        for start, stop, lookup in pieces:
+            part = block[start : None if stop < 0 else stop] if drawn else block
+            part[...] = change(part, lookup)
+    return ordered.copy(data=values).transpose(*array.dims)

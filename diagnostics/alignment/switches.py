@@ -1,0 +1,320 @@
+"""Topics that exchange their numbers within a chain, found draw by draw.
+
+Each draw's topics are compared with the mean of the last draws before it, under the numbers that these have by then, as
+in the sequential relabelling of Celeux (1998). A switch is called at a draw where the optimal assignment moves
+topics in a cycle, each of them is more like the mean of the topic whose place it takes than like its own by more than
+`MARGIN`, and most of the draws that follow say the same. A topic that drifts, however far, takes nobody's place: the
+mean follows it, and no other topic turns into what it was. Nor does a topic that dies and comes back as another one.
+
+References
+----------
+G. Celeux (1998). Bayesian inference for mixture: the label switching problem. COMPSTAT 1998.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from ppl_topics.diagnostics.alignment.topics import TOPIC_DIMS, by_response
+
+__all__ = ["Switch", "base_numbers", "find_switches", "numbers_of", "unmixed"]
+
+Array = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+MARGIN = 0.2
+"""By how much a topic must be more like the one whose place it takes. In four chains of 20 Newsgroups that were still
+drifting, 5 million comparisons, a draw of a topic was always more like its own mean than like any other, by 0.17 at
+least; a switch of topics as alike as the most alike pair there, of similarity 0.6, gains twice this margin."""
+
+MEMORY = 50
+"""Draws that a mean is taken of: enough to average their noise out, few enough to follow a drift."""
+
+AHEAD = 5
+"""Following draws that must agree, by majority, so that one odd draw is no switch; at the end as many as there are."""
+
+MOST_WORDS = 500
+"""Words that draws of phi are compared on, the most probable ones: all others together have little of any topic."""
+
+FAR, NEAR = 8.0, 3.0
+"""Without phi: standard deviations of a draw that the share or a coefficient of a topic must be from its own mean, and
+all may be from those of the topic whose place it takes; at the draw before it must be as near to its own. Shares that
+drift past each other do so in more than one draw."""
+
+
+class Switch(NamedTuple):
+    """Topics that exchange their numbers within a chain.
+
+    Attributes
+    ----------
+    chain : int
+    draw : int
+        The first draw under the new numbers, by its coordinate.
+    topics : tuple of int
+        The numbers that the topics had before it.
+    numbers : tuple of int
+        The numbers that they have from then on.
+    response : str, optional
+        Whose topics they are, where each response has topics of its own.
+    """
+
+    chain: int
+    draw: int
+    topics: tuple[int, ...]
+    numbers: tuple[int, ...]
+    response: str | None = None
+
+
+def find_switches(groups: Mapping[str, xr.Dataset], classes: Numbers) -> tuple[Switch, ...]:
+    """Find the switches of each chain, by the draws of phi, or else by those of topic shares and coefficients.
+
+    Without phi, two topics can be told apart only where their shares or coefficients differ by much more than they
+    vary. A trace that holds none of these has no switches that could be found.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+    classes : ndarray of int64, shape (K,)
+        Of exchangeable topics; a cycle that leaves its class is no switch.
+    """
+    posterior = groups["posterior"]
+    if len(classes) < 2 or len(np.unique(classes)) == len(classes) or posterior.sizes["draw"] < 2:
+        return ()
+    if "phi" in posterior and {"draw", *TOPIC_DIMS} <= set(posterior["phi"].dims):
+        draws = by_response(posterior["phi"], ("chain", "response", "draw", "topic", "word"))
+        compare: Callable[[NDArray[Any]], _Comparison] = _by_phi
+    else:
+        profiles = _profiles(groups, len(classes))
+        if profiles is None:
+            return ()
+        draws, compare = profiles, _by_profile
+    names = posterior["response"].values if draws.shape[1] > 1 or _apart(posterior) else [None]
+    found = []
+    for c, chain in enumerate(posterior["chain"].values):
+        for r, response in enumerate(names):
+            for t, before, after in _search(compare(draws[c, r]), classes):
+                draw, name = int(posterior["draw"].values[t]), None if response is None else str(response)
+                found.append(Switch(int(chain), draw, before, after, name))
+    return tuple(found)
+
+
+def _apart(posterior: xr.Dataset) -> bool:
+    return any({"response", "topic"} <= set(array.dims) for array in posterior.data_vars.values())
+
+
+class _Comparison(NamedTuple):
+    """How the topics of draws are compared with those of draws before them.
+
+    Attributes
+    ----------
+    values : ndarray of shape (draws, K, M)
+        What is averaged.
+    similar : callable
+        Similarity in [0, 1] of the topics of each draw, rows, and of a mean, columns: shape (draws, K, K).
+    first : int
+        Draws that make the first mean.
+    margin : float
+        By how much a topic must be more like the one whose place it takes.
+    memory : int
+        Draws that a mean is taken of.
+    jump : bool
+        Whether at the draw before a topic must be as like its own mean as it is then unlike it.
+    """
+
+    values: NDArray[Any]
+    similar: Callable[[NDArray[Any], NDArray[Any]], Array]
+    first: int
+    margin: float
+    memory: int
+    jump: bool
+
+
+def _by_phi(phi: NDArray[np.float32]) -> _Comparison:
+    """Compare by the Bhattacharyya coefficient of probabilities of words."""
+    if phi.shape[2] > MOST_WORDS:
+        most = np.argsort(-phi.mean(axis=(0, 1)), kind="stable")[:MOST_WORDS]
+        phi = phi[:, :, np.sort(most)]
+    totals = phi.sum(axis=2, keepdims=True)
+    roots = np.sqrt(phi / np.where(totals > 0.0, totals, 1.0))
+
+    def similar(draws: NDArray[Any], mean: NDArray[Any]) -> Array:
+        size = np.sqrt((mean**2).sum(axis=1))
+        flat = draws.reshape(-1, draws.shape[2]) @ mean.T
+        return np.asarray(flat / np.where(size > 0.0, size, 1.0), dtype=np.float64).reshape(*draws.shape[:2], len(mean))
+
+    return _Comparison(roots, similar, first=1, margin=MARGIN, memory=MEMORY, jump=False)
+
+
+def _by_profile(profiles: Array) -> _Comparison:
+    """Compare by the largest distance of any feature, in its standard deviations: 1 up to `NEAR`, 0 from `FAR`."""
+    # From successive draws, so that a drift or a switch counts for nothing; of each topic, at least the typical one.
+    steps = np.abs(np.diff(profiles, axis=0))
+    sd = 1.4826 * np.median(steps, axis=0) / np.sqrt(2.0)
+    sd = np.maximum(sd, np.median(sd, axis=0))
+    sd = np.maximum(sd, 1e-9 + 1e-6 * np.abs(profiles).max(axis=(0, 1)))
+
+    def similar(draws: Array, mean: Array) -> Array:
+        distance = np.zeros((*draws.shape[:2], len(mean)))
+        for m in range(draws.shape[2]):
+            spread = np.maximum(sd[:, None, m], sd[None, :, m])
+            np.maximum(distance, np.abs(draws[:, :, None, m] - mean[None, None, :, m]) / spread, out=distance)
+        return np.clip((FAR - distance) / (FAR - NEAR), 0.0, 1.0)
+
+    return _Comparison(profiles, similar, first=AHEAD, margin=1.0 - 1e-9, memory=AHEAD, jump=True)
+
+
+def _profiles(groups: Mapping[str, xr.Dataset], topics: int) -> Array | None:
+    """Return square roots of shares, whose noise does not grow with them, and coefficients, shape (C, R, T, K, M)."""
+    posterior = groups["posterior"]
+    parts = []
+    if "topic_share" in posterior and "topic" in posterior["topic_share"].dims:
+        share = by_response(posterior["topic_share"], ("chain", "response", "draw", "topic"))
+        parts.append(np.sqrt(np.maximum(share, 0.0))[..., None])
+    for array in posterior.data_vars.values():
+        if set(array.dims) == {"chain", "draw", "response", "coefficient"}:
+            apart = _apart(posterior)
+            eta = array.transpose("chain", "response", "draw", "coefficient").values[..., :topics].astype(np.float64)
+            own = [str(name) for name in array["coefficient"].values[:topics]]
+            if own == [f"topic {k}" for k in range(topics)]:
+                parts.append(eta[..., None] if apart else np.moveaxis(eta, 1, -1)[:, None])
+    return np.concatenate(parts, axis=-1).astype(np.float64) if parts else None
+
+
+def _search(comparison: _Comparison, classes: Numbers) -> list[tuple[int, tuple[int, ...], tuple[int, ...]]]:
+    """Return draws at which topics switch, the numbers that they had until then, and those that they have from then.
+
+    Draws go by in blocks, each compared with the mean of the one before; the first blocks are short, each as long as
+    all draws before it.
+    """
+    values, similar, first, margin, memory, jump = comparison
+    draws = len(values)
+    now = np.arange(len(classes))
+    start = min(first, draws)
+    mean = values[:start].mean(axis=0)
+    found = []
+    while start < draws:
+        stop = min(draws, start + min(start, memory))
+        # By the numbers of the draws; `now` puts them in the order of the mean.
+        similarity = similar(values[start - 1 : stop + AHEAD], mean)
+        total = np.zeros(mean.shape)
+        for t in range(start, stop):
+            at = t - start + 1
+            for cycle in _cycles(similarity[at][now], classes, margin):
+                if jump and not all(similarity[at - 1][now][k, k] >= margin for k in cycle):
+                    continue
+                following = similarity[at + 1 : at + 1 + AHEAD]
+                agree = [_moved(each[now], cycle, margin) for each in following]
+                if 2 * sum(agree) >= len(agree):
+                    topics = list(cycle)
+                    before, after = now[topics].copy(), now[[cycle[k] for k in topics]]
+                    found.append((t, tuple(map(int, before)), tuple(map(int, after))))
+                    now[topics] = after
+            total += values[t][now]
+        mean = (total / (stop - start)).astype(values.dtype)
+        start = stop
+    return found
+
+
+def _cycles(similarity: Array, classes: Numbers, margin: float) -> list[dict[int, int]]:
+    """Return the cycles of the best assignment that are decisive: by topic, where it now stands."""
+    own = np.diagonal(similarity)
+    # Without a topic that is much more like another's mean there is nothing to assign.
+    if not (similarity - own >= margin).any():
+        return []
+    allowed = np.where(classes[:, None] == classes[None], similarity, -float(len(classes)))
+    rows, columns = linear_sum_assignment(allowed, maximize=True)
+    place = np.empty(len(classes), dtype=np.int64)
+    place[columns] = rows
+    cycles, seen = [], set()
+    for start in range(len(place)):
+        cycle: dict[int, int] = {}
+        k = start
+        while k not in seen and place[k] != k:
+            seen.add(k)
+            cycle[k] = int(place[k])
+            k = int(place[k])
+        if cycle and _moved(similarity, cycle, margin):
+            cycles.append(cycle)
+    return cycles
+
+
+def _moved(similarity: Array, cycle: Mapping[int, int], margin: float) -> bool:
+    return all(similarity[place, k] - similarity[k, k] >= margin for k, place in cycle.items())
+
+
+def numbers_of(switches: Sequence[Switch], topics: int, draws: Numbers) -> list[tuple[int, int, Numbers]]:
+    """Return the stretches of draws of equal numbers of one chain.
+
+    Parameters
+    ----------
+    switches : sequence of Switch
+        Of the chain, and of one response.
+    topics : int
+    draws : ndarray of int64
+        The coordinate.
+
+    Returns
+    -------
+    list of (int, int, ndarray of int64)
+        First draw, end, and the number there of the topic that is number k in the first draw.
+    """
+    numbers, start, result = np.arange(topics), 0, []
+    for switch in sorted(switches, key=lambda switch: switch.draw):
+        at = int(np.searchsorted(draws, switch.draw))
+        if at > start:
+            result.append((start, at, numbers.copy()))
+            start = at
+        lookup = np.arange(topics)
+        lookup[list(switch.topics)] = switch.numbers
+        numbers = lookup[numbers]
+    return [*result, (start, len(draws), numbers)]
+
+
+def base_numbers(stretches: Sequence[tuple[int, int, Numbers]]) -> Numbers:
+    """Return the numbers that hold in the most draws, which are called the chain's own."""
+    lengths: dict[tuple[int, ...], int] = {}
+    for start, stop, numbers in stretches:
+        key = tuple(numbers.tolist())
+        lengths[key] = lengths.get(key, 0) + stop - start
+    return np.array(max(lengths, key=lambda key: lengths[key]), dtype=np.int64)
+
+
+def unmixed(
+    mean: Array, phi: NDArray[np.float32], words: Numbers, stretches: Sequence[tuple[int, int, Numbers]]
+) -> Array:
+    """Return the mean topics of a chain with switches, by its own numbers, from means that mix the topics of a number.
+
+    What is recorded of phi replaces the mean, topic by topic; words of which no draws are kept, the rare ones, keep the
+    mean of the number, scaled so that a topic sums to 1.
+
+    Parameters
+    ----------
+    mean : ndarray, shape (K, V)
+        Over all draws, by number.
+    phi : ndarray, shape (draws, K, words)
+    words : ndarray of int64
+        Positions in the vocabulary of the words of phi.
+    stretches : list
+        From `numbers_of`.
+    """
+    result, own = mean.astype(np.float64), base_numbers(stretches)
+    drawn = np.zeros((len(own), len(words)))
+    for start, stop, numbers in stretches:
+        drawn[own] += phi[start:stop, numbers].sum(axis=0, dtype=np.float64)
+    moved = np.zeros(len(own), dtype=bool)
+    for _, _, numbers in stretches:
+        moved[own] |= numbers != own
+    rest = np.ones(mean.shape[1], dtype=bool)
+    rest[words] = False
+    for k in np.flatnonzero(moved):
+        result[k, words] = drawn[k] / len(phi)
+        others = result[k, rest].sum()
+        if others > 0.0:
+            result[k, rest] *= max(0.0, 1.0 - result[k, words].sum()) / others
+    return result

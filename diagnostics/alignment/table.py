@@ -1,0 +1,140 @@
+"""Which topics the chains agree on, and R-hat of their words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.arguments import is_whole
+from ppl_topics.diagnostics.alignment.align import Alignment, align
+from ppl_topics.diagnostics.alignment.renumber import aligned
+from ppl_topics.diagnostics.alignment.topics import TOPIC_DIMS, by_response, mean_topics, word_names
+from ppl_topics.diagnostics.efficiency import rhat
+from ppl_topics.errors import TraceError
+
+__all__ = ["agreement_table", "top_word_draws", "top_words_of"]
+
+
+def agreement_table(
+    groups: Mapping[str, xr.Dataset], *, n_words: int = 10, alignment: Alignment | None = None
+) -> pd.DataFrame:
+    """Return how well the chains agree on each topic of the reference chain, and R-hat of the topic's top words.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace, not aligned.
+    n_words : int
+        Most probable words of each topic, of those that draws of phi are recorded of.
+    alignment : Alignment, optional
+        From `align`, by default with its defaults.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each topic of the reference, the largest share first, with the columns ``topic`` (its number there),
+        ``agrees``, ``similarity`` (the smallest of the chains), ``similarities`` and ``numbers`` (lists by chain),
+        ``nearest`` (the similarity of the nearest other topic of the reference), ``rhat_before``, ``rhat`` (of the top
+        words, the largest; not a number where draws of phi are not recorded, or fewer than four a chain),
+        ``rhat_median_before``, ``rhat_median`` (the median word), ``share`` (of the tokens, over all chains) and
+        ``words``. Where each response has topics of its own, ``response`` comes first. ``attrs`` holds ``reference``.
+
+    Raises
+    ------
+    TraceError
+        If the topics cannot be aligned.
+
+    Notes
+    -----
+    R-hat is the rank-normalised split R-hat. Before alignment it compares the topics that have the same number in all
+    chains.
+    """
+    if not is_whole(n_words) or n_words < 1:
+        raise TraceError(f"n_words: must be a whole number, 1 at least, got {n_words!r}")
+    found = align(groups) if alignment is None else alignment
+    after = aligned(groups, found)
+    reference = found.chains.index(found.reference)
+    topics = mean_topics(after, "phi")[reference]
+    names = word_names(after)
+    best = np.argsort(-topics, axis=-1, kind="stable")[..., :n_words]
+    before_draws, after_draws = (top_word_draws(each, after, reference, n_words) for each in (groups, after))
+    rhats = [_rhats(draws, topics.shape[:2]) for draws in (before_draws, after_draws)]
+    shares = _shares(after, topics.shape[:2])
+    rows = []
+    for s, response in enumerate(found.responses or [None]):
+        at = (slice(None), s) if found.responses is not None else (slice(None),)
+        nearest = found.nearest[s] if found.responses is not None else found.nearest
+        agrees = found.agrees[s] if found.responses is not None else found.agrees
+        for k in range(topics.shape[1]):
+            similarities = found.similarity[(*at, k)]
+            row: dict[str, Any] = {} if response is None else {"response": response}
+            row |= {
+                "topic": k,
+                "agrees": bool(agrees[k]),
+                "similarity": float(similarities.min()),
+                "similarities": similarities.tolist(),
+                "numbers": found.permutation[(*at, k)].tolist(),
+                "nearest": float(nearest[k]),
+                "rhat_before": rhats[0][0][s, k],
+                "rhat": rhats[1][0][s, k],
+                "rhat_median_before": rhats[0][1][s, k],
+                "rhat_median": rhats[1][1][s, k],
+                "share": shares[s, k],
+                "words": " ".join(str(names[v]) for v in best[s, k]),
+            }
+            rows.append(row)
+    table = pd.DataFrame(rows)
+    by = ["response", "share"] if found.responses is not None else ["share"]
+    table = table.sort_values(by, ascending=[True] * (len(by) - 1) + [False], kind="stable", ignore_index=True)
+    table.attrs = {"reference": found.reference}
+    return table
+
+
+def top_word_draws(
+    groups: Mapping[str, xr.Dataset], aligned_groups: Mapping[str, xr.Dataset], reference: int, n_words: int
+) -> NDArray[np.float32] | None:
+    """Return the draws of phi for the top words of each topic of the reference, shape (C, T, R, K, words).
+
+    None where draws of phi are not recorded. Top are those of the largest mean in the draws of the reference, of the
+    aligned trace; the draws are those of ``groups``, aligned or not.
+    """
+    posterior = groups["posterior"]
+    if "phi" not in posterior or not {"draw", *TOPIC_DIMS} <= set(posterior["phi"].dims):
+        return None
+    dims = ("chain", "draw", "response", "topic", "word")
+    mean = by_response(aligned_groups["posterior"]["phi"], dims)[reference].mean(axis=0, dtype=np.float64)
+    best = np.argsort(-mean, axis=-1, kind="stable")[..., :n_words]
+    phi = by_response(posterior["phi"], dims)
+    sets, topics = np.arange(best.shape[0])[:, None, None], np.arange(best.shape[1])[None, :, None]
+    return np.ascontiguousarray(phi[:, :, sets, topics, best])
+
+
+def top_words_of(groups: Mapping[str, xr.Dataset], chain: int, response: int, n_words: int) -> list[list[str]]:
+    """Return the most probable words of each topic, of the chain and the response at these positions."""
+    topics, names = mean_topics(groups, "phi")[chain, response], word_names(groups)
+    return [[str(names[v]) for v in np.argsort(-topic, kind="stable")[:n_words]] for topic in topics]
+
+
+def _rhats(draws: NDArray[np.float32] | None, shape: tuple[int, ...]) -> tuple[NDArray[np.float64], ...]:
+    """Return the largest and the median R-hat of each topic's words; those of constant words do not enter."""
+    largest, median = np.full(shape, np.nan), np.full(shape, np.nan)
+    if draws is not None:
+        values = np.asarray(rhat(draws))
+        for place in np.ndindex(*shape):
+            known = values[place][~np.isnan(values[place])]
+            if known.size:
+                largest[place], median[place] = known.max(), np.median(known)
+    return largest, median
+
+
+def _shares(groups: Mapping[str, xr.Dataset], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    posterior = groups["posterior"]
+    if "topic_share" not in posterior or "topic" not in posterior["topic_share"].dims:
+        return np.full(shape, np.nan)
+    share = by_response(posterior["topic_share"], ("chain", "draw", "response", "topic"))
+    return np.asarray(share.mean(axis=(0, 1)), dtype=np.float64)

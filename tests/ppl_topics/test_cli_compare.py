@@ -1,0 +1,114 @@
+"""``compare``, and the verdict and alignment of ``diagnose``."""
+
+import json
+
+import numpy as np
+import pytest
+
+import ppl_topics as pt
+from ppl_topics.cli import main
+
+FAST = {"topics": 3, "draws": 25, "warmup": 20, "chains": 2, "seed": 2, "threads": 1, "progress": False}
+HEADINGS = ["ESS", "median", "ESS", "5%", "seconds", "ESS", "a", "second", "ratio"]
+COLOURS = {"warm": "red orange yellow", "cold": "blue green teal", "dark": "black brown gray"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compare")
+    rng = np.random.default_rng(1)
+    texts = [" ".join(rng.choice(words.split(), 8)) for words in COLOURS.values() for _ in range(10)]
+    corpus = pt.Corpus.from_texts(texts, labels=[name for name in COLOURS for _ in range(10)])
+    for name in ("lda", "lda_collapsed", "medlda_one_vs_all"):
+        pt.sample(name, corpus, **FAST).save(folder / f"{name}.nc")
+    pt.sample("lda", pt.Corpus.from_texts(texts[:10]), **FAST).save(folder / "other.nc")
+    pt.sample("lda", corpus, **{**FAST, "chains": 1, "draws": 1}).save(folder / "one.nc")
+    (folder / "sub").mkdir()
+    pt.sample("lda", corpus, **{**FAST, "topics": 2}, record={"phi": "none"}).save(folder / "sub" / "lda.nc")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+def call(capsys, *arguments):
+    code = main(list(arguments))
+    return code, *capsys.readouterr()
+
+
+def test_two_schedules(capsys):
+    code, out, err = call(capsys, "compare", "lda.nc", "lda_collapsed.nc")
+    assert (code, err) == (0, "")
+    tables = [[line.split() for line in part.splitlines()] for part in out.split("\n\n")]
+    assert tables[0][0] == ["variable", "run", *HEADINGS]
+    assert [row[:2] for row in tables[0][1:3]] == [["lp", "lda"], ["lp", "lda_collapsed"]]
+    assert tables[0][1][-1] == "1"
+    assert {row[1] for row in tables[1][1:]} >= {"z:collapsed_gibbs", "phi:dirichlet_rows"}
+    assert [row[:3] for row in tables[2][1:]] == [
+        [name, "3", run] for name in ("theta", "phi") for run in ("lda", "lda_collapsed")
+    ]
+    assert "note" not in out
+
+
+def test_json_and_names_of_runs(capsys):
+    code, out, err = call(capsys, "compare", "lda.nc", "sub/lda.nc", "lda.nc", "--var", "theta", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["runs"] == ["lda.nc", "sub/lda.nc", "lda.nc (3)"]
+    assert [row["variable"] for row in found["variables"]] == ["theta"] * 3
+    assert [row["ratio"] for row in found["variables"]][::2] == [1.0, 1.0]
+    assert found["notes"] == ["sub/lda.nc is of another posterior than lda.nc: the models differ (topics 3 and 2)"]
+    assert {row["kernel"] for row in found["kernels"]} >= {"z:collapsed_gibbs"}
+    assert found["inefficiency"][0]["mean"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["lda.nc", "other.nc"], "lda and other are runs on different corpora"),
+        (["lda.nc"], "takes two at least, got 1"),
+        (["lda.nc", "none.nc"], "none.nc: no such file"),
+        (["lda.nc", "lda_collapsed.nc", "--var", "pi"], "has no variable 'pi'"),
+        ([], "RUN"),
+    ],
+)
+def test_errors_are_one_line(capsys, arguments, message):
+    code, out, err = call(capsys, "compare", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_diagnose_gives_the_verdict_and_aligns(capsys):
+    code, out, err = call(capsys, "diagnose", "lda.nc", "--align")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    (line,) = [line for line in lines if line.startswith("verdict: ")]
+    fit = pt.load_fit("lda.nc")
+    assert line == f"verdict: {fit.verdict().level}: {fit.verdict().summary}"
+    assert [f"- {finding}" for finding in fit.verdict().findings] == [line for line in lines if line.startswith("- ")]
+    table = out.split("\n\n")[-1].splitlines()
+    assert table[0].split()[:2] == ["topic", "agree"]
+    assert [row.split()[1] for row in table[1:]] == ["yes"] * 3
+    found = json.loads(call(capsys, "diagnose", "lda.nc", "--align", "--json")[1])
+    assert found["aligned"] is True
+    assert found["verdict"]["summary"] == fit.verdict().summary
+    assert [each["what"] for each in found["verdict"]["findings"]] == [each.what for each in fit.verdict().findings]
+    assert all(topic["agrees"] and len(topic["words"]) == 8 for topic in found["topics"])
+    aligned = fit.aligned().efficiency()
+    assert found["efficiency"]["phi"]["rhat_max"] == pytest.approx(aligned.loc["phi", "rhat_max"])
+    plain = json.loads(call(capsys, "diagnose", "lda.nc", "--json")[1])
+    assert (plain["aligned"], plain["topics"]) == (False, None)
+    assert plain["efficiency"]["phi"]["rhat_max"] == pytest.approx(fit.efficiency().loc["phi", "rhat_max"])
+
+
+@pytest.mark.parametrize("run", ["medlda_one_vs_all.nc", "one.nc", "sub/lda.nc"])
+def test_diagnose_aligns_whatever_was_recorded(capsys, run):
+    code, out, err = call(capsys, "diagnose", run, "--align")
+    assert (code, err) == (0, "")
+    assert "verdict: " in out
+    assert ("response" in out.split("\n\n")[-1]) == (run == "medlda_one_vs_all.nc")
+    assert json.loads(call(capsys, "diagnose", run, "--align", "--json")[1])["topics"]
