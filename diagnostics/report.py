@@ -63,11 +63,15 @@ def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None
 
 
 def seconds_by_kernel(groups: Mapping[str, xr.Dataset]) -> dict[str, float]:
-    """Return the mean seconds a sweep that each step of the schedule took, by ``variable:kernel``."""
+    """Return the mean seconds a sweep that each step of the schedule took, by ``variable:kernel``.
+
+    Where each response has topics of its own, a sweep is that of all responses.
+    """
     statistics = groups.get("sample_stats", xr.Dataset())
     if "step_seconds" not in statistics:
         return {}
     mean = statistics["step_seconds"].mean(("chain", "draw"))
+    mean = mean.sum([dim for dim in mean.dims if dim != "kernel"])
     return {str(kernel): float(mean.sel(kernel=kernel)) for kernel in mean["kernel"].values}
 
 

@@ -6,14 +6,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import xarray as xr
 
 from ppl_topics.arguments import is_whole
 from ppl_topics.errors import TraceError
+from ppl_topics.exporting.methods import Exporting
+from ppl_topics.judging import Judging
 from ppl_topics.paths import as_path
+from ppl_topics.plotting import Plotting
 from ppl_topics.prediction import Predicting
 from ppl_topics.reading import Reading
 from ppl_topics.spec import Spec, load_spec
@@ -21,15 +24,19 @@ from ppl_topics.trace.arviz_compat import from_groups
 from ppl_topics.trace.store import load_groups, save_groups
 from ppl_topics.trace.topics import top_words
 
+if TYPE_CHECKING:
+    from ppl_topics.diagnostics.verdict import Verdict
+
 __all__ = ["Fit", "load_fit", "trace_path"]
 
 
 @dataclass(frozen=True)
-class Fit(Predicting, Reading):
+class Fit(Predicting, Reading, Plotting, Exporting, Judging):
     """The result of a run.
 
     `transform` and, if the model is supervised, `predict` and its relatives work on new documents; `coefficients`,
-    `signal_topics` and their relatives tell what the response depends on.
+    `signal_topics` and their relatives tell what the response depends on. `plot_trace`, `plot_topics` and others plot;
+    `to_frame` and `export` give tables and files to other programs.
 
     Attributes
     ----------
@@ -92,6 +99,49 @@ class Fit(Predicting, Reading):
         from ppl_topics.diagnostics.report import efficiency
 
         return efficiency(self.groups)
+
+    def aligned(self) -> Fit:
+        """Return the fit with the topics of all chains under the numbers of one, so that they can be put together.
+
+        See :func:`ppl_topics.diagnostics.alignment.aligned`.
+
+        Raises
+        ------
+        TraceError
+            If the trace holds no topics, or nothing to compare them by.
+        """
+        from ppl_topics.diagnostics.alignment import aligned
+
+        return Fit(aligned(self.groups))
+
+    def verdict(self) -> Verdict:
+        """Say whether the run has converged, with the numbers that support it and what to do.
+
+        See :func:`ppl_topics.diagnostics.verdict.verdict`; ``print(fit.verdict())`` prints it.
+        """
+        from ppl_topics.diagnostics.verdict import verdict
+
+        return verdict(self.groups)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        chain: int | None = None,
+        probability: float = 0.9,
+        title: str | None = None,
+        source: str = "",
+    ) -> Path:
+        """Write the run as one self-contained HTML page; see :func:`ppl_topics.diagnostics.page.write_report`.
+
+        Raises
+        ------
+        TraceError
+            If the file cannot be written, or there is no such chain.
+        """
+        from ppl_topics.diagnostics.page import write_report
+
+        return write_report(self.groups, path, chain=chain, probability=probability, title=title, source=source)
 
     def save(self, path: str | Path) -> Path:
         """Write the trace: to one netCDF file where ``path`` ends in ``.nc``, else to ``trace.nc`` in a folder.

@@ -10,12 +10,17 @@ from typing import Annotated
 import typer
 
 from ppl_topics.cli.coefficients import coefficients
+from ppl_topics.cli.compare import compare
 from ppl_topics.cli.demo import demo
+from ppl_topics.cli.export import export
+from ppl_topics.cli.held_out import held_out
 from ppl_topics.cli.listings import blocks, kernels, models
+from ppl_topics.cli.page import report
 from ppl_topics.cli.plan import plan
 from ppl_topics.cli.predict import predict
 from ppl_topics.cli.run import run
 from ppl_topics.cli.schema import schema
+from ppl_topics.cli.sweep import sweep
 from ppl_topics.cli.traces import diagnose, topics
 from ppl_topics.cli.verify import verify
 
@@ -58,5 +63,23 @@ def _options(
 
 
 app.callback(help=_help(_options))(_options)
-for command in (demo, run, predict, topics, coefficients, diagnose, models, kernels, blocks, plan, verify, schema):
+for command in (
+    demo,
+    run,
+    predict,
+    held_out,
+    sweep,
+    topics,
+    coefficients,
+    diagnose,
+    compare,
+    report,
+    export,
+    models,
+    kernels,
+    blocks,
+    plan,
+    verify,
+    schema,
+):
     app.command(help=_help(command))(command)

@@ -1,0 +1,66 @@
+"""Which words must be on the page so that a slider of relevance shows the right ones at each of its places.
+
+References
+----------
+C. Sievert, K. E. Shirley (2014). LDAvis: A method for visualizing and interpreting topics. ACL workshop on interactive
+language learning, visualization, and interfaces.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["STEPS", "relevant_words"]
+
+STEPS = 100
+"""Of the slider: lambda is one of 0, 0.01, ..., 1."""
+
+SPANS = 5
+"""Of lambda, by which words that are never relevant are ruled out."""
+
+
+def relevant_words(phi: NDArray[np.float64], p: NDArray[np.float64], n_words: int) -> NDArray[np.int64]:
+    """Return the words of a topic that are among its most relevant ones for some lambda of the slider.
+
+    The relevance of a word (Sievert, Shirley 2014, equation 1) is lambda log phi_w + (1 - lambda) log(phi_w / p_w). It
+    is linear in lambda, so over a span of lambda it is at most the larger of its values at the ends, and at least the
+    smaller: a word whose larger value is below the n-th of the smaller ones is not among the n most relevant anywhere
+    in the span. The few that are left are ranked at each place of the slider.
+
+    Parameters
+    ----------
+    phi : ndarray of float64, shape (V,)
+        Probabilities of the words in the topic.
+    p : ndarray of float64, shape (V,)
+        Their probabilities in the corpus.
+    n_words : int
+        How many are shown at each place.
+
+    Returns
+    -------
+    ndarray of int64
+        Positions of words, by falling probability in the topic. Words of probability 0 are left out, here or there.
+    """
+    possible = np.flatnonzero((phi > 0.0) & (p > 0.0))
+    n = min(n_words, len(possible))
+    if not n:
+        return possible.astype(np.int64)
+    log_phi, log_p = np.log(phi[possible]), np.log(p[possible])
+    candidate = np.zeros(len(possible), dtype=bool)
+    ends = np.linspace(0.0, 1.0, SPANS + 1)
+    scores = [log_phi - (1.0 - end) * log_p for end in ends]
+    for first, second in itertools.pairwise(scores):
+        threshold = np.partition(np.minimum(first, second), len(possible) - n)[len(possible) - n]
+        candidate |= np.maximum(first, second) >= threshold
+    places = np.flatnonzero(candidate)
+    log_phi, log_p = log_phi[places], log_p[places]
+    shown = np.zeros(len(places), dtype=bool)
+    for step in range(STEPS + 1):
+        # Ties are broken by the order of the words, on the page too.
+        shown[np.argsort(-(log_phi - (1.0 - step / STEPS) * log_p), kind="stable")[:n]] = True
+    chosen = places[shown]
+    words: NDArray[np.int64] = possible[chosen[np.argsort(-log_phi[shown], kind="stable")]].astype(np.int64)
+    return words

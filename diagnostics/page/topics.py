@@ -1,0 +1,233 @@
+"""The topic browser: a map, words by relevance, and documents, as markup and as data for the page's script."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.page.documents import Documents
+from ppl_topics.diagnostics.page.formats import percent
+from ppl_topics.diagnostics.page.sections import Groups, Section, attempt, sentence
+from ppl_topics.diagnostics.page.svg import circle_map
+from ppl_topics.diagnostics.page.terms import STEPS, relevant_words
+from ppl_topics.diagnostics.quality import topic_map
+from ppl_topics.errors import TraceError
+from ppl_topics.trace.mean_topics import has_mean_topics, mean_topics
+
+__all__ = ["TopicView", "topic_views", "topics_section"]
+
+Array = NDArray[np.float64]
+
+N_WORDS = 30
+"""Words of a topic that are shown at each place of the slider."""
+
+LABEL_WORDS = 6
+N_DOCUMENTS = 6
+"""Of each topic, where there are not more topics than 200; of more topics fewer, so that the page stays small."""
+
+ALL_DOCUMENTS = 200 * N_DOCUMENTS
+
+MOST_TOPICS = 600
+"""Over all responses with topics of their own, so that the page stays small; those of one response in any case."""
+
+
+@dataclass(frozen=True)
+class TopicView:
+    """Topics that belong together: those of a chain, or of a response of it.
+
+    Attributes
+    ----------
+    response : str
+        Whose topics they are; empty where all responses share them.
+    place : int or None
+        Position of the response.
+    phi : ndarray of float64, shape (K, V)
+        Posterior mean.
+    share, low, high : ndarray of float64, shape (K,)
+        Of the tokens: posterior mean and ends of the 90% interval; not numbers where they were not recorded.
+    """
+
+    response: str
+    place: int | None
+    phi: Array
+    share: Array
+    low: Array
+    high: Array
+
+
+def topic_views(groups: Groups, chain: int) -> tuple[list[TopicView], NDArray[Any]]:
+    """Return the topics of a chain, by response where each has its own, and the words.
+
+    Raises
+    ------
+    TraceError
+        If the trace holds no topics, or no such chain.
+    """
+    mean, posterior = _mean_phi(groups, chain), groups["posterior"]
+    if not mean.sizes["word"] or not mean.sizes["topic"]:
+        raise TraceError("the trace holds topics without words")
+    words = np.array([str(word) for word in mean["word"].values.tolist()], dtype=object)
+    share = posterior["topic_share"].sel(chain=chain) if "topic_share" in posterior else None
+    names: list[tuple[int | None, str]] = [(None, "")]
+    if "response" in mean.dims:
+        names = [(place, str(name)) for place, name in enumerate(mean["response"].values.tolist())]
+    views = []
+    for place, name in names:
+        phi = mean if place is None else mean.isel(response=place)
+        each = share if share is None or place is None else share.isel(response=place)
+        statistics = _share_statistics(each, phi.sizes["topic"])
+        values = np.asarray(phi.transpose("topic", "word").values, dtype=np.float64)
+        views.append(TopicView(name, place, values, *statistics))
+    return views, words
+
+
+def _mean_phi(groups: Groups, chain: int) -> xr.DataArray:
+    """Return the mean topics of a chain: those of the trace, or of another program's draws."""
+    if has_mean_topics(groups):
+        return mean_topics(groups, chain)
+    for array in groups["posterior"].data_vars.values():
+        if set(array.dims) - {"response"} == {"chain", "draw", "topic", "word"} and array.dtype.kind == "f":
+            if not array.sizes["draw"]:
+                break
+            return array.sel(chain=chain).mean("draw", dtype=np.float64)
+    raise TraceError("the trace holds no topics: neither their mean nor draws with the dims topic and word")
+
+
+def _share_statistics(share: xr.DataArray | None, k: int) -> tuple[Array, Array, Array]:
+    """Return the mean shares of topics, and their 90% intervals where there are two draws."""
+    missing = np.full(k, np.nan)
+    if share is None or not share.sizes["draw"]:
+        return missing, missing, missing
+    draws = share.transpose("draw", "topic").values.astype(np.float64)
+    if len(draws) < 2:
+        return draws.mean(axis=0), missing, missing
+    low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+    return draws.mean(axis=0), low, high
+
+
+def topics_section(groups: Groups, chain: int) -> Section:
+    """Return the topic browser."""
+    section = Section("topics", "Topics")
+    found, section.absent = attempt(lambda: topic_views(groups, chain))
+    if found is None:
+        return section
+    views, words = found
+    shown = views[: max(1, MOST_TOPICS // len(views[0].phi))]
+    if len(shown) < len(views):
+        section.notes.append(
+            f"Each of {len(views):,} responses has topics of its own; to keep the page small, those of the first "
+            f"{len(shown):,} are shown."
+        )
+    counts, n_tokens = _word_counts(groups, words, shown)
+    p = counts / (n_tokens or 1)
+    collected = _Words(words, counts)
+    n_documents = min(N_DOCUMENTS, max(1, ALL_DOCUMENTS // sum(len(view.phi) for view in shown)))
+    data = [_view_data(groups, chain, view, collected, p, n_documents, section) for view in shown]
+    section.parts |= {
+        "maps": [_map(view, each, section) for view, each in zip(shown, data, strict=True)],
+        "views": data,
+        "data": {
+            "chain": chain,
+            "n_words": N_WORDS,
+            "steps": STEPS,
+            "tokens": n_tokens,
+            "words": collected.texts,
+            "counts": collected.counts,
+            "views": [{key: value for key, value in view.items() if key != "order"} for view in data],
+        },
+        "many": len(shown) > 1,
+        "lambda": 0.6,
+    }
+    section.notes[:] = list(dict.fromkeys(section.notes))
+    return section
+
+
+class _Words:
+    """The words that the page holds, each once."""
+
+    def __init__(self, vocabulary: NDArray[Any], counts: Array) -> None:
+        self.vocabulary, self.all_counts = vocabulary, counts
+        self.places: dict[int, int] = {}
+
+    def place(self, word: int) -> int:
+        return self.places.setdefault(word, len(self.places))
+
+    @property
+    def texts(self) -> list[str]:
+        return [str(self.vocabulary[word]) for word in self.places]
+
+    @property
+    def counts(self) -> list[float]:
+        return [_short(float(self.all_counts[word])) for word in self.places]
+
+
+def _short(value: float) -> float | int:
+    """Return a number in few characters."""
+    rounded = float(f"{value:.5g}")
+    return int(rounded) if rounded == int(rounded) else rounded
+
+
+def _word_counts(groups: Groups, words: NDArray[Any], views: list[TopicView]) -> tuple[Array, int | None]:
+    """Return how often each word occurs, and how many tokens there are; else what the topics expect of one token."""
+    constants, observed = groups.get("constant_data", xr.Dataset()), groups.get("observed_data", xr.Dataset())
+    counts = None
+    if "word" in constants.coords:
+        if "word_count" in constants:
+            counts = constants["word_count"].values.astype(np.float64)
+        elif "words" in observed:
+            counts = np.bincount(observed["words"].values, minlength=constants.sizes["word"]).astype(np.float64)
+    if counts is not None and counts.sum() > 0:
+        # Draws of phi may be of some of the words only, in an order of their own.
+        known = dict(zip(map(str, constants["word"].values.tolist()), counts.tolist(), strict=True))
+        if all(word in known for word in words):
+            return np.array([known[word] for word in words]), int(counts.sum())
+    first = views[0]
+    share = np.where(np.isfinite(first.share), first.share, 1.0 / len(first.phi))
+    return share @ first.phi, None
+
+
+def _view_data(
+    groups: Groups, chain: int, view: TopicView, collected: _Words, p: Array, n_documents: int, section: Section
+) -> dict[str, Any]:
+    documents, why = attempt(lambda: Documents(groups, chain, view.place, len(view.phi)))
+    if why:
+        section.notes.append(f"There are no documents by topic: {why}.")
+    topics: list[dict[str, Any]] = []
+    labels = []
+    for k, phi in enumerate(view.phi):
+        best = relevant_words(phi, p, N_WORDS)
+        labels.append(" ".join(str(collected.vocabulary[word]) for word in best[:LABEL_WORDS]))
+        topics.append(
+            {
+                "share": None if np.isnan(view.share[k]) else _short(float(view.share[k])),
+                "low": None if np.isnan(view.low[k]) else _short(float(view.low[k])),
+                "high": None if np.isnan(view.high[k]) else _short(float(view.high[k])),
+                "words": [collected.place(word) for word in best.tolist()],
+                "phi": [_short(float(value)) for value in phi[best]],
+                "documents": documents.of_topic(k, n_documents) if documents else [],
+            }
+        )
+    order = np.argsort(-np.nan_to_num(view.share), kind="stable").tolist()
+    listed = [
+        {"topic": k, "share": "" if np.isnan(view.share[k]) else percent(float(view.share[k])), "words": labels[k]}
+        for k in order
+    ]
+    return {
+        "response": view.response,
+        "topics": topics,
+        "order": listed,
+        "basis": documents.basis if documents else "",
+    }
+
+
+def _map(view: TopicView, data: dict[str, Any], section: Section) -> str:
+    places, why = attempt(lambda: np.asarray(topic_map(view.phi), dtype=np.float64))
+    if places is None:
+        section.notes.append(sentence(f"there is no map of topics: {why}"))
+        return ""
+    texts = {each["topic"]: each["words"] for each in data["order"]}
+    return circle_map(places, view.share, [texts[k] for k in range(len(texts))], view.place or 0)

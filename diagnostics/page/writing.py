@@ -1,0 +1,178 @@
+"""The page as a file: sections, style, script and data in one HTML document that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import tempfile
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ppl_topics.arguments import is_whole
+from ppl_topics.diagnostics.alignment import Alignment, align
+from ppl_topics.diagnostics.page.formats import percent, size
+from ppl_topics.diagnostics.page.overview import reproduction, title_of, verdict_section
+from ppl_topics.diagnostics.page.responses import responses_section, zeros_section
+from ppl_topics.diagnostics.page.sections import Groups, attempt
+from ppl_topics.diagnostics.page.tables import agreement_section, efficiency_section, quality_section
+from ppl_topics.diagnostics.page.topics import topics_section
+from ppl_topics.diagnostics.page.traces import traces_section
+from ppl_topics.diagnostics.reading.draws import check_probability
+from ppl_topics.errors import TraceError
+from ppl_topics.paths import as_path
+
+__all__ = ["embedded_json", "report_html", "write_report"]
+
+
+def write_report(
+    groups: Groups,
+    path: str | Path,
+    *,
+    chain: int | None = None,
+    probability: float = 0.9,
+    title: str | None = None,
+    source: str = "",
+) -> Path:
+    """Write a run as one self-contained HTML page, whole or not at all.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace; of another program's too. What it lacks the page says in place of the section.
+    path : str or pathlib.Path
+        The file, such as ``report.html``.
+    chain : int, optional
+        Whose topics and coefficients are shown: chains number their topics each in its own way, and a topic is called
+        by its number in this chain everywhere on the page. By default the chain that the others are most like, the
+        reference of :func:`ppl_topics.diagnostics.alignment.align`; where there is none, the first.
+    probability : float
+        Of the equal-tailed intervals.
+    title : str, optional
+        By default the names of the model and the corpus.
+    source : str
+        Name of the file of the trace, for the commands that run it again.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Raises
+    ------
+    TraceError
+        If the file cannot be written, or there is no such chain.
+    """
+    place = as_path(path, "a report", TraceError)
+    if place.is_dir() or not place.parent.is_dir():
+        what = "a folder stands there" if place.is_dir() else f"the folder {place.parent} does not exist"
+        raise TraceError(f"{place}: cannot write the report ({what}); name a file such as report.html")
+    page = report_html(groups, chain=chain, probability=probability, title=title, source=source)
+    handle, temporary = -1, ""
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{place.name[:100]}.", dir=place.parent)
+        with os.fdopen(handle, "wb") as file:
+            # Words may hold halves of surrogate pairs, which UTF-8 has no bytes for.
+            file.write(page.encode("utf-8", "replace"))
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, place)
+    except OSError as error:
+        raise TraceError(f"{place}: cannot write the report ({error.strerror or error})") from None
+    finally:
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)
+    return place
+
+
+def report_html(
+    groups: Groups,
+    *,
+    chain: int | None = None,
+    probability: float = 0.9,
+    title: str | None = None,
+    source: str = "",
+) -> str:
+    """Return the page that `write_report` writes, as text."""
+    from jinja2 import Environment, StrictUndefined
+
+    probability = check_probability(probability)
+    if "posterior" not in groups:
+        raise TraceError("the trace has no group `posterior`")
+    alignment, unaligned = _alignment(groups)
+    shown = _chosen(groups, chain, alignment)
+    heading = title_of(groups) if title is None else str(title)
+    sections = [
+        verdict_section(groups, alignment),
+        traces_section(groups),
+        efficiency_section(groups),
+        agreement_section(groups, shown, alignment, unaligned),
+        topics_section(groups, shown),
+        quality_section(groups, shown),
+        responses_section(groups, shown, probability),
+        *filter(None, [zeros_section(groups, probability)]),
+        reproduction(groups, source),
+    ]
+    style, script = _resource("page.css"), _resource("page.js")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"percent": percent, "size": size}
+    return environment.from_string(_resource("page.html.jinja")).render(
+        title=heading,
+        chain=shown,
+        n_chains=groups["posterior"].sizes.get("chain", 0),
+        sections=sections,
+        style=_safe(style),
+        script=_safe(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        data=_safe(embedded_json(next((s.parts["data"] for s in sections if "data" in s.parts), None))),
+        safe=_safe,
+        version=version("ppl-topics"),
+    )
+
+
+def _alignment(groups: Groups) -> tuple[Alignment | None, str]:
+    """Return which topic of one chain is which of another, or why that cannot be said."""
+    if groups["posterior"].sizes.get("chain", 0) < 2:
+        return None, "There is one chain; run two or more to see whether they agree."
+    return attempt(lambda: align(groups))
+
+
+def _chosen(groups: Groups, chain: int | None, alignment: Alignment | None) -> int:
+    """Return the chain that is asked for, or that whose numbers the verdict and the agreement go by, or the first."""
+    posterior = groups["posterior"]
+    chains = posterior["chain"].values.tolist() if "chain" in posterior.dims else []
+    if chain is None:
+        return alignment.reference if alignment is not None else int(chains[0]) if chains else 0
+    if not is_whole(chain):
+        raise TraceError(f"chain: must be a whole number, got {chain!r}")
+    if chains and chain not in chains:
+        raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
+    return int(chain)
+
+
+def _resource(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _safe(text: str) -> Any:
+    """Mark text that holds no word of the trace, or has been escaped already, as markup."""
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+def embedded_json(data: Any) -> str:
+    r"""Return data as JSON that may stand in a script element, whatever its strings hold.
+
+    Examples
+    --------
+    >>> embedded_json(["</script>", "a\u2028b"])
+    '["\\u003c/script\\u003e","a\\u2028b"]'
+    """
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

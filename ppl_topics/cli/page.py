@@ -1,0 +1,54 @@
+"""``ppl-topics report``: a stored run as one web page."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from ppl_topics.cli.output import AsJson, print_json, working
+from ppl_topics.cli.traces import Run
+
+__all__ = ["report"]
+
+
+def report(
+    run: Run,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", help="The page; by default RUN with the ending .html.", metavar="FILE"),
+    ] = None,
+    chain: Annotated[
+        int | None,
+        typer.Option(help="Whose topics and coefficients; by default the chain that the others are most like."),
+    ] = None,
+    probability: Annotated[float, typer.Option(help="Of the equal-tailed intervals.")] = 0.9,
+    title: Annotated[str | None, typer.Option(help="By default the model, and the corpus if it has a name.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Write RUN as one web page: verdict, traces, efficiency, topics to browse, responses, how to reproduce.
+
+    The page needs no network, and no other file.
+
+    For example:
+      ppl-topics report run.nc -o report.html
+    """
+    from ppl_topics.diagnostics.page.formats import size
+    from ppl_topics.fit import load_fit, trace_path
+
+    fit = load_fit(run)
+    place = trace_path(run)
+    with working("writing the report"):
+        path = fit.report(
+            place.with_suffix(".html") if out is None else out,
+            chain=chain,
+            probability=probability,
+            title=title,
+            source=place.name,
+        )
+    n_bytes = os.path.getsize(path)
+    if json:
+        print_json({"path": str(path), "bytes": n_bytes})
+    else:
+        print(f"{path}: {size(n_bytes)}")
