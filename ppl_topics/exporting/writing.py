@@ -9,6 +9,7 @@ import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, Literal
 
@@ -109,13 +110,11 @@ def write_table(table: pd.DataFrame, path: Path, suffix: str) -> None:
         If it cannot be written, or pyarrow is not installed.
     """
     if suffix == ".parquet":
-        try:
-            import pyarrow  # type: ignore[import-untyped]  # noqa: F401
-        except ImportError:
+        if find_spec("pyarrow") is None:
             raise PplTopicsError(
                 f"{path}: Parquet needs pyarrow, which is not installed; pip install 'ppl-topics[parquet]', or write "
                 "to a file that ends in .csv"
-            ) from None
+            )
         with written(path) as raw:
             table.to_parquet(raw, index=False, engine="pyarrow")
         return
