@@ -52,8 +52,8 @@ def results(paths: pd.DataFrame) -> pd.DataFrame:
 
 
 def kernels_of_z() -> list[str]:
-    """Return all registered kernels of z."""
-    return [name for name, kernel in pt.kernels().items() if "z" in kernel.updates]
+    """Return the registered kernels of z, but for those of topics that are held as lists."""
+    return [name for name, kernel in pt.kernels().items() if "z" in kernel.updates and "words" in kernel.handles]
 
 
 if __name__ == "__main__":

@@ -305,7 +305,7 @@ class ChainState:
         if self.lists is None or name in self.arrays:
             self.arrays[name][...] = value
         elif name == "included":
-            self.lists = TopicLists.of(self.lists.name, np.asarray(value), self._counts()[0])
+            self._relist(np.asarray(value), self._counts()[0])
         else:
             self.lists.set_phi(np.asarray(value))
 
@@ -316,7 +316,14 @@ class ChainState:
         if self.lists is None:
             self.n_wk[:] = n_wk
         else:
-            self.lists = TopicLists.of(self.lists.name, (n_wk > 0) | (self.lists.dense("included") > 0), n_wk)
+            self._relist((n_wk > 0) | (self.lists.dense("included") > 0), n_wk)
+
+    def _relist(self, included: NDArray[Any], n_wk: NDArray[Any]) -> None:
+        """Make the lists anew; words that stay keep their probabilities."""
+        assert self.lists is not None, "a state without lists"
+        phi = self.lists.dense("phi")
+        self.lists = TopicLists.of(self.lists.name, included, n_wk)
+        self.lists.set_phi(phi)
 
     def _counts(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         cells = self.tokens.words.astype(np.int64) * self.sizes.topics + self.z

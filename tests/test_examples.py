@@ -86,6 +86,7 @@ def test_alignment_names_a_planted_chain(corpus: pt.Corpus, capsys: pytest.Captu
     assert "verdict, the last chain planted: " in out
 
 
+@pytest.mark.slow
 def test_own_kernel_is_certified_and_the_printed_one_refused() -> None:
     try:
         right, wrong = names("own_kernel.py")["main"](replicates=1000, long_run=3000)

@@ -171,8 +171,8 @@ def report_run(fit: Fit, path: Path, seconds: float, as_json: bool, metrics: Map
     print()
     print_efficiency(table)
     print()
-    for line in metric_lines(metrics or {}):
-        print(f"test {line}")
     print_verdict(verdict)
     print()
+    for line in metric_lines(metrics or {}):
+        print(f"test {line}")
     print(f"written: {path}")

@@ -139,6 +139,7 @@ def test_no_kernel():
     with pytest.raises(ScheduleError, match="included_rows: schedule breaks rule 2: kernel 'included_rows' does not"):
         make_plan(load_spec("lda"))
     registry.unregister_kernel("included_rows")
+    registry.unregister_kernel("listed_rows")
     with pytest.raises(ScheduleError) as failure:
         make_plan(load_spec("lda"))
     assert str(failure.value) == "lda.yaml:6:3: no exact kernel can be chosen for phi; name one in a schedule"

@@ -78,8 +78,9 @@ def light(bug):
 
 PLANTED_LIGHT = {
     "light_partially_collapsed": ("lda", GIVEN, light, {
-        "quick": ["the doc-proposal as printed"],
-        "slow": ["the doc-proposal's ratio with the token", "word table of the sweep before",
+        "quick": [],
+        "slow": ["the doc-proposal as printed", "the doc-proposal's ratio with the token",
+                 "word table of the sweep before",
                  "q ratio of the doc-proposal forgotten", "q ratio of the word-proposal forgotten",
                  "q ratio upside down", "always accepts", "the target counts the token",
                  "the doc-proposal draws from alpha as if uniform", "does nothing"],

@@ -22,8 +22,8 @@ def indicators(bug):
         name, block = binding.names["included"], binding.blocks[binding.names["phi"]]
 
         def step(state, memory, key):
-            rng, beta, n_k, n_wk = key.generator(), state.beta, state.n_k, state.n_wk
-            included = state.arrays[name]
+            rng, beta, n_k, n_wk = key.generator(), state.beta, state.n_k, state.counts_by_word
+            included = state.values[name]
             pi = np.broadcast_to(block.probability(state), included.shape)
             if bug == "probability of exclusion":
                 pi = 1 - pi
@@ -59,6 +59,7 @@ def indicators(bug):
                         ratio = -ratio
                     odds = math.exp(min(ratio, 700.0)) * pi[word, topic] / (1 - pi[word, topic])
                     row[word] = rng.random() < odds / (1 + odds)
+            state.set_value(name, included)
 
         return pt.KernelFunctions(step)
 
@@ -73,16 +74,16 @@ def rows(bug):
 
         def step(state, memory, key):
             rng = key.generator()
-            included, drawn = state.arrays[name].astype(bool), state.arrays[phi]
+            included, drawn, n_wk = state.values[name].astype(bool), state.values[phi], state.counts_by_word
             if bug == "indicators of the topic before":
-                included = np.roll(included, 1, axis=1) | (state.n_wk > 0)
+                included = np.roll(included, 1, axis=1) | (n_wk > 0)
             for topic in range(drawn.shape[1]):
                 chosen = np.ones(len(drawn), bool) if bug == "over all words" else included[:, topic]
-                shape = np.where(chosen, state.n_wk[:, topic] + state.beta, 0.0)
+                shape = np.where(chosen, n_wk[:, topic] + state.beta, 0.0)
                 if bug == "beta of the excluded words too":
                     shape += chosen * (state.beta * ~included[:, topic]).sum() / chosen.sum()
                 if bug == "cut off, not normalised":
-                    value = rng.dirichlet(state.n_wk[:, topic] + state.beta) * chosen
+                    value = rng.dirichlet(n_wk[:, topic] + state.beta) * chosen
                 else:
                     value = np.zeros(len(drawn))
                     value[chosen] = rng.dirichlet(shape[chosen])
@@ -91,6 +92,7 @@ def rows(bug):
                 if bug == "an empty topic has no words" and state.n_k[topic] == 0:
                     value = np.zeros(len(drawn))
                 drawn[:, topic] = value
+            state.set_value(phi, drawn)
 
         return pt.KernelFunctions(step)
 
@@ -148,6 +150,8 @@ PHI = {
     "handles": ("spike_slab", "words"),
     "full_conditional": True,
 }
+LISTED = {"extends": "lda_spike_slab", "name": "listed", "parameters": {"storage": "sparse"}}
+BY_LISTS = {"handles": ("listed_spike_slab", "listed_words")}
 PI = {"updates": "pi", "reads": ("included", "phi"), "handles": ("beta", "spike_slab"), "full_conditional": True}
 
 PLANTED_SPIKE_SLAB = {
@@ -169,6 +173,14 @@ PLANTED_SPIKE_SLAB = {
         "quick": [],
         "slow": ["an empty topic has no words", "over all words", "cut off, not normalised",
                  "beta of the excluded words too", "indicators of the topic before", "mean, not a draw"],
+    }),
+    "listed_scan": (LISTED, INCLUDED | BY_LISTS, indicators, {
+        "quick": [],
+        "slow": ["S over the excluded words", "tokens of the topic forgotten", "does nothing"],
+    }),
+    "listed_rows": (LISTED, PHI | BY_LISTS, rows, {
+        "quick": [],
+        "slow": ["cut off, not normalised", "beta of the excluded words too", "mean, not a draw"],
     }),
     "beta_inclusion": (SHARED, PI, inclusion, {
         "quick": [],

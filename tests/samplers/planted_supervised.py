@@ -258,8 +258,9 @@ ETA = {
 
 PLANTED_SUPERVISED = {
     "partially_collapsed, with a response": ("medlda", GIVEN, with_response, {
-        "quick": ["sign of m", "square of eta forgotten"],
-        "slow": ["slope stays", "always accepts", "length without the token itself", "length forgotten",
+        "quick": ["sign of m"],
+        "slow": ["square of eta forgotten", "slope stays", "always accepts", "length without the token itself",
+                 "length forgotten",
                  "m forgotten", "ratio upside down", "b without the margin", "only the first response",
                  "missing labels count"],
     }),
@@ -269,16 +270,17 @@ PLANTED_SUPERVISED = {
                  "mean, not a draw", "does nothing"],
     }),
     "polya_gamma": ("slda_logistic", TILTS, logistic_augmentation, {
-        "quick": ["tilt 0"],
-        "slow": ["c forgotten", "tilt half", "coefficients of the response before", "does nothing"],
+        "quick": [],
+        "slow": ["tilt 0", "c forgotten", "tilt half", "coefficients of the response before", "does nothing"],
     }),
     "polya_gamma, counts": ("slda_counts", TILTS, logistic_augmentation, {
         "quick": [],
         "slow": ["count forgotten", "dispersion forgotten", "tilt 0"],
     }),
     "inverse_gamma": ("slda_gaussian", VARIANCES, variance, {
-        "quick": ["shape of the prior"],
-        "slow": ["missing targets count", "targets not halved", "squares not halved", "rate without the prior",
+        "quick": [],
+        "slow": ["shape of the prior", "missing targets count", "targets not halved", "squares not halved",
+                 "rate without the prior",
                  "precision for variance"],
     }),
     "joint_normal": ("slda_gaussian", ETA, jointly, {

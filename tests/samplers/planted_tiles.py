@@ -201,14 +201,16 @@ OUT = {
 
 PLANTED_TILES = {
     "block_collapsed": ("lda_collapsed", OUT, blocks, {
-        "quick": ["masses forgotten", "the last block stays"],
-        "slow": ["masses equal", "total of all blocks", "masses without their prior", "masses twice too sure",
+        "quick": ["masses forgotten"],
+        "slow": ["the last block stays", "masses equal", "total of all blocks", "masses without their prior",
+                 "masses twice too sure",
                  "masses at their mean", "masses of the sweep before", "total of the other block",
                  "counts the token in its block"],
     }),
     "sparse_collapsed": ("lda_collapsed", OUT, lists, {
-        "quick": ["the smoothing part without beta", "the last listed topic is missing"],
-        "slow": ["the smoothing part only over the word's topics", "an emptied topic stays listed",
+        "quick": ["the last listed topic is missing"],
+        "slow": ["the smoothing part without beta", "the smoothing part only over the word's topics",
+                 "an emptied topic stays listed",
                  "the smoothing part of the document before"],
     }),
     "semi_collapsed": ("lda_collapsed", OUT, semi, {

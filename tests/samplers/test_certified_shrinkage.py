@@ -69,7 +69,7 @@ def test_every_kernel_of_scales_is_covered():
 
 FAST = [
     ("dolda", "inverse_gamma", True, "joint_normal"),
-    ("slda_logistic", "slab", False, "coordinate_normal"),
+    pytest.param("slda_logistic", "slab", False, "coordinate_normal", marks=pytest.mark.slow),
 ]
 
 

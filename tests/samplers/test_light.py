@@ -276,6 +276,7 @@ def test_compositions_are_certified(options):
     assert result.passed, str(result)
 
 
+@pytest.mark.slow
 def test_words_may_be_shared_out():
     redraw = pt.step("phi", "dirichlet_rows")
     rare = pt.step("z", "light_partially_collapsed", words={"max_count": 1}, compose="mixture")
@@ -430,9 +431,10 @@ def verified(**options):
     "parts",
     [
         {"build": low_table, "draw": draw_low, "weight": weigh_by_table},
-        pytest.param({"draw": draw_beyond}, marks=pytest.mark.slow),
+        {"draw": draw_beyond},
     ],
 )
+@pytest.mark.slow
 def test_a_proposal_of_ones_own_is_certified(parts):
     with registered(**parts):
         assert verified(proposals={"doc": 1, "mine": 1}, compose="mixture").certified

@@ -19,6 +19,7 @@ from ppl_topics.samplers.topics.listed_rows import draw_listed_phi
 from ppl_topics.samplers.topics.listed_scan import scan_lists
 from ppl_topics.samplers.topics.listing import count_listed, list_assigned, listed_mass, set_listed_mean
 from ppl_topics.schedule.plan import make_plan
+from ppl_topics.schedule.tree import steps
 from ppl_topics.spec import load_spec
 from ppl_topics.state import Key
 from ppl_topics.threads import using_threads
@@ -293,8 +294,8 @@ def test_no_array_has_a_cell_for_each_topic_and_word():
     words, topics, peak = 20_000, 400, 0
     texts = [[f"w{w}" for w in rng.integers(0, words, 20)] for _ in range(200)]
     corpus = pt.Corpus.from_tokens(texts, vocabulary=[f"w{w}" for w in range(words)])
-    # Two topics first, so that what is compiled does not count.
-    for size in (2, topics):
+    # Few topics first, of the same type of numbers, so that what is compiled does not count.
+    for size in (257, topics):
         model = {"extends": "lda_spike_slab", "name": "listed", "record": {"phi": "none"}}
         spec = load_spec(model, {"storage": "sparse", "topics": size, "inclusion": 0.01})
         bound = bind(make_plan(spec), corpus)
@@ -315,6 +316,11 @@ CERTIFIED = {"replicates": 300, "long_run": 2000}
 def listed(inclusion, base="lda", **more):
     slab = {"block": "spike_slab", "over": "word", "per": "topic", "concentration": "$beta", "storage": "sparse"}
     return {"extends": base, "name": "listed", "blocks": {"phi": {**slab, "inclusion": inclusion}, **more}}
+
+
+def test_all_kernels_of_lists_are_certified_here():
+    default = {step.kernel.name for step in steps(make_plan(load_spec(listed(0.4))).schedule)}
+    assert default == {name for name, kernel in pt.kernels().items() if "listed_words" in kernel.handles}
 
 
 def test_schedule_of_lists_is_certified():
