@@ -246,6 +246,7 @@ def test_no_columns_at_all():
     assert np.isfinite(fit.predict(corpus, **FEW)).all()
 
 
+@pytest.mark.slow
 def test_thousands_of_categories(tmp_path):
     """5,000 one-hot columns of 500 documents: the kernel for few documents, and predictions after reading back."""
     rng = np.random.default_rng(4)

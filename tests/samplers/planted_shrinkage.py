@@ -245,8 +245,8 @@ PLANTED_SHRINKAGE = {
                  "tau of the response before", "the last scale stays"],
     }),
     "slice_tau": (SHRUNK, GLOBAL, global_scales, {
-        "quick": ["rate squared"],
-        "slow": ["rate without lambda", "slice of 1 / tau", "shape p / 2", "the intercept is shrunk",
+        "quick": [],
+        "slow": ["rate squared", "rate without lambda", "slice of 1 / tau", "shape p / 2", "the intercept is shrunk",
                  "scale of the prior forgotten", "not truncated", "does nothing"],
     }),
     "inverse_gamma_lambda": (SHRUNK, LOCAL, mixed_local_scales, {
@@ -272,8 +272,9 @@ PLANTED_SHRINKAGE = {
                  "scale of the slab without its square"],
     }),
     "joint_normal, with a horseshoe": (SHRUNK, ETA, coefficients, {
-        "quick": ["tau^2 Lambda for the precision"],
-        "slow": ["the intercept is shrunk", "variance for precision", "lambda without its square",
+        "quick": [],
+        "slow": ["tau^2 Lambda for the precision", "the intercept is shrunk", "variance for precision",
+                 "lambda without its square",
                  "the intercept has no variance of its own"],
     }),
 }  # fmt: skip

@@ -107,8 +107,14 @@ AT_HOME = {
 }
 
 
+# One slice sampler of alpha is tried quickly.
 @pytest.mark.parametrize(
-    ("name", "kernel"), [(name, kernel) for name, kernels in AT_HOME.items() for kernel in kernels]
+    ("name", "kernel"),
+    [
+        pytest.param(name, kernel, marks=[pytest.mark.slow] * ((name, kernel) == ("lda_learned", "slice_alpha")))
+        for name, kernels in AT_HOME.items()
+        for kernel in kernels
+    ],
 )
 def test_kernels_are_certified(name, kernel):
     (model,) = [model for model in MODELS if name_of(model) == name]

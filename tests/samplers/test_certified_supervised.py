@@ -99,6 +99,7 @@ def with_covariates(model, **changes):
     return {"extends": model, "name": f"{model}_with_covariates", "blocks": blocks}
 
 
+@pytest.mark.slow
 def test_covariates_and_some_topics_are_certified():
     model = with_covariates("slda_gaussian", supervised_topics=2)
     assert certified(model, kernel=["sparse_partially_collapsed", "low_rank_normal"], **SMALL)

@@ -440,6 +440,7 @@ def test_a_proposal_of_ones_own_is_certified(parts):
         assert verified(proposals={"doc": 1, "mine": 1}, compose="mixture").certified
 
 
+@pytest.mark.slow
 def test_a_proposal_whose_weights_are_not_its_law_is_refused():
     with registered(draw=draw_low):
         assert not verified(proposals={"doc": 1, "mine": 1}).certified

@@ -333,7 +333,7 @@ PLANTED = {
 }  # fmt: skip
 
 
-CONTROLS = ["partially_collapsed", "indicator_scan", "slice_alpha", "joint_normal"]
+CONTROLS = ["partially_collapsed", "joint_normal"]
 """Entries whose control, without a bug, is tried quickly."""
 
 
