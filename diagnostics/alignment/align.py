@@ -33,6 +33,13 @@ no other topic of the reference is then nearer to what was matched."""
 SAME = 0.99
 """Topics as similar as this agree whatever the others are like: they differ by no more than their draws do."""
 
+ALIKE = 0.98
+"""Topics less similar than this do not agree, unless draws of so few tokens are less similar: the chains then sit in
+different modes of the topic, however clear it is which topic it is."""
+
+TYPICAL_TOKENS = 0.5
+"""Expected tokens from which a word counts among those that a topic has."""
+
 
 @dataclass(frozen=True)
 class Alignment:
@@ -88,10 +95,12 @@ def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
     is in total most similar to the others; of those that are equally so, as two chains are, the one of the higher mean
     log posterior.
 
-    A chain has a topic of the reference where the distance of the match is at most half of that from this topic to the
-    nearest other topic of the reference, or the similarity at least 0.99. So the null that an agreement is held against
-    is how much different topics of one chain look alike, topic by topic: a match within half of that distance cannot be
-    nearer to any other topic.
+    A chain has a topic of the reference where two things hold. It is this topic and no other: the distance of the match
+    is at most half of that from the topic to the nearest other topic of the reference, so that the match cannot be
+    nearer to any other. And it is sampled from the same mode: the similarity is at least 0.98, or of a topic of few
+    tokens at least 1 - (v - 1) / (8 n), the similarity that a draw has to its mean on average for n tokens over v
+    words, of a Dirichlet law of many tokens. The means of chains that agree are closer than that. A similarity of 0.99
+    suffices alone.
 
     Parameters
     ----------
@@ -151,7 +160,8 @@ def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
     own[:, np.arange(n_topics), np.arange(n_topics)] = 0.0
     nearest = own.max(axis=-1)
     similarity, permutation = matched[reference], place[reference]
-    limit = np.minimum(SAME, 1.0 - NEARER**2 * (1.0 - nearest))
+    alike = np.minimum(ALIKE, _similarity_of_draws(roots[reference] ** 2, groups, reference))
+    limit = np.minimum(SAME, np.maximum(alike, 1.0 - NEARER**2 * (1.0 - nearest)))
     agrees_in = similarity >= limit
     if responses is None:
         permutation, similarity, agrees_in, nearest = permutation[:, 0], similarity[:, 0], agrees_in[:, 0], nearest[0]
@@ -168,6 +178,22 @@ def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
         responses=responses,
         by=by,
     )
+
+
+def _similarity_of_draws(topics: Array, groups: Mapping[str, xr.Dataset], reference: int) -> Array:
+    """Return the similarity of draws of topics to their mean, given how many tokens they have, shape (R, K).
+
+    It is 1 where the trace does not say how many: nothing is then known of how far draws lie apart.
+    """
+    share = groups["posterior"].get("topic_share")
+    lengths = groups.get("constant_data", xr.Dataset()).get("doc_length")
+    if share is None or lengths is None:
+        return np.ones(topics.shape[:2])
+    mean = by_response(share, ("chain", "response", "draw", "topic"))[reference].mean(axis=1)
+    tokens = np.maximum(mean * float(lengths.sum()), 1.0)
+    words = (topics * tokens[..., None] >= TYPICAL_TOKENS).sum(axis=-1)
+    result: Array = np.maximum(0.0, 1.0 - np.maximum(words - 1, 0) / (8.0 * tokens))
+    return result
 
 
 def best_match(similarity: Array, classes: Numbers) -> Numbers:

@@ -313,27 +313,33 @@ def test_topics_that_only_some_chains_have_are_named():
     assert table["share"].is_monotonic_decreasing
 
 
-def test_the_threshold_is_half_the_distance_to_the_nearest_other_topic():
-    """Two topics of a chain at distance d: a match within d / 2 agrees, one beyond it does not."""
+@pytest.mark.parametrize(
+    ("other", "tokens", "limit"),
+    [
+        # Far from any other topic: only chains of one mode agree.
+        (0.0, None, 0.98),
+        # At distance d from another topic, the match may be at d / 2: a similarity of 1 - (1 - 0.94) / 4.
+        (0.94, None, 0.985),
+        # As many tokens as no draw is 0.98 alike for: two words, and n tokens in the topic, 1 - (2 - 1) / (8 n).
+        (0.0, 8, 1 - 1 / 32),
+    ],
+)
+def test_thresholds_of_agreement(other, tokens, limit):
     p = np.array([0.5, 0.5, 0.0, 0.0])
-    q = np.array([0.0, 0.0, 0.5, 0.5])
-    # They have no word in common: the limit is a similarity of 1 - 1 / 4.
-    for similarity, agrees in ((0.76, True), (0.74, False)):
-        a = similarity**2
-        near = np.array([a, 0.0, 1 - a, 0.0])
-        near = np.array([near[0] / 2, near[0] / 2, near[2], 0.0])
-        found = align(
-            {
-                "posterior": xr.Dataset(
-                    {"topic_share": (("chain", "draw", "topic"), np.full((2, 3, 2), 0.5))},
-                    {"chain": [0, 1], "draw": np.arange(3)},
-                ),
-                "constant_data": xr.Dataset(
-                    {"phi_mean": (("chain", "topic", "word"), np.stack([[p, q], [near, q]]))},
-                    {"chain": [0, 1], "word": np.arange(4)},
-                ),
-            }
+    q = np.array([other**2 / 2, other**2 / 2, 1 - other**2, 0.0])
+    for similarity, agrees in ((limit + 0.001, True), (limit - 0.001, False)):
+        near = np.array([similarity**2 / 2, similarity**2 / 2, 0.0, 1 - similarity**2])
+        constants = xr.Dataset(
+            {"phi_mean": (("chain", "topic", "word"), np.stack([[p, q], [near, q]]))},
+            {"chain": [0, 1], "word": np.arange(4)},
         )
+        if tokens is not None:
+            constants["doc_length"] = ("doc", [tokens])
+        shares = np.full((2, 3, 2), 0.5)
+        posterior = xr.Dataset(
+            {"topic_share": (("chain", "draw", "topic"), shares)}, {"chain": [0, 1], "draw": np.arange(3)}
+        )
+        found = align({"posterior": posterior, "constant_data": constants})
         assert found.similarity[1, 0] == pytest.approx(similarity)
         assert found.agrees.tolist() == [agrees, True]
 
