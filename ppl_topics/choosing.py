@@ -223,6 +223,10 @@ def combinations(over: Mapping[str, Sequence[Any]], fixed: Mapping[str, Any], ca
         if name in fixed:
             raise SpecError(f"{name}: both set and swept over; give it once")
     lists = [list(values) for values in over.values()]
+    for name, given in zip(over, lists, strict=True):
+        twice = next((value for i, value in enumerate(given) if value in given[:i]), None)
+        if twice is not None:
+            raise SpecError(f"{place} {name}: {twice!r} is given twice; give each value once")
     return [dict(zip(over, chosen, strict=True)) for chosen in itertools.product(*lists)]
 
 
@@ -321,7 +325,7 @@ def target(out: str | Path) -> Path:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise PplTopicsError(f"{path}: cannot make the folder ({error.strerror})") from None
-    if not os.access(folder, os.W_OK):
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise PplTopicsError(f"{path}: cannot be written; the folder {folder} is missing or not writable")
     return path
 

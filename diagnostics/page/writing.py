@@ -66,6 +66,8 @@ def write_report(
         If the file cannot be written, or there is no such chain.
     """
     place = as_path(path, "a report", TraceError)
+    if os.path.exists(place) and not place.is_dir() and not place.is_file():
+        raise TraceError(f"{place}: what stands there is no file, and would be lost; name a file such as report.html")
     if place.is_dir() or not place.parent.is_dir():
         what = "a folder stands there" if place.is_dir() else f"the folder {place.parent} does not exist"
         raise TraceError(f"{place}: cannot write the report ({what}); name a file such as report.html")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -10,8 +9,8 @@ import typer
 from ppl_topics.cli import corpus_options as co
 from ppl_topics.cli.new_documents import in_words_of, read_new
 from ppl_topics.cli.output import AsJson, print_json, say, write_text
+from ppl_topics.cli.target import check_file
 from ppl_topics.cli.traces import Run
-from ppl_topics.errors import PplTopicsError
 
 if TYPE_CHECKING:
     from ppl_topics.prediction.held_out import HeldOut
@@ -71,8 +70,8 @@ def held_out(
     given: dict[str, Any] = {name: value for name, value in (("draws", draws), ("moves", moves)) if value is not None}
     how = HeldOutOptions(cast(Any, method), particles, cast(Any, phi), seed=seed, threads=threads, **given)
     how = how.check("--{name}")
-    if out is not None and os.path.exists(out) and not overwrite:
-        raise PplTopicsError(f"{out}: a file stands there already; choose another --out, or give --overwrite")
+    if out is not None:
+        check_file(out, overwrite)
     trained = TrainedTopics(load_fit(run).groups)
     trained.place_of(response)
     new = read_new(

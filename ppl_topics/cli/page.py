@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ppl_topics.cli.output import AsJson, print_json, working
+from ppl_topics.cli.target import check_file
 from ppl_topics.cli.traces import Run
+from ppl_topics.errors import PplTopicsError
 
 __all__ = ["report"]
 
@@ -25,6 +28,7 @@ def report(
     ] = None,
     probability: Annotated[float, typer.Option(help="Of the equal-tailed intervals.")] = 0.9,
     title: Annotated[str | None, typer.Option(help="By default the model, and the corpus if it has a name.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that stands there.")] = False,
     json: AsJson = False,
 ) -> None:
     """Write RUN as one web page: verdict, traces, efficiency, topics to browse, responses, how to reproduce.
@@ -37,11 +41,15 @@ def report(
     from ppl_topics.diagnostics.page.formats import size
     from ppl_topics.fit import load_fit, trace_path
 
+    place = Path(run) if os.path.isfile(run) else trace_path(run)
+    target = place.with_suffix(".html") if out is None else Path(out)
+    if os.path.exists(place) and os.path.exists(target) and os.path.samefile(place, target):
+        raise PplTopicsError(f"{out}: that is the run itself; name another file, such as report.html")
     fit = load_fit(run)
-    place = trace_path(run)
+    check_file(target if out is None else out, overwrite)
     with working("writing the report"):
         path = fit.report(
-            place.with_suffix(".html") if out is None else out,
+            target,
             chain=chain,
             probability=probability,
             title=title,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from ppl_topics.cli.held_out import Estimator, Particles
 from ppl_topics.cli.model_options import ModelName, Record, Schedule, Set, assignments, load, read_schedule
 from ppl_topics.cli.new_documents import in_words_of, read_new
 from ppl_topics.cli.output import AsJson, number, print_json, print_table, say
+from ppl_topics.cli.target import check_file
 from ppl_topics.errors import PplTopicsError, RunError, SpecError
 
 if TYPE_CHECKING:
@@ -82,6 +84,7 @@ def sweep(
     max_vocabulary: co.MaxVocabulary = None,
     token_pattern: co.TokenPattern = None,
     no_progress: Annotated[bool, typer.Option("--no-progress", help="Show no progress.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that stand there.")] = False,
     json: AsJson = False,
 ) -> None:
     """Run MODEL with each combination of some parameters, and compare how well the runs predict held-out documents.
@@ -104,8 +107,11 @@ def sweep(
     fixed = assignments("--set", settings)
     # Wrong names are refused before a large corpus is read; wrong values are told in the table.
     check_names(load(model, settings, record=record, schedule=schedule), values)
+    if out is not None:
+        check_out(out, overwrite)
     if plot is not None:
         check_plot(plot)
+        check_file(plot, overwrite, "--plot")
     reader: dict[str, Any] = {
         "format": format,
         "vocabulary": vocabulary,
@@ -205,6 +211,22 @@ def check_names(spec: Spec, values: Mapping[str, Any]) -> None:
             raise SpecError(f"--over {name}: expected values with commas between them, such as topics=10,20,50")
 
 
+def check_out(out: str, overwrite: bool) -> None:
+    """Refuse a table, or a folder of runs, that would take the place of another.
+
+    Raises
+    ------
+    PplTopicsError
+    """
+    path = Path(out)
+    if path.suffix == ".csv" or not out:
+        check_file(out, overwrite)
+    elif path.is_dir() and not overwrite:
+        taken = sorted(each.name for each in path.iterdir() if each.suffix in (".csv", ".nc"))
+        if taken:
+            raise PplTopicsError(f"{out}: holds {taken[0]} already; choose another --out, or give --overwrite")
+
+
 def check_plot(path: str) -> None:
     """Refuse a plot that could not be written, before anything is run.
 
@@ -212,8 +234,6 @@ def check_plot(path: str) -> None:
     ------
     PplTopicsError
     """
-    from pathlib import Path
-
     from ppl_topics.diagnostics.plots.canvas import pyplot
 
     if Path(path).suffix not in (".png", ".pdf", ".svg"):

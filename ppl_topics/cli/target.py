@@ -1,13 +1,13 @@
-"""Where a run is to be written: refused before anything is read or sampled."""
+"""Where a run, or another file, is to be written: refused before anything is read or computed."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from ppl_topics.errors import TraceError
+from ppl_topics.errors import PplTopicsError, TraceError
 
-__all__ = ["check_target"]
+__all__ = ["check_file", "check_target"]
 
 MAX_NAME = 200
 
@@ -48,4 +48,34 @@ def check_target(out: str, overwrite: bool) -> Path:
     if os.path.exists(path) and not path.is_dir() and not overwrite:
         raise TraceError(f"{path}: a run stands there already; choose another --out, or give --overwrite")
     check_writable(path)
+    return path
+
+
+def check_file(out: str | Path, overwrite: bool, option: str = "--out") -> Path:
+    """Return the file that a command would write, having checked that it can be; nothing is made or written.
+
+    Parameters
+    ----------
+    out : str or pathlib.Path
+    overwrite : bool
+        Whether a file may stand there. A device, or anything else that is no file, may not.
+    option : str
+        That named it.
+
+    Raises
+    ------
+    PplTopicsError
+    """
+    path = Path(out)
+    if not str(out) or not path.name:
+        raise PplTopicsError(f"{option}: the name is empty; name a file")
+    if path.is_dir():
+        raise PplTopicsError(f"{out}: a folder stands there; name a file")
+    if os.path.exists(path):
+        if not path.is_file():
+            raise PplTopicsError(f"{out}: what stands there is no file, and would be lost; choose another {option}")
+        if not overwrite:
+            raise PplTopicsError(f"{out}: a file stands there already; choose another {option}, or give --overwrite")
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise PplTopicsError(f"{out}: cannot be written; the folder {path.parent} is missing or not writable")
     return path

@@ -128,7 +128,10 @@ def recorded(groups: Mapping[str, xr.Dataset], role: str) -> xr.DataArray | None
     name = role
     if "model_yaml" in posterior.attrs:
         name = Model.of(load_spec(posterior.attrs["model_yaml"])).names.get(role, role)
-    return posterior.get(name)
+    found = posterior.get(name)
+    # Traces of other programs may have another variable of this name.
+    of_documents = found is None or role != "theta" or {"chain", "draw", "doc", "topic"} <= set(found.dims)
+    return found if of_documents else None
 
 
 def mean_phi(groups: Mapping[str, xr.Dataset], part: Part) -> NDArray[np.float32]:

@@ -352,9 +352,13 @@ def test_command_line(lda, tmp_path, capsys, monkeypatch):
     found = json.loads(capsys.readouterr().out)
     assert found == {"path": "run.html", "bytes": (tmp_path / "run.html").stat().st_size}
     for arguments, message in (
-        (["run.nc", "--chain", "9"], "the trace has no chain 9; it has 0, 1"),
-        (["run.nc", "--probability", "90"], "between 0 and 1"),
-        (["run.nc", "-o", "no/such/folder.html"], "cannot write the report"),
+        (["run.nc", "--overwrite", "--chain", "9"], "the trace has no chain 9; it has 0, 1"),
+        (["run.nc", "--overwrite", "--probability", "90"], "between 0 and 1"),
+        (["run.nc", "-o", "no/such/folder.html"], "is missing or not writable"),
+        (["run.nc"], "run.html: a file stands there already; choose another --out, or give --overwrite"),
+        (["run.nc", "--overwrite", "-o", "run.nc"], "that is the run itself"),
+        (["run.nc", "--overwrite", "-o", "/dev/null"], "what stands there is no file"),
+        (["run.nc", "-o", ""], "--out: the name is empty"),
         (["none.nc"], "no such file"),
     ):
         assert main(["report", *arguments]) == 2

@@ -217,3 +217,20 @@ def test_what_is_wrong_is_refused(capsys, corpus):
             pt.sweep("lda", corpus, over, **FAST)
     with pytest.raises(CorpusError):
         pt.sweep("lda", corpus, {"topics": [2]}, held_out=0, **FAST)
+
+
+def test_nothing_that_stands_there_is_replaced_unasked(capsys, tmp_path):
+    taken, runs = tmp_path / "keep.csv", tmp_path / "runs"
+    taken.write_text("mine\n")
+    runs.mkdir()
+    (runs / "old.nc").write_bytes(b"mine")
+    arguments = ("lda", "--data", "train.jsonl", "--over", "topics=2,3")
+    for out, message in (
+        (str(taken), "a file stands there already; choose another --out, or give --overwrite"),
+        (str(runs), "holds old.nc already; choose another --out, or give --overwrite"),
+        ("", "--out: the name is empty; name a file"),
+        (str(taken / "x.csv"), "is missing or not writable"),
+    ):
+        assert message in refused(capsys, *arguments, "--out", out)
+    assert taken.read_text() == "mine\n"
+    assert "--over topics: 2 is given twice" in refused(capsys, "lda", "--data", "train.jsonl", "--over", "topics=2,2")
