@@ -185,12 +185,12 @@ def holds_lists(block: Block) -> bool:
 def words_included(state: ChainState) -> NDArray[np.int64]:
     """Return how many topics include each word, shape (V,)."""
     if state.lists is not None:
-        return np.diff(state.lists.pointer)
+        return state.lists.topics_of_words
     return np.asarray(state.arrays["included"].sum(axis=1, dtype=np.int64))
 
 
 def topics_included(state: ChainState) -> NDArray[np.int64]:
     """Return how many words each topic includes, shape (K,)."""
     if state.lists is not None:
-        return np.bincount(state.lists.topics[: len(state.lists)], minlength=state.sizes.topics)
+        return state.lists.words_of_topics
     return np.asarray(state.arrays["included"].sum(axis=0, dtype=np.int64))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ppl_topics.api import ModelLike, check_corpus, make_settings, resolve, run_plan
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import PplTopicsError, RunError, SpecError, TraceError
+from ppl_topics.exporting.writing import written_text
 from ppl_topics.fit import Fit
 from ppl_topics.paths import as_path
 from ppl_topics.prediction.held_out import HeldOut, HeldOutOptions, ratio_error
@@ -338,10 +339,8 @@ def write(table: pd.DataFrame, path: Path) -> None:
     PplTopicsError
     """
     file = path if path.suffix == ".csv" else path / "table.csv"
-    try:
-        table.to_csv(file, index=False)
-    except OSError as error:
-        raise PplTopicsError(f"{file}: cannot be written ({error.strerror or error})") from None
+    with written_text(file) as text:
+        table.to_csv(text, index=False)
 
 
 def shown(value: Any) -> Any:

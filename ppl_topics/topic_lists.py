@@ -75,6 +75,16 @@ class TopicLists:
         """(V, K)."""
         return len(self.pointer) - 1, self.n_topics
 
+    @property
+    def topics_of_words(self) -> NDArray[np.int64]:
+        """How many topics include each word, shape (V,)."""
+        return np.diff(self.pointer)
+
+    @property
+    def words_of_topics(self) -> NDArray[np.int64]:
+        """How many words each topic includes, shape (K,)."""
+        return np.bincount(self.topics[: len(self)], minlength=self.n_topics)
+
     def dense(self, what: str, words: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """Return rows of a variable as a dense array.
 
@@ -90,7 +100,7 @@ class TopicLists:
         ndarray, shape (n, K)
         """
         chosen = np.arange(self.shape[0]) if words is None else np.asarray(words)
-        sizes = np.diff(self.pointer)[chosen]
+        sizes = self.topics_of_words[chosen]
         rows = np.repeat(np.arange(len(chosen)), sizes)
         # The places of each list in turn: those of its word, counted from its begin.
         first = np.repeat(self.pointer[chosen] - np.append(0, np.cumsum(sizes)[:-1]), sizes) if len(chosen) else rows
@@ -110,4 +120,4 @@ class TopicLists:
         return TopicLists(self.name, self.n_topics, *(array.copy() for array in arrays))  # type: ignore[arg-type]
 
     def _words(self) -> NDArray[np.int64]:
-        return np.repeat(np.arange(self.shape[0]), np.diff(self.pointer))
+        return np.repeat(np.arange(self.shape[0]), self.topics_of_words)

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import os
-import tempfile
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -22,7 +21,8 @@ from ppl_topics.diagnostics.page.tables import agreement_section, efficiency_sec
 from ppl_topics.diagnostics.page.topics import topics_section
 from ppl_topics.diagnostics.page.traces import traces_section
 from ppl_topics.diagnostics.reading.draws import check_probability
-from ppl_topics.errors import TraceError
+from ppl_topics.errors import PplTopicsError, TraceError
+from ppl_topics.exporting.writing import written
 from ppl_topics.paths import as_path
 
 __all__ = ["embedded_json", "report_html", "write_report"]
@@ -72,21 +72,12 @@ def write_report(
         what = "a folder stands there" if place.is_dir() else f"the folder {place.parent} does not exist"
         raise TraceError(f"{place}: cannot write the report ({what}); name a file such as report.html")
     page = report_html(groups, chain=chain, probability=probability, title=title, source=source)
-    handle, temporary = -1, ""
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{place.name[:100]}.", dir=place.parent)
-        with os.fdopen(handle, "wb") as file:
+        with written(place) as file:
             # Words may hold halves of surrogate pairs, which UTF-8 has no bytes for.
             file.write(page.encode("utf-8", "replace"))
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, place)
-    except OSError as error:
-        raise TraceError(f"{place}: cannot write the report ({error.strerror or error})") from None
-    finally:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
+    except PplTopicsError as error:
+        raise TraceError(str(error)) from None
     return place
 
 

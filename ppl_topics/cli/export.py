@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated, Any
 
 import typer
 
 from ppl_topics.cli.output import working
+from ppl_topics.cli.target import check_file
 from ppl_topics.cli.traces import Run
-from ppl_topics.errors import PplTopicsError
 
 __all__ = ["export"]
 
@@ -53,8 +52,7 @@ def export(
     from ppl_topics.fit import load_fit
 
     place, _ = destination(what, out)
-    if os.path.exists(place) and not overwrite:
-        raise PplTopicsError(f"{out}: a file stands there already; choose another --out, or give --overwrite")
+    check_file(out, overwrite)
     fit = load_fit(run)
     options: dict[str, Any] = {"response": response, "probability": probability, "estimate": estimate}
     with working(f"writing {out}"):

@@ -116,14 +116,10 @@ def beta_inclusion(binding: Binding) -> KernelFunctions:
         lists = state.lists
         if prior.per == "word":
             size = n_topics
-            counts = count_by_word(state.arrays[included]) if lists is None else np.diff(lists.pointer)
+            counts = count_by_word(state.arrays[included]) if lists is None else lists.topics_of_words
         else:
             size = n_words
-            counts = (
-                count_by_topic(state.arrays[included])
-                if lists is None
-                else np.bincount(lists.topics[: len(lists)], minlength=n_topics)
-            )
+            counts = count_by_topic(state.arrays[included]) if lists is None else lists.words_of_topics
         if prior.per is None:
             counts, size = counts.sum(keepdims=True), n_words * n_topics
         draw_pi(counts, size, prior.a, prior.b, *key, np.atleast_1d(state.arrays[pi]))

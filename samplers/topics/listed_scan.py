@@ -17,8 +17,8 @@ import numpy as np
 
 from ppl_topics.declarations import Binding, KernelFunctions
 from ppl_topics.registry import kernel
-from ppl_topics.samplers.topics.indicator_scan import log_odds, scan_packed
-from ppl_topics.samplers.topics.listing import BLOCK, Longs, Vector, list_packed, pack_listed
+from ppl_topics.samplers.topics.indicator_scan import BLOCK, log_odds, scan_packed
+from ppl_topics.samplers.topics.listing import Longs, Vector, list_packed, pack_listed
 from ppl_topics.state import ChainState, Key
 from ppl_topics.topic_lists import TopicLists
 

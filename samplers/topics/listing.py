@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ppl_topics.samplers.assignments.counts import WORD_CHUNKS, make_chunks
 from ppl_topics.samplers.compiled import parallel
+from ppl_topics.samplers.topics.indicator_scan import BLOCK, CHUNKS
 from ppl_topics.state import Tokens
 from ppl_topics.topic_lists import PADDING, TopicLists
 
@@ -26,11 +27,6 @@ Counts = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 Vector = npt.NDArray[np.float64]
 Indicators = npt.NDArray[np.uint8]
-
-BLOCK = 8
-"""Topics of a byte of packed indicators."""
-
-CHUNKS = 64
 
 
 def new_lists(name: str, n_topics: int, sizes: Longs) -> TopicLists:

@@ -2,6 +2,7 @@
 
 import tracemalloc
 
+import numba
 import numpy as np
 import pytest
 
@@ -28,6 +29,7 @@ from ppl_topics.trace.mean_topics import mean_topics
 from ppl_topics.trace.recorder import Recorder
 
 FALSE_ALARM = 1e-6
+ONE_CORE = pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")
 WORDS, TOPICS = 60, 11
 KEY = (1, 2, 3, 4)
 
@@ -268,7 +270,7 @@ def test_a_fit_reads_as_others_do(fit, corpus, tmp_path):
         mean_topics(fit.groups, 2)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [1, pytest.param(2, marks=ONE_CORE)])
 def test_draws_do_not_depend_on_threads(fit, corpus, threads):
     again = pt.sample(
         "dolda_spike_slab", corpus, topics=4, storage="sparse", draws=3, warmup=40, chains=1, seed=1, progress=False,
