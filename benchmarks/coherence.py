@@ -33,7 +33,7 @@ from ppl_topics.diagnostics.quality import (
     topic_map,
     umass_coherence,
 )
-from ppl_topics.diagnostics.quality.arrays import best_words
+from ppl_topics.trace.best_words import best_words
 
 MEASURES: dict[str, Callable[..., Any]] = {"u_mass": umass_coherence, "c_npmi": npmi_coherence, "c_v": cv_coherence}
 

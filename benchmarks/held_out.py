@@ -20,6 +20,8 @@ from ppl_topics.samplers.held_out.completion import DRAWS, WARMUP
 
 ITERATIONS = 100
 
+METHODS = ("left_to_right", "document_completion")
+
 
 def main() -> None:
     arguments = parse()
@@ -35,8 +37,9 @@ def main() -> None:
     fit = pt.sample("lda", train, draws=10, warmup=arguments.burn_in, progress=False, record=record, **how)
     if arguments.documents:
         test = test.select(np.random.default_rng(1).permutation(test.n_docs)[: arguments.documents])
-    rows = [ours(fit, test, method, arguments) for method in ("left_to_right", "document_completion")]
-    rows += [tomotopy(train, test, arguments, threads) for threads in arguments.threads]
+    rows = [ours(fit, test, method, arguments) for method in METHODS if method in arguments.programs]
+    if "tomotopy" in arguments.programs:
+        rows += [tomotopy(train, test, arguments, threads) for threads in arguments.threads]
     print(f"{test.n_docs:,} documents, {test.n_tokens:,} tokens, K = {arguments.topics}")
     header = [
         "program",
@@ -65,6 +68,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--burn-in", type=int, default=50)
     parser.add_argument("--documents", type=int, help="so many of the held-out ones, at random")
     parser.add_argument("--threads", type=int, nargs="+", default=[1])
+    programs = (*METHODS, "tomotopy")
+    parser.add_argument("--programs", nargs="+", choices=programs, default=programs)
     parser.add_argument("--rounds", type=int, default=3, help="of which the fastest counts")
     parser.add_argument("--json")
     return parser.parse_args()

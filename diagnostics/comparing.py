@@ -16,6 +16,7 @@ from ppl_topics.diagnostics.convergence import ess_by_chain
 from ppl_topics.diagnostics.efficiency import inefficiency
 from ppl_topics.errors import TraceError
 from ppl_topics.spec.suggest import nearest
+from ppl_topics.trace.best_words import best_words
 
 __all__ = ["compare", "inefficiency_table", "kernel_seconds"]
 
@@ -190,7 +191,7 @@ def _factors(array: xr.DataArray, method: str, top_words: int | None) -> NDArray
         # Each chain has its own numbers for its topics, and so its own words.
         parts = []
         for chain in values:
-            best = np.argsort(-chain.mean(axis=0, dtype=np.float64), axis=-1, kind="stable")[..., :top_words]
+            best = best_words(chain.mean(axis=0, dtype=np.float64), top_words, zeros=True)
             parts.append(np.take_along_axis(chain, best[None], axis=-1))
         values = np.stack(parts)
     values = np.ascontiguousarray(values).reshape(*values.shape[:2], -1)

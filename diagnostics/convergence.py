@@ -15,6 +15,7 @@ from scipy.stats import chi2
 from ppl_topics.diagnostics.alignment import Alignment, aligned
 from ppl_topics.diagnostics.alignment.table import top_word_draws
 from ppl_topics.diagnostics.efficiency import all_statistics
+from ppl_topics.trace.mean_topics import MEANS
 
 __all__ = ["ESS_WANTED", "Quantity", "Walk", "density_walks", "ess_by_chain", "quantities"]
 
@@ -186,7 +187,10 @@ def quantities(groups: Mapping[str, xr.Dataset], alignment: Alignment | None, ke
 
 
 def _needed(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Return the groups without what takes much memory and is not looked at: tokens, and documents beyond a number."""
+    """Return the groups without what takes much memory and is not looked at.
+
+    These are the mean topics, topics of tokens, and documents beyond a number.
+    """
     posterior = groups["posterior"]
     posterior = posterior.drop_vars([name for name, array in posterior.data_vars.items() if "token" in array.dims])
     cells = [
@@ -199,7 +203,7 @@ def _needed(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     constants = groups.get("constant_data")
     if constants is None:
         return {"posterior": posterior}
-    return {"posterior": posterior, "constant_data": constants.drop_vars("z_last", errors="ignore")}
+    return {"posterior": posterior, "constant_data": constants.drop_vars(("z_last", *MEANS), errors="ignore")}
 
 
 def _agrees(alignment: Alignment, chains: Sequence[int]) -> NDArray[np.bool_]:

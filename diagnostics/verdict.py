@@ -167,7 +167,7 @@ def _of_the_run(groups: Mapping[str, xr.Dataset]) -> list[Finding]:
         what = "a kernel of this run is not exact: the draws are approximate, however many there are"
         findings.append(Finding(UNSURE, what, "compare with a run of exact kernels (`ppl-topics plan` names them)"))
     if draws < FEW_DRAWS:
-        what = f"{_count(draws, 'draw')} a chain say little of ESS, IF and R-hat"
+        what = f"{_count(draws, 'draw')} a chain {'says' if draws == 1 else 'say'} little of ESS, IF and R-hat"
         findings.append(Finding(UNSURE, what, f"draw {FEW_DRAWS} or more"))
     if chains == 1:
         what = "one chain: R-hat compares its halves only, and another mode would not be seen"
@@ -237,7 +237,7 @@ def _topics(groups: Mapping[str, xr.Dataset], alignment: Alignment, kept: Sequen
         differ = np.flatnonzero(~agrees_in[compared].all(axis=0))
         total, where = agrees_in.shape[1], f" for response {response!r}" if response is not None else ""
         if differ.size:
-            words = top_words_of(groups, reference, s, 3)
+            words = top_words_of(groups, alignment.reference, s, 3)
             named = ", ".join(f"{k} ({' '.join(words[k])})" for k in differ[:MOST_NAMED])
             more = f" and {len(differ) - MOST_NAMED} more" if len(differ) > MOST_NAMED else ""
             who = "chains" if len(compared) == len(chains) else f"chains {_listed([chains[c] for c in compared])}"
@@ -328,7 +328,9 @@ def _summary(
     rhats = [each for each in numbers if np.isfinite(each.rhat)]
     if rhats:
         worst = max(rhats, key=lambda each: each.rhat)
-        parts.append(f"R-hat at most {worst.rhat:.3f} ({worst.title})")
+        # That of chains that stand still in different places is beyond all bounds.
+        spelled = f"{worst.rhat:.3f}" if worst.rhat < 1e3 else f"{worst.rhat:.0e}"
+        parts.append(f"R-hat at most {spelled} ({worst.title})")
     sizes = [each for each in numbers if np.isfinite(each.ess)]
     if sizes:
         worst = min(sizes, key=lambda each: each.ess)

@@ -25,10 +25,8 @@ from studies import check_out, new_figure
 from supervised_studies import simulated
 
 import ppl_topics as pt
-from ppl_topics.diagnostics.quality import document_entropy, umass_coherence
 
 MODELS = {"horseshoe": "dolda", "normal": "dolda_normal", "LDA": "lda"}
-TOP_WORDS = 10
 MEASURES = ("document entropy", "coherence")
 
 
@@ -41,21 +39,13 @@ def fits(corpus: pt.Corpus, options: argparse.Namespace) -> dict[str, pt.Fit]:
     }
 
 
-def topic_table(name: str, fit: pt.Fit, corpus: pt.Corpus) -> pd.DataFrame:
-    """Return a row for each topic: its share, r_k, document entropy, coherence and words."""
-    constants = fit.groups["constant_data"]
-    phi = constants["phi_mean"].isel(chain=0).transpose("topic", "word").values
-    best = np.argsort(-phi, axis=1, kind="stable")[:, :TOP_WORDS]
-    topics = len(phi)
-    docs = np.repeat(np.arange(corpus.n_docs), np.diff(corpus.doc_ptr))
-    cells = docs * topics + constants["z_last"].isel(chain=0).values
-    n_dk = np.bincount(cells, minlength=corpus.n_docs * topics).reshape(-1, topics)
-    table = pd.DataFrame({"model": name, "topic": np.arange(topics), "share": n_dk.sum(axis=0) / corpus.n_tokens})
+def topic_table(name: str, fit: pt.Fit) -> pd.DataFrame:
+    """Return a row for each topic: its share, document entropy, coherence, words and r_k."""
+    table = fit.topic_quality(measures=["entropy", "umass"])
+    table = table.rename(columns={"entropy": "document entropy", "umass": "coherence"})
+    table.insert(0, "model", name)
     if "eta" in fit.posterior:
         table["r_k"] = fit.topic_relevance().set_index("topic")["relevance"].reindex(table["topic"]).to_numpy()
-    table["document entropy"] = document_entropy(n_dk)
-    table["coherence"] = umass_coherence(best, corpus)
-    table["words"] = [" ".join(corpus.vocabulary[words]) for words in best]
     return table
 
 
@@ -132,7 +122,7 @@ def main() -> None:
     corpus = read(options)
     print(corpus, flush=True)
     runs = fits(corpus, options)
-    table = pd.concat([topic_table(name, fit, corpus) for name, fit in runs.items()], ignore_index=True)
+    table = pd.concat([topic_table(name, fit) for name, fit in runs.items()], ignore_index=True)
     kept = [*MEASURES, "r_k"]
     print(table.groupby("model", sort=False)[kept].describe().loc[:, (slice(None), ["25%", "50%", "75%"])].round(3))
     for name, rows in table.dropna(subset=["r_k"]).groupby("model", sort=False):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,13 +15,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ppl_topics.api import ModelLike, check_corpus, make_settings, resolve, run_plan
+from ppl_topics.arguments import is_whole
 from ppl_topics.corpus import Corpus
-from ppl_topics.errors import PplTopicsError, RunError, SpecError, TraceError
+from ppl_topics.errors import CorpusError, PplTopicsError, RunError, SpecError, TraceError
 from ppl_topics.exporting.writing import written_text
 from ppl_topics.fit import Fit
-from ppl_topics.paths import as_path
+from ppl_topics.paths import as_path, file_names
 from ppl_topics.prediction.held_out import HeldOut, HeldOutOptions, ratio_error
-from ppl_topics.schedule import make_plan
+from ppl_topics.run.observing import observe
+from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 
 __all__ = ["SCORES", "sweep"]
@@ -47,8 +48,6 @@ SCORES = (
     "problem",
 )
 """Columns of the table, after those of the parameters."""
-
-MAX_NAME = 100
 
 
 class Row(NamedTuple):
@@ -158,39 +157,45 @@ def sweep(
     how = HeldOutOptions(method, particles, seed=settings.seed, threads=settings.threads).check(call)
     folder = None if out is None else target(out)
     first_error: PplTopicsError | None = None
-    specs: list[Any] = []
+    if test is not None:
+        train = corpus
+    else:
+        train, test = hold_out(corpus, held_out, settings.seed, call)
+    check_corpus(train)
+    plans: list[Plan | PplTopicsError] = []
     for chosen in grid:
         try:
             place = call.format(name="over") + " {name}"
-            specs.append(resolve(model, {**parameters, **chosen}, record=record, schedule=schedule, call=place))
+            spec = resolve(model, {**parameters, **chosen}, record=record, schedule=schedule, call=place)
+            made = make_plan(spec, CorpusSizes.of(train))
+            # Labels that the model observes and the corpus lacks are told before anything is run.
+            observe(made.model, train)
+            plans.append(made)
         except PplTopicsError as error:
             first_error = first_error or error
-            specs.append(error)
-    if first_error is not None and all(isinstance(spec, PplTopicsError) for spec in specs):
+            plans.append(error)
+    if first_error is not None and all(isinstance(plan, PplTopicsError) for plan in plans):
         raise first_error
-    train, test = (corpus, test) if test is not None else corpus.split(held_out, seed=settings.seed)
-    check_corpus(train)
 
-    def run(spec: Any) -> Fit:
-        if isinstance(spec, PplTopicsError):
-            raise spec
-        plan = make_plan(spec, CorpusSizes.of(train))
+    def run(plan: Plan | PplTopicsError) -> Fit:
+        if isinstance(plan, PplTopicsError):
+            raise plan
         return run_plan(plan, train, settings, chains=chains, processes=processes, progress=progress)
 
     rows: list[Row] = []
     stopped = False
     try:
-        for chosen, spec in zip(grid, specs, strict=True):
+        for chosen, plan, name in zip(grid, plans, file_names(grid), strict=True):
             cells: dict[str, Any] = {}
             found = None
             started = time.perf_counter()
             try:
-                fit = run(spec)
+                fit = run(plan)
                 if fit.posterior.attrs["stopped"]:
                     raise KeyboardInterrupt
                 cells["seconds"] = time.perf_counter() - started
                 if folder is not None and folder.suffix != ".csv":
-                    cells["path"] = str(fit.save(folder / f"{file_name(chosen)}.nc"))
+                    cells["path"] = str(fit.save(folder / f"{name}.nc"))
                 found = measure(fit, test, how, cells)
             except PplTopicsError as error:
                 if isinstance(error, RunError) and str(error).startswith("stopped after"):
@@ -229,6 +234,27 @@ def combinations(over: Mapping[str, Sequence[Any]], fixed: Mapping[str, Any], ca
         if twice is not None:
             raise SpecError(f"{place} {name}: {twice!r} is given twice; give each value once")
     return [dict(zip(over, chosen, strict=True)) for chosen in itertools.product(*lists)]
+
+
+def hold_out(corpus: Corpus, held_out: float | int, seed: int, call: str) -> tuple[Corpus, Corpus]:
+    """Return training and held-out documents.
+
+    Raises
+    ------
+    CorpusError
+        If either part would be empty, or `held_out` is neither a share nor a number.
+    """
+    name = call.format(name="held_out")
+    place, n_docs = name.replace("_", "-") if name.startswith("--") else name, corpus.n_docs
+    if n_docs < 2:
+        raise CorpusError(f"{place}: the corpus has one document, so none can be held out; give test documents")
+    share = isinstance(held_out, float | np.floating) and 0.0 < held_out < 1.0
+    if not share and not (is_whole(held_out) and 0 < held_out < n_docs):
+        raise CorpusError(
+            f"{place}: expected a share of the documents, above 0 and below 1, such as 0.2, or a number of them, from "
+            f"1 to {n_docs - 1:,}, got {held_out!r}"
+        )
+    return corpus.split(held_out, seed=seed)
 
 
 def measure(fit: Fit, test: Corpus, how: HeldOutOptions, cells: dict[str, Any]) -> HeldOut | None:
@@ -346,15 +372,3 @@ def write(table: pd.DataFrame, path: Path) -> None:
 def shown(value: Any) -> Any:
     """Return a value as a cell: numbers and texts as they are."""
     return value if isinstance(value, int | float | str) else str(value)
-
-
-def file_name(chosen: Mapping[str, Any]) -> str:
-    """Return a file's name for a combination.
-
-    Examples
-    --------
-    >>> file_name({"topics": 10, "alpha": {"sum": 6.4}})
-    'topics=10,alpha=sum-6.4'
-    """
-    parts = [f"{name}={re.sub(r'[^A-Za-z0-9.+]+', '-', str(value)).strip('-')}" for name, value in chosen.items()]
-    return ",".join(parts)[:MAX_NAME]

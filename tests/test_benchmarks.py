@@ -158,6 +158,26 @@ def test_supervised_scaling_deals_documents_to_classes(script: Any) -> None:
     assert [("growth" in record) for record in records] == [True, False]
 
 
+def test_inefficiency_factors_by_kernel(
+    script: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.json"
+    options = ["--kernels", "collapsed_gibbs", "partially_collapsed", "--topics", "3", "--documents", "20"]
+    options += ["--words", "30", "--draws", "20", "--warmup", "5", "--json", str(out)]
+    monkeypatch.setattr("sys.argv", ["inefficiency.py", *options])
+    script("inefficiency").main()
+    theta, phi = capsys.readouterr().out.split("\n\n")[1:]
+    for table in (theta, phi):
+        _, header, row = table.splitlines()
+        assert header.split() == ["model", "K", "collapsed_gibbs", "partially_collapsed", "IF", "ratio"]
+        assert row.split()[:2] == ["lda", "3"]
+        # Mean, standard deviation in brackets, of each, and their ratio.
+        collapsed, _, partially, _, ratio = row.split()[2:]
+        assert float(ratio) == pytest.approx(float(partially) / float(collapsed), abs=0.02)
+    rows = json.loads(out.read_text())["rows"]
+    assert [row["scalars"] for row in rows] == [20 * 3] * 2 + [30 * 3] * 2
+
+
 def test_coherences_are_those_of_gensim(
     script: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

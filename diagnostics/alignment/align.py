@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -17,13 +18,14 @@ from ppl_topics.diagnostics.alignment.topics import (
     chains_of,
     exchangeable,
     mean_topics,
-    responses_apart,
     word_names,
 )
+from ppl_topics.trace.response_topics import own_topics
 
 __all__ = ["Alignment", "align", "chain_topics"]
 
 Array = NDArray[np.float64]
+Topics = NDArray[np.floating[Any]]
 Numbers = NDArray[np.int64]
 
 NEARER = 0.5
@@ -137,10 +139,10 @@ def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
     ([True, True], ())
     """
     chains = chains_of(groups)
-    classes, responses = exchangeable(groups), responses_apart(groups)
+    classes, responses = exchangeable(groups), own_topics(groups) or None
     switches = find_switches(groups, classes)
     topics = chain_topics(groups, switches, by)
-    totals = topics.sum(axis=-1, keepdims=True)
+    totals = topics.sum(axis=-1, keepdims=True, dtype=np.float64).astype(topics.dtype)
     # A topic without tokens, by counts, has no direction: it is like none.
     roots = np.sqrt(topics / np.where(totals > 0.0, totals, 1.0))
     n_chains, n_sets, n_topics = roots.shape[:3]
@@ -156,7 +158,7 @@ def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
         elif a == b:
             place[a, a, s] = np.arange(n_topics)
     reference = _reference(matched.sum(axis=(1, 2, 3)), groups)
-    own = np.stack([np.clip(each @ each.T, 0.0, 1.0) for each in roots[reference]])
+    own = np.stack([np.clip(each @ each.T, 0.0, 1.0) for each in roots[reference]]).astype(np.float64)
     own[:, np.arange(n_topics), np.arange(n_topics)] = 0.0
     nearest = own.max(axis=-1)
     similarity, permutation = matched[reference], place[reference]
@@ -180,7 +182,7 @@ def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
     )
 
 
-def _similarity_of_draws(topics: Array, groups: Mapping[str, xr.Dataset], reference: int) -> Array:
+def _similarity_of_draws(topics: Topics, groups: Mapping[str, xr.Dataset], reference: int) -> Array:
     """Return the similarity of draws of topics to their mean, given how many tokens they have, shape (R, K).
 
     It is 1 where the trace does not say how many: nothing is then known of how far draws lie apart.
@@ -191,7 +193,7 @@ def _similarity_of_draws(topics: Array, groups: Mapping[str, xr.Dataset], refere
         return np.ones(topics.shape[:2])
     mean = by_response(share, ("chain", "response", "draw", "topic"))[reference].mean(axis=1)
     tokens = np.maximum(mean * float(lengths.sum()), 1.0)
-    words = (topics * tokens[..., None] >= TYPICAL_TOKENS).sum(axis=-1)
+    words = (topics >= (TYPICAL_TOKENS / tokens)[..., None]).sum(axis=-1)
     result: Array = np.maximum(0.0, 1.0 - np.maximum(words - 1, 0) / (8.0 * tokens))
     return result
 
@@ -206,12 +208,14 @@ def best_match(similarity: Array, classes: Numbers) -> Numbers:
     return place
 
 
-def chain_topics(groups: Mapping[str, xr.Dataset], switches: tuple[Switch, ...], by: str = "phi") -> Array:
+def chain_topics(groups: Mapping[str, xr.Dataset], switches: tuple[Switch, ...], by: str = "phi") -> Topics:
     """Return the topics of each chain by its own numbers, those of most draws, shape (C, R, K, V); switches undone."""
     topics = mean_topics(groups, by)
     if not switches:
         return topics
-    posterior, responses = groups["posterior"], responses_apart(groups)
+    # A copy: what the trace holds must stay as it is.
+    topics = topics.astype(np.float64)
+    posterior, responses = groups["posterior"], own_topics(groups) or None
     draws, words = posterior["draw"].values, None
     if by == "phi" and "phi" in posterior and {"draw", *TOPIC_DIMS} <= set(posterior["phi"].dims):
         phi = by_response(posterior["phi"], ("chain", "response", "draw", "topic", "word"))

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ppl_topics.diagnostics.alignment.topics import TOPIC_DIMS, by_response
+from ppl_topics.trace.response_topics import own_topics
 
 __all__ = ["Switch", "base_numbers", "find_switches", "numbers_of", "unmixed"]
 
@@ -94,18 +95,14 @@ def find_switches(groups: Mapping[str, xr.Dataset], classes: Numbers) -> tuple[S
         if profiles is None:
             return ()
         draws, compare = profiles, _by_profile
-    names = posterior["response"].values if draws.shape[1] > 1 or _apart(posterior) else [None]
+    names: Sequence[str | None] = own_topics(groups) or [None]
     found = []
     for c, chain in enumerate(posterior["chain"].values):
         for r, response in enumerate(names):
             for t, before, after in _search(compare(draws[c, r]), classes):
-                draw, name = int(posterior["draw"].values[t]), None if response is None else str(response)
-                found.append(Switch(int(chain), draw, before, after, name))
+                draw = int(posterior["draw"].values[t])
+                found.append(Switch(int(chain), draw, before, after, response))
     return tuple(found)
-
-
-def _apart(posterior: xr.Dataset) -> bool:
-    return any({"response", "topic"} <= set(array.dims) for array in posterior.data_vars.values())
 
 
 class _Comparison(NamedTuple):
@@ -178,11 +175,10 @@ def _profiles(groups: Mapping[str, xr.Dataset], topics: int) -> Array | None:
         parts.append(np.sqrt(np.maximum(share, 0.0))[..., None])
     for array in posterior.data_vars.values():
         if set(array.dims) == {"chain", "draw", "response", "coefficient"}:
-            apart = _apart(posterior)
             eta = array.transpose("chain", "response", "draw", "coefficient").values[..., :topics].astype(np.float64)
             own = [str(name) for name in array["coefficient"].values[:topics]]
             if own == [f"topic {k}" for k in range(topics)]:
-                parts.append(eta[..., None] if apart else np.moveaxis(eta, 1, -1)[:, None])
+                parts.append(eta[..., None] if own_topics(groups) else np.moveaxis(eta, 1, -1)[:, None])
     return np.concatenate(parts, axis=-1).astype(np.float64) if parts else None
 
 
@@ -286,7 +282,10 @@ def base_numbers(stretches: Sequence[tuple[int, int, Numbers]]) -> Numbers:
 
 
 def unmixed(
-    mean: Array, phi: NDArray[np.float32], words: Numbers, stretches: Sequence[tuple[int, int, Numbers]]
+    mean: NDArray[np.floating[Any]],
+    phi: NDArray[np.float32],
+    words: Numbers,
+    stretches: Sequence[tuple[int, int, Numbers]],
 ) -> Array:
     """Return the mean topics of a chain with switches, by its own numbers, from means that mix the topics of a number.
 

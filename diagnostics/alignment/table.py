@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from ppl_topics.arguments import is_whole
 from ppl_topics.diagnostics.alignment.align import Alignment, align
 from ppl_topics.diagnostics.alignment.renumber import aligned
-from ppl_topics.diagnostics.alignment.topics import TOPIC_DIMS, by_response, mean_topics, word_names
+from ppl_topics.diagnostics.alignment.topics import TOPIC_DIMS, by_response, topics_of_chain, word_names
 from ppl_topics.diagnostics.efficiency import rhat
 from ppl_topics.errors import TraceError
+from ppl_topics.trace.best_words import best_words
 
 __all__ = ["agreement_table", "top_word_draws", "top_words_of"]
 
@@ -59,9 +60,9 @@ def agreement_table(
     found = align(groups) if alignment is None else alignment
     after = aligned(groups, found)
     reference = found.chains.index(found.reference)
-    topics = mean_topics(after, "phi")[reference]
+    topics = topics_of_chain(after, found.reference)
     names = word_names(after)
-    best = np.argsort(-topics, axis=-1, kind="stable")[..., :n_words]
+    best = best_words(topics, n_words)
     before_draws, after_draws = (top_word_draws(each, after, reference, n_words) for each in (groups, after))
     rhats = [_rhats(draws, topics.shape[:2]) for draws in (before_draws, after_draws)]
     shares = _shares(after, topics.shape[:2])
@@ -85,7 +86,7 @@ def agreement_table(
                 "rhat_median_before": rhats[0][1][s, k],
                 "rhat_median": rhats[1][1][s, k],
                 "share": shares[s, k],
-                "words": " ".join(str(names[v]) for v in best[s, k]),
+                "words": " ".join(str(names[v]) for v in best[s, k] if v >= 0),
             }
             rows.append(row)
     table = pd.DataFrame(rows)
@@ -108,16 +109,16 @@ def top_word_draws(
         return None
     dims = ("chain", "draw", "response", "topic", "word")
     mean = by_response(aligned_groups["posterior"]["phi"], dims)[reference].mean(axis=0, dtype=np.float64)
-    best = np.argsort(-mean, axis=-1, kind="stable")[..., :n_words]
+    best = best_words(mean, n_words, zeros=True)
     phi = by_response(posterior["phi"], dims)
     sets, topics = np.arange(best.shape[0])[:, None, None], np.arange(best.shape[1])[None, :, None]
     return np.ascontiguousarray(phi[:, :, sets, topics, best])
 
 
 def top_words_of(groups: Mapping[str, xr.Dataset], chain: int, response: int, n_words: int) -> list[list[str]]:
-    """Return the most probable words of each topic, of the chain and the response at these positions."""
-    topics, names = mean_topics(groups, "phi")[chain, response], word_names(groups)
-    return [[str(names[v]) for v in np.argsort(-topic, kind="stable")[:n_words]] for topic in topics]
+    """Return the most probable words of each topic, of the chain of this number and the response at this position."""
+    topics, names = topics_of_chain(groups, chain)[response], word_names(groups)
+    return [[str(names[v]) for v in best if v >= 0] for best in best_words(topics, n_words)]
 
 
 def _rhats(draws: NDArray[np.float32] | None, shape: tuple[int, ...]) -> tuple[NDArray[np.float64], ...]:

@@ -15,7 +15,15 @@ from ppl_topics.spec import Model, load_spec
 from ppl_topics.trace import mean_topics as trace_means
 from ppl_topics.trace.mean_topics import has_mean_topics
 
-__all__ = ["TOPIC_DIMS", "by_response", "chains_of", "exchangeable", "mean_topics", "responses_apart", "word_names"]
+__all__ = [
+    "TOPIC_DIMS",
+    "by_response",
+    "chains_of",
+    "exchangeable",
+    "mean_topics",
+    "topics_of_chain",
+    "word_names",
+]
 
 TOPIC_DIMS = {"chain", "topic", "word"}
 
@@ -42,15 +50,6 @@ def n_topics(groups: Mapping[str, xr.Dataset]) -> int:
     """Return the number of topics, 0 where the trace has none."""
     sizes = (groups[name].sizes.get("topic", 0) for name in ("posterior", "constant_data") if name in groups)
     return max(sizes, default=0)
-
-
-def responses_apart(groups: Mapping[str, xr.Dataset]) -> list[str] | None:
-    """Return the names of the responses where each has topics of its own, else None."""
-    for name in ("constant_data", "posterior"):
-        for array in groups.get(name, xr.Dataset()).data_vars.values():
-            if {"chain", "response", "topic"} <= set(array.dims):
-                return [str(response) for response in array["response"].values]
-    return None
 
 
 def exchangeable(groups: Mapping[str, xr.Dataset]) -> NDArray[np.int64]:
@@ -85,8 +84,10 @@ def _supervised(groups: Mapping[str, xr.Dataset], topics: int) -> int:
     return response.supervised(topics) if isinstance(response, Response) else topics
 
 
-def mean_topics(groups: Mapping[str, xr.Dataset], by: str) -> NDArray[np.float64]:
+def mean_topics(groups: Mapping[str, xr.Dataset], by: str) -> NDArray[np.floating[Any]]:
     """Return the topics of each chain, shape (C, R, K, V); R is 1 where responses share topics.
+
+    Means are as precise as the trace holds them, which is single precision; counts are in double precision.
 
     Parameters
     ----------
@@ -104,17 +105,29 @@ def mean_topics(groups: Mapping[str, xr.Dataset], by: str) -> NDArray[np.float64
     return _counts(groups) if by == "counts" else _means(groups)
 
 
-def _means(groups: Mapping[str, xr.Dataset]) -> NDArray[np.float64]:
+def topics_of_chain(groups: Mapping[str, xr.Dataset], chain: int) -> NDArray[np.floating[Any]]:
+    """Return the topics of one chain, by its number, shape (R, K, V); see `mean_topics` by phi.
+
+    Raises
+    ------
+    TraceError
+        If the trace holds none.
+    """
+    return _means(groups, chain)
+
+
+def _means(groups: Mapping[str, xr.Dataset], chain: int | None = None) -> NDArray[np.floating[Any]]:
     posterior = groups["posterior"]
     if has_mean_topics(groups):
-        mean = trace_means.mean_topics(groups)
+        mean = trace_means.mean_topics(groups, chain)
     elif "phi" in posterior and set(posterior["phi"].dims) >= TOPIC_DIMS:
-        mean = posterior["phi"].mean("draw")
+        draws = posterior["phi"]
+        mean = (draws if chain is None else draws.sel(chain=chain)).mean("draw")
     else:
         raise TraceError(
             "topics cannot be aligned: the trace holds neither `phi_mean` in `constant_data` nor draws of `phi`"
         )
-    return by_response(mean, ("chain", "response", "topic", "word")).astype(np.float64)
+    return by_response(mean, (*(["chain"] if chain is None else []), "response", "topic", "word"))
 
 
 def _counts(groups: Mapping[str, xr.Dataset]) -> NDArray[np.float64]:

@@ -15,13 +15,16 @@ def _signed(text: str) -> str:
     return text.replace("-", MINUS)
 
 
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def number(value: float, digits: int = 3) -> str:
     """Return a number with so many digits that mean something.
 
     Examples
     --------
     >>> [number(x) for x in (-12345.6, 1.2345, 68.0, 0.0, float("nan"), 2.5e-7)]
-    ['−12,346', '1.23', '68.0', '0', '–', '2.5 × 10^−7']
+    ['−12,346', '1.23', '68.0', '0', '–', '2.5 × 10⁻⁷']
     """
     if math.isnan(value):
         return MISSING
@@ -32,7 +35,7 @@ def number(value: float, digits: int = 3) -> str:
     if not 1e-4 <= abs(value) < 1e15:
         mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
         short = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-        return _signed(f"{short} × 10^{int(exponent)}")
+        return f"{_signed(short)} × 10{str(int(exponent)).translate(RAISED)}"
     whole = len(str(int(abs(value))))
     if whole >= digits:
         return _signed(f"{value:,.0f}")

@@ -13,7 +13,7 @@ from ppl_topics.diagnostics.page.svg import interval_bar
 from ppl_topics.diagnostics.page.tables import topic_cell
 from ppl_topics.diagnostics.reading import coefficient_table, effective_coefficients, signal_topics, zeros_in_phi
 from ppl_topics.diagnostics.reading.zeros import DENSITY
-from ppl_topics.trace.mean_topics import topics_apart
+from ppl_topics.trace.response_topics import own_topics
 
 __all__ = ["responses_section", "zeros_section"]
 
@@ -37,7 +37,7 @@ def responses_section(groups: Groups, chain: int, probability: float) -> Section
     if groups["posterior"].sizes["draw"] < 2:
         section.notes.append("There is one draw, which makes no intervals.")
     names = list(dict.fromkeys(table["response"]))
-    views = {name: place for place, name in enumerate(_own_topics(groups))}
+    views = {name: place for place, name in enumerate(own_topics(groups))}
     shown = [str(name) for name in names[:MOST_RESPONSES]]
     tables = {name: _coefficients(part, probability, views.get(str(name), 0))
               for name, part in table.groupby("response", sort=False) if name in shown}  # fmt: skip
@@ -49,11 +49,6 @@ def responses_section(groups: Groups, chain: int, probability: float) -> Section
     if groups["posterior"].sizes["draw"] > 1:
         section.add("signal", lambda: _signal(groups, chain, probability, views))
     return section
-
-
-def _own_topics(groups: Groups) -> list[str]:
-    """Return the names of the responses where each has topics of its own."""
-    return [str(name) for name in groups["constant_data"]["response"].values.tolist()] if topics_apart(groups) else []
 
 
 def _interval(probability: float) -> str:
@@ -81,7 +76,7 @@ def _coefficients(part: pd.DataFrame, probability: float, view: int) -> Table:
                 Cell(number(mean), mean),
                 Cell(f"{number(low)} to {number(high)}" if low == low else "–", low),
                 Cell("", drawing=interval_bar(mean, low, high, bound)),
-                Cell("✓ yes" if row["excludes_0"] else "no"),
+                Cell("–" if low != low else "✓ yes" if row["excludes_0"] else "no"),
                 Cell(number(float(row["ess"])), float(row["ess"])),
                 Cell(str(row["words"])),
             ]

@@ -181,7 +181,8 @@ def _agreement(table: pd.DataFrame, chains: list[int], shown: int) -> Table:
         cells.append(Cell(f"{row['similarity']:.3f}", float(row["similarity"])))
         cells += [Cell(rhat(float(row[name])), _sortable(row[name])) for name in ("rhat_before", "rhat")]
         rows.append([*cells, Cell(str(row["words"]))])
-    return Table("Topics that chains have in common; choose a heading to sort by it", columns, rows, sortable=True)
+    title = "Topics, and whether all chains have them; choose a heading to sort by it"
+    return Table(title, columns, rows, sortable=True)
 
 
 def _sortable(value: Any) -> float | None:

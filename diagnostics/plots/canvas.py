@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ppl_topics.arguments import is_whole
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.trace.arviz_compat import to_groups
+from ppl_topics.trace.best_words import best_words
 from ppl_topics.trace.documents import Part, mean_phi, topic_numbers
 from ppl_topics.trace.mean_topics import has_mean_topics
 
@@ -202,9 +203,9 @@ def topic_labels(groups: Mapping[str, xr.Dataset], part: Part, n_words: int) -> 
         return lambda topic: f"topic {topic}"
     phi = mean_phi(groups, part)
     words = groups["constant_data"]["word"].values
-    best = np.argsort(-phi, axis=1, kind="stable")[:, :n_words]
+    best = best_words(phi, n_words)
     labels = {
-        number: f"{plain(' '.join(str(words[w]) for w in best[k]), LABEL)}  (topic {number})"
+        number: f"{plain(' '.join(str(words[w]) for w in best[k] if w >= 0), LABEL)}  (topic {number})"
         for k, number in enumerate(topic_numbers(groups))
     }
     return lambda topic: labels.get(topic, f"topic {topic}")

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from ppl_topics.diagnostics.plots.canvas import MOST_PANELS, plain, sequence_of, topic_labels
 from ppl_topics.errors import TraceError
 from ppl_topics.spec.suggest import nearest
-from ppl_topics.trace.documents import mean_phi, own_topics, part_of, topic_numbers
+from ppl_topics.trace.best_words import best_words
+from ppl_topics.trace.documents import mean_phi, part_of, topic_numbers
 from ppl_topics.trace.mean_topics import has_mean_topics
+from ppl_topics.trace.response_topics import own_topics
 
 __all__ = ["Scalar", "scalars"]
 
@@ -156,7 +158,7 @@ def _labels(groups: Mapping[str, xr.Dataset], chains: Sequence[int]) -> Callable
     phi = np.stack([mean_phi(groups, part) for part in parts], axis=1)
     # Fewer of a small vocabulary, half of which any two topics share.
     compared = int(np.clip(phi.shape[2] // 3, 1, COMPARED_WORDS))
-    best = np.argsort(-phi, axis=2, kind="stable")[:, :, :compared]
+    best = best_words(phi, compared, zeros=True)
     agree = [min(len(np.intersect1d(of[0], other)) for other in of) >= best.shape[2] / 2 for of in best]
     words = topic_labels(groups, parts[0], TITLE_WORDS)
     known = {

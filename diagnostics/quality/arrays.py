@@ -1,4 +1,4 @@
-"""Topics as arrays: checks, and their most probable words."""
+"""Topics as arrays, checked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ppl_topics.errors import PplTopicsError
 
-__all__ = ["as_topics", "best_words"]
+__all__ = ["as_topics"]
 
 
 def as_topics(phi: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -32,28 +32,3 @@ def as_topics(phi: npt.ArrayLike) -> npt.NDArray[np.float64]:
         raise PplTopicsError(f"phi: topic {int(np.argmin(totals))} has no word with a probability above 0")
     array /= totals[:, None]
     return array
-
-
-def best_words(weights: npt.ArrayLike, n_words: int) -> npt.NDArray[np.int64]:
-    """Return the words of the largest weights of each row, the largest first, ties by their number.
-
-    Parameters
-    ----------
-    weights : array_like, shape (K, V)
-    n_words : int
-
-    Returns
-    -------
-    ndarray of int64, shape (K, min(n_words, V))
-        -1 in place of words whose weight is not above 0, at the end of a row.
-    """
-    array = np.asarray(weights)
-    number = min(n_words, array.shape[1])
-    best = np.full((len(array), number), -1, dtype=np.int64)
-    for row, chosen in zip(array, best, strict=True):
-        # Sorting only what can be among them: a vocabulary is long.
-        least = np.partition(row, len(row) - number)[len(row) - number]
-        candidates = np.flatnonzero((row >= least) & (row > 0))
-        candidates = candidates[np.argsort(-row[candidates], kind="stable")][:number]
-        chosen[: len(candidates)] = candidates
-    return best

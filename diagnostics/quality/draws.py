@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ppl_topics.diagnostics.quality.arrays import best_words
 from ppl_topics.diagnostics.quality.coherence import Convention
 from ppl_topics.diagnostics.quality.exclusive import exclusivity, frex, mean_over
 from ppl_topics.diagnostics.quality.judged import COHERENCES, coherences
@@ -15,6 +14,7 @@ from ppl_topics.diagnostics.quality.reference import Reference
 from ppl_topics.diagnostics.quality.spread import effective_words, entropy_of_assignments
 from ppl_topics.diagnostics.quality.topics import TopicSet
 from ppl_topics.diagnostics.reading.draws import interval
+from ppl_topics.trace.best_words import best_words
 
 __all__ = ["MOST_DRAWS", "evenly", "over_draws"]
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ppl_topics.arguments import is_whole
 from ppl_topics.errors import TraceError
-from ppl_topics.spec.suggest import nearest
 from ppl_topics.trace.mean_topics import mean_topics
+from ppl_topics.trace.response_topics import chosen_response
 
 __all__ = ["TopicSet", "check_words", "one_topic_set", "texts_of", "topic_sets"]
 
@@ -116,17 +116,8 @@ def one_topic_set(groups: Mapping[str, xr.Dataset], chain: int = 0, response: st
     TraceError
         If the trace has no mean topics or no such chain, or the response must be named, or is none.
     """
-    sets = topic_sets(groups, chain)
-    names = [str(each.response) for each in sets if each.response is not None]
-    if not names:
-        if response is not None:
-            raise TraceError("all responses share the topics; leave out response=")
-        return sets[0]
-    if response is None:
-        raise TraceError(f"each response has topics of its own; name one (response=): {', '.join(names[:10])}")
-    if response not in names:
-        raise TraceError(f"the trace has no response {response!r}{nearest(str(response), names)}")
-    return sets[names.index(response)]
+    chosen = chosen_response(groups, response)
+    return next(each for each in topic_sets(groups, chain) if each.response == chosen)
 
 
 def check_words(n_words: int) -> None:

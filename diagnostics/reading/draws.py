@@ -14,7 +14,7 @@ from ppl_topics.arguments import is_whole
 from ppl_topics.errors import TraceError
 from ppl_topics.spec import Model, load_spec
 from ppl_topics.spec.suggest import nearest
-from ppl_topics.trace.mean_topics import topics_apart
+from ppl_topics.trace.response_topics import own_topics
 from ppl_topics.trace.topics import top_words
 
 __all__ = ["CoefficientDraws", "TopicText", "check_probability", "coefficient_draws", "interval", "topic_texts"]
@@ -125,7 +125,7 @@ def coefficient_draws(groups: Mapping[str, xr.Dataset], chain: int = 0) -> Coeff
         names,
         n_topics,
         bool(names) and names[-1] == "intercept",
-        topics_apart(groups),
+        bool(own_topics(groups)),
     )
 
 

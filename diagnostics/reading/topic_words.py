@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from ppl_topics.arguments import is_whole
 from ppl_topics.diagnostics.reading.draws import check_probability, interval
 from ppl_topics.errors import TraceError
-from ppl_topics.trace.documents import Part, mean_phi, own_topics, part_of, recorded, topic_numbers
+from ppl_topics.trace.best_words import best_words
+from ppl_topics.trace.documents import Part, mean_phi, part_of, recorded, topic_numbers
+from ppl_topics.trace.response_topics import own_topics
 
 __all__ = ["topic_shares", "topic_table"]
 
@@ -78,7 +80,7 @@ def _words_of(groups: Mapping[str, xr.Dataset], part: Part, n_words: int | None,
     phi = mean_phi(groups, part)
     constants = groups["constant_data"]
     numbers = np.array(topic_numbers(groups))
-    best = np.argsort(-phi, axis=1, kind="stable")[:, :n_words]
+    best = best_words(phi, phi.shape[1] if n_words is None else n_words, zeros=True)
     low, high = _intervals(groups, part, best, level)
     k, place = np.nonzero(np.take_along_axis(phi, best, axis=1) > 0.0)
     words = best[k, place]

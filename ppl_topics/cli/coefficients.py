@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ppl_topics.cli.output import AsJson, number, print_json, print_table, say
-from ppl_topics.cli.traces import Run
+from ppl_topics.cli.traces import Run, naming_run
 from ppl_topics.errors import TraceError
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ TOP = 10
 """Coefficients of each response in tables, by default."""
 
 
+@naming_run
 def coefficients(
     run: Run,
     response: Annotated[str | None, typer.Option(help="Of this class, label or target only.", metavar="NAME")] = None,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ppl_topics.cli.output import AsJson, number, print_json, print_table
+from ppl_topics.errors import PplTopicsError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,11 +72,25 @@ def compare(
 
 
 def _names(paths: list[str]) -> list[str]:
-    """Return a name for each run: of its file or folder, or where two have the same, the whole path."""
+    """Return a name for each run: of its file or folder, or where two have the same, the whole path.
+
+    Raises
+    ------
+    PplTopicsError
+        If one is given twice.
+    """
+    for i, path in enumerate(paths):
+        same = (each for each in paths[:i] if each == path or (os.path.exists(each) and _same(each, path)))
+        other = next(same, None)
+        if other is not None:
+            by = "" if other == path else f" ({other} and {path} are one file)"
+            raise PplTopicsError(f"{path}: the run is given twice{by}; give runs that differ")
     short = [Path(path).stem for path in paths]
-    names = short if len(set(short)) == len(short) else list(paths)
-    # A run that is given twice is compared with itself.
-    return [name if names.index(name) == i else f"{name} ({i + 1})" for i, name in enumerate(names)]
+    return short if len(set(short)) == len(short) else list(paths)
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.exists(other) and os.path.samefile(one, other)
 
 
 def _print(table: pd.DataFrame) -> None:

@@ -76,7 +76,11 @@ def read(
         If it cannot be read, or holds no token.
     """
     if options.get("covariates"):
-        options["covariates"] = [name for given in options["covariates"] for name in given.split(",")]
+        names = [name for given in options["covariates"] for name in given.split(",")]
+        twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+        if twice is not None:
+            raise CorpusError(f"--covariates: {twice!r} is given twice; give each column once")
+        options["covariates"] = names
     options["min_df"] = _count_or_share("--min-df", min_df)
     options["max_df"] = _count_or_share("--max-df", max_df)
     if token_pattern is not None:

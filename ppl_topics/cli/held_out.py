@@ -10,7 +10,8 @@ from ppl_topics.cli import corpus_options as co
 from ppl_topics.cli.new_documents import in_words_of, read_new
 from ppl_topics.cli.output import AsJson, print_json, say, write_text
 from ppl_topics.cli.target import check_file
-from ppl_topics.cli.traces import Run
+from ppl_topics.cli.traces import Run, naming_run
+from ppl_topics.errors import PplTopicsError
 
 if TYPE_CHECKING:
     from ppl_topics.prediction.held_out import HeldOut
@@ -23,6 +24,7 @@ Particles = Annotated[
 ]
 
 
+@naming_run
 def held_out(
     run: Run,
     data: co.Data,
@@ -67,6 +69,10 @@ def held_out(
     from ppl_topics.prediction.held_out import held_out as estimate
     from ppl_topics.prediction.trained import TrainedTopics
 
+    if draws is not None and phi == "mean":
+        raise PplTopicsError("--draws: are those of phi that are averaged over; give --phi draws too, or leave it out")
+    if moves is not None and method == "document_completion":
+        raise PplTopicsError("--moves: has no part in --method document_completion; leave it out")
     given: dict[str, Any] = {name: value for name, value in (("draws", draws), ("moves", moves)) if value is not None}
     how = HeldOutOptions(cast(Any, method), particles, cast(Any, phi), seed=seed, threads=threads, **given)
     how = how.check("--{name}")

@@ -33,6 +33,13 @@ Record = Annotated[
     ),
 ]
 
+EXAMPLES = {
+    "--set": ("NAME=VALUE", "--set topics=50"),
+    "--record": ("NAME=RULE", "--record theta=none"),
+    "--over": ("NAME=V1,V2,...", "--over topics=10,20,50"),
+}
+"""By option, how it is written."""
+
 RUN_OPTIONS = ("--draws", "--warmup", "--chains", "--thin", "--seed", "--threads", "--processes", "--record")
 
 
@@ -68,13 +75,13 @@ def assignments(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
     """
     from ppl_topics.spec.source import parse_scalar
 
-    example = "--set topics=50" if option == "--set" else "--record theta=none"
+    form, example = EXAMPLES[option]
     result: dict[str, Any] = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         name = name.strip()
         if not equals or not name:
-            raise SpecError(f"{option} {text}: expected NAME=VALUE, such as {example}")
+            raise SpecError(f"{f'{option} {text}'.strip()}: expected {form}, such as {example}")
         if name in result:
             raise SpecError(f"{option} {name}: given twice; give it once")
         if not value.strip():

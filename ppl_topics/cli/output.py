@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -102,17 +103,14 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, text: 
 
 
 def write_text(text: str, path: str) -> None:
-    """Write a text file.
+    """Write a text file, whole or not at all.
 
     Raises
     ------
     PplTopicsError
         If it cannot be written.
     """
-    from ppl_topics.errors import PplTopicsError
+    from ppl_topics.exporting.writing import written_text
 
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise PplTopicsError(f"{path}: cannot be written ({error.strerror or error})") from None
+    with written_text(Path(path)) as file:
+        file.write(text)

@@ -10,12 +10,13 @@ import typer
 
 from ppl_topics.cli.output import AsJson, print_json, working
 from ppl_topics.cli.target import check_file
-from ppl_topics.cli.traces import Run
+from ppl_topics.cli.traces import Run, naming_run
 from ppl_topics.errors import PplTopicsError
 
 __all__ = ["report"]
 
 
+@naming_run
 def report(
     run: Run,
     out: Annotated[

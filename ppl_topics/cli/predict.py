@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -14,8 +13,9 @@ import typer
 from ppl_topics.cli import corpus_options as co
 from ppl_topics.cli.new_documents import as_trained, metric_lines, read_new, say_left_out
 from ppl_topics.cli.output import AsJson, print_json, say, write_text
-from ppl_topics.cli.traces import Run
-from ppl_topics.errors import CorpusError, PplTopicsError
+from ppl_topics.cli.target import check_file
+from ppl_topics.cli.traces import Run, naming_run
+from ppl_topics.errors import CorpusError
 
 if TYPE_CHECKING:
     from ppl_topics.corpus import Corpus
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["predict"]
 
 
+@naming_run
 def predict(
     run: Run,
     data: co.Data,
@@ -70,8 +71,8 @@ def predict(
     which: Any = int(eta) if eta.isdecimal() else eta
     given = {name: value for name, value in (("warmup", warmup), ("draws", draws)) if value is not None}
     how = Options(which, cast(Any, phi), seed=seed, threads=threads, **given).check("--{name}")
-    if out is not None and os.path.exists(out) and not overwrite:
-        raise PplTopicsError(f"{out}: a file stands there already; choose another --out, or give --overwrite")
+    if out is not None:
+        check_file(out, overwrite)
     response = TrainedResponse.of(TrainedTopics(load_fit(run).groups))
     new = read_new(
         data,

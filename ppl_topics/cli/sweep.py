@@ -103,6 +103,10 @@ def sweep(
 
     warnings.simplefilter("always", InexactKernelWarning)
     warnings.simplefilter("always", CovariateWarning)
+    if test is None and not 0.0 < held_out < 1.0:
+        raise PplTopicsError(
+            f"--held-out: expected a share of the documents, above 0 and below 1, such as 0.2, got {held_out:g}"
+        )
     values = assignments("--over", [in_brackets(text) for text in over])
     fixed = assignments("--set", settings)
     # Wrong names are refused before a large corpus is read; wrong values are told in the table.
@@ -189,9 +193,9 @@ def in_brackets(text: str) -> str:
     >>> in_brackets("topics=10,20"), in_brackets("topics=[10, 20]")
     ('topics=[10,20]', 'topics=[10, 20]')
     """
-    name, equals, values = text.partition("=")
+    name, _, values = text.partition("=")
     values = values.strip()
-    return f"{name}={values}" if not equals or not values or values.startswith("[") else f"{name}=[{values}]"
+    return text if not values or values.startswith("[") else f"{name}=[{values}]"
 
 
 def check_names(spec: Spec, values: Mapping[str, Any]) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,17 +21,34 @@ from ppl_topics.cli.report import (
     reading_lines,
     verdict_data,
 )
+from ppl_topics.errors import PplTopicsError, TraceError
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ppl_topics.fit import Fit
 
-__all__ = ["diagnose", "topics"]
+__all__ = ["Run", "diagnose", "naming_run", "topics"]
 
 Run = Annotated[str, typer.Argument(metavar="RUN", help="What `ppl-topics run --out` wrote: a .nc file or a folder.")]
 
 
+def naming_run(command: Callable[..., None]) -> Callable[..., None]:
+    """Let what a command's RUN lacks, or has not, be told with the name of RUN before it."""
+
+    @functools.wraps(command)
+    def named(run: str, **options: Any) -> None:
+        try:
+            command(run, **options)
+        except TraceError as error:
+            # What could not even be read is told by its file already.
+            told = str(error).startswith((f"{Path(run)}:", f"{Path(run)}{os.sep}"))
+            raise error if told else TraceError(f"{run}: {error}") from None
+
+    return named
+
+
+@naming_run
 def topics(
     run: Run,
     words: Annotated[int, typer.Option(help="Words of each topic.")] = 10,
@@ -37,7 +58,9 @@ def topics(
         str | None,
         typer.Option(help="Documents to measure coherence on; those of training by default.", metavar="FILE"),
     ] = None,
-    text_column: Annotated[str, typer.Option(help="Column of the text of --reference.")] = "text",
+    text_column: Annotated[
+        str | None, typer.Option(help="Column of the text of --reference; `text` by default.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Print the topics of RUN: shares and most probable words; with --quality, how good they are.
@@ -53,9 +76,11 @@ def topics(
     """
     from ppl_topics.fit import load_fit
 
+    if text_column is not None and reference is None:
+        raise PplTopicsError("--text-column: is that of --reference; give it too, or leave this out")
     fit = load_fit(run)
     if quality or reference is not None:
-        print_quality(fit, words, chain, reference, text_column, json)
+        print_quality(fit, words, chain, reference, text_column or "text", json)
         return
     table = fit.topics(words, chain)
     if json:
@@ -65,6 +90,7 @@ def topics(
         print_topics(table)
 
 
+@naming_run
 def diagnose(
     run: Run,
     var: Annotated[list[str] | None, typer.Option(help="Only this variable; may be given several times.")] = None,
@@ -84,15 +110,15 @@ def diagnose(
       ppl-topics diagnose run.nc --align
       ppl-topics diagnose run.nc --var phi --var lp
     """
-    from ppl_topics.diagnostics.alignment import agreement_table
+    from ppl_topics.diagnostics.alignment import agreement_table, aligned
     from ppl_topics.diagnostics.report import efficiency, seconds_by_kernel, summary
-    from ppl_topics.fit import load_fit
+    from ppl_topics.fit import Fit, load_fit
 
     fit = load_fit(run)
     verdict, agreement = fit.verdict(), None
     if align:
         agreement = agreement_table(fit.groups, n_words=8, alignment=verdict.alignment)
-        fit = fit.aligned()
+        fit = Fit(aligned(fit.groups, verdict.alignment))
     table = efficiency(fit.groups, var or None)
     seconds = seconds_by_kernel(fit.groups)
     what = summary(fit.groups)

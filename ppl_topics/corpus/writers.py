@@ -18,6 +18,7 @@ from ppl_topics.corpus.core import Corpus
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.corpus.tokens import document_chunks, run_lengths
 from ppl_topics.errors import CorpusError
+from ppl_topics.paths import check_replaceable
 
 __all__ = ["write_svmlight"]
 
@@ -120,6 +121,7 @@ def _vocabulary_text(corpus: Corpus) -> str:
 @contextmanager
 def _written(path: Path) -> Iterator[IO[str]]:
     """Give a text file to write to, and move it to its place once it is complete."""
+    check_replaceable(path, CorpusError)
     work = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         with (

@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from ppl_topics.trace.documents import Estimate, document_topics, own_topics
+from ppl_topics.trace.documents import Estimate, document_topics
+from ppl_topics.trace.response_topics import own_topics
 
 __all__ = ["document_table"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, Literal
 
 from ppl_topics.errors import PplTopicsError
-from ppl_topics.paths import as_path
+from ppl_topics.paths import as_path, check_replaceable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,6 +69,7 @@ def written(path: Path) -> Iterator[BinaryIO]:
     PplTopicsError
         If it cannot be written.
     """
+    check_replaceable(path, PplTopicsError)
     work = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex}.part")
     try:
         with work.open("wb") as raw:

@@ -21,7 +21,8 @@ from ppl_topics.run.observing import INTERCEPT
 from ppl_topics.seams import LabelResponse, Response
 from ppl_topics.spec import Model, load_spec
 from ppl_topics.state import Key
-from ppl_topics.trace.mean_topics import has_mean_topics, mean_topics, topics_apart
+from ppl_topics.trace.mean_topics import has_mean_topics, mean_topics
+from ppl_topics.trace.response_topics import chosen_response, own_topics
 
 __all__ = ["Part", "TrainedResponse", "TrainedTopics"]
 
@@ -92,11 +93,10 @@ class TrainedTopics:
         """Numbers of the chains."""
         return [int(chain) for chain in self._constants["chain"].values]
 
-    @property
+    @cached_property
     def apart(self) -> list[str]:
         """Names of the responses where each has topics of its own; else none."""
-        apart = topics_apart(self.groups)
-        return [str(name) for name in self._constants["response"].values] if apart else []
+        return own_topics(self.groups)
 
     def parts(self, chain: int) -> list[Part]:
         """Return what has topics in a chain: each response, or the chain itself."""
@@ -111,13 +111,8 @@ class TrainedTopics:
         TraceError
             If there is no such response, or none may be named.
         """
-        if self.apart and response not in self.apart:
-            raise TraceError(
-                f"response: each has topics of its own, so expected one of {', '.join(self.apart)}, got {response!r}"
-            )
-        if response is not None and not self.apart:
-            raise TraceError(f"response: all share the topics in this fit; leave out {response!r}")
-        return 0 if response is None else self.apart.index(response)
+        chosen = chosen_response(self.groups, response)
+        return 0 if chosen is None else self.apart.index(chosen)
 
     def phi_mean(self, part: Part) -> NDArray[np.float32]:
         """Return the mean topics, word-major of shape (V, K)."""

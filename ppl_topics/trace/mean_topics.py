@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from ppl_topics.errors import TraceError
 from ppl_topics.trace.topic_sums import ListedMean
 
-__all__ = ["has_mean_topics", "mean_topics", "store_means", "topics_apart"]
+__all__ = ["has_mean_topics", "mean_topics", "store_means"]
 
 VALUE, TOPIC, WORD, CHAIN, REST = (f"phi_mean_{what}" for what in ("value", "topic", "word", "chain", "rest"))
 """Variables of ``constant_data``: the first four have the dim ``cell``, of which a chain may have any number."""
+
+
+MEANS = ("phi_mean", VALUE, TOPIC, WORD, CHAIN, REST)
+"""All variables of ``constant_data`` that mean topics are held in."""
 
 
 def store_means(means: Sequence[Any]) -> dict[str, tuple[tuple[str, ...], NDArray[Any]]]:
@@ -42,12 +46,6 @@ def has_mean_topics(groups: Mapping[str, xr.Dataset]) -> bool:
     """Tell whether a trace holds mean topics."""
     constants = groups.get("constant_data", xr.Dataset())
     return "phi_mean" in constants or VALUE in constants
-
-
-def topics_apart(groups: Mapping[str, xr.Dataset]) -> bool:
-    """Tell whether each response has topics of its own."""
-    constants = groups.get("constant_data", xr.Dataset())
-    return any("response" in constants[name].dims for name in ("phi_mean", REST) if name in constants)
 
 
 def mean_topics(groups: Mapping[str, xr.Dataset], chain: int | None = None) -> xr.DataArray:

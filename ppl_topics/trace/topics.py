@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics.errors import TraceError
+from ppl_topics.trace.best_words import best_words
 from ppl_topics.trace.mean_topics import mean_topics
 
 __all__ = ["top_words"]
@@ -29,17 +30,20 @@ def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 
     Returns
     -------
     pandas.DataFrame
-        Columns ``topic``, ``share`` (posterior mean) and ``words``, largest share first. Where each response has topics
+        Columns ``topic``, ``share`` (posterior mean) and ``words``, largest share first; words of probability 0 are
+        left out. Where each response has topics
         of its own, ``response`` comes first, and names whose topics they are.
 
     Raises
     ------
     TraceError
-        If the trace has no such chain, or holds no mean topics.
+        If the trace has no such chain, or holds no mean topics or shares.
     """
     phi = mean_topics(groups, chain)
     if n_words < 1:
         raise TraceError(f"the number of words must be at least 1, got {n_words}")
+    if "topic_share" not in groups["posterior"]:
+        raise TraceError("the trace holds no `topic_share` in `posterior`; it was not written by ppl-topics")
     share = groups["posterior"]["topic_share"].sel(chain=chain).mean("draw")
     words = phi["word"].values
     if "response" not in phi.dims:
@@ -53,12 +57,12 @@ def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 
 
 def _table(topics: xr.DataArray, shares: xr.DataArray, words: NDArray[Any], n_words: int) -> pd.DataFrame:
     phi, share = topics.transpose("topic", "word").values, shares.values
-    best = np.argsort(-phi, axis=1, kind="stable")[:, :n_words]
+    best = best_words(phi, n_words)
     order = np.argsort(-share, kind="stable")
     return pd.DataFrame(
         {
             "topic": order,
             "share": share[order],
-            "words": [" ".join(str(w) for w in words[best[k]]) for k in order],
+            "words": [" ".join(str(w) for w in words[best[k][best[k] >= 0]]) for k in order],
         }
     )

@@ -27,9 +27,9 @@ from ppl_topics.diagnostics.quality import (
     topic_quality,
     umass_coherence,
 )
-from ppl_topics.diagnostics.quality.arrays import best_words
 from ppl_topics.diagnostics.quality.draws import evenly
 from ppl_topics.diagnostics.quality.exclusive import mean_over
+from ppl_topics.trace.best_words import best_words
 
 TEXTS = ["goal match goal team", "team match goal", "law vote law rule", "law vote election rule"] * 6 + [""]
 LABELS = ["sport", "sport", "politics", "law"] * 6 + ["sport"]
@@ -157,7 +157,7 @@ def test_models_give_numbers(fits, model):
         for each in (table, terms, words, checks):
             assert list(each["response"].unique()) == responses
         assert len(table) == len(words) == 9
-        with pytest.raises(pt.TraceError, match=r"name one \(response=\): law, politics, sport"):
+        with pytest.raises(pt.TraceError, match=r"name one of them .*: law, politics, sport"):
             to_pyldavis(groups)
     else:
         assert "response" not in table
@@ -196,6 +196,8 @@ def test_words_of_probability_zero_are_no_top_words():
     phi = np.array([[0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 0.0, 1.0], [0.25, 0.25, 0.25, 0.25]])
     assert best_words(phi, 3).tolist() == [[0, 2, -1], [3, -1, -1], [0, 1, 2]]
     assert best_words(phi, 9).shape == (3, 4)
+    assert best_words(phi, 3, zeros=True).tolist() == np.argsort(-phi, axis=1, kind="stable")[:, :3].tolist()
+    assert best_words(phi[None], 2).tolist() == [best_words(phi, 2).tolist()]
     constants = xr.Dataset(
         {
             "phi_mean": (("chain", "topic", "word"), phi[None].astype(np.float32)),
@@ -328,7 +330,7 @@ def test_pyldavis(fits, corpus):
     assert to_pyldavis(fits["apart"].groups, response="law")["topic_term_dists"].shape[0] == 3
     for model, call, words in (
         ("one", {}, "the trace has one"),
-        ("lda", {"response": "law"}, "all responses share"),
+        ("lda", {"response": "law"}, "all share the topics"),
         ("apart", {"response": "lwa"}, "no response 'lwa'; did you mean 'law'"),
     ):
         with pytest.raises(pt.TraceError, match=words):

@@ -196,7 +196,7 @@ def test_few_draws_tell_nothing(draws):
     groups = trace(draws=draws)
     result = verdict(groups)
     assert result.level == "cannot tell"
-    assert any("say little of ESS, IF and R-hat; draw 20 or more" in line for line in found(groups, "unsure"))
+    assert any("little of ESS, IF and R-hat; draw 20 or more" in line for line in found(groups, "unsure"))
 
 
 def test_few_draws_show_another_mode_all_the_same():

@@ -132,14 +132,15 @@ def test_without_an_error_variance_coefficients_are_read_all_the_same(capsys):
 
 
 def test_errors_are_one_line(capsys):
-    assert "model 'lda' has no response" in refused(capsys, "lda.nc")
+    assert "error: lda.nc: model 'lda' has no response" in refused(capsys, "lda.nc")
     assert "does not hold the coefficients eta; run the model with record eta: all" in refused(capsys, "bare.nc")
     assert "no response 'worm'; did you mean 'warm'?" in refused(capsys, "shared.nc", "--response", "worm")
     assert "no chain 2; it has 0, 1" in refused(capsys, "shared.nc", "--chain", "2")
     assert "between 0 and 1" in refused(capsys, "shared.nc", "--probability", "90")
     assert "top: must be a whole number, 1 at least" in refused(capsys, "shared.nc", "--top", "0")
     assert "at least 1" in refused(capsys, "shared.nc", "--words", "0")
-    assert "no such file" in refused(capsys, "none.nc")
+    # What the trace lacks is told with its name, which stands there once.
+    assert refused(capsys, "none.nc").startswith("error: none.nc: no such file")
     assert "--chain" in refused(capsys, "shared.nc", "--chain", "x")
 
 

@@ -53,12 +53,12 @@ def test_two_schedules(capsys):
 
 
 def test_json_and_names_of_runs(capsys):
-    code, out, err = call(capsys, "compare", "lda.nc", "sub/lda.nc", "lda.nc", "--var", "theta", "--json")
+    code, out, err = call(capsys, "compare", "lda.nc", "sub/lda.nc", "lda_collapsed.nc", "--var", "theta", "--json")
     assert (code, err) == (0, "")
     found = json.loads(out)
-    assert found["runs"] == ["lda.nc", "sub/lda.nc", "lda.nc (3)"]
+    assert found["runs"] == ["lda.nc", "sub/lda.nc", "lda_collapsed.nc"]
     assert [row["variable"] for row in found["variables"]] == ["theta"] * 3
-    assert [row["ratio"] for row in found["variables"]][::2] == [1.0, 1.0]
+    assert found["variables"][0]["ratio"] == 1.0
     assert found["notes"] == ["sub/lda.nc is of another posterior than lda.nc: the models differ (topics 3 and 2)"]
     assert {row["kernel"] for row in found["kernels"]} >= {"z:collapsed_gibbs"}
     assert found["inefficiency"][0]["mean"] > 0
@@ -70,6 +70,9 @@ def test_json_and_names_of_runs(capsys):
         (["lda.nc", "other.nc"], "lda and other are runs on different corpora"),
         (["lda.nc"], "takes two at least, got 1"),
         (["lda.nc", "none.nc"], "none.nc: no such file"),
+        (["lda.nc", "lda_collapsed.nc", "lda.nc"], "lda.nc: the run is given twice; give runs that differ"),
+        (["lda.nc", "./sub/../lda.nc"], "the run is given twice (lda.nc and ./sub/../lda.nc are one file)"),
+        (["none.nc", "none.nc"], "none.nc: the run is given twice"),
         (["lda.nc", "lda_collapsed.nc", "--var", "pi"], "has no variable 'pi'"),
         ([], "RUN"),
     ],

@@ -52,7 +52,8 @@ def refused(capsys, *arguments):
 def test_each_kind(capsys):
     fit = pt.load_fit("run.nc")
     for what in ("topics", "theta", "eta"):
-        out = written(capsys, "run.nc", "--what", what, "-o", f"{what}.csv", "--chain", "1", "--words", "2")
+        words = () if what == "theta" else ("--words", "2")
+        out = written(capsys, "run.nc", "--what", what, "-o", f"{what}.csv", "--chain", "1", *words)
         table, expected = pd.read_csv(out), fit.to_frame(what, chain=1, n_words=2)
         assert list(table) == list(expected)
         assert len(table) == len(expected)
@@ -99,6 +100,11 @@ def test_errors_are_one_line(capsys):
         (("run.nc", "--what", "topics", "-o", "x.csv", "--words", "0"), "n_words: must be a whole number"),
         (("run.nc", "--what", "theta", "-o", "x.csv", "--estimate", "best"), "estimate: expected one of"),
         (("run.nc", "--what", "topics", "-o", "x.csv", "--response", "warm"), "share the topics"),
+        (("run.nc", "--what", "topics", "-o", "x.csv", "--words", "3", "--all-words"), "--all-words: give one of them"),
+        (("run.nc", "--what", "theta", "-o", "x.csv", "--words", "3"), "--words: has no part in --what theta, but in"),
+        (("run.nc", "--what", "eta", "-o", "x.csv", "--all-words"), "has no part in --what eta, but in topics, json"),
+        (("run.nc", "--what", "state", "-o", "x.gz", "--probability", "0.5"), "--probability: has no part in"),
+        (("run.nc", "--what", "topics", "-o", "x.csv", "--estimate", "draws"), "but in theta, json; leave it out"),
         (("apart.nc", "--what", "state", "-o", "x.gz"), "(response=, --response): cold, dark, warm"),
         (("none.nc", "--what", "topics", "-o", "x.csv"), "no such file"),
         (("run.nc", "--what", "topics"), "--out"),

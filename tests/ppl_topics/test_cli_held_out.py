@@ -78,7 +78,9 @@ def test_json_and_a_table(capsys):
 
 
 def test_topics_of_their_own(capsys):
-    assert "expected one of cold, dark, warm" in refused(capsys, "apart.nc", "--data", "new.jsonl")
+    assert "name one of them (response=, --response): cold, dark, warm" in refused(
+        capsys, "apart.nc", "--data", "new.jsonl"
+    )
     code, out, _ = call(capsys, "apart.nc", "--data", "new.jsonl", "--response", "warm", "--json")
     assert code == 0
     assert json.loads(out)["tokens"] == 5
@@ -89,9 +91,15 @@ def test_errors_are_one_line(capsys):
     assert "--method: expected left_to_right or document_completion" in refused(
         capsys, "lda.nc", *data, "--method", "x"
     )
+    assert "--draws: are those of phi" in refused(capsys, "lda.nc", *data, "--draws", "3")
+    assert "--moves: has no part in --method document_completion" in refused(
+        capsys, "lda.nc", *data, "--moves", "3", "--method", "document_completion"
+    )
     assert "--particles: must be a multiple of 4" in refused(capsys, "lda.nc", *data, "--particles", "7")
     assert "--phi: expected mean or draws" in refused(capsys, "lda.nc", *data, "--phi", "last")
-    assert "leave out 'warm'" in refused(capsys, "lda.nc", *data, "--response", "warm")
+    assert "error: lda.nc: response: all share the topics in this fit; leave out 'warm'" in refused(
+        capsys, "lda.nc", *data, "--response", "warm"
+    )
     assert "none of the 2 tokens is a word" in refused(capsys, "lda.nc", "--data", "other.jsonl")
     assert "no such file" in refused(capsys, "lda.nc", "--data", "none.jsonl")
     assert "no such file" in refused(capsys, "none.nc", *data)

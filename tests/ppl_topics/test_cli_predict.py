@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 
 import numpy as np
 import pytest
@@ -35,6 +36,7 @@ def folder(tmp_path_factory):
     data = [f"--data={folder / 'train.jsonl'}", "--label-column", "y"]
     assert main(["run", "medlda", *data, *FAST, "--out", str(folder / "classes.nc")]) == 0
     assert main(["run", "lda", *data, *FAST, "--out", str(folder / "lda.nc")]) == 0
+    os.mkfifo(folder / "pipe")
     return folder
 
 
@@ -127,7 +129,7 @@ RUN = ["run", "medlda", "--data", "train.jsonl", "--label-column", "y", *FAST, "
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["predict", "lda.nc", *TEST], "model 'lda' has no response"),
+        (["predict", "lda.nc", *TEST], "error: lda.nc: model 'lda' has no response"),
         (["predict", "none.nc", *TEST], "none.nc: no such file"),
         (["predict", "classes.nc", "--data", "none.jsonl"], "none.jsonl: there is no such file"),
         (["predict", "classes.nc", "--data", "foreign.jsonl"], "foreign.jsonl: none of the 2 tokens is a word"),
@@ -139,6 +141,8 @@ RUN = ["run", "medlda", "--data", "train.jsonl", "--label-column", "y", *FAST, "
         (["predict", "classes.nc", *TEST, "--seed", "-1"], "--seed: must be"),
         (["predict", "classes.nc", *TEST, "--threads", "9999"], "--threads: must be at most"),
         (["predict", "classes.nc", *TEST, "--out", "none/p.csv"], "none/p.csv: cannot be written"),
+        (["predict", "classes.nc", *TEST, "--out", ".."], "..: a folder stands there"),
+        (["predict", "classes.nc", *TEST, "--out", "pipe", "--overwrite"], "pipe: what stands there is no file"),
         ([*RUN, "--test", "none.jsonl"], "none.jsonl: there is no such file"),
         ([*RUN, "--test", "foreign.jsonl"], "foreign.jsonl: none of the 2 tokens is a word"),
         ([*RUN, "--test", "others.jsonl"], "--test others.jsonl: no document has a label of those in training"),

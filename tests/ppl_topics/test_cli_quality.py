@@ -19,6 +19,8 @@ def folder(tmp_path_factory):
     fit.save(folder / "lda.nc")
     bare = {**fit.groups, "observed_data": fit.groups["observed_data"].drop_vars("words")}
     pt.Fit(bare).save(folder / "bare.nc")
+    shareless = {**fit.groups, "posterior": fit.groups["posterior"].drop_vars("topic_share")}
+    pt.Fit(shareless).save(folder / "shareless.nc")
     texts = ["The goal of this match", "law, and a vote", "teams match"]
     (folder / "texts.jsonl").write_text("\n".join(json.dumps({"body": text}) for text in texts))
     (folder / "texts.csv").write_text("text\n" + "\n".join(f'"{text}"' for text in texts))
@@ -89,7 +91,10 @@ def test_a_corpus_as_reference(capsys):
         (["lda.nc", "--reference", "gone.csv"], "gone.csv"),
         (["lda.nc", "--reference", "other.csv"], "other.csv: none of its tokens is among the 6 words of the topics"),
         (["lda.nc", "--reference", "texts.jsonl"], "has no column 'text', only body"),
-        (["lda.nc", "--quality", "--chain", "9"], "no chain 9; it has 0, 1"),
+        (["lda.nc", "--quality", "--chain", "9"], "error: lda.nc: the trace has no chain 9; it has 0, 1"),
+        (["lda.nc", "--quality", "--text-column", "body"], "--text-column: is that of --reference"),
+        (["lda.nc", "--text-column", "text"], "--text-column: is that of --reference"),
+        (["shareless.nc"], "error: shareless.nc: the trace holds no `topic_share` in `posterior`"),
         (["lda.nc", "--quality", "--words", "0"], "n_words: must be a whole number, 1 at least"),
         (["bare.nc", "--reference", "lda.nc"], "the format cannot be told from the name"),
     ],

@@ -14,6 +14,7 @@ from ppl_topics import choosing
 from ppl_topics.cli import main
 from ppl_topics.diagnostics.sweep_plot import plot_sweep
 from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
+from ppl_topics.paths import file_names
 
 mpl.use("Agg")
 
@@ -201,7 +202,7 @@ def test_a_plot(table, tmp_path):
     mpl.pyplot.close("all")
 
 
-def test_what_is_wrong_is_refused(capsys, corpus):
+def test_what_is_wrong_is_refused(capsys, corpus, tmp_path):
     how = ["lda", "--data", "train.jsonl", *QUICK]
     assert "--over topisc: model 'lda' has no parameter" in refused(capsys, *how, "--over", "topisc=1,2")
     assert "the value is missing" in refused(capsys, *how, "--over", "topics=")
@@ -212,11 +213,33 @@ def test_what_is_wrong_is_refused(capsys, corpus):
     assert "a file stands there" in refused(capsys, *how, "--over", "topics=2", "--out", "train.jsonl")
     assert "--method: expected" in refused(capsys, *how, "--over", "topics=2", "--method", "x")
     assert "--draws" in refused(capsys, *how, "--over", "topics=2", "--draws", "0")
+    example = "expected NAME=V1,V2,..., such as --over topics=10,20,50"
+    assert f"error: --over topics: {example}" in refused(capsys, *how, "--over", "topics")
+    assert f"error: --over: {example}" in refused(capsys, *how, "--over", "")
+    for share in ("0", "1", "nan", "50"):
+        line = refused(capsys, *how, "--over", "topics=2", "--held-out", share)
+        assert f"--held-out: expected a share of the documents, above 0 and below 1, such as 0.2, got {share}" in line
+    for number in (0, 30, True, 1.0, "x"):
+        with pytest.raises(CorpusError, match=r"held_out: expected a share .* or a number of them, from 1 to 29, got "):
+            pt.sweep("lda", corpus, {"topics": [2]}, **{**FAST, "held_out": number})
+    (tmp_path / "one.csv").write_text("text\nred orange\n")
+    line = refused(capsys, "lda", "--data", str(tmp_path / "one.csv"), *QUICK, "--over", "topics=2")
+    assert "--held-out: the corpus has one document, so none can be held out; give test documents" in line
+    # As ``run`` says it, and with its exit code: nothing was run.
+    assert "observes labels, and the corpus has none" in refused(capsys, "medlda", *how[1:], "--over", "topics=2")
     for over, message in (({}, "expected parameters"), ({"topics": 3}, "a list of values"), ({"topics": []}, "a list")):
         with pytest.raises(SpecError, match=message):
             pt.sweep("lda", corpus, over, **FAST)
-    with pytest.raises(CorpusError):
-        pt.sweep("lda", corpus, {"topics": [2]}, held_out=0, **FAST)
+
+
+def test_runs_have_files_of_their_own():
+    long = [{"topics": 2, "start": "x" * 200 + end} for end in "ab"]
+    names = file_names([*long, {"topics": 3, "start": 1.5}, {"topics": 3, "start": -1.5}])
+    assert names[2:] == ["topics=3,start=1.5", "topics=3,start=-1.5"]
+    assert [name[-6:] for name in names[:2]] == [",run=1", ",run=2"]
+    # With ``.nc``, as long as a run's name may be.
+    assert max(map(len, names)) < 120
+    assert len({name.casefold() for name in names}) == 4
 
 
 def test_nothing_that_stands_there_is_replaced_unasked(capsys, tmp_path):

@@ -325,6 +325,13 @@ def test_files_are_written_whole_or_not_at_all(fit, tmp_path, monkeypatch):
     assert kept.read_text().startswith("topic,share") or kept.read_text().startswith('"topic","share"')
 
 
+def test_what_is_no_file_is_not_replaced(fit, tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(pt.PplTopicsError, match=r"pipe\.csv: what stands there is no file, and would be lost"):
+        fit.export("topics", tmp_path / "pipe.csv")
+    assert (tmp_path / "pipe.csv").is_fifo()
+
+
 def test_text_that_is_no_utf_8_is_named(tmp_path):
     with pytest.raises(pt.PplTopicsError, match="no character of UTF-8"), written_text(tmp_path / "t.csv") as text:
         text.write("a\ud800")

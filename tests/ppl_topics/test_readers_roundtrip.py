@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,14 @@ def test_what_svmlight_cannot_hold_is_refused_and_nothing_is_left(tmp_path: Path
     with pytest.raises(CorpusError, match=r"missing/a\.svmlight: the file cannot be written: No such file"):
         write_svmlight(words, tmp_path / "missing" / "a.svmlight")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for arguments in (("pipe",), ("a.svmlight", "pipe")):
+        with pytest.raises(CorpusError, match="pipe: what stands there is no file, and would be lost"):
+            write_svmlight(corpus_of([{0: 1}]), *(tmp_path / name for name in arguments))
+    assert (tmp_path / "pipe").is_fifo()
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])

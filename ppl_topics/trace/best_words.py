@@ -1,0 +1,38 @@
+"""The words of the largest weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["best_words"]
+
+
+def best_words(weights: npt.ArrayLike, n_words: int, *, zeros: bool = False) -> npt.NDArray[np.int64]:
+    """Return the words of the largest weights of each row, the largest first, ties by their number.
+
+    Parameters
+    ----------
+    weights : array_like, shape (..., V)
+        Such as topics (K, V).
+    n_words : int
+    zeros : bool
+        Whether words may be among them whose weight is not above 0.
+
+    Returns
+    -------
+    ndarray of int64, shape (..., min(n_words, V))
+        Without `zeros`, -1 in place of words whose weight is not above 0, at the end of a row.
+    """
+    array = np.asarray(weights)
+    rows = array.reshape(-1, array.shape[-1])
+    number = min(n_words, array.shape[-1])
+    best = np.full((len(rows), number), -1, dtype=np.int64)
+    for row, chosen in zip(rows, best, strict=True):
+        # Sorting only what can be among them: a vocabulary is long.
+        least = np.partition(row, len(row) - number)[len(row) - number]
+        possible = row >= least
+        candidates = np.flatnonzero(possible if zeros else possible & (row > 0))
+        candidates = candidates[np.argsort(-row[candidates], kind="stable")][:number]
+        chosen[: len(candidates)] = candidates
+    return best.reshape(*array.shape[:-1], number)
