@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from ppl_topics.errors import CorpusError, PplTopicsError, RunError, ScheduleError, SpecError, TraceError
     from ppl_topics.fit import Fit, load_fit
     from ppl_topics.registry import block, blocks, kernel, kernels, proposal, proposals
+    from ppl_topics.running import resume
     from ppl_topics.schedule import Plan, cycle, every, mixture, repeat, step
     from ppl_topics.spec import Model, Spec, load_spec
     from ppl_topics.spec.schema import json_schema
     from ppl_topics.state import ChainState, Key
+    from ppl_topics.storage.log import RunWarning
 
     __version__: str
 
@@ -59,6 +61,7 @@ __all__ = [
     "PplTopicsError",
     "ProposalSpec",
     "RunError",
+    "RunWarning",
     "ScheduleError",
     "Spec",
     "SpecError",
@@ -82,6 +85,7 @@ __all__ = [
     "proposals",
     "read_corpus",
     "repeat",
+    "resume",
     "sample",
     "step",
     "sweep",
@@ -101,6 +105,8 @@ _HOMES = {
     "ppl_topics.declarations": "Binding Block KernelFunctions KernelSpec ProposalSpec WordSelection",
     "ppl_topics.planning": "plan",
     "ppl_topics.registry": "block blocks kernel kernels proposal proposals",
+    "ppl_topics.running": "resume",
+    "ppl_topics.storage.log": "RunWarning",
     "ppl_topics.schedule": "Plan cycle every mixture repeat step",
     "ppl_topics.spec": "Model Spec load_spec",
     "ppl_topics.spec.schema": "json_schema",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import secrets
-import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,29 +12,21 @@ import numba
 
 from ppl_topics.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
 from ppl_topics.corpus import Corpus
-from ppl_topics.corpus.covariates import CovariateWarning
 from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
-from ppl_topics.fit import Fit
-from ppl_topics.run.bind import BoundModel, bind
-from ppl_topics.run.chains import Settings, run_chains
-from ppl_topics.run.execute import step_labels
-from ppl_topics.run.interrupt import GracefulStop
-from ppl_topics.run.processes import run_in_processes
-from ppl_topics.run.progress import ProgressBars
-from ppl_topics.schedule import Plan, make_plan
+from ppl_topics.fit import Fit, trace_path
+from ppl_topics.rescue import save_somewhere
+from ppl_topics.run.chains import Settings
+from ppl_topics.running import InexactKernelWarning, make_policy, run_in_folder, run_plan
+from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import Spec, load_spec
 from ppl_topics.spec.source import Source
 from ppl_topics.spec.suggest import nearest
-from ppl_topics.trace.datasets import build_groups
+from ppl_topics.trace.store import check_new
 
 __all__ = ["InexactKernelWarning", "check_corpus", "make_settings", "resolve", "run_plan", "sample"]
 
 ModelLike = str | Path | Mapping[str, Any] | Spec
-
-
-class InexactKernelWarning(UserWarning):
-    """A schedule holds a kernel that does not leave the posterior invariant."""
 
 
 def sample(
@@ -53,11 +44,17 @@ def sample(
     record: Mapping[str, Any] | None = None,
     schedule: Any = None,
     debug: bool = False,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    checkpoint_sweeps: int | None = None,
+    checkpoint_minutes: float | None = None,
+    ignore_memory: bool = False,
     **parameters: Any,
 ) -> Fit:
     """Draw from the posterior of a topic model.
 
-    Ctrl-C ends the run after the sweep in progress and returns what was drawn.
+    Ctrl-C, or SIGTERM, ends the run after the sweep in progress and returns what was drawn. A run with a folder,
+    ``out``, can be continued by :func:`ppl_topics.resume`, whatever ended it.
 
     Parameters
     ----------
@@ -84,6 +81,18 @@ def sample(
         Instead of the model's own; see :func:`ppl_topics.cycle`.
     debug : bool
         Whether to check after each kernel that it changed only what it declares. Slow.
+    out : str or path-like, optional
+        Folder that draws are streamed to, with checkpoints; memory then does not grow with the number of draws. Or a
+        file that ends in ``.nc``, written at the end. By default draws are kept in memory alone.
+    overwrite : bool
+        Whether to replace a run that stands there.
+    checkpoint_sweeps : int, optional
+        Sweeps between checkpoints of a chain.
+    checkpoint_minutes : float, optional
+        Minutes between them. Where neither is given: one, or more where a checkpoint takes over 0.6 s, so that they
+        take a hundredth of the time at most.
+    ignore_memory : bool
+        Whether to begin a run that is not expected to fit into memory.
     **parameters
         Model parameters to set, such as ``topics=50``.
 
@@ -98,7 +107,8 @@ def sample(
     CorpusError
         If the corpus holds no token, or lacks the labels that the model observes.
     RunError
-        If the run fails, or is stopped before the first draw.
+        If the run fails, is not expected to fit into memory, is stopped before the first draw, or its folder or file
+        cannot be written; draws for a file are put aside then.
 
     Warns
     -----
@@ -128,41 +138,17 @@ def sample(
         processes=processes,
         debug=debug,
     )
-    return run_plan(chosen, corpus, settings, chains=chains, processes=processes, progress=progress)
-
-
-def run_plan(chosen: Plan, corpus: Corpus, settings: Settings, *, chains: int, processes: int, progress: bool) -> Fit:
-    """Run a plan that was checked; see :func:`sample`."""
-    if not chosen.exact:
-        names = ", ".join(chosen.inexact_kernels)
-        warnings.warn(
-            f"{names} does not leave the posterior invariant: the draws are approximate in a way that more of "
-            "them does not mend",
-            InexactKernelWarning,
-            stacklevel=3,
-        )
-    bound = bind(chosen, corpus)
-    _warn_of_constants(bound)
-    # Responses that are apart have chains of their own.
-    units = chains * bound.parts
-    with GracefulStop() as stop, ProgressBars(units, settings.sweeps, progress) as report:
-        if processes == 1:
-            results = run_chains(bound, list(range(units)), settings, report, stop)
-        else:
-            results = run_in_processes(chosen, corpus, units, min(processes, units), settings, report, stop)
-    return Fit(build_groups(bound, corpus, results, settings, step_labels(chosen.schedule)))
-
-
-def _warn_of_constants(bound: BoundModel) -> None:
-    observed = bound.observed
-    if observed is None or observed.scaling is None:
-        return
-    # The columns of the covariates come first.
-    names = [repr(name) for name, scale in zip(observed.columns, observed.scaling.scale, strict=False) if scale == 0.0]
-    if names:
-        shown = ", ".join(names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
-        what = "covariate {} is constant; its coefficient" if len(names) == 1 else "covariates {} are constant; each"
-        warnings.warn(f"{what.format(shown)} follows its prior alone", CovariateWarning, stacklevel=4)
+    how: dict[str, Any] = {"chains": chains, "processes": processes, "progress": progress}
+    how["ignore_memory"] = ignore_memory
+    policy = make_policy(checkpoint_sweeps, checkpoint_minutes, out)
+    if out is not None and policy is not None:
+        return run_in_folder(chosen, corpus, settings, out, policy=policy, overwrite=overwrite, **how)
+    if out is not None:
+        check_new(trace_path(out), overwrite)
+    fit = run_plan(chosen, corpus, settings, **how)
+    if out is not None:
+        save_somewhere(fit, out)
+    return fit
 
 
 def check_corpus(corpus: object) -> None:

@@ -218,14 +218,36 @@ def _no_memory(state: ChainState) -> None:
 
 
 class KernelFunctions(NamedTuple):
-    """What a kernel does: ``step``, and ``init`` for the memory that it keeps between steps.
+    """What a kernel does: ``step``, and ``init`` for the memory that it has between steps.
 
     ``step(state, memory, key)`` updates ``state`` in place and returns statistics by name, or None;
     all its randomness comes from ``key``. ``init(state)`` returns the memory of one chain.
+
+    A run that is to be resumed asks what a checkpoint must hold of that memory. Nothing, where it is only room to work
+    in, of which no step reads what another wrote: then ``scratch`` is true. Otherwise ``keep(memory)`` returns arrays
+    by name, and ``restore(memory, arrays, state)`` brings a memory that ``init`` made for ``state`` into that
+    condition.
+
+    After each step the variables that it updates must be finite. Of the ``checked`` ones, by their names in the model,
+    ``step`` sees to it in passing, and raises FloatingPointError where one is not; all others are looked through.
     """
 
     step: Callable[[ChainState, Any, Key], Mapping[str, float] | None]
     init: Callable[[ChainState], Any] = _no_memory
+    keep: Callable[[Any], Mapping[str, NDArray[Any]]] | None = None
+    restore: Callable[[Any, Mapping[str, NDArray[Any]], ChainState], None] | None = None
+    scratch: bool = False
+    checked: tuple[str, ...] = ()
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether it has any."""
+        return self.init is not _no_memory
+
+    @property
+    def resumable(self) -> bool:
+        """Whether a checkpoint can hold its memory."""
+        return not self.has_memory or self.scratch or (self.keep is not None and self.restore is not None)
 
 
 @dataclass(frozen=True)

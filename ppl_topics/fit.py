@@ -168,7 +168,10 @@ def trace_path(path: str | Path, make: bool = False) -> Path:
 
 
 def load_fit(path: str | Path) -> Fit:
-    """Load what :meth:`Fit.save` or ``ppl-topics run --out`` wrote.
+    """Load what :meth:`Fit.save` or ``ppl-topics run --out`` wrote: a file, or the folder of a run.
+
+    Of a folder's run, which may still go on, it has the draws that all chains had at their last checkpoints; they are
+    left on disk until they are looked at.
 
     Raises
     ------
@@ -176,4 +179,10 @@ def load_fit(path: str | Path) -> Fit:
     """
     place = trace_path(path)
     file = Path(path)
+    if os.path.isdir(file):
+        from ppl_topics.storage.folder import is_run_folder
+        from ppl_topics.storage.reading import load_run
+
+        if is_run_folder(file):
+            return Fit(load_run(file))
     return Fit(load_groups(file if os.path.isfile(file) else place))

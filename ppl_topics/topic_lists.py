@@ -66,6 +66,42 @@ class TopicLists:
             np.zeros(len(topics) + PADDING, np.float32),
         )
 
+    @classmethod
+    def restored(
+        cls,
+        name: str,
+        n_topics: int,
+        pointer: NDArray[Any],
+        topics: NDArray[Any],
+        counts: NDArray[Any],
+        values: NDArray[Any],
+    ) -> TopicLists:
+        """Return lists of arrays without the last eight entries, of which copies are made.
+
+        Raises
+        ------
+        ValueError
+            If they are no lists of topics that there are.
+        """
+        steps = np.diff(pointer)
+        used = int(pointer[-1]) if len(pointer) else -1
+        same = len(topics) == len(counts) == len(values) == used
+        if not same or pointer[0] != 0 or (steps < 0).any() or (used and int(topics.max()) >= n_topics):
+            raise ValueError("no lists of topics by word")
+        inside = np.ones(used, dtype=bool)
+        inside[pointer[:-1][steps > 0]] = False
+        if (np.diff(topics.astype(np.int64), prepend=-1)[inside] <= 0).any():
+            raise ValueError("topics of a list that do not ascend")
+        room = np.zeros(PADDING)
+        return cls(
+            name,
+            n_topics,
+            pointer.astype(np.int64),
+            np.append(topics, room).astype(np.uint16),
+            np.append(counts, room).astype(np.int32),
+            np.append(values, room).astype(np.float32),
+        )
+
     def __len__(self) -> int:
         """Return L, the number of cells that are held."""
         return int(self.pointer[-1])

@@ -18,6 +18,7 @@ from ppl_topics.cli.listings import blocks, kernels, models
 from ppl_topics.cli.page import report
 from ppl_topics.cli.plan import plan
 from ppl_topics.cli.predict import predict
+from ppl_topics.cli.resume import resume
 from ppl_topics.cli.run import run
 from ppl_topics.cli.schema import schema
 from ppl_topics.cli.sweep import sweep
@@ -66,6 +67,7 @@ app.callback(help=_help(_options))(_options)
 for command in (
     demo,
     run,
+    resume,
     predict,
     held_out,
     sweep,

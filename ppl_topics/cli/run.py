@@ -15,7 +15,6 @@ from ppl_topics.cli.new_documents import check_test, measure, metric_lines, read
 from ppl_topics.cli.output import AsJson, print_json, say
 from ppl_topics.cli.report import as_rows, print_efficiency, print_verdict, reading_lines, verdict_data
 from ppl_topics.cli.target import check_target
-from ppl_topics.errors import RunError, TraceError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,11 +23,19 @@ if TYPE_CHECKING:
 
 __all__ = ["report_run", "run", "save", "say_if_stopped"]
 
+READ_AT_ONCE = 2**28
+"""Bytes of draws in a folder up to which they are judged at once."""
+
 
 def run(
     model: ModelName,
     data: co.Data,
-    out: Annotated[str, typer.Option(help="File that ends in .nc, or a folder for trace.nc.", metavar="PATH")],
+    out: Annotated[
+        str,
+        typer.Option(
+            help="File that ends in .nc, or a folder: draws go there at once, with checkpoints.", metavar="PATH"
+        ),
+    ],
     settings: Set = None,
     draws: Annotated[int, typer.Option(help="Kept draws of each chain.")] = 200,
     warmup: Annotated[int, typer.Option(help="Sweeps before them.")] = 200,
@@ -56,6 +63,11 @@ def run(
     token_pattern: co.TokenPattern = None,
     test: Annotated[str | None, typer.Option(help="Labelled documents to predict and measure.", metavar="FILE")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a result that stands there.")] = False,
+    checkpoint_sweeps: Annotated[int | None, typer.Option(help="Sweeps between checkpoints, in a folder.")] = None,
+    checkpoint_minutes: Annotated[float | None, typer.Option(help="Minutes between them; by default 1.")] = None,
+    ignore_memory: Annotated[
+        bool, typer.Option("--ignore-memory", help="Begin also what is not expected to fit into memory.")
+    ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Check the state after every kernel. Slow.")] = False,
     no_progress: Annotated[bool, typer.Option("--no-progress", help="Show no progress.")] = False,
     json: AsJson = False,
@@ -66,18 +78,22 @@ def run(
       ppl-topics run lda --data posts.jsonl --stop-words english --set topics=20 --out run.nc
       ppl-topics run lda --data train.svmlight.gz --vocabulary vocab.txt --set topics=100 \
           --draws 100 --warmup 100 --chains 2 --seed 1 --out run.nc
-      ppl-topics run medlda --data train.csv --label-column topic --test test.csv --out run.nc
+      ppl-topics run medlda --data train.csv --label-column topic --test test.csv --out runs/a
 
-    Ctrl-C ends the run after the sweep in progress and keeps what was drawn.
+    Ctrl-C, or SIGTERM, ends the run after the sweep in progress and keeps what was drawn. A run whose --out is a
+    folder is continued by `ppl-topics resume`, whatever ended it.
     """
-    from ppl_topics.api import InexactKernelWarning, make_settings, run_plan
+    from ppl_topics.api import InexactKernelWarning, make_settings
     from ppl_topics.corpus.covariates import CovariateWarning
     from ppl_topics.schedule import make_plan
     from ppl_topics.schedule.costs import CorpusSizes
 
     warnings.simplefilter("always", InexactKernelWarning)
     warnings.simplefilter("always", CovariateWarning)
+    from ppl_topics.running import make_policy, run_in_folder, run_plan
+
     path = check_target(out, overwrite)
+    policy = make_policy(checkpoint_sweeps, checkpoint_minutes, out, "--checkpoint-{name}")
     how = make_settings(
         draws=draws,
         warmup=warmup,
@@ -119,44 +135,51 @@ def run(
         say(f"{test}: {co.describe(held_out)}")
     chosen = make_plan(spec, CorpusSizes.of(corpus))
     started = time.perf_counter()
-    fit = run_plan(chosen, corpus, how, chains=chains, processes=processes, progress=not no_progress)
+    shares: dict[str, Any] = {"chains": chains, "processes": processes, "progress": not no_progress}
+    shares["ignore_memory"] = ignore_memory
+    if policy is not None:
+        fit = run_in_folder(chosen, corpus, how, path, policy=policy, overwrite=overwrite, **shares)
+    else:
+        fit = run_plan(chosen, corpus, how, **shares)
     seconds = time.perf_counter() - started
-    say_if_stopped(fit, draws)
-    written = save(fit, out)
-    assert written == path
+    say_if_stopped(fit, draws, path if policy is not None else None)
+    written = path if policy is not None else save(fit, out)
     metrics = {} if test is None or held_out is None else measure(fit, held_out, test, how)
     report_run(fit, written, seconds, json, metrics)
 
 
 def save(fit: Fit, out: str) -> Path:
-    """Write the draws.
+    """Write the draws, or put them aside.
 
     Raises
     ------
     RunError
         If they cannot be written: the run is done, so the input was not at fault.
     """
-    try:
-        return fit.save(out)
-    except TraceError as error:
-        raise RunError(str(error)) from None
+    from ppl_topics.rescue import save_somewhere
+
+    return save_somewhere(fit, out)
 
 
-def say_if_stopped(fit: Fit, draws: int) -> None:
+def say_if_stopped(fit: Fit, draws: int, folder: Path | None = None) -> None:
     """Say so if the run was ended before all draws were made."""
     if fit.posterior.attrs["stopped"]:
-        say(f"stopped: {fit.posterior.sizes['draw']} of {draws} draws a chain were made, and are kept")
+        more = "" if folder is None else f"; `ppl-topics resume {folder}` makes the others"
+        say(f"stopped: {fit.posterior.sizes['draw']} of {draws} draws a chain were made, and are kept{more}")
 
 
 def report_run(fit: Fit, path: Path, seconds: float, as_json: bool, metrics: Mapping[str, float] | None = None) -> None:
     """Print what was run, how efficiently, how well it predicts, and where the draws are."""
     from ppl_topics.diagnostics.report import summary
 
-    table, verdict = fit.efficiency(), fit.verdict()
+    # Draws that are on disk stay there where they are many: a run's memory must not depend on how many.
+    read = path.suffix == ".nc" or fit.posterior.nbytes <= READ_AT_ONCE
+    table, verdict = (fit.efficiency(), fit.verdict()) if read else (None, None)
     what = summary(fit.groups)
     if as_json:
         found = {**what, "seconds": seconds, "path": str(path), **(metrics or {})}
-        print_json({**found, "verdict": verdict_data(verdict), "efficiency": as_rows(table)})
+        judged = None if verdict is None else verdict_data(verdict)
+        print_json({**found, "verdict": judged, "efficiency": None if table is None else as_rows(table)})
         return
     print(
         f"{what['model']}: {what['documents']:,} documents, {what['tokens']:,} tokens, {what['words']:,} words; "
@@ -169,9 +192,12 @@ def report_run(fit: Fit, path: Path, seconds: float, as_json: bool, metrics: Map
     for line in reading_lines(what):
         print(line)
     print()
-    print_efficiency(table)
-    print()
-    print_verdict(verdict)
+    if table is not None and verdict is not None:
+        print_efficiency(table)
+        print()
+        print_verdict(verdict)
+    else:
+        print(f"the draws take {fit.posterior.nbytes:,} bytes; `ppl-topics diagnose {path}` reads and judges them")
     print()
     for line in metric_lines(metrics or {}):
         print(f"test {line}")

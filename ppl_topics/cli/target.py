@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from ppl_topics.errors import PplTopicsError, TraceError
+from ppl_topics.paths import as_path
 
 __all__ = ["check_file", "check_target"]
 
@@ -13,7 +14,7 @@ MAX_NAME = 200
 
 
 def check_target(out: str, overwrite: bool) -> Path:
-    """Return the file that a run would write, having checked that it can be.
+    """Return the file or the folder that a run would write, having checked that it can be.
 
     Nothing is made or written.
 
@@ -28,27 +29,48 @@ def check_target(out: str, overwrite: bool) -> Path:
     ------
     TraceError
     """
-    from ppl_topics.fit import trace_path
-    from ppl_topics.trace.store import check_writable
-
     if not out:
         raise TraceError("--out: the name is empty; give a file that ends in .nc, or a folder")
-    folder = Path(out)
+    place = as_path(out, "a run", TraceError)
     # The draws are first written under a name that is a little longer.
-    if len(os.fsencode(folder.name)) > MAX_NAME:
-        raise TraceError(f"--out {folder.name[:40]}...: the name is too long; give one of at most {MAX_NAME} bytes")
-    path = trace_path(folder)
-    if path != folder:
-        if os.path.exists(folder) and not folder.is_dir():
-            raise TraceError(f"{out}: a file stands there; name a file that ends in .nc, or a folder")
-        if not os.path.exists(folder):
-            # The folder is made when there is something to put into it; its parent must take it.
-            check_writable(folder)
-            return path
-    if os.path.exists(path) and not path.is_dir() and not overwrite:
-        raise TraceError(f"{path}: a run stands there already; choose another --out, or give --overwrite")
-    check_writable(path)
-    return path
+    if len(os.fsencode(place.name)) > MAX_NAME:
+        raise TraceError(f"--out {place.name[:40]}...: the name is too long; give one of at most {MAX_NAME} bytes")
+    if place.suffix != ".nc":
+        return _check_folder(place, overwrite)
+    if os.path.exists(place) and not place.is_dir() and not overwrite:
+        raise TraceError(f"{place}: a run stands there already; choose another --out, or give --overwrite")
+
+    from ppl_topics.trace.store import check_writable
+
+    check_writable(place)
+    return place
+
+
+def _check_folder(place: Path, overwrite: bool) -> Path:
+    from ppl_topics.storage.folder import is_run_folder, strange_entry
+    from ppl_topics.trace.store import check_writable
+
+    if os.path.lexists(place) and not place.is_dir():
+        raise TraceError(f"{place}: a file stands there; name a file that ends in .nc, or a folder")
+    if not place.is_dir():
+        # The folder, and those above it, are made when there is something to put into them.
+        above = next(parent for parent in place.absolute().parents if os.path.lexists(parent))
+        if not above.is_dir():
+            raise TraceError(f"{place}: {above} is a file; name a folder, or a file that ends in .nc")
+        check_writable(above / place.name)
+        return place
+    if is_run_folder(place) and not overwrite:
+        raise TraceError(
+            f"{place}: a run stands there already; `ppl-topics resume {place}` continues it, or choose another "
+            "--out, or give --overwrite"
+        )
+    strange = strange_entry(place)
+    if strange is not None:
+        raise TraceError(
+            f"{place}: holds {strange!r}, which is no part of a run; choose another --out, or an empty folder"
+        )
+    check_writable(place / "run.json")
+    return place
 
 
 def check_file(out: str | Path, overwrite: bool, option: str = "--out") -> Path:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from ppl_topics.errors import RunError
 from ppl_topics.run.bind import BoundModel
 from ppl_topics.run.execute import Executor
+from ppl_topics.run.keeping import ChainKeeper, Keeping
 from ppl_topics.state import ChainState, Key
+from ppl_topics.storage.checkpoint import checkpoint_path
 from ppl_topics.threads import using_threads
 from ppl_topics.trace.recorder import ChainDraws, Recorder
 
-__all__ = ["Report", "Settings", "run_chains"]
+__all__ = ["Report", "Settings", "how_to_resume", "run_chains"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class _Chain:
     state: ChainState
     memories: list[Any]
     recorder: Recorder
+    keeper: ChainKeeper | None = None
     sweep: int = 0
 
 
@@ -85,6 +89,7 @@ def run_chains(
     settings: Settings,
     report: Callable[[Report], None],
     stopped: Callable[[], bool],
+    keeping: Keeping | None = None,
 ) -> dict[int, ChainDraws]:
     """Run some chains in this process.
 
@@ -98,25 +103,46 @@ def run_chains(
         Called with a :class:`Report` after each sweep.
     stopped : callable
         Asked before each sweep; once true, what was drawn is returned.
+    keeping : Keeping, optional
+        Where the chains are kept on disk, and go on from; by default in memory.
 
     Returns
     -------
     dict of int to ChainDraws
+        Without draws where they are kept on disk.
+
+    Raises
+    ------
+    RunError
+        If a kernel fails, or the disk does; the message names the checkpoint before it.
     """
-    with using_threads(settings.threads):
+    with using_threads(settings.threads), ExitStack() as kept:
         executor = Executor(bound, settings.debug)
-        running = [_start(bound, executor, chain, settings) for chain in chains]
-        in_turn = itertools.chain.from_iterable(itertools.repeat(running, settings.sweeps))
-        for chain in in_turn:
-            if stopped():
+        keepers = {chain: kept.enter_context(keeping.chain(chain)) for chain in chains} if keeping is not None else {}
+        running = [_start(bound, executor, chain, settings, keepers.get(chain)) for chain in chains]
+        while not stopped():
+            # In turn, so that all have as many draws when stopped; of chains that are resumed, those behind first.
+            behind = min(running, key=lambda chain: chain.sweep)
+            if behind.sweep >= settings.sweeps:
                 break
-            report(_advance(chain, executor, settings))
-        return {chain.number: chain.recorder.finish(chain.state, chain.sweep) for chain in running}
+            with _named(behind):
+                report(_advance(behind, executor, settings))
+                _keep(behind, executor)
+        for chain in running:
+            with _named(chain):
+                _keep(chain, executor, last=True)
+        return {chain.number: _result(chain) for chain in running}
 
 
-def _start(bound: BoundModel, executor: Executor, chain: int, settings: Settings) -> _Chain:
-    state = bound.initial_state(settings.seed, chain)
-    return _Chain(chain, state, executor.memories(state), Recorder(bound))
+def _start(
+    bound: BoundModel, executor: Executor, number: int, settings: Settings, keeper: ChainKeeper | None
+) -> _Chain:
+    state = bound.initial_state(settings.seed, number)
+    memories = executor.memories(state)
+    if keeper is None:
+        return _Chain(number, state, memories, Recorder(bound, ChainDraws()))
+    recorder = keeper.restore(executor, state, memories)
+    return _Chain(number, state, memories, recorder, keeper, keeper.sweep)
 
 
 def _advance(chain: _Chain, executor: Executor, settings: Settings) -> Report:
@@ -132,3 +158,48 @@ def _advance(chain: _Chain, executor: Executor, settings: Settings) -> Report:
     chain.sweep = done
     seconds = time.perf_counter() - started
     return Report(chain.number, chain.sweep, settings.sweeps, warmup, chain.recorder.log_posterior, seconds)
+
+
+def _keep(chain: _Chain, executor: Executor, *, last: bool = False) -> None:
+    keeper = chain.keeper
+    if keeper is not None and chain.sweep > keeper.sweep and (last or keeper.due(chain.sweep)):
+        keeper.save(chain.sweep, executor, chain.state, chain.memories, chain.recorder)
+
+
+@contextmanager
+def _named(chain: _Chain) -> Iterator[None]:
+    """Say of an error which checkpoint is before it."""
+    keeper = chain.keeper
+    if keeper is None:
+        yield
+        return
+    try:
+        yield
+    except RunError as error:
+        error.args = (f"{error}; {_before(keeper)}",)
+        raise
+    except OSError as error:
+        raise RunError(
+            f"{keeper.keeping.folder}: draws or a checkpoint cannot be written ({error.strerror or error}); "
+            f"{_before(keeper)}; mend that, then {how_to_resume(keeper.keeping)}"
+        ) from None
+
+
+def how_to_resume(keeping: Keeping) -> str:
+    """Say how a run that failed goes on."""
+    return f"`ppl-topics resume {keeping.folder}` goes on from the checkpoints"
+
+
+def _before(keeper: ChainKeeper) -> str:
+    if keeper.sweep == 0:
+        return f"chain {keeper.number} has no checkpoint yet"
+    return f"the checkpoint before it is {checkpoint_path(keeper.folder, keeper.sweep)} (sweep {keeper.sweep})"
+
+
+def _result(chain: _Chain) -> ChainDraws:
+    sink = chain.recorder.sink
+    draws = sink if isinstance(sink, ChainDraws) else ChainDraws()
+    if draws is sink:
+        draws.phi_mean, draws.z = chain.recorder.topics.mean, chain.state.z.copy()
+    draws.sweeps = chain.sweep
+    return draws

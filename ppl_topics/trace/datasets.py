@@ -20,7 +20,7 @@ from ppl_topics.run.chains import Settings
 from ppl_topics.trace.mean_topics import store_means
 from ppl_topics.trace.recorder import ChainDraws, Selection, selections
 
-__all__ = ["GROUPS", "build_groups"]
+__all__ = ["GROUPS", "GroupBuilder", "attributes_of", "build_groups", "by_response", "ends"]
 
 GROUPS = (
     "posterior",
@@ -73,32 +73,50 @@ def build_groups(
         done = "1 sweep" if sweeps == 1 else f"{sweeps} sweeps"
         raise RunError(f"stopped after {done} of warmup, before the first draw; nothing to keep")
     n_warmup = min(chain.n_warmup for chain in ordered)
-    kept = selections(bound)
-    builder = _Builder(bound, corpus, kept, sorted(chains), labels)
+    builder = GroupBuilder(bound, corpus, sorted(chains), labels)
     posterior = builder.variables([c.posterior for c in ordered], n_draws)
     warmup = builder.variables([c.warmup for c in ordered], n_warmup)
-    attributes = _attributes(bound, corpus, settings, ordered)
+    attributes = attributes_of(bound, corpus, settings, any(chain.sweeps < settings.sweeps for chain in ordered))
     groups = {
         "posterior": posterior,
         "sample_stats": builder.statistics([c.statistics for c in ordered], n_draws),
         "warmup_posterior": warmup,
         "warmup_sample_stats": builder.statistics([c.warmup_statistics for c in ordered], n_warmup),
         "observed_data": builder.observed(),
-        "constant_data": builder.constants(ordered),
+        "constant_data": builder.constants().assign(
+            ends(
+                builder.chains,
+                builder.responses,
+                [c.phi_mean for c in ordered],
+                [c.z for c in ordered],
+                [c.sweeps for c in ordered],
+            )
+        ),
     }
     return {name: dataset.assign_attrs(attributes) for name, dataset in groups.items()}
 
 
-class _Builder:
+class GroupBuilder:
+    """Builds the groups of a trace, with dims and coordinates of the model.
+
+    Parameters
+    ----------
+    bound : BoundModel
+    corpus : Corpus
+    chains : sequence of int
+        Numbers of the chains, in order; where responses are apart, of those of all responses.
+    labels : sequence of str
+        Names of the schedule's steps.
+    """
+
     def __init__(
         self,
         bound: BoundModel,
         corpus: Corpus,
-        kept: Mapping[str, Selection],
         chains: Sequence[int],
         labels: Sequence[str],
     ) -> None:
-        self.bound, self.corpus, self.kept, self.labels = bound, corpus, kept, list(labels)
+        self.bound, self.corpus, self.kept, self.labels = bound, corpus, selections(bound), list(labels)
         self.parts = bound.parts
         self.chains = np.array(chains)[:: self.parts] // self.parts
         self.topics = np.arange(bound.sizes.topics)
@@ -108,21 +126,44 @@ class _Builder:
         data: dict[str, Any] = {}
         coords: dict[str, Any] = {"chain": self.chains, "draw": np.arange(draws)}
         for name in chains[0]:
-            dims = ("topic",) if name == "topic_share" else self.kept[name].variable.dims
+            dims = self.dims(name)
             stacked = _stack([chain[name] for chain in chains], draws)
-            data[name] = self._by_response(("chain", "draw", *dims), stacked)
+            data[name] = by_response(("chain", "draw", *dims), stacked, self.parts)
             coords |= self.coords(data[name][0][2:], self.kept.get(name))
         return xr.Dataset(data, coords)
 
-    def _by_response(self, dims: tuple[str, ...], values: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[Any]]:
-        """Give values a dim ``response`` where each response has chains of its own, after ``chain`` and ``draw``."""
-        if self.parts == 1:
-            return dims, values
-        if "response" in dims:
-            values, dims = values.squeeze(dims.index("response")), tuple(dim for dim in dims if dim != "response")
-        values = values.reshape(-1, self.parts, *values.shape[1:])
-        place = 2 if "draw" in dims else 1
-        return (*dims[:place], "response", *dims[place:]), np.moveaxis(values, 1, place)
+    @property
+    def responses(self) -> NDArray[Any] | None:
+        """Names of the responses, where each has chains of its own."""
+        return _text(np.array(self._names("response"), dtype=object)) if self.parts > 1 else None
+
+    def dims(self, name: str) -> tuple[str, ...]:
+        """Return the dims of one draw of a variable."""
+        return ("topic",) if name == "topic_share" else self.kept[name].variable.dims
+
+    def all_dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the dims of one draw of each variable that is kept."""
+        return {name: self.dims(name) for name in (*self.kept, "topic_share")}
+
+    def empty(self, attributes: Mapping[str, str | int]) -> dict[str, xr.Dataset]:
+        """Return the groups of a trace before the first sweep: constants, observed data, coordinates of the others."""
+        common: dict[str, Any] = {"chain": self.chains}
+        if self.responses is not None:
+            common["response"] = self.responses
+        variables = dict(common)
+        for name, dims in self.all_dims().items():
+            variables |= self.coords(dims, self.kept.get(name))
+        posterior = xr.Dataset(coords=variables)
+        statistics = xr.Dataset(coords=common | {"kernel": np.array(self.labels, dtype=object)})
+        groups = {
+            "posterior": posterior,
+            "sample_stats": statistics,
+            "warmup_posterior": posterior,
+            "warmup_sample_stats": statistics,
+            "observed_data": self.observed(),
+            "constant_data": self.constants(),
+        }
+        return {name: group.assign_attrs(attributes) for name, group in groups.items()}
 
     def coords(self, dims: Sequence[str], selection: Selection | None) -> dict[str, Any]:
         """Return the coordinates of dims: words and document ids by name, where they are selected ones."""
@@ -161,7 +202,7 @@ class _Builder:
             # A statistic that no step of a chain returned is missing in it.
             stacked = _stack([chain.get(name, [missing] * draws) for chain in chains], draws)
             dims = ("chain", "draw", "kernel") if stacked.ndim == 3 else ("chain", "draw")
-            data[name] = self._by_response(dims, stacked)
+            data[name] = by_response(dims, stacked, self.parts)
         coords = {"chain": self.chains, "draw": np.arange(draws), "kernel": self.labels}
         return xr.Dataset(data, coords | (self.coords(("response",), None) if self.parts > 1 else {}))
 
@@ -179,28 +220,17 @@ class _Builder:
                 coords["class" if values.ndim == 1 else "response"] = _text(labels.classes)
         return xr.Dataset(data, coords)
 
-    def constants(self, chains: Sequence[ChainDraws]) -> xr.Dataset:
-        """Build the group of constants: lengths, concentrations, the mean topics and the last assignments."""
+    def constants(self) -> xr.Dataset:
+        """Build the group of constants: lengths, counts of words, fixed concentrations, covariates and their scales."""
         sizes = self.bound.sizes
         data: dict[str, Any] = {
             "doc_length": ("doc", np.asarray(self.bound.tokens.doc_lengths)),
             "word_count": ("word", np.asarray(self.bound.tokens.word_counts)),
-            **{
-                name: self._by_response(*held) if "chain" in held[0] else held
-                for name, held in store_means([chain.phi_mean for chain in chains]).items()
-            },
-            "z_last": self._by_response(("chain", "token"), np.stack([c.z for c in chains])),
-            "sweeps": self._by_response(("chain",), np.array([c.sweeps for c in chains])),
         }
         for role, value in self.bound.concentrations.items():
             if not isinstance(value, str):
                 data[role] = (("topic",) if role == "alpha" else ("word",), value)
-        coords = {
-            "chain": self.chains,
-            "topic": np.arange(sizes.topics),
-            **self.coords(("doc", "word"), None),
-            **(self.coords(("response",), None) if self.parts > 1 else {}),
-        }
+        coords = {"topic": np.arange(sizes.topics), **self.coords(("doc", "word"), None)}
         covariates = self.corpus.covariates
         if covariates is not None and np.prod(covariates.matrix.shape) <= MAX_COVARIATE_CELLS:
             matrix = covariates.matrix
@@ -215,6 +245,45 @@ class _Builder:
         return xr.Dataset(data, coords)
 
 
+def ends(
+    chains: NDArray[Any],
+    responses: NDArray[Any] | None,
+    means: Sequence[Any],
+    z: Sequence[NDArray[Any]],
+    sweeps: Sequence[int],
+) -> xr.Dataset:
+    """Build what the constants say of the ends of chains: mean topics, last assignments, sweeps.
+
+    Parameters
+    ----------
+    chains : ndarray
+        Their numbers.
+    responses : ndarray, optional
+        Names of the responses, where each has chains of its own: then there are as many ends of each chain, in order.
+    means : sequence of ndarray of float32 of shape (V, K), or of ListedMean
+    z : sequence of ndarray, shape (N,)
+    sweeps : sequence of int
+    """
+    parts = 1 if responses is None else len(responses)
+    data: dict[str, Any] = {
+        name: by_response(*held, parts) if "chain" in held[0] else held for name, held in store_means(means).items()
+    }
+    data["z_last"] = by_response(("chain", "token"), np.stack(z), parts)
+    data["sweeps"] = by_response(("chain",), np.array(sweeps), parts)
+    return xr.Dataset(data, {"chain": chains, **({} if responses is None else {"response": responses})})
+
+
+def by_response(dims: tuple[str, ...], values: NDArray[Any], parts: int) -> tuple[tuple[str, ...], NDArray[Any]]:
+    """Give values a dim ``response`` where each of several has chains of its own, after ``chain`` and ``draw``."""
+    if parts == 1:
+        return dims, values
+    if "response" in dims:
+        values, dims = values.squeeze(dims.index("response")), tuple(dim for dim in dims if dim != "response")
+    values = values.reshape(-1, parts, *values.shape[1:])
+    place = 2 if "draw" in dims else 1
+    return (*dims[:place], "response", *dims[place:]), np.moveaxis(values, 1, place)
+
+
 def _stack(chains: Sequence[Sequence[Any]], draws: int) -> NDArray[Any]:
     return (
         np.stack([np.stack([np.asarray(v) for v in values[:draws]]) for values in chains])
@@ -227,9 +296,8 @@ def _text(values: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(values, dtype=object)
 
 
-def _attributes(
-    bound: BoundModel, corpus: Corpus, settings: Settings, chains: Sequence[ChainDraws]
-) -> dict[str, str | int]:
+def attributes_of(bound: BoundModel, corpus: Corpus, settings: Settings, stopped: bool) -> dict[str, str | int]:
+    """Return the attributes of all groups: model, schedule, settings, corpus, versions; whether the run was stopped."""
     plan = bound.plan
     spec = plan.model.spec
     dropped = corpus.dropped
@@ -246,7 +314,7 @@ def _attributes(
         "draws": settings.draws,
         "thin": settings.thin,
         "threads": settings.threads,
-        "stopped": int(any(chain.sweeps < settings.sweeps for chain in chains)),
+        "stopped": int(stopped),
         "corpus_name": corpus.name,
         "corpus_fingerprint": corpus.fingerprint,
         "empty_documents": int(corpus.n_empty_docs),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from ppl_topics.spec import Docs, Model, RecordRule, TopWords, Variable
 from ppl_topics.state import ChainState, Key
 from ppl_topics.trace.topic_sums import ListedMean, topic_sums
 
-__all__ = ["ChainDraws", "Recorder", "Selection", "rule_for", "selections"]
+__all__ = ["ChainDraws", "Recorder", "Selection", "Sink", "rule_for", "selections"]
 
 RECORDING = 2**41
 """Number of the streams of what is drawn for the trace alone, beyond that of any kernel."""
@@ -124,6 +124,21 @@ class ChainDraws:
     z: NDArray[Any] = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
     sweeps: int = 0
 
+    def add(self, warmup: bool, values: Mapping[str, NDArray[Any]], statistics: Mapping[str, Any]) -> None:
+        """Keep a state."""
+        kept = self.warmup if warmup else self.posterior
+        kept_statistics = self.warmup_statistics if warmup else self.statistics
+        for name, value in values.items():
+            kept.setdefault(name, []).append(value)
+        n_before = len(kept_statistics.get("lp", []))
+        # A statistic of a kernel that a sweep did not run is missing there.
+        missing = np.full_like(statistics["step_seconds"], np.nan)
+        for name in {**kept_statistics, **statistics}:
+            kept_statistics.setdefault(name, [missing] * n_before).append(statistics.get(name, missing))
+
+    def flush(self) -> None:
+        """Do nothing: draws that are in memory have nowhere else to go."""
+
     @property
     def n_draws(self) -> int:
         """How many draws are kept."""
@@ -135,18 +150,38 @@ class ChainDraws:
         return len(self.warmup_statistics.get("lp", []))
 
 
+class Sink(Protocol):
+    """Where the draws of one chain go: into memory (`ChainDraws`), or to disk (`ppl_topics.storage.draws`)."""
+
+    @property
+    def n_draws(self) -> int:
+        """How many draws are kept."""
+
+    @property
+    def n_warmup(self) -> int:
+        """How many warmup sweeps are kept."""
+
+    def add(self, warmup: bool, values: Mapping[str, NDArray[Any]], statistics: Mapping[str, Any]) -> None:
+        """Keep a state: the values of variables, and statistics with ``step_seconds`` among them."""
+
+    def flush(self) -> None:
+        """Bring all that was added to where it stays."""
+
+
 class Recorder:
     """Records the states of one chain.
 
     Parameters
     ----------
     bound : BoundModel
+    sink : Sink
+        Where the draws go.
     """
 
-    def __init__(self, bound: BoundModel) -> None:
+    def __init__(self, bound: BoundModel, sink: Sink) -> None:
         self.bound = bound
         self.selections = selections(bound)
-        self.draws = ChainDraws()
+        self.sink = sink
         self.topics = topic_sums(bound.sizes, indicators="included" in bound.model.names, lists=bound.lists)
         self.log_posterior = float("nan")
 
@@ -159,26 +194,11 @@ class Recorder:
         """Keep a state; see `kept`."""
         statistics = self._statistics(state, sweep)
         self.log_posterior = statistics["lp"]
-        kept = self.draws.warmup if warmup else self.draws.posterior
-        kept_statistics = self.draws.warmup_statistics if warmup else self.draws.statistics
-        for name, selection in self.kept(warmup).items():
-            kept.setdefault(name, []).append(self._value(state, selection, key))
-        share = state.n_k / max(1, self.bound.sizes.tokens)
-        kept.setdefault("topic_share", []).append(share)
+        values = {name: self._value(state, selection, key) for name, selection in self.kept(warmup).items()}
+        values["topic_share"] = state.n_k / max(1, self.bound.sizes.tokens)
         if not warmup:
-            self.topics.add(state, 1.0 / (self.draws.n_draws + 1))
-        n_before = len(kept_statistics.get("lp", []))
-        # A statistic of a kernel that a sweep did not run is missing there.
-        missing = np.full(len(sweep.seconds), np.nan)
-        for name in {**kept_statistics, **statistics}:
-            kept_statistics.setdefault(name, [missing] * n_before).append(statistics.get(name, missing))
-
-    def finish(self, state: ChainState, sweeps: int) -> ChainDraws:
-        """Return what was kept, with the last state."""
-        self.draws.phi_mean = self.topics.mean
-        self.draws.z = state.z.copy()
-        self.draws.sweeps = sweeps
-        return self.draws
+            self.topics.add(state, 1.0 / (self.sink.n_draws + 1))
+        self.sink.add(warmup, values, statistics)
 
     def _statistics(self, state: ChainState, sweep: SweepRecord) -> dict[str, Any]:
         tokens = self.bound.tokens
@@ -246,4 +266,5 @@ class Recorder:
 def _topics_first(by_word: NDArray[Any], selection: Selection) -> NDArray[Any]:
     """Return what is kept of an array of shape (V, K), topics first."""
     kept = by_word if selection.words is None else by_word[selection.words]
-    return np.ascontiguousarray(kept.T)
+    # A copy always: of one topic the transposed array is the chain's own, which the next sweep changes.
+    return np.array(kept.T, order="C")

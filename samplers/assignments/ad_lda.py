@@ -267,4 +267,4 @@ def ad_lda(
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
         return acceptance(term, int(tokens.word_counts[selected].sum()))
 
-    return KernelFunctions(step, init)
+    return KernelFunctions(step, init, scratch=True)

@@ -248,4 +248,4 @@ def block_collapsed(
         sweeper.sweep(state, mass, beta_sums, term, key)
         return acceptance(term, len(tiling.order))
 
-    return KernelFunctions(step, init)
+    return KernelFunctions(step, init, scratch=True)

@@ -12,6 +12,7 @@ KDD'15, equations 19 and 20, corrected.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -31,6 +32,7 @@ from ppl_topics.samplers.proposals.composition import (
     compile_sweep,
     move_document,
 )
+from ppl_topics.samplers.proposals.keeping import kept_tables, restored_tables
 from ppl_topics.samplers.proposals.topics import topics_of
 from ppl_topics.samplers.responses.term import ResponseTerm, term_of
 from ppl_topics.samplers.topics.expected import update_mean_phi
@@ -212,4 +214,16 @@ def light_collapsed(
         )
         return composition.rates(tried, accepted)
 
-    return KernelFunctions(step, init)
+    def keep(memory: Stale) -> dict[str, npt.NDArray[Any]]:
+        # Where the next sweep builds tables, nobody reads those of now.
+        tables = {} if memory.sweeps % rebuild == 0 else {"phi": memory.phi, **kept_tables(memory.tables)}
+        return {"sweeps": np.asarray(memory.sweeps), **tables}
+
+    def restore(memory: Stale, arrays: Mapping[str, npt.NDArray[Any]], state: ChainState) -> None:
+        memory.sweeps = int(arrays["sweeps"])
+        if memory.sweeps % rebuild:
+            memory.phi[...] = arrays["phi"]
+            tables = composition.build(make_topics(memory.phi, state), ())
+            memory.tables = restored_tables(tables, arrays, [memory.phi, *state.arrays.values()])
+
+    return KernelFunctions(step, init, keep, restore)

@@ -239,4 +239,4 @@ def light_partially_collapsed(
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
         return composition.rates(tried.sum(axis=0), accepted.sum(axis=0))
 
-    return KernelFunctions(step, init)
+    return KernelFunctions(step, init, scratch=True)

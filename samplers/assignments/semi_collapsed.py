@@ -143,4 +143,4 @@ def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: Blocks | 
         sweeper.sweep(state, mass, beta_sums, term, key._replace(kernel=key.kernel + RARE_STREAMS))
         return acceptance(term, sizes.tokens)
 
-    return KernelFunctions(step, init)
+    return KernelFunctions(step, init, scratch=True)

@@ -49,4 +49,4 @@ def sparse_collapsed(binding: Binding, *, words: WordSelection = ALL_WORDS) -> K
         sweeper.sweep(state, mass, np.array([state.beta.sum()]), term, key)
         return acceptance(term, len(tiling.order))
 
-    return KernelFunctions(step, init)
+    return KernelFunctions(step, init, scratch=True)

@@ -32,6 +32,9 @@ Tokens = npt.NDArray[np.unsignedinteger[Any]]
 CHUNKS = 64
 SAFE_SUM = 32.0
 
+LARGEST_SUM = 3e38
+"""Less than the largest number of float32."""
+
 
 @parallel
 def draw_phi(
@@ -43,7 +46,7 @@ def draw_phi(
     step: int,
     kernel: int,
     phi: npt.NDArray[np.float32],
-) -> None:
+) -> bool:
     """Draw the topics from Dirichlet(n_k + beta), in parallel over words, then over topics.
 
     A topic is normalised gamma variates, one stream for each word. Where a word has no tokens in the topic and
@@ -66,6 +69,11 @@ def draw_phi(
         Keys of the random streams; the unit is the word w, or V + k for a topic that is drawn in log space.
     phi : ndarray of float32 of shape (V, K)
         Overwritten with the draw.
+
+    Returns
+    -------
+    finite : bool
+        Whether all of phi is.
     """
     n_words, n_topics = n_wk.shape
     beta_sum = 0.0
@@ -77,12 +85,14 @@ def draw_phi(
     for chunk in numba.prange(CHUNKS):
         first, last = n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS
         draw_gammas(first, last, n_wk, beta, every_word, seed, chain, step, kernel, phi, partial[chunk])
-    scale = np.zeros(n_topics, dtype=np.float32)
+    scale, finite = np.zeros(n_topics, dtype=np.float32), np.zeros(n_topics, np.bool_)
     for topic in range(n_topics):
         gammas = 0.0
         for chunk in range(CHUNKS):
             gammas += partial[chunk, topic]
         scale[topic] = 1.0 / gammas if dense[topic] else 1.0
+        # None of the variates is negative: where their sum is finite in float32, so is each of them.
+        finite[topic] = 0.0 < gammas < LARGEST_SUM
     for chunk in numba.prange(CHUNKS):
         for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
             for topic in range(n_topics):
@@ -94,6 +104,8 @@ def draw_phi(
             row = n_wk[:, topic] + beta
             dirichlet_in_log_space(stream, row, row)
             phi[:, topic] = row
+            finite[topic] = row.sum() < LARGEST_SUM
+    return bool(finite.all())
 
 
 @parallel
@@ -151,9 +163,10 @@ def dirichlet_rows(binding: Binding) -> KernelFunctions:
     phi = binding.names["phi"]
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        draw_phi(state.n_wk, state.n_k, state.beta, *key, state.arrays[phi])
+        if not draw_phi(state.n_wk, state.n_k, state.beta, *key, state.arrays[phi]):
+            raise FloatingPointError(f"{phi} is not finite")
 
-    return KernelFunctions(step)
+    return KernelFunctions(step, checked=(phi,))
 
 
 @kernel(

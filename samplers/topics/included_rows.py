@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ppl_topics.declarations import Binding, KernelFunctions
 from ppl_topics.registry import kernel
 from ppl_topics.samplers.compiled import parallel
-from ppl_topics.samplers.topics.dirichlet_rows import CHUNKS, SAFE_SUM
+from ppl_topics.samplers.topics.dirichlet_rows import CHUNKS, LARGEST_SUM, SAFE_SUM
 from ppl_topics.samplers.topics.sparse_gammas import draw_gammas
 from ppl_topics.samplers.variates.dirichlet import dirichlet_in_log_space
 from ppl_topics.samplers.variates.streams import new_stream, start
@@ -61,7 +61,7 @@ def draw_included_phi(
     step: int,
     kernel: int,
     phi: npt.NDArray[np.float32],
-) -> None:
+) -> bool:
     """Draw the topics from Dirichlet(n_k + beta) over the words they include, in parallel over words, then topics.
 
     As `ppl_topics.samplers.topics.dirichlet_rows.draw_phi` does, of whose approximation the same holds: in log space
@@ -81,6 +81,11 @@ def draw_included_phi(
         Keys of the random streams; the unit is the word w, or V + k for a topic that is drawn in log space.
     phi : ndarray of float32 of shape (V, K)
         Overwritten with the draw.
+
+    Returns
+    -------
+    finite : bool
+        Whether all of phi is.
     """
     n_words, n_topics = n_wk.shape
     mass = included_mass(beta, included)
@@ -89,12 +94,14 @@ def draw_included_phi(
         first, last = n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS
         draw_gammas(first, last, n_wk, beta, included, seed, chain, step, kernel, phi, partial[chunk])
     dense = n_k + mass >= SAFE_SUM
-    scale = np.zeros(n_topics, dtype=np.float32)
+    scale, finite = np.zeros(n_topics, dtype=np.float32), np.zeros(n_topics, np.bool_)
     for topic in range(n_topics):
         gammas = 0.0
         for chunk in range(CHUNKS):
             gammas += partial[chunk, topic]
         scale[topic] = 1.0 / gammas if dense[topic] else 1.0
+        # None of the variates is negative: where their sum is finite in float32, so is each of them.
+        finite[topic] = 0.0 < gammas < LARGEST_SUM
     for chunk in numba.prange(CHUNKS):
         for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
             for topic in range(n_topics):
@@ -110,12 +117,14 @@ def draw_included_phi(
                     row[size] = n_wk[word, topic] + beta[word]
                     size += 1
             dirichlet_in_log_space(stream, row[:size], row[:size])
+            finite[topic] = row[:size].sum() < LARGEST_SUM
             place = 0
             for word in range(n_words):
                 phi[word, topic] = 0.0
                 if included[word, topic] > 0:
                     phi[word, topic] = row[place]
                     place += 1
+    return bool(finite.all())
 
 
 @kernel(
@@ -135,6 +144,8 @@ def included_rows(binding: Binding) -> KernelFunctions:
     phi, included = binding.names["phi"], binding.names["included"]
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        draw_included_phi(state.n_wk, state.n_k, state.beta, state.arrays[included], *key, state.arrays[phi])
+        counts, probabilities = (state.n_wk, state.n_k), state.arrays[phi]
+        if not draw_included_phi(*counts, state.beta, state.arrays[included], *key, probabilities):
+            raise FloatingPointError(f"{phi} is not finite")
 
-    return KernelFunctions(step)
+    return KernelFunctions(step, checked=(phi,))

@@ -24,6 +24,7 @@ from ppl_topics.samplers.variates.philox import BUFFER, KEY, POSITION, WORDS, mu
 from ppl_topics.samplers.variates.ziggurat import TAIL_START, normal_tables
 
 __all__ = [
+    "STREAMS",
     "Stream",
     "exponential",
     "integer",
@@ -35,6 +36,12 @@ __all__ = [
     "uniform",
     "uniform_open",
 ]
+
+STREAMS = 1
+"""Version of the draws that a seed gives: to be raised whenever any kernel draws otherwise than before.
+
+A run is resumed only by a ppl-topics of the same version. A test holds the draws of every kernel to it.
+"""
 
 Stream = npt.NDArray[np.uint64]
 

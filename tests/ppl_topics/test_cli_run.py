@@ -1,7 +1,6 @@
 """``run``, ``topics``, ``diagnose`` and ``demo``."""
 
 import json
-import os
 
 import numpy as np
 import pytest
@@ -79,13 +78,40 @@ def test_a_folder_json_and_not_overwriting(capsys, folder):
     run = ["run", "lda", "--data", "c.jsonl", "--chains", "1", "--out", "a", "--json", *FAST, "--record", "theta=none"]
     code, out, _ = call(capsys, *run, "--draws", "3")
     result = json.loads(out)
-    assert (code, result["path"]) == (0, os.path.join("a", "trace.nc"))
+    assert (code, result["path"]) == (0, "a")
     assert (result["empty_documents"], result["exact"], result["draws"]) == (1, True, 3)
     assert result["efficiency"]["lp"]["ess_bulk_min"] is None
     assert "theta" not in result["efficiency"]
     assert "stands there already" in refused(capsys, folder, *run)
     assert call(capsys, *run, "--overwrite")[0] == 0
     assert call(capsys, "diagnose", "a")[0] == 0
+    assert call(capsys, *run[:-4], "--out", "new/folder")[0] == 0
+
+
+def test_resume(capsys, folder):
+    run = ["run", "lda", "--data", "c.jsonl", "--chains", "1", "--out", "a", *FAST, "--draws", "3"]
+    assert call(capsys, *run, "--checkpoint-sweeps", "2", "--checkpoint-minutes", "0.5")[0] == 0
+    code, out, err = call(capsys, "resume", "a", "--draws", "+4", "--no-progress", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["draws"] == 7
+    assert pt.load_fit("a").posterior.sizes["draw"] == 7
+    for arguments, message in [
+        (["a", "--draws", "5"], "--draws: the run was asked for 7 draws a chain"),
+        (["a", "--draws", "many"], "--draws: must be a whole number, or one after a + for so many more"),
+        (["a", "--threads", "99999"], "--threads: must be at most"),
+        (["a", "--processes", "0"], "--processes: must be a whole number"),
+        (["c.jsonl"], "c.jsonl: a file, not the folder of a run"),
+        (["b"], "b: no such folder; `ppl-topics run MODEL --data FILE --out b` makes one"),
+        (["."], "not the folder of a run: it has no run.json"),
+    ]:
+        assert message in refused(capsys, folder, "resume", *arguments)
+    for arguments, message in [
+        (["--out", "b.nc", "--checkpoint-sweeps", "2"], "--checkpoint-sweeps: only a run with a folder"),
+        (["--out", "b", "--checkpoint-minutes", "0"], "--checkpoint-minutes: must be a number above 0"),
+        (["--out", "b", "--checkpoint-sweeps", "0"], "--checkpoint-sweeps: must be a whole number"),
+        (["--out", "."], "which is no part of a run"),
+    ]:
+        assert message in refused(capsys, folder, "run", "lda", "--data", "c.jsonl", *arguments)
 
 
 def test_columns_words_and_schedule_of_the_command_line(capsys, folder):
@@ -197,7 +223,7 @@ FILES = {
         (["--out", "missing/a.nc"], "the folder missing does not exist"),
         (["--out", "c.jsonl/a.nc"], "the folder c.jsonl does not exist"),
         (["--out", "c.jsonl"], "a file stands there"),
-        (["--out", "missing/a"], "the folder missing does not exist"),
+        (["--out", "c.jsonl/a"], "c.jsonl is a file; name a folder, or a file that ends in .nc"),
         (["--out", ""], "--out: the name is empty"),
         (["--out", "x" * 240 + ".nc"], "the name is too long"),
         (["--out", "x" * 300 + "/a.nc"], "is longer than the 255 bytes"),

@@ -74,6 +74,11 @@ def test_recording_does_not_matter(corpus):
     same(much.groups["constant_data"], little.groups["constant_data"])
 
 
+def test_draws_of_one_topic_are_not_the_last_one(corpus):
+    fit = pt.sample("lda", corpus, **{**OPTIONS, "topics": 1, "draws": 20})
+    assert fit.posterior["phi"].std("draw").max() > 1e-3
+
+
 def test_seeds_matter(corpus):
     options = {**OPTIONS, "chains": 1}
     first = pt.sample("lda", corpus, **options)

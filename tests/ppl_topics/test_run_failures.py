@@ -72,7 +72,7 @@ def other_type(state, memory, key):
         (move_z, r"kernel 'planted' \(sweep 0, chain 0\) changed z, but declares that it updates phi"),
         (break_counts, r"kernel 'planted' \(sweep 0, chain 0\): the counts n_wk .* word that differs is number 0"),
         (break_totals, r"kernel 'planted' \(sweep 0, chain 0\): the counts n_k are not those of z"),
-        (write_nan, r"kernel 'planted' \(sweep 0, chain 0\): phi holds a value that is not finite"),
+        (write_nan, r"kernel 'planted' \(sweep 0, chain 0\) drew phi of word 0, topic 1 as not a number"),
     ],
 )
 def test_debug_mode_catches(run, step, message):
@@ -238,9 +238,9 @@ def test_a_kernel_that_workers_do_not_know(run):
 
 def test_interrupt_of_processes(corpus, monkeypatch):
     """Workers are told to stop, and what all chains have is kept."""
-    from ppl_topics import api
+    from ppl_topics import running
 
-    class Interrupting(api.ProgressBars):
+    class Interrupting(running.ProgressBars):
         reached: ClassVar[set[int]] = set()
 
         def __call__(self, report):
@@ -250,7 +250,7 @@ def test_interrupt_of_processes(corpus, monkeypatch):
                     os.kill(os.getpid(), signal.SIGINT)
 
     options = {**MAIN, "chains": 2, "threads": 1}
-    monkeypatch.setattr(api, "ProgressBars", Interrupting)
+    monkeypatch.setattr(running, "ProgressBars", Interrupting)
     fit = pt.sample("lda", corpus, **{**options, "draws": 10**6}, processes=2, record={"phi": "none", "theta": "none"})
     assert fit.posterior.attrs["stopped"] == 1
     assert fit.posterior.sizes["draw"] >= 8

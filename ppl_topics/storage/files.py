@@ -1,0 +1,80 @@
+"""Files that are replaced in one step, and stay after the machine loses power."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["PART", "remove_parts", "replace_file", "sync", "write_text"]
+
+PART = ".part"
+"""Suffix of files that are being written."""
+
+LEFT = (PART, ".partial", ".old")
+"""What a process leaves that is killed while it writes: files, chunks of zarr, the folder of a corpus."""
+
+
+def replace_file(path: Path, write: Callable[[BinaryIO], None]) -> None:
+    """Write a file whole or not at all.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Its folder exists. What stands there is replaced once the new content is on disk.
+    write : callable
+        Called with the open file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; what stood there is still there.
+    """
+    work = path.with_name(f"{path.name}.{uuid.uuid4().hex}{PART}")
+    try:
+        with work.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(work, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            work.unlink()
+    sync([path.parent])
+
+
+def write_text(path: Path, text: str) -> None:
+    """Do what `replace_file` does, with text as UTF-8."""
+
+    def write(file: BinaryIO) -> None:
+        file.write(text.encode())
+
+    replace_file(path, write)
+
+
+def sync(paths: Iterable[Path]) -> None:
+    """Wait until files and folders are on disk, as far as the system says so."""
+    for path in paths:
+        try:
+            handle = os.open(path, os.O_RDONLY)
+        except OSError:
+            # Windows opens no folders; there is nothing to wait for.
+            continue
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def remove_parts(folder: Path) -> None:
+    """Remove what a killed process left half written, in a folder and those below it, as far as that can be done."""
+    for path in [found for suffix in LEFT for found in folder.rglob(f"*{suffix}") if not found.is_symlink()]:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with contextlib.suppress(OSError):
+                path.unlink()

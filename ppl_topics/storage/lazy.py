@@ -1,0 +1,174 @@
+"""Arrays of a store that stay on disk until they are looked at, and say what is wrong with them in words.
+
+The store may come from anywhere. What its metadata say is checked before anything is allocated: every chunk that will
+be read is there, and none says that it holds more than a run would put into one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+import zarr
+from numpy.typing import NDArray
+from xarray.backends import BackendArray
+from xarray.core import indexing
+
+from ppl_topics.errors import TraceError
+from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS, remedy
+
+__all__ = ["lazy_group"]
+
+KINDS = "biufTUO"
+"""Of arrays: numbers, and text."""
+
+ALWAYS = ("lp", "step_seconds")
+"""Statistics of every sweep."""
+
+MAX_CHUNK_BYTES = 2**33
+"""In memory, of a chunk; a draw of phi of 10,000 topics and 100,000 words takes half of it."""
+
+MAX_RATIO = 10_000
+"""Bytes in memory for each on disk, beyond what Zstandard makes of the emptiest draws."""
+
+
+class _Stored(BackendArray):
+    """An array of a store, read as xarray asks for it.
+
+    Parameters
+    ----------
+    array : zarr.Array
+    group : pathlib.Path
+    """
+
+    def __init__(self, array: zarr.Array[Any], group: Path) -> None:
+        self.array, self.group = array, group
+        self.shape = array.shape
+        # Text has no size of its own in a store.
+        self.dtype = np.dtype(object) if array.dtype.kind in "TU" else array.dtype
+
+    def __getitem__(self, key: Any) -> Any:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
+
+    def _read(self, key: tuple[Any, ...]) -> NDArray[Any]:
+        try:
+            return np.asarray(self.array[key]).astype(self.dtype, copy=False)
+        except MemoryError:
+            raise
+        # Each codec has errors of its own.
+        except Exception as error:
+            raise TraceError(
+                f"{self.group / self.array.path}: a chunk cannot be read ({error}); it is damaged. "
+                f"{_what_to_do(self.group)}"
+            ) from None
+
+
+def _what_to_do(group: Path) -> str:
+    if group.name in ("observed_data", "constant_data"):
+        return ANEW
+    return remedy(group.parents[1] / CHECKPOINTS)
+
+
+def lazy_group(
+    store: Path, name: str, draws: int | None = None, shares: Mapping[str, float] | None = None
+) -> xr.Dataset:
+    """Open a group of a store.
+
+    Parameters
+    ----------
+    store : pathlib.Path
+    name : str
+    draws : int, optional
+        How many draws of each chain will be read; all of them have to be there.
+    shares : mapping of str to float, optional
+        Variables that must be there, each with the share of the chains that have it: a kernel need not return the same
+        statistics in all chains. By default, all chains have all that is found.
+
+    Returns
+    -------
+    xarray.Dataset
+        Coordinates are read, the other variables are left on disk.
+
+    Raises
+    ------
+    TraceError
+        If the group is missing, or is not what a run writes.
+    """
+    place = store / name
+    try:
+        with warnings.catch_warnings():
+            # Of folders that are no arrays; what is missing is told below.
+            warnings.simplefilter("ignore")
+            group = zarr.open_group(place, mode="r", zarr_format=3)
+            arrays = dict(group.arrays())
+            attributes = dict(group.attrs)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise TraceError(f"{place}: no group of draws that can be read ({error or type(error).__name__})") from None
+    lost = sorted(set(shares or ()) - set(arrays))
+    if lost:
+        raise TraceError(f"{place / lost[0] / 'zarr.json'}: there is no such array any more. {_what_to_do(place)}")
+    variables: dict[str, xr.Variable] = {}
+    for title, array in arrays.items():
+        dims = tuple(getattr(array.metadata, "dimension_names", None) or ())
+        if len(dims) != array.ndim or not all(isinstance(dim, str) for dim in dims) or len(set(dims)) != len(dims):
+            raise TraceError(f"{place / title}: its dims are {dims}, of {array.ndim}; it was not written by ppl-topics")
+        # A statistic that a kernel did not return is in no file; none is larger than those that are always there.
+        likes = [arrays[like].shape for like in ALWAYS if like in arrays and like != title]
+        share = 1.0 if shares is None or array.shape not in likes else shares.get(title, 0.0)
+        _check(array, place / title, draws if dims[:2] == ("chain", "draw") else None, share)
+        data = indexing.LazilyIndexedArray(_Stored(array, place))
+        # Names that begin so are those of xarray and zarr.
+        own = {key: value for key, value in array.attrs.items() if not key.startswith("_")}
+        variable = xr.Variable(dims, data, attrs=own)
+        # Where a run was killed while it made room for more draws, some arrays have it and some do not.
+        variables[title] = variable.isel(draw=slice(draws)) if dims[:2] == ("chain", "draw") else variable
+    try:
+        coords = {title: variable.load() for title, variable in variables.items() if variable.dims == (title,)}
+        # Names of classes are a coordinate too, as they are in memory.
+        return xr.Dataset({t: v for t, v in variables.items() if t not in coords}, coords, attributes)
+    except ValueError as error:
+        raise TraceError(f"{place}: its arrays do not fit together ({error})") from None
+
+
+def _check(array: zarr.Array[Any], path: Path, draws: int | None, share: float) -> None:
+    """Refuse an array that lacks chunks, or would take memory which its files do not account for."""
+    if array.dtype.kind not in KINDS:
+        raise TraceError(f"{path}: holds {array.dtype}; a run writes numbers and text")
+    if draws is not None and array.shape[1] < draws:
+        raise TraceError(f"{path}: holds {array.shape[1]:,} draws, and the checkpoints say {draws:,}; it lost a part")
+    shape = array.shape if draws is None else (array.shape[0], draws, *array.shape[2:])
+    size = math.prod(array.chunks) * max(1, array.dtype.itemsize)
+    if size > MAX_CHUNK_BYTES:
+        raise TraceError(f"{path}: says that a chunk takes {size:,} bytes; a run writes none so large")
+    counts = [-(-total // chunk) for total, chunk in zip(shape, array.chunks, strict=True)]
+    if math.prod(shape) == 0:
+        return
+    # Not a loop over what the metadata claim, but over the files, which are there.
+    found = sum(1 for _ in _files(path / "c", array.ndim, counts))
+    expected = round(share * math.prod(counts))
+    if found < expected:
+        raise TraceError(
+            f"{path}: {expected - found:,} of its {expected:,} chunks are missing. {_what_to_do(path.parent)}"
+        )
+    stored = sum(file.stat().st_size for file in _files(path / "c", array.ndim, counts))
+    if size * found > MAX_RATIO * max(stored, 1):
+        raise TraceError(f"{path}: says that its {stored:,} bytes hold {size * found:,}; a run writes no such thing")
+
+
+def _files(folder: Path, depth: int, counts: list[int]) -> Iterator[Path]:
+    """Yield the files of the chunks that will be read."""
+    if depth == 0:
+        if folder.is_file() and not folder.is_symlink():
+            yield folder
+        return
+    names = (path for path in folder.iterdir() if path.name.isdecimal()) if folder.is_dir() else ()
+    wanted = (path for path in names if int(path.name) < counts[len(counts) - depth])
+    yield from itertools.chain.from_iterable(_files(path, depth - 1, counts) for path in wanted)

@@ -1,0 +1,69 @@
+"""One writer for a folder: the second process is refused, and told who the first is."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ppl_topics.errors import RunError
+from ppl_topics.storage.files import write_text
+
+__all__ = ["LOCK", "OWNER", "locked"]
+
+LOCK, OWNER = "lock", "owner.json"
+
+
+@contextmanager
+def locked(folder: Path, seconds: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a folder; the system gives it back when the process ends, however it ends.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+    seconds : float
+        How long to wait for another process.
+
+    Raises
+    ------
+    RunError
+        If another process has it, or the folder cannot be written to.
+    """
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(timeout=seconds)
+    except Timeout:
+        raise RunError(
+            f"{folder}: another process is writing to it{_owner(folder)}; wait for it to end, or choose another folder"
+        ) from None
+    except (OSError, NotImplementedError) as error:
+        raise RunError(f"{folder}: cannot be locked ({getattr(error, 'strerror', None) or error})") from None
+    try:
+        _say_whose(folder / OWNER)
+        yield
+    finally:
+        lock.release()
+
+
+def _say_whose(path: Path) -> None:
+    """Leave word for those that come second; where the disk is full, they are refused without it."""
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    with contextlib.suppress(OSError):
+        # That of the last process is wrong from now on.
+        path.unlink(missing_ok=True)
+        write_text(path, json.dumps({"process": os.getpid(), "host": platform.node(), "since": started}))
+
+
+def _owner(folder: Path) -> str:
+    try:
+        owner = json.loads((folder / OWNER).read_text(encoding="utf-8"))
+        return f" (process {int(owner['process'])} on {str(owner['host'])[:60]!r} since {str(owner['since'])[:30]})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

@@ -1,0 +1,31 @@
+"""The log of a run folder: a line for each thing that happened."""
+
+from __future__ import annotations
+
+import warnings
+from datetime import UTC, datetime
+from pathlib import Path
+
+__all__ = ["LOG", "RunWarning", "log"]
+
+LOG = "log.txt"
+
+
+class RunWarning(UserWarning):
+    """Something went wrong that a run could mend, as a damaged checkpoint with one before it."""
+
+
+def log(folder: Path, text: str, *, warn: bool = False) -> None:
+    """Add a line to the log of a run; where ``warn``, warn the user too.
+
+    A log that cannot be written is no reason to lose a run: then the user is warned.
+    """
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    try:
+        with (folder / LOG).open("a", encoding="utf-8") as file:
+            file.write(f"{now} {' '.join(text.split())}\n")
+    except OSError as error:
+        warnings.warn(f"{folder / LOG}: cannot be written ({error.strerror}): {text}", RunWarning, stacklevel=2)
+        return
+    if warn:
+        warnings.warn(text, RunWarning, stacklevel=2)

@@ -1,0 +1,99 @@
+"""The trace of a run folder, whether the run has ended, was stopped, was killed, or still goes on."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from ppl_topics.errors import TraceError
+from ppl_topics.run.keeping import mean_of, newest
+from ppl_topics.storage.checkpoint import Checkpoint, chain_folder
+from ppl_topics.storage.draws import DRAWS
+from ppl_topics.storage.folder import RunFolder
+from ppl_topics.storage.lazy import lazy_group
+from ppl_topics.storage.log import RunWarning
+from ppl_topics.trace.datasets import GROUPS, ends
+
+__all__ = ["load_run"]
+
+DRAW_GROUPS = ("posterior", "sample_stats", "warmup_posterior", "warmup_sample_stats")
+
+
+def load_run(path: Path) -> dict[str, xr.Dataset]:
+    """Read the groups of a run: the draws that all chains had at their newest checkpoints.
+
+    Draws are left on disk until they are looked at.
+
+    Raises
+    ------
+    TraceError
+        If the folder is no run's, a part of it cannot be read, or a chain has no draw yet.
+    """
+    folder = RunFolder.opened(path)
+    manifest = folder.manifest
+    last = _checkpoints(folder)
+    draws, warmup = (min(checkpoint.about[what] for checkpoint in last) for what in ("draws", "warmup"))
+    if draws == 0:
+        sweeps = min(checkpoint.about["sweep"] for checkpoint in last)
+        raise TraceError(
+            f"{path}: no draw yet: {sweeps:,} of {manifest.warmup:,} sweeps of warmup are done; "
+            f"`ppl-topics resume {path}` goes on"
+        )
+    groups = {name: lazy_group(path / DRAWS, name) for name in GROUPS if name not in DRAW_GROUPS}
+    for name in DRAW_GROUPS:
+        groups[name] = _cut(
+            path / DRAWS, name, warmup if name.startswith("warmup_") else draws, manifest.variables, last
+        )
+    constants = groups["constant_data"]
+    try:
+        means = [mean_of(checkpoint.arrays) for checkpoint in last]
+        held = ends(
+            groups["posterior"]["chain"].values,
+            groups["posterior"]["response"].values if manifest.units > manifest.chains else None,
+            means,
+            [checkpoint.arrays["z"] for checkpoint in last],
+            [checkpoint.about["sweep"] for checkpoint in last],
+        )
+        groups["constant_data"] = constants.assign(held)
+    except (KeyError, ValueError) as error:
+        raise TraceError(f"{path}: the checkpoints do not fit the draws ({error})") from None
+    total = manifest.warmup + manifest.draws * manifest.thin
+    stopped = any(checkpoint.about["sweep"] < total for checkpoint in last)
+    attributes = {**groups["posterior"].attrs, "stopped": int(stopped), "draws": manifest.draws}
+    return {name: groups[name].assign_attrs(attributes) for name in GROUPS}
+
+
+def _cut(store: Path, name: str, draws: int, order: list[str], last: list[Checkpoint]) -> xr.Dataset:
+    """Return the draws that all chains have, variables in the order of the model."""
+    count = Counter(title for checkpoint in last for title in checkpoint.about["names"])
+    shares = {
+        title.removeprefix(f"{name}/"): n / len(last) for title, n in count.items() if title.startswith(f"{name}/")
+    }
+    group = lazy_group(store, name, draws, shares)
+    held = [*(variable for variable in order if variable in group), *(v for v in group if v not in order)]
+    # Without coordinates of dims that none of them has.
+    cut = group[held]
+    cut = cut.isel(draw=slice(draws)) if "draw" in cut.dims else cut
+    return cut.assign_coords(draw=np.arange(draws))
+
+
+def _checkpoints(folder: RunFolder) -> list[Checkpoint]:
+    """Return the newest whole checkpoint of each chain; of responses that are apart, of each."""
+    found: list[Checkpoint] = []
+    for number in range(folder.manifest.units):
+        place = chain_folder(folder.path, number)
+        checkpoint, wrong = newest(place, folder.manifest.run, mapped=True)
+        for problem in wrong:
+            warnings.warn(problem, RunWarning, stacklevel=4)
+        if checkpoint is None:
+            reason = f"none is whole: {wrong[0]}" if wrong else "there is none yet"
+            raise TraceError(
+                f"{place}: no checkpoint of chain {number} to read ({reason}); `ppl-topics resume {folder.path}` "
+                "goes on"
+            )
+        found.append(checkpoint)
+    return found

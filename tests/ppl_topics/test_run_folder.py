@@ -1,0 +1,395 @@
+"""Run folders: stopped, damaged, changed, shared; what is resumed and what is refused."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import ppl_topics as pt
+from ppl_topics.registry import unregister_kernel
+from ppl_topics.run.keeping import ChainKeeper, Keeping
+from ppl_topics.storage import checkpoint as checkpoints_module
+from ppl_topics.storage.checkpoint import checkpoints, read_checkpoint
+from ppl_topics.storage.draws import Place
+
+OPTIONS = {"topics": 3, "warmup": 3, "seed": 3, "chains": 2, "threads": 1, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    rng = np.random.default_rng(5)
+    documents = [[f"w{i}" for i in rng.integers(0, 30, n)] for n in (40, 0, 1, 25, 60, 3, 1, 80)]
+    return pt.Corpus.from_tokens(documents)
+
+
+@pytest.fixture(scope="module")
+def whole(corpus):
+    return pt.sample("lda", corpus, draws=12, **OPTIONS)
+
+
+@pytest.fixture(scope="module")
+def made(corpus, tmp_path_factory):
+    """A run of 12 draws in a folder, with a checkpoint after 14 sweeps and one at the end."""
+    path = tmp_path_factory.mktemp("runs") / "a"
+    pt.sample("lda", corpus, draws=12, out=path, checkpoint_sweeps=7, **OPTIONS)
+    return path
+
+
+@pytest.fixture
+def run(made, tmp_path):
+    return shutil.copytree(made, tmp_path / "a")
+
+
+def newest(run, chain=0):
+    return checkpoints(run / "checkpoints" / f"chain-{chain}")[0]
+
+
+def same(one, other):
+    assert set(one.groups) == set(other.groups)
+    for group, data in one.groups.items():
+        for name in data.variables:
+            if name != "step_seconds":
+                np.testing.assert_array_equal(data[name].values, other.groups[group][name].values, err_msg=name)
+
+
+def test_a_folder_holds_the_trace_of_a_file(whole, made, tmp_path):
+    fit = pt.load_fit(made)
+    same(whole, fit)
+    left_out = ("created_at", "threads")
+    keep = lambda attrs: {name: value for name, value in attrs.items() if name not in left_out}  # noqa: E731
+    assert keep(fit.posterior.attrs) == keep(whole.posterior.attrs)
+    assert list(fit.posterior.data_vars) == list(whole.posterior.data_vars)
+    fit.save(tmp_path / "x.nc")
+    same(whole, pt.load_fit(tmp_path / "x.nc"))
+
+
+def test_what_is_in_a_folder(made):
+    assert {p.name for p in made.iterdir()} >= {
+        "run.json", "model.yaml", "corpus", "draws.zarr", "checkpoints", "log.txt"
+    }  # fmt: skip
+    assert [p.name for p in checkpoints(made / "checkpoints" / "chain-1")] == ["000000000015.ckpt", "000000000014.ckpt"]
+    assert not list(made.rglob("*.part"))
+    log = (made / "log.txt").read_text()
+    assert "begun: 2 chains, 3 sweeps of warmup, 12 draws" in log
+    assert "ended: all draws are made" in log
+    assert pt.load_spec(made / "model.yaml").topics == 3
+
+
+def test_a_file_is_written_too(corpus, whole, tmp_path):
+    pt.sample("lda", corpus, draws=12, out=tmp_path / "x.nc", **OPTIONS)
+    same(whole, pt.load_fit(tmp_path / "x.nc"))
+    with pytest.raises(pt.TraceError, match=r"x\.nc: a run stands there already"):
+        pt.sample("lda", corpus, draws=12, out=tmp_path / "x.nc", **OPTIONS)
+    with pytest.raises(pt.PplTopicsError, match=r"checkpoint_sweeps: only a run with a folder has checkpoints"):
+        pt.sample("lda", corpus, draws=12, out=tmp_path / "y.nc", checkpoint_sweeps=3, **OPTIONS)
+
+
+def test_more_draws(corpus, run):
+    longer = pt.sample("lda", corpus, draws=20, **OPTIONS)
+    same(longer, pt.resume(run, draws="+8", progress=False))
+    same(longer, pt.resume(run, draws=20, progress=False))
+    with pytest.raises(pt.PplTopicsError, match=r"draws: the run was asked for 20 draws a chain"):
+        pt.resume(run, draws=5, progress=False)
+    with pytest.raises(pt.PplTopicsError, match="draws: must be a whole number, or one after a"):
+        pt.resume(run, draws="many", progress=False)
+
+
+@pytest.fixture
+def interrupting(corpus):
+    """Run LDA in a folder with one more kernel of phi, which is sent a signal in a sweep of chain 1."""
+
+    def interrupted(path, sweep, number, **options):
+        def step(state, memory, key):
+            if (key.chain, key.step) == (1, sweep) and not (path / "stopped").exists():
+                (path.parent / f"{path.name}-stopped").touch()
+                os.kill(os.getpid(), number)
+
+        @pt.kernel("planted", updates="phi", reads=("z", "beta"), handles=("dirichlet", "words"), exact=True)
+        def build(binding):
+            return pt.KernelFunctions(step)
+
+        schedule = pt.cycle(
+            pt.step("z", "partially_collapsed"), pt.step("phi", "dirichlet_rows"), pt.step("phi", "planted")
+        )
+        return pt.sample("lda", corpus, schedule=schedule, draws=12, out=path, **{**OPTIONS, **options})
+
+    yield interrupted
+    unregister_kernel("planted")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_goes_on(interrupting, corpus, number, tmp_path):
+    before = signal.getsignal(number)
+    fit = interrupting(tmp_path / "a", 9, number)
+    assert signal.getsignal(number) is before
+    assert fit.posterior.attrs["stopped"] == 1
+    assert fit.posterior.sizes["draw"] == 7
+    assert "stopped after 10 of 15 sweeps" in (tmp_path / "a" / "log.txt").read_text()
+    resumed = pt.resume(tmp_path / "a", progress=False)
+    assert resumed.posterior.attrs["stopped"] == 0
+    schedule = pt.cycle(pt.step("z", "partially_collapsed"), pt.step("phi", "dirichlet_rows"))
+    again = pt.sample("lda", corpus, schedule=schedule, draws=12, **OPTIONS)
+    np.testing.assert_array_equal(again.posterior["phi"], resumed.posterior["phi"])
+
+
+def test_a_run_stopped_in_warmup_goes_on(interrupting, tmp_path):
+    with pytest.raises(pt.RunError, match=r"stopped after 2 sweeps, before the first draw; `ppl-topics resume "):
+        interrupting(tmp_path / "a", 1, signal.SIGTERM)
+    with pytest.raises(pt.TraceError, match=r"no draw yet: 2 of 3 sweeps of warmup are done"):
+        pt.load_fit(tmp_path / "a")
+    assert pt.resume(tmp_path / "a", progress=False).posterior.sizes["draw"] == 12
+
+
+def flip(path, place=-200):
+    data = bytearray(path.read_bytes())
+    data[place] ^= 4
+    path.write_bytes(bytes(data))
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+@pytest.mark.parametrize("damage", [flip, cut, lambda path: path.write_bytes(b""), lambda path: flip(path, 20)])
+def test_a_damaged_checkpoint(damage, run, corpus):
+    """The one before it is taken, and the draws are the same."""
+    damage(newest(run))
+    with pytest.warns(pt.RunWarning, match=r"000000000015\.ckpt: the checkpoint is damaged or cut short"):
+        fit = pt.load_fit(run)
+    assert fit.posterior.sizes["draw"] == 11
+    with pytest.warns(pt.RunWarning) as warned:
+        resumed = pt.resume(run, draws=14, progress=False)
+    assert [str(w.message) for w in warned][1] == "chain 0 goes on from the one before, 000000000014.ckpt"
+    same(pt.sample("lda", corpus, draws=14, **OPTIONS), resumed)
+
+
+def test_no_whole_checkpoint(run, whole):
+    for path in checkpoints(run / "checkpoints" / "chain-0"):
+        flip(path)
+    with (
+        pytest.warns(pt.RunWarning, match="damaged"),
+        pytest.raises(pt.TraceError, match="no checkpoint of chain 0 to read"),
+    ):
+        pt.load_fit(run)
+    with pytest.warns(pt.RunWarning) as warned:
+        same(whole, pt.resume(run, progress=False))
+    assert [str(w.message) for w in warned][-1] == "chain 0 begins anew, with the same draws"
+
+
+def test_a_checkpoint_of_another_run(run, corpus, tmp_path):
+    pt.sample("lda", corpus, draws=12, out=tmp_path / "b", **{**OPTIONS, "seed": 4})
+    shutil.copy(newest(tmp_path / "b"), newest(run))
+    with pytest.warns(pt.RunWarning, match="the checkpoint is of another run"):
+        assert pt.load_fit(run).posterior.sizes["draw"] == 11
+
+
+def test_what_is_refused(run, corpus, monkeypatch):
+    other = pt.Corpus.from_tokens([["w1", "w2"]])
+    with pytest.raises(pt.TraceError, match=r"the corpus has changed since the run .* began: 1 documents, 2 tokens"):
+        pt.resume(run, corpus=other, progress=False)
+    same(pt.load_fit(run), pt.resume(run, corpus=corpus, progress=False))
+    monkeypatch.setattr("ppl_topics.storage.folder.STREAMS", 99)
+    with pytest.raises(pt.TraceError, match=r"whose random streams are of version 1; this one has version 99"):
+        pt.resume(run, progress=False)
+    monkeypatch.undo()
+    model = run / "model.yaml"
+    model.write_text(model.read_text().replace("topics: 3", "topics: 4"))
+    with pytest.raises(pt.TraceError, match=r"model\.yaml: has changed since the run began"):
+        pt.resume(run, progress=False)
+
+
+def test_a_changed_copy_of_the_corpus(run):
+    words = run / "corpus" / "words.npy"
+    flip(words, -1)
+    with pytest.raises(pt.TraceError, match=r"the run's copy of its corpus cannot be read: .*words\.npy has changed"):
+        pt.resume(run, progress=False)
+
+
+def test_another_schedule(run):
+    manifest = json.loads((run / "run.json").read_text())
+    manifest["plan"] = manifest["plan"].replace("collapsed_gibbs", "sparse_collapsed")
+    (run / "run.json").write_text(json.dumps(manifest))
+    with pytest.raises(pt.TraceError, match="the model now has another schedule than when the run began"):
+        pt.resume(run, progress=False)
+
+
+def test_other_versions_warn(run):
+    manifest = json.loads((run / "run.json").read_text())
+    manifest["software"]["numba"] = "0.0"
+    (run / "run.json").write_text(json.dumps(manifest))
+    with pytest.warns(pt.RunWarning, match=r"begun with numba 0\.0, now .*last bits may differ"):
+        pt.resume(run, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: m.pop("seed"), "seed: Field required"),
+        (lambda m: m.update(draws="many"), "draws: Input should be a valid integer"),
+        (lambda m: m.update(version=2), "version: Input should be 1"),
+        (lambda m: m.update(more=1), "more: Extra inputs are not permitted"),
+        (lambda m: m.update(draws=10**30), "draws: "),
+    ],
+)
+def test_a_changed_manifest(run, change, message):
+    manifest = json.loads((run / "run.json").read_text())
+    change(manifest)
+    (run / "run.json").write_text(json.dumps(manifest))
+    for read in (pt.load_fit, lambda path: pt.resume(path, progress=False)):
+        with pytest.raises(pt.TraceError, match=message):
+            read(run)
+
+
+def test_folders_that_are_no_runs(corpus, run, tmp_path):
+    with pytest.raises(pt.TraceError, match="no such folder"):
+        pt.resume(tmp_path / "nothing")
+    (tmp_path / "other").mkdir()
+    with pytest.raises(pt.TraceError, match=r"not the folder of a run: it has no run\.json"):
+        pt.resume(tmp_path / "other")
+    (tmp_path / "other" / "thesis.tex").touch()
+    with pytest.raises(pt.RunError, match=r"holds 'thesis\.tex', which is no part of a run"):
+        pt.sample("lda", corpus, draws=2, out=tmp_path / "other", overwrite=True, **OPTIONS)
+    with pytest.raises(pt.RunError, match="a run stands there already"):
+        pt.sample("lda", corpus, draws=2, out=run, **OPTIONS)
+    fit = pt.sample("lda", corpus, draws=2, out=run, overwrite=True, **OPTIONS)
+    assert fit.posterior.sizes["draw"] == 2
+
+
+def test_a_second_process_is_refused(run):
+    code = "import sys, ppl_topics as pt\npt.resume(sys.argv[1], progress=False)"
+    from ppl_topics.storage.lock import locked
+
+    with locked(run):
+        result = subprocess.run([sys.executable, "-c", code, run], capture_output=True, text=True, check=False)
+    assert f"RunError: {run}: another process is writing to it (process {os.getpid()} on" in result.stderr
+
+
+def test_a_failing_kernel_names_the_checkpoint(corpus, tmp_path):
+    @pt.kernel("planted", updates="phi", reads=("z", "beta"), handles=("dirichlet", "words"), exact=True)
+    def build(binding):
+        def step(state, memory, key):
+            if key.step == 8:
+                raise ZeroDivisionError("by nothing")
+
+        return pt.KernelFunctions(step)
+
+    schedule = pt.cycle(
+        pt.step("z", "partially_collapsed"), pt.step("phi", "dirichlet_rows"), pt.step("phi", "planted")
+    )
+    try:
+        with pytest.raises(
+            pt.RunError,
+            match=r"sweep 8, chain 0\) failed.*; the checkpoint before it is .*000000000006.ckpt \(sweep 6\)",
+        ):
+            pt.sample("lda", corpus, draws=9, schedule=schedule, out=tmp_path / "a", checkpoint_sweeps=3, **OPTIONS)
+    finally:
+        unregister_kernel("planted")
+    assert "failed: kernel 'planted'" in (tmp_path / "a" / "log.txt").read_text()
+    assert pt.load_fit(tmp_path / "a").posterior.sizes["draw"] == 3
+
+
+@pytest.mark.parametrize(
+    ("functions", "refused"), [({}, True), ({"scratch": True}, False), ({"keep": lambda m: {}}, True)]
+)
+def test_kernels_with_a_memory(corpus, tmp_path, functions, refused):
+    """What a kernel keeps between steps must be declared, or a resumed run would draw something else."""
+
+    @pt.kernel("planted", updates="phi", reads=("z", "beta"), handles=("dirichlet", "words"), exact=True)
+    def build(binding):
+        return pt.KernelFunctions(lambda state, memory, key: None, lambda state: [], **functions)
+
+    schedule = pt.cycle(
+        pt.step("z", "partially_collapsed"), pt.step("phi", "dirichlet_rows"), pt.step("phi", "planted")
+    )
+    try:
+        if refused:
+            with pytest.raises(pt.RunError, match="'planted' has a memory between steps, and does not say"):
+                pt.sample("lda", corpus, draws=2, schedule=schedule, out=tmp_path / "a", **OPTIONS)
+            assert not (tmp_path / "a").exists()
+        else:
+            pt.sample("lda", corpus, draws=2, schedule=schedule, out=tmp_path / "a", **OPTIONS)
+    finally:
+        unregister_kernel("planted")
+
+
+def test_a_memory_that_is_not_kept_is_caught(corpus, tmp_path):
+    """The planted bug of all comparisons here: a kernel that counts its steps, and says that this is scratch."""
+
+    @pt.kernel("planted", updates="phi", reads=("z", "beta"), handles=("dirichlet", "words"), exact=True)
+    def build(binding):
+        def step(state, memory, key):
+            memory[0] += 1
+            state.arrays["phi"][:] = 1.0 / memory[0]
+
+        return pt.KernelFunctions(step, lambda state: [0], scratch=True)
+
+    schedule = pt.cycle(pt.step("z", "partially_collapsed"), pt.step("phi", "planted"))
+    try:
+        whole = pt.sample("lda", corpus, draws=6, schedule=schedule, **OPTIONS)
+        pt.sample("lda", corpus, draws=2, schedule=schedule, out=tmp_path / "a", **OPTIONS)
+        resumed = pt.resume(tmp_path / "a", draws=6, progress=False)
+    finally:
+        unregister_kernel("planted")
+    assert not np.array_equal(whole.posterior["phi"], resumed.posterior["phi"])
+
+
+def test_processes(corpus, tmp_path):
+    options = {**OPTIONS, "chains": 3}
+    one = pt.sample("lda", corpus, draws=4, **options)
+    pt.sample("lda", corpus, draws=2, out=tmp_path / "a", processes=2, **options)
+    same(one, pt.resume(tmp_path / "a", draws=4, processes=1, progress=False))
+
+
+def test_when_checkpoints_are_due(monkeypatch, tmp_path):
+    place = Place(tmp_path, 0, None, 1, 1, 10, 10, {}, 1)
+    now = [1000.0]
+    monkeypatch.setattr("ppl_topics.run.keeping.time.monotonic", lambda: now[0])
+
+    def keeper(sweeps=None, minutes=None, cost=0.0):
+        return ChainKeeper(Keeping(place, "", sweeps, minutes), 0, tmp_path, place, sweep=10, since=1000.0, cost=cost)
+
+    assert not keeper(sweeps=5).due(14)
+    assert keeper(sweeps=5).due(15)
+    for seconds, default, costly, asked in [
+        (59, False, False, False),
+        (61, True, False, False),
+        (130, True, True, True),
+    ]:
+        now[0] = 1000.0 + seconds
+        assert keeper().due(11) == default
+        assert keeper(cost=1.2).due(11) == costly
+        assert keeper(minutes=2.0, cost=50.0).due(11) == asked
+        assert not keeper(sweeps=5).due(11)
+
+
+def test_two_checkpoints_are_kept(tmp_path):
+    for sweep, kept in ((3, [3]), (20, [20, 3]), (1_000, [1_000, 20]), (1_001, [1_001, 1_000])):
+        checkpoints_module.write_checkpoint(tmp_path, sweep, {"sweep": sweep}, {"x": np.arange(3)})
+        assert [int(path.stem) for path in checkpoints(tmp_path)] == kept
+    held = read_checkpoint(checkpoints(tmp_path)[0])
+    assert held.about == {"sweep": 1001}
+    np.testing.assert_array_equal(held.arrays["x"], np.arange(3))
+
+
+def test_arrays_of_all_shapes_come_back(tmp_path):
+    arrays = {
+        "empty": np.zeros((0, 3)),
+        "number": np.asarray(2.5),
+        "by columns": np.asfortranarray(np.arange(12.0).reshape(3, 4)),
+        "every other": np.arange(10, dtype=np.uint16)[::2],
+        "truth": np.array([True, False]),
+    }
+    path = checkpoints_module.write_checkpoint(tmp_path, 1, {}, arrays)
+    for mapped in (False, True):
+        held = read_checkpoint(path, mapped=mapped).arrays
+        for name, array in arrays.items():
+            assert held[name].dtype == array.dtype
+            np.testing.assert_array_equal(held[name], array)
+    with pytest.raises(TypeError, match="holds object"):
+        checkpoints_module.write_checkpoint(tmp_path, 2, {}, {"x": np.array([None])})
+    assert [p.stem for p in checkpoints(tmp_path)] == ["000000000001"]
