@@ -6,7 +6,17 @@ prints that message alone and exits with the code of the class.
 
 from __future__ import annotations
 
-__all__ = ["CorpusError", "PplTopicsError", "RunError", "ScheduleError", "SpecError", "TraceError"]
+__all__ = [
+    "CorpusError",
+    "KernelError",
+    "MemoryEstimateError",
+    "NotFiniteError",
+    "PplTopicsError",
+    "RunError",
+    "ScheduleError",
+    "SpecError",
+    "TraceError",
+]
 
 
 class PplTopicsError(Exception):
@@ -35,3 +45,53 @@ class RunError(PplTopicsError, RuntimeError):
     """Sampling began and could not go on."""
 
     exit_code = 1
+
+
+class KernelError(RunError):
+    """A kernel failed in a sweep.
+
+    Parameters
+    ----------
+    message : str
+    kernel : str
+        Its name.
+    sweep, chain : int
+        Numbered from 0, or -1 where unknown.
+    """
+
+    def __init__(self, message: str, kernel: str = "", sweep: int = -1, chain: int = -1) -> None:
+        # Only the message is an argument of the base: copies that travel between processes get the rest as attributes.
+        super().__init__(message)
+        self.kernel, self.sweep, self.chain = kernel, sweep, chain
+
+
+class NotFiniteError(KernelError):
+    """A number that was drawn, or computed of what was drawn, is infinite or not a number.
+
+    Parameters
+    ----------
+    message, kernel, sweep, chain
+        As of `KernelError`; the kernel is empty where none had a part in it.
+    variable : str
+        Name of the variable or statistic.
+    """
+
+    def __init__(self, message: str, kernel: str = "", sweep: int = -1, chain: int = -1, variable: str = "") -> None:
+        super().__init__(message, kernel, sweep, chain)
+        self.variable = variable
+
+
+class MemoryEstimateError(RunError):
+    """A run that was not begun, for it would not fit into memory.
+
+    Parameters
+    ----------
+    message : str
+        For who calls from Python.
+    shell_message : str
+        For who runs a command: options are written as it takes them.
+    """
+
+    def __init__(self, message: str, shell_message: str = "") -> None:
+        super().__init__(message)
+        self.shell_message = shell_message or message

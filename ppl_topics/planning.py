@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 from ppl_topics.api import ModelLike, check_corpus, make_settings, resolve
 from ppl_topics.corpus import Corpus
 from ppl_topics.run.calibrate import machine_speed
 from ppl_topics.run.chains import Settings
-from ppl_topics.run.resources import recording_seconds, run_bytes, skipped_seconds
+from ppl_topics.run.memory import Demand, available_to
+from ppl_topics.run.resources import corpus_bytes, recording_seconds, skipped_seconds
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes, sweep_seconds
 from ppl_topics.schedule.forecast import Forecast, forecast_kernels
@@ -99,6 +101,8 @@ def forecast(plan: Plan, corpus: CorpusSizes, settings: Settings, chains: int, p
     chains, processes : int
     """
     topics = plan.model.spec.topics
+    demand = Demand(plan, corpus, settings.draws, settings.warmup, settings.thin, chains, processes)
+    available = available_to(demand)
     # Responses that are apart have chains of their own.
     chains *= max(1, corpus.responses) if plan.model.apart else 1
     corpus = corpus.for_model(plan.model)
@@ -123,5 +127,9 @@ def forecast(plan: Plan, corpus: CorpusSizes, settings: Settings, chains: int, p
         seconds_sweep=several,
         seconds_recording=per_draw,
         seconds_run=in_turn * (settings.sweeps * several - skipped / speed + recorded),
-        bytes=run_bytes(plan.model, plan.schedule, corpus, **how, chains=chains, processes=processes),
+        bytes=demand.bytes,
+        bytes_in_folder=replace(demand, streamed=True).bytes,
+        bytes_before=corpus_bytes(demand.sizes),
+        bytes_available=available.bytes if isfinite(available.bytes) else None,
+        available_by=available.limit,
     )

@@ -153,6 +153,7 @@ def resume(
     threads: int | None = None,
     processes: int | None = None,
     progress: bool = True,
+    ignore_memory: bool = False,
     call: str = "{name}",
 ) -> Fit:
     """Continue a run from the checkpoints in its folder: its draws are those of a run that was never stopped.
@@ -169,6 +170,8 @@ def resume(
         Other ones than before; the draws do not depend on them.
     progress : bool
         Whether to show progress on standard error.
+    ignore_memory : bool
+        Whether to go on where the memory that the run would take is not there.
     call : str
         How messages call an argument.
 
@@ -221,6 +224,8 @@ def resume(
             _threads(manifest.threads) if threads is None else threads,
             manifest.debug,
         )
+        if not ignore_memory:
+            check_memory(Demand.of(chosen, held, settings, manifest.chains, processes, streamed=True))
         bound = _bind(chosen, held)
         check_resumable(Executor(bound))
         builder = GroupBuilder(bound, held, range(manifest.units), step_labels(chosen.schedule))

@@ -62,7 +62,7 @@ def _run(given: list[str]) -> int:
         except SystemExit as leaving:
             return leaving.code if isinstance(leaving.code, int) else FAILED
         except PplTopicsError as error:
-            return _fail(error, error.exit_code)
+            return _fail(getattr(error, "shell_message", error), error.exit_code)
         except MemoryError:
             return _fail(
                 "out of memory; record less (--record theta=none), thin more (--thin), use fewer --chains, "

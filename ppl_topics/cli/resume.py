@@ -23,6 +23,7 @@ def resume(
     ] = None,
     threads: Annotated[int | None, typer.Option(help="Threads of each process; as before by default.")] = None,
     processes: Annotated[int | None, typer.Option(help="Processes that the chains are spread over; as before.")] = None,
+    ignore_memory: Annotated[bool, typer.Option("--ignore-memory", help="Go on even if it cannot fit.")] = False,
     no_progress: Annotated[bool, typer.Option("--no-progress", help="Show no progress.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -44,7 +45,15 @@ def resume(
     for category in (InexactKernelWarning, CovariateWarning):
         warnings.simplefilter("always", category)
     started = time.perf_counter()
-    fit = go_on(folder, draws=draws, threads=threads, processes=processes, progress=not no_progress, call="--{name}")
+    fit = go_on(
+        folder,
+        draws=draws,
+        threads=threads,
+        processes=processes,
+        progress=not no_progress,
+        ignore_memory=ignore_memory,
+        call="--{name}",
+    )
     path = as_path(folder, "a run", TraceError)
     say_if_stopped(fit, int(fit.posterior.attrs["draws"]), path)
     report_run(fit, path, time.perf_counter() - started, json)

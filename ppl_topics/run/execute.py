@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics.declarations import KernelFunctions
-from ppl_topics.errors import RunError
+from ppl_topics.errors import KernelError, RunError
 from ppl_topics.run.bind import BoundModel
+from ppl_topics.run.finite import FiniteCheck
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, steps
 from ppl_topics.schedule.unread import unread_steps
 from ppl_topics.state import ChainState, Key
@@ -156,7 +157,9 @@ class Executor:
         self.steps.append(step)
         self.functions.append(functions)
         # What a kernel keeps between steps may depend on all of them.
-        drawn = self.unread.get(index) if functions.init is KernelFunctions._field_defaults["init"] else None
+        drawn = self.unread.get(index) if not functions.has_memory else None
+
+        check_finite = FiniteCheck(self.bound, step, functions.checked)
 
         def run(sweep: _Sweep) -> None:
             key = sweep.key()
@@ -168,8 +171,12 @@ class Executor:
                 statistics = functions.step(sweep.state, sweep.memories[index], key)
                 sweep.record.add(index, time.perf_counter() - started, statistics)
             except Exception as error:
-                raise RunError(f"{_where(step, sweep)} failed: {type(error).__name__}: {error}") from error
+                self._check_layout(step, sweep)
+                if isinstance(error, FloatingPointError):
+                    check_finite.all_variables(sweep.state, sweep.number, sweep.chain)
+                raise _failure(step, sweep, f"failed: {type(error).__name__}: {error}") from error
             self._check_layout(step, sweep)
+            check_finite(sweep.state, sweep.number, sweep.chain)
             if before is not None:
                 self._check(step, before, sweep)
 
@@ -180,17 +187,15 @@ class Executor:
         state = sweep.state
         if sweep.layout != _layout(state):
             changed = ", ".join(sorted(dict(sweep.layout.items() ^ _layout(state).items())))
-            raise RunError(f"{_where(step, sweep)} replaced {changed} by something of another type, shape or name")
+            raise _failure(step, sweep, f"replaced {changed} by something of another type, shape or name")
         # Ours are tested; of others a topic that does not exist would bring the process down.
         ours = step.kernel.build.__module__.startswith("ppl_topics.")
         if not ours and state.z.size and int(state.z.max()) >= state.sizes.topics:
-            raise RunError(
-                f"{_where(step, sweep)} wrote topic {int(state.z.max())} into z; there are {state.sizes.topics} topics"
-            )
+            wrong = int(state.z.max())
+            raise _failure(step, sweep, f"wrote topic {wrong} into z; there are {state.sizes.topics} topics")
 
     def _check(self, step: Step, before: ChainState, sweep: _Sweep) -> None:
         state = sweep.state
-        where = _where(step, sweep)
         names = self.bound.model.names
         declared = {names[role] for role in step.kernel.updates if role in names}
         if state.lists is not None and "included" in declared:
@@ -204,11 +209,12 @@ class Executor:
                 changed.append(name)
         for name in changed:
             if name not in declared:
-                raise RunError(f"{where} changed {name}, but declares that it updates {', '.join(sorted(declared))}")
+                updates = ", ".join(sorted(declared))
+                raise _failure(step, sweep, f"changed {name}, but declares that it updates {updates}")
         try:
             state.check()
         except RunError as error:
-            raise RunError(f"{where}: {error}") from None
+            raise _failure(step, sweep, str(error), ": ") from None
 
 
 def _layout(state: ChainState) -> dict[str, Any]:
@@ -217,8 +223,9 @@ def _layout(state: ChainState) -> dict[str, Any]:
     return {name: (type(a), getattr(a, "dtype", None), getattr(a, "shape", None)) for name, a in arrays.items()}
 
 
-def _where(step: Step, sweep: _Sweep) -> str:
-    return f"kernel {step.kernel.name!r} (sweep {sweep.number}, chain {sweep.chain})"
+def _failure(step: Step, sweep: _Sweep, what: str, joint: str = " ") -> KernelError:
+    name, number, chain = step.kernel.name, sweep.number, sweep.chain
+    return KernelError(f"kernel {name!r} (sweep {number}, chain {chain}){joint}{what}", name, number, chain)
 
 
 def _in_turn(runners: list[Runner]) -> Runner:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ppl_topics.spec.model import Model, Variable
 from ppl_topics.state import Sizes, topic_dtype
 from ppl_topics.trace.recorder import rule_for
 
-__all__ = ["recording_seconds", "run_bytes", "skipped_seconds"]
+__all__ = ["corpus_bytes", "recording_seconds", "run_bytes", "skipped_seconds"]
 
 ARRAY = 120
 """Of a NumPy array, beside its numbers."""
@@ -39,6 +40,11 @@ MEAN_OF_LISTS = 14
 STARTING = 20
 """Bytes a number while the starting value of theta is worked out, beside that value itself."""
 
+WORKER = 190e6
+"""Of a process that was started to run chains, before it has any: Python and the libraries, as far as not shared."""
+
+ENCODED = 5
+"""Copies of the largest chunk of draws while it is put together, compressed and written, and the room between them."""
 
 STATISTICS_SECONDS = 6.5e-9, 1e-9
 """Of the log posterior and the densities of the counts, for each token and for each cell of V x K."""
@@ -97,13 +103,27 @@ def skipped_seconds(
     return seconds
 
 
+def corpus_bytes(corpus: CorpusSizes) -> float:
+    """Return the bytes of the tokens, the words and the ids of the documents, which are there before a run begins."""
+    return 4.0 * corpus.n_tokens + TEXT * (corpus.n_words + corpus.n_docs)
+
+
 def run_bytes(
-    model: Model, schedule: Node, corpus: CorpusSizes, *, draws: int, warmup: int, chains: int, processes: int
+    model: Model,
+    schedule: Node,
+    corpus: CorpusSizes,
+    *,
+    draws: int,
+    warmup: int,
+    chains: int,
+    processes: int,
+    streamed: bool = False,
 ) -> dict[str, float]:
     """Return the bytes in use when a run takes most, by what they are for.
 
     Most is in use either by the last sweep, or after it, when the chains' states are gone and the draws are being
-    copied into one array each.
+    copied into one array each. Where draws are streamed to disk, nothing is copied at the end, and a checkpoint writes
+    arrays from where they are.
 
     Parameters
     ----------
@@ -111,18 +131,21 @@ def run_bytes(
     schedule : Node
     corpus : CorpusSizes
     draws, warmup, chains, processes : int
-        Of the run.
+        Of the run; chains of all responses where these are apart.
+    streamed : bool
+        Whether draws go to a run folder: of each variable and chain, one chunk is in memory.
 
     Returns
     -------
     dict of str to float
-        ``corpus``, ``state``, ``kernels``, ``recorded``, ``assembling`` and ``total``, of all processes together.
+        ``corpus``, ``state``, ``kernels``, ``recorded``, ``assembling``, ``workers`` and ``total``, of all processes
+        together.
     """
     dims = _dim_sizes(model, corpus)
     cells = 4.0 * dims["word"] * dims["topic"]
     lists = listed_block(model.spec.blocks) is not None
     copies = 1 if processes == 1 else min(processes, chains) + 1
-    texts = 4 * dims["token"] + TEXT * (dims["word"] + dims["doc"])
+    texts = corpus_bytes(corpus)
     index = 8 * (2 * dims["doc"] + dims["word"])
     variables = [v for v in model.latent.values() if not (lists and v.role in ("phi", "included"))]
     held = {v.name: float(_number_bytes(v, dims) * _size(v, dims)) for v in variables}
@@ -130,15 +153,17 @@ def run_bytes(
     # Beside the state, each chain has the counts of words and the mean of phi.
     of_topics, mean = 2 * cells, cells
     if lists:
-        counted = min(corpus.n_tokens, dims["word"] * dims["topic"])
+        counted = _counted_cells(corpus, dims["topic"])
         mean = MEAN_OF_LISTS * counted
         of_topics = LISTS * max(counted, corpus.held * dims["word"] * dims["topic"]) + mean
     state = chains * (sum(held.values()) + of_topics) + DESIGN * processes * corpus.covariate_cells
-    kernels = chains * sum(step_bytes(step, corpus, model.spec.topics) for step, _ in runs(schedule))
+    kernels = _kernel_bytes(model, schedule, corpus, chains, min(processes, chains))
     kept = dict(_recorded(model, dims))
     small = sum(size for name, size in kept.items() if not {"word", "doc", "token"} & set(_dims(name, model)))
     statistics = 10 * ARRAY + 40 * sum(1 for _ in runs(schedule))
     recorded = chains * (draws * (sum(kept.values()) + statistics) + warmup * (small + statistics))
+    if streamed:
+        recorded = _streamed_bytes(kept, statistics, draws, chains)
     # Of what the model never holds, all of phi is drawn for the trace before some of it is kept.
     unheld = [model.variables[name] for name in kept if name in model.variables and name not in model.latent]
     drawn = cells if any(variable.role == "phi" for variable in unheld) else 0.0
@@ -148,8 +173,13 @@ def run_bytes(
         "kernels": kernels,
         "recorded": recorded,
         "assembling": 0.0,
+        "workers": 0.0 if processes == 1 else WORKER * min(processes, chains),
     }
     last = chains * (mean + dims["token"] * np.dtype(topic_dtype(dims["topic"])).itemsize)
+    if streamed:
+        # What the run leaves beside its draws is read back, and not all memory of its states is free again by then.
+        running["assembling"] = last
+        return {**running, "total": sum(running.values())}
     # Of each variable first one array a chain is made of its draws, then one of all chains.
     twice = chains * draws * max(kept.values(), default=0.0)
     after = {
@@ -158,9 +188,43 @@ def run_bytes(
         "kernels": 0.0,
         "recorded": recorded,
         "assembling": recorded + twice + last,
+        "workers": running["workers"],
     }
     most = max(running, after, key=lambda phase: sum(phase.values()))
     return {**most, "total": sum(most.values())}
+
+
+def _counted_cells(corpus: CorpusSizes, topics: int) -> float:
+    """Return how many pairs of word and topic have tokens while topics are random; later there are fewer."""
+    if topics == 1:
+        return float(corpus.words[corpus.counts > 0].sum())
+    return float(corpus.words @ (-topics * np.expm1(corpus.counts * np.log1p(-1.0 / topics))))
+
+
+def _kernel_bytes(model: Model, schedule: Node, corpus: CorpusSizes, chains: int, processes: int) -> float:
+    """Return the bytes of kernels.
+
+    Those of z keep theirs in each chain, but for what grows with the responses; this, and all of the other kernels, is
+    free after each step, and chains of one process take their steps in turn.
+    """
+    kept, passing, alone = 0.0, 0.0, replace(corpus, responses=0)
+    for step, _ in runs(schedule):
+        stays = 0.0
+        if model.variables[step.variable].role == "z":
+            stays = step_bytes(step, alone, model.spec.topics)
+        kept += stays
+        passing = max(passing, step_bytes(step, corpus, model.spec.topics) - stays)
+    return chains * kept + processes * passing
+
+
+def _streamed_bytes(kept: Mapping[str, float], statistics: float, draws: int, chains: int) -> float:
+    """Return the bytes of the draws that are not on disk yet: a chunk of each variable, and copies of one at a time."""
+    from ppl_topics.storage.draws import CHUNK_BYTES, CHUNK_DRAWS
+
+    chunks = [
+        size * max(1, min(CHUNK_DRAWS, draws, CHUNK_BYTES // max(1, int(size - ARRAY)))) for size in kept.values()
+    ]
+    return chains * (sum(chunks) + statistics * min(CHUNK_DRAWS, draws)) + ENCODED * max(chunks, default=0.0)
 
 
 def _dim_sizes(model: Model, corpus: CorpusSizes) -> dict[str, int]:

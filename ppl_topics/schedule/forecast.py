@@ -19,6 +19,7 @@ MEMORY = {
     "kernels": "what kernels keep",
     "recorded": "recorded draws",
     "assembling": "the trace while it is put together",
+    "workers": "Python in the worker processes",
 }
 
 
@@ -68,7 +69,15 @@ class Forecast:
         All chains, without compiling; draws that no kernel reads are left out where the trace keeps none of them.
     bytes : dict of str to float
         At the time when most is in use, all processes together, beside what Python and its libraries take: by
-        ``corpus``, ``state``, ``kernels``, ``recorded``, ``assembling``; the sum is ``total``.
+        ``corpus``, ``state``, ``kernels``, ``recorded``, ``assembling``, ``workers``; the sum is ``total``.
+    bytes_in_folder : dict of str to float
+        The same where draws are streamed to a run folder.
+    bytes_before : float
+        What of that is in memory before the run begins: the corpus.
+    bytes_available : float, optional
+        What can be had beside that; None where nothing is known.
+    available_by : str
+        What sets it.
     """
 
     threads: int
@@ -83,10 +92,27 @@ class Forecast:
     seconds_recording: float
     seconds_run: float
     bytes: Mapping[str, float]
+    bytes_in_folder: Mapping[str, float]
+    bytes_before: float
+    bytes_available: float | None
+    available_by: str
+
+    @property
+    def refused(self) -> bool:
+        """Whether such a run is not begun in memory, for it is not expected to fit."""
+        return self._too_much(self.bytes)
+
+    @property
+    def refused_in_folder(self) -> bool:
+        """Whether it is not begun with a folder either."""
+        return self._too_much(self.bytes_in_folder)
+
+    def _too_much(self, needed: Mapping[str, float]) -> bool:
+        return self.bytes_available is not None and needed["total"] - self.bytes_before > self.bytes_available
 
     def to_dict(self) -> dict[str, Any]:
         """Return the forecast as plain data, under the names of its attributes."""
-        return asdict(self)
+        return asdict(self) | {"refused": self.refused, "refused_in_folder": self.refused_in_folder}
 
     def __str__(self) -> str:
         """Return a table of the kernels, and the totals."""
@@ -117,6 +143,16 @@ class Forecast:
         yield f"run: {chains} of {self.sweeps:,} sweeps, {processes} of {threads}: {spell_seconds(self.seconds_run)}"
         parts = ", ".join(f"{text} {spell_bytes(self.bytes[key])}" for key, text in MEMORY.items() if self.bytes[key])
         yield f"memory: {spell_bytes(self.bytes['total'])} beside Python and its libraries ({parts})"
+        yield f"memory with draws streamed to a folder (--out FOLDER): {spell_bytes(self.bytes_in_folder['total'])}"
+        if self.bytes_available is not None:
+            free = f"{spell_bytes(self.bytes_available)} can be had beside the corpus ({self.available_by})"
+            yield f"memory available: {free}{self._verdict()}"
+
+    def _verdict(self) -> str:
+        if not self.refused:
+            return ""
+        folder = "" if self.refused_in_folder else ", but not with a folder"
+        return f": `ppl-topics run` would refuse this run{folder}, and name what would fit"
 
 
 def forecast_kernels(

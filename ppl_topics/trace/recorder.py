@@ -13,6 +13,7 @@ from ppl_topics.diagnostics.likelihood import density_n_dk, log_theta_part
 from ppl_topics.errors import SpecError
 from ppl_topics.run.bind import BoundModel
 from ppl_topics.run.execute import SweepRecord
+from ppl_topics.run.finite import check_recorded
 from ppl_topics.samplers.responses.features import features_of, scores
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi, draw_theta
 from ppl_topics.spec import Docs, Model, RecordRule, TopWords, Variable
@@ -196,6 +197,8 @@ class Recorder:
         self.log_posterior = statistics["lp"]
         values = {name: self._value(state, selection, key) for name, selection in self.kept(warmup).items()}
         values["topic_share"] = state.n_k / max(1, self.bound.sizes.tokens)
+        drawn = {name: value for name, value in values.items() if name not in state.arrays and value.dtype.kind == "f"}
+        check_recorded({"lp": statistics["lp"], **drawn}, key.step, key.chain)
         if not warmup:
             self.topics.add(state, 1.0 / (self.sink.n_draws + 1))
         self.sink.add(warmup, values, statistics)

@@ -184,6 +184,8 @@ def test_plan_counts_labels_and_covariates(capsys, tmp_path):
     assert code == 0
     sizes = json.loads(out)["forecast"]["sizes"]
     assert (sizes["C"], sizes["F"]) == (3, 6)
+    code, _, err = call(capsys, *arguments, "--label-column", "kind", "--covariates", "year,year")
+    assert (code, err) == (2, "error: --covariates: 'year' is given twice; give each column once\n")
 
 
 def test_plan_tells_the_kernels_and_why(capsys, tmp_path):
