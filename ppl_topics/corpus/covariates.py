@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 
+from ppl_topics.corpus.label_inference import is_finite
 from ppl_topics.corpus.names import DocIds, StrArray, as_names, document_name, number_names
 from ppl_topics.errors import CorpusError
 
@@ -263,7 +264,8 @@ def _encode(
         if series.ndim != 1:
             raise CorpusError(f"there are several columns {column.name!r} among the covariates; name each once")
         if column.levels is None:
-            blocks.append(_real_values(column.name, series, doc_ids)[:, None])
+            values = _real_values(column.name, series, doc_ids)[:, None]
+            blocks.append(sparse.csr_array(values) if wide else values)
         else:
             codes = _codes(column, column.levels, series, allow_unknown, doc_ids)
             block = _one_hot(codes, len(column.names))
@@ -344,7 +346,12 @@ def _one_hot(codes: npt.NDArray[np.int64], n_columns: int) -> sparse.csr_array:
 
 
 def _real_values(name: str, series: pd.Series[Any], doc_ids: DocIds) -> npt.NDArray[np.float64]:
-    values = pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    try:
+        values = pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    except OverflowError:
+        # A whole number beyond the largest float.
+        given = series.tolist()
+        values = np.array([float(v) if isinstance(v, int | float) and is_finite(v) else np.inf for v in given])
     fine = np.isfinite(values)
     if not fine.all():
         index = int(np.argmin(fine))

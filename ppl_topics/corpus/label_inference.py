@@ -17,7 +17,10 @@ from ppl_topics.errors import CorpusError
 if TYPE_CHECKING:
     from ppl_topics.corpus.labels import LabelKind, Labels
 
-__all__ = ["align_values", "infer_labels"]
+__all__ = ["align_values", "infer_labels", "is_finite"]
+
+CELLS, CELLS_PER_LABEL = 10**8, 5_000
+"""Of the table of several labels: so many always, and so many for each label that a document has."""
 
 _WANTED = {
     "class": "a string or a whole number",
@@ -93,6 +96,14 @@ def _clean(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
+def is_finite(value: float) -> bool:
+    """Tell whether a number is finite as a float too: an int may be beyond the largest."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def _is_set(value: Any) -> bool:
     return isinstance(value, list | tuple | set | frozenset | np.ndarray)
 
@@ -162,6 +173,12 @@ def _label_sets(entries: list[Any], doc_ids: DocIds) -> tuple[npt.NDArray[np.int
             _refuse("multi_label", i, value, doc_ids)
         sets.append({str(member) for member in members})
     names = sorted(set[str]().union(*(s for s in sets if s is not None)))
+    given = sum(len(s) for s in sets if s is not None)
+    if len(sets) * len(names) > max(CELLS, CELLS_PER_LABEL * given):
+        raise CorpusError(
+            f"there are {len(names):,} different labels for {len(sets):,} documents, too many for a table of them; "
+            "labels of kind 'multi_label' come from a list that documents share"
+        )
     column = {name: c for c, name in enumerate(names)}
     values = np.zeros((len(sets), len(names)), dtype=np.int8)
     for i, members_of in enumerate(sets):
@@ -184,7 +201,7 @@ def _numbers(entries: Iterable[Any], kind: LabelKind, doc_ids: DocIds) -> npt.ND
                 _refuse(kind, i, value, doc_ids)
         if number is None:
             numbers.append(math.nan if kind == "real" else -1)
-        elif not isinstance(number, int | float) or not math.isfinite(number):
+        elif not isinstance(number, int | float) or not is_finite(number):
             _refuse(kind, i, value, doc_ids)
         elif kind == "real":
             numbers.append(float(number))

@@ -2,6 +2,9 @@
 
 No pickle is ever written or read. Strings are stored as UTF-8 bytes with offsets. ``meta.json`` holds the
 version of the format and the SHA-256 of every array, of which the fingerprint of the corpus is made.
+
+The checksums tell damage, not malice: who writes a folder writes them too. So what is read is checked as if anybody
+had written it, for compiled code trusts a corpus.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ from scipy import sparse
 
 from ppl_topics.corpus.covariates import CovariateColumn, Covariates
 from ppl_topics.corpus.labels import Labels
-from ppl_topics.corpus.names import DocIds, decode_strings, encode_strings
+from ppl_topics.corpus.names import DocIds, StrArray, as_doc_ids, as_names, decode_strings, encode_strings, flaw
+from ppl_topics.corpus.plain_files import open_array, read_json
+from ppl_topics.corpus.tokens import document_chunks
 from ppl_topics.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -35,6 +40,22 @@ VERSION = 1
 META = "meta.json"
 
 Arrays = dict[str, npt.NDArray[Any]]
+
+_ARRAYS = {
+    "doc_ptr": (np.int64, 1),
+    "words": (np.uint32, 1),
+    "vocabulary_data": (np.uint8, 1),
+    "vocabulary_offsets": (np.int64, 1),
+    "ids": (np.int64, 1),
+    "ids_data": (np.uint8, 1),
+    "ids_offsets": (np.int64, 1),
+    "labels": (None, None),
+    "covariates": (np.float64, 2),
+    "covariates_data": (np.float64, 1),
+    "covariates_indices": (np.int64, 1),
+    "covariates_indptr": (np.int64, 1),
+}
+"""Files of a folder, with type and dimensions; those of labels follow from their kind."""
 
 _NOT_IN_FINGERPRINT = ("ids", "ids_data", "ids_offsets")
 _BLOCK = 1 << 26
@@ -49,7 +70,7 @@ def fingerprint(corpus: Corpus) -> str:
 def is_corpus_folder(path: Path) -> bool:
     """Tell whether a corpus, of whatever version, was saved at `path`."""
     try:
-        meta = json.loads((path / META).read_text(encoding="utf-8"))
+        meta = read_json(path / META)
     except (OSError, ValueError):
         return False
     return isinstance(meta, dict) and meta.get("format") == FORMAT
@@ -92,27 +113,38 @@ def load(path: Path, *, verify: bool) -> Corpus:
 
     meta = _read_meta(path)
     try:
-        arrays = {name: _open(path / f"{name}.npy") for name in meta["arrays"]}
+        arrays = {name: _open(path, name) for name in meta["arrays"]}
         if verify:
             _verify(path, arrays, meta)
-        ids: DocIds = arrays.get("ids")
-        if "ids_data" in arrays:
-            ids = decode_strings(arrays["ids_data"], arrays["ids_offsets"])
+        vocabulary = as_names(_strings(arrays, "vocabulary"), "word")
+        _check_tokens(arrays["doc_ptr"], arrays["words"], len(vocabulary), verify)
+        ids: DocIds = None
+        if "ids" in arrays or "ids_data" in arrays:
+            given = arrays["ids"] if "ids" in arrays else _strings(arrays, "ids")
+            ids = as_doc_ids(given, len(arrays["doc_ptr"]) - 1)
+        name = meta["name"]
+        if not isinstance(name, str) or flaw(name):
+            raise ValueError("its name is no text")
         corpus = Corpus(
             doc_ptr=arrays["doc_ptr"],
             words=arrays["words"],
-            vocabulary=decode_strings(arrays["vocabulary_data"], arrays["vocabulary_offsets"]),
+            vocabulary=vocabulary,
             ids=ids,
             labels=_labels(arrays, meta["parts"]),
             covariates=_covariates(arrays, meta["parts"]),
-            name=meta["name"],
-            dropped=DroppedWords(**meta["dropped"]),
+            name=name,
+            dropped=DroppedWords(**{what: _count(value) for what, value in meta["dropped"].items()}),
         )
         known = meta["fingerprint"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, CorpusError):
+        written, parts = _content(corpus)
+        # Or the fingerprint would be of more than the corpus, and two that are equal have different ones.
+        if json.loads(json.dumps(parts)) != meta["parts"] or set(written) != set(arrays) - set(_NOT_IN_FINGERPRINT):
+            raise ValueError(f"{META} describes another corpus")
+    except Exception as error:
+        if isinstance(error, CorpusError) and str(error).startswith(str(path)):
             raise
-        raise CorpusError(f"{path} is damaged ({error}); make the corpus anew from its source") from None
+        # Of what no `save` wrote there is no end, nor of what NumPy and SciPy make of it.
+        raise CorpusError(f"{path} is damaged ({_one_line(error)}); make the corpus anew from its source") from None
     corpus.__dict__["fingerprint"] = known  # computed when it was saved
     return corpus
 
@@ -138,28 +170,93 @@ def _content(corpus: Corpus) -> tuple[Arrays, dict[str, Any]]:
     return arrays, parts
 
 
+def _open(path: Path, name: str) -> npt.NDArray[Any]:
+    """Open an array under one of the names that `save` gives: no other leads anywhere."""
+    if name not in _ARRAYS:
+        raise ValueError(f"no array of a corpus is called {name!r}")
+    array = open_array(path / f"{name}.npy")
+    dtype, n_dims = _ARRAYS[name]
+    if dtype is not None and (array.dtype != dtype or array.ndim != n_dims):
+        raise ValueError(f"{name}.npy holds {array.ndim} dimensions of {array.dtype}")
+    return array
+
+
+def _strings(arrays: Arrays, name: str) -> StrArray:
+    data, offsets = arrays[f"{name}_data"], arrays[f"{name}_offsets"]
+    _check_pointer(offsets, len(data), f"{name}_offsets")
+    return decode_strings(data, offsets)
+
+
+def _check_pointer(pointer: npt.NDArray[Any], end: int, name: str) -> None:
+    """Refuse offsets that do not lead from 0 to the end without a step back."""
+    if not len(pointer) or pointer[0] != 0 or pointer[-1] != end or np.any(pointer[1:] < pointer[:-1]):
+        raise ValueError(f"{name}.npy does not run from 0 to {end:,}")
+
+
+def _check_tokens(doc_ptr: npt.NDArray[Any], words: npt.NDArray[Any], n_words: int, verify: bool) -> None:
+    """Check what kernels take for granted; of the tokens, all of which must be read for it, only to verify."""
+    _check_pointer(doc_ptr, len(words), "doc_ptr")
+    if not verify:
+        return
+    for start, stop in document_chunks(doc_ptr):
+        first, last = int(doc_ptr[start]), int(doc_ptr[stop])
+        piece = words[first:last]
+        if len(piece) and int(piece.max()) >= n_words:
+            raise ValueError(f"words.npy holds word id {int(piece.max())}, and there are {n_words:,} words")
+        back = np.flatnonzero(piece[1:] < piece[:-1]) + first + 1
+        if not np.isin(back, doc_ptr[start:stop]).all():
+            raise ValueError("words.npy is not sorted within documents")
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise ValueError(f"{META} holds {str(value)[:40]!r}, expected a count")
+    return value
+
+
+def _texts(values: Any) -> list[str]:
+    if not isinstance(values, list) or not all(isinstance(value, str) and not flaw(value) for value in values):
+        raise ValueError(f"{META} holds {str(values)[:40]!r}, expected a list of names")
+    return values
+
+
 def _labels(arrays: Arrays, parts: dict[str, Any]) -> Labels | None:
-    if parts["labels"] is None:
+    described = parts["labels"]
+    if described is None:
         return None
-    classes = np.empty(len(parts["labels"]["classes"]), dtype=object)
-    classes[:] = parts["labels"]["classes"]
-    return Labels(parts["labels"]["kind"], arrays["labels"], classes)
+    names = _texts(described["classes"])
+    classes = np.empty(len(names), dtype=object)
+    classes[:] = names
+    made = Labels(described["kind"], arrays["labels"], classes)
+    if made.values.dtype != arrays["labels"].dtype:
+        raise ValueError(f"labels.npy holds {arrays['labels'].dtype}, expected {made.values.dtype}")
+    return made
 
 
 def _covariates(arrays: Arrays, parts: dict[str, Any]) -> Covariates | None:
     described = parts["covariates"]
     if described is None:
         return None
-    columns = tuple(
-        CovariateColumn(name, None if levels is None else tuple(levels), reference)
-        for name, levels, reference in described["columns"]
-    )
+    columns = tuple(_column(*entry) for entry in described["columns"])
     if "covariates" in arrays:
-        return Covariates(arrays["covariates"], columns)
-    indptr = arrays["covariates_indptr"]
-    shape = (len(indptr) - 1, described["n_columns"])
-    matrix = sparse.csr_array((arrays["covariates_data"], arrays["covariates_indices"], indptr), shape=shape)
-    return Covariates(matrix, columns)
+        made = Covariates(arrays["covariates"], columns)
+        values = made.matrix
+    else:
+        values, indices = arrays["covariates_data"], arrays["covariates_indices"]
+        indptr, n_columns = arrays["covariates_indptr"], _count(described["n_columns"])
+        _check_pointer(indptr, len(values), "covariates_indptr")
+        if len(indices) != len(values) or (len(indices) and not 0 <= indices.min() <= indices.max() < n_columns):
+            raise ValueError(f"covariates_indices.npy does not lead into {n_columns:,} columns")
+        shape = (len(indptr) - 1, n_columns)
+        made = Covariates(sparse.csr_array((values, indices, indptr), shape=shape), columns)
+    if not np.isfinite(values).all():
+        raise ValueError("a covariate is not finite")
+    return made
+
+
+def _column(name: Any, levels: Any, reference: Any) -> CovariateColumn:
+    _texts([name, *([] if reference is None else [reference])])
+    return CovariateColumn(name, None if levels is None else tuple(_texts(levels)), reference)
 
 
 def _read_meta(path: Path) -> dict[str, Any]:
@@ -167,25 +264,18 @@ def _read_meta(path: Path) -> dict[str, Any]:
         raise CorpusError(f"there is no corpus at {path}")
     if not is_corpus_folder(path):
         raise CorpusError(f"{path} is not a corpus: it has no {META} that says so; use read_corpus for other formats")
-    meta: dict[str, Any] = json.loads((path / META).read_text(encoding="utf-8"))
-    if meta.get("version") != VERSION:
+    meta: dict[str, Any] = read_json(path / META)
+    spelled = repr(meta.get("version"))[:40]
+    if spelled != repr(VERSION):
         raise CorpusError(
-            f"{path} has version {meta.get('version')!r} of the corpus format, and this ppl-topics "
+            f"{path} has version {spelled} of the corpus format, and this ppl-topics "
             f"reads version {VERSION}; read it with the ppl-topics that wrote it, or make the corpus anew"
         )
     return meta
 
 
-def _open(file: Path) -> npt.NDArray[Any]:
-    """Map an array into memory; an empty one, which cannot be mapped, is read."""
-    with file.open("rb") as stream:
-        version = np.lib.format.read_magic(stream)
-        if version == (1, 0):
-            shape, _, _ = np.lib.format.read_array_header_1_0(stream)
-        else:
-            shape, _, _ = np.lib.format.read_array_header_2_0(stream)
-    array: npt.NDArray[Any] = np.load(file, mmap_mode="r" if 0 not in shape else None, allow_pickle=False)
-    return array.view(np.ndarray)
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def _verify(path: Path, arrays: Arrays, meta: dict[str, Any]) -> None:

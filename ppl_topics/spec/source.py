@@ -6,7 +6,9 @@ megabyte, deep nesting and aliases that expand without bound are refused with fi
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +38,9 @@ A_MODEL = "a mapping with keys such as name, parameters and blocks"
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 40
 MAX_NODES = 200_000
+LARGE = 10**18
+"""Numbers of more digits are decimal ones."""
+
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -195,7 +200,7 @@ def _check_events(text: str, name: str) -> None:
         place = Place(name) if mark is None else Place(name, mark.line + 1, mark.column + 1)
         tag = getattr(event, "tag", None)
         if tag is not None:
-            raise SpecError(f"{place}: YAML tags such as {tag!r} are not allowed; write a plain value")
+            raise SpecError(f"{place}: YAML tags such as {spell(tag)} are not allowed; write a plain value")
         nodes += isinstance(event, yaml.NodeEvent)
         if nodes > MAX_NODES:
             raise SpecError(f"{place}: more than {MAX_NODES:,} values; a model specification is a page or two")
@@ -284,6 +289,11 @@ def plain(value: Any, name: str) -> Any:
             return {str(key): build(item, depth + 1) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [build(item, depth + 1) for item in value]
+        if type(value) is int and abs(value) >= LARGE:
+            # YAML has it as a decimal number.
+            if abs(value) > sys.float_info.max:
+                raise SpecError(f"{name}: the number {spell(value)} is too large")
+            return float(value)
         if value is None or isinstance(value, bool | int | float | str):
             return value
         raise SpecError(f"{name}: expected numbers, words, lists and mappings, got {spell(value)}")
@@ -299,5 +309,9 @@ def dump_yaml(data: Mapping[str, Any]) -> str:
 
 def spell(value: Any) -> str:
     """Return a short form of a value for messages."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python refuses to spell thousands of digits.
+        return f"a number of {math.log10(abs(value)):,.0f} digits" if isinstance(value, int) else type(value).__name__
     return text if len(text) <= 60 else text[:57] + "..."

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ppl_topics.arguments import is_whole
 from ppl_topics.errors import TraceError
 from ppl_topics.spec import Model, load_spec
-from ppl_topics.spec.suggest import nearest
-from ppl_topics.trace.mean_topics import mean_topics, topics_apart
+from ppl_topics.trace.mean_topics import mean_topics
+from ppl_topics.trace.response_topics import chosen_response
 
 __all__ = [
     "DocumentTopics",
@@ -25,7 +25,6 @@ __all__ = [
     "document_topics",
     "last_topics",
     "mean_phi",
-    "own_topics",
     "part_of",
     "recorded",
     "topic_numbers",
@@ -101,25 +100,7 @@ def part_of(groups: Mapping[str, xr.Dataset], chain: int = 0, response: str | No
     chains = holder["chain"].values.tolist()
     if chain not in chains:
         raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
-    apart = own_topics(groups)
-    if not apart:
-        if response is not None:
-            raise TraceError(f"response: all responses of this fit share the topics; leave out {response!r}")
-        return Part(int(chain), None)
-    if response is None:
-        raise TraceError(
-            f"each response has topics of its own; name one of them (response=, --response): {', '.join(apart[:12])}"
-        )
-    if response not in apart:
-        raise TraceError(f"the trace has no response {response!r}{nearest(str(response), apart)}")
-    return Part(int(chain), response)
-
-
-def own_topics(groups: Mapping[str, xr.Dataset]) -> list[str]:
-    """Return the names of the responses where each has topics of its own (one-vs-all); else none."""
-    constants = groups.get("constant_data", xr.Dataset())
-    apart = topics_apart(groups) or ("z_last" in constants and "response" in constants["z_last"].dims)
-    return [str(response) for response in constants["response"].values] if apart else []
+    return Part(int(chain), chosen_response(groups, response))
 
 
 def recorded(groups: Mapping[str, xr.Dataset], role: str) -> xr.DataArray | None:

@@ -13,8 +13,14 @@ import numpy as np
 import xarray as xr
 
 from ppl_topics.errors import TraceError
+from ppl_topics.paths import check_replaceable
+from ppl_topics.storage.files import sync
+from ppl_topics.trace.netcdf import read_group
+from ppl_topics.trace.opening import probe
+from ppl_topics.trace.room import file_in_memory, largest_size, take_room
+from ppl_topics.trace.validation import check_groups
 
-__all__ = ["check_writable", "load_groups", "save_groups"]
+__all__ = ["check_new", "check_writable", "load_groups", "save_groups"]
 
 COMPRESS_OVER = 1_000
 """Numbers of an array from which compression pays."""
@@ -26,17 +32,16 @@ def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
     Raises
     ------
     TraceError
-        If the file cannot be written.
+        If the file cannot be written, or something that is no file stands there.
     """
     path = Path(path)
+    check_replaceable(path, TraceError)
     handle, temporary = -1, ""
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
-        # The root carries the attributes too, as `idata.attrs`.
-        xr.Dataset(attrs=groups["posterior"].attrs).to_netcdf(temporary, mode="w", engine="h5netcdf")
-        for name, dataset in groups.items():
-            dataset.to_netcdf(temporary, mode="a", group=name, engine="h5netcdf", encoding=_encoding(dataset))
+        _write(groups, temporary)
+        sync([Path(temporary)])
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except (OSError, RuntimeError, ValueError) as error:
@@ -46,6 +51,22 @@ def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
     return path
+
+
+def _write(groups: Mapping[str, xr.Dataset], path: str) -> None:
+    """Write the groups to an empty file."""
+    # The root carries the attributes too, as `idata.attrs`.
+    attributes = groups["posterior"].attrs
+    Path(path).write_bytes(file_in_memory({}, attributes, {}))
+    encodings = {name: _encoding(group) for name, group in groups.items()}
+    for name, group in groups.items():
+        try:
+            take_room(path, largest_size(group))
+        except OSError:
+            # Compressed, it may fit.
+            Path(path).write_bytes(file_in_memory(groups, attributes, encodings))
+            return
+        group.to_netcdf(path, mode="a", group=name, engine="h5netcdf", encoding=encodings[name])
 
 
 def load_groups(path: str | Path) -> dict[str, xr.Dataset]:
@@ -60,13 +81,16 @@ def load_groups(path: str | Path) -> dict[str, xr.Dataset]:
     if not path.is_file():
         raise TraceError(f"{path}: no such file; `ppl-topics run MODEL --data FILE --out {path}` writes one")
     try:
+        names = probe(path)
         with h5py.File(path, "r") as file:
-            names = [name for name, item in file.items() if isinstance(item, h5py.Group)]
-        groups = {name: xr.load_dataset(path, group=name, engine="h5netcdf") for name in names}
-    except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
-        raise TraceError(f"{path}: not a trace that can be read ({error}); was it written by ppl-topics?") from None
+            groups = {name: read_group(file[name]) for name in names}
+    except Exception as error:
+        # Of what can be wrong with a file there is no end, nor of what HDF5 and xarray make of it.
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise TraceError(f"{path}: not a trace that can be read ({reason}); was it written by ppl-topics?") from None
     if "posterior" not in groups:
         raise TraceError(f"{path}: no group `posterior` (groups: {', '.join(names) or 'none'}); not a trace")
+    check_groups(groups, path)
     return groups
 
 
@@ -88,6 +112,19 @@ def check_writable(path: str | Path) -> None:
             pass
     except OSError as error:
         raise TraceError(f"{path}: the folder {folder} cannot be written to ({error.strerror})") from None
+
+
+def check_new(path: Path, overwrite: bool) -> None:
+    """Refuse, before a run begins, a file that stands there already, or could not be written.
+
+    Raises
+    ------
+    TraceError
+    """
+    if os.path.isfile(path) and not overwrite:
+        raise TraceError(f"{path}: a run stands there already; choose another place, or overwrite=True")
+    check_replaceable(path, TraceError)
+    check_writable(path)
 
 
 def _encoding(dataset: xr.Dataset) -> dict[str, dict[str, Any]]:

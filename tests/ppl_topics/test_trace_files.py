@@ -1,5 +1,6 @@
 """Traces on disk: what is written is read, by us and by ArviZ; whole files or none; clear errors."""
 
+import os
 import warnings
 
 import arviz
@@ -8,7 +9,7 @@ import pytest
 import xarray as xr
 
 import ppl_topics as pt
-from ppl_topics.trace import store
+from ppl_topics.trace import opening, store
 from ppl_topics.trace.arviz_compat import from_groups, to_groups
 
 OPTIONS = {"topics": 3, "draws": 6, "chains": 2, "seed": 7, "progress": False}
@@ -114,6 +115,18 @@ def test_a_failed_write_leaves_the_old_file(fit, tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["run.nc"]
 
 
+def test_what_is_no_file_is_not_replaced(fit, tmp_path):
+    pipe, link = tmp_path / "pipe.nc", tmp_path / "link.nc"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(pt.TraceError, match="what stands there is no file, and would be lost"):
+            fit.save(path)
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.nc", "pipe.nc"]
+
+
 def test_places_that_cannot_be_written(fit, tmp_path):
     (tmp_path / "folder.nc").mkdir()
     (tmp_path / "file").write_text("x")
@@ -140,12 +153,13 @@ def test_files_that_are_no_traces(saved, tmp_path):
         pt.load_fit(bad)
 
 
-def test_damaged_files(saved, tmp_path):
-    """Bytes that were changed: read, or refused with our error."""
+def test_damaged_files(saved, tmp_path, monkeypatch):
+    """Bytes that were changed: read, or refused with our error, also where HDF5 would not come to an end."""
+    monkeypatch.setattr(opening, "SECONDS", 1)
     raw, rng = saved.read_bytes(), np.random.default_rng(1)
     bad = tmp_path / "bad.nc"
     refused = 0
-    for _ in range(40):
+    for _ in range(15):
         damaged = bytearray(raw)
         for position in rng.integers(0, len(raw), 60):
             damaged[position] = rng.integers(256)

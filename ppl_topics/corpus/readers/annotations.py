@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 
 import pandas as pd
 
+from ppl_topics.corpus.label_inference import is_finite
 from ppl_topics.corpus.labels import LabelKind
 from ppl_topics.corpus.readers.records import Cell
 from ppl_topics.corpus.readers.stream import fail
@@ -169,7 +170,7 @@ class Annotations:
         if value is None:
             return None
         number = _to_number(value)
-        if number is None or not math.isfinite(number):
+        if number is None or not is_finite(number):
             raise fail(self._path, line, f"the {what} is {value!r}, expected a finite number")
         return number
 

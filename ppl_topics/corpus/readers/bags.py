@@ -84,10 +84,11 @@ def parse_id(path: Path, line: int, text: str, what: str = "word id") -> int:
     """Parse a whole number from 0 to ``MAX_ID``."""
     if not (text.isascii() and text.isdigit()):
         raise fail(path, line, f"the {what} is '{text}', expected a whole number such as 17")
-    # The length is checked first: Python refuses to convert thousands of digits.
-    if len(text.lstrip("0")) > 10 or int(text) > MAX_ID:
+    # The length is checked first: Python refuses to convert thousands of digits, zeros too.
+    digits = text.lstrip("0") or "0"
+    if len(digits) > 10 or int(digits) > MAX_ID:
         raise fail(path, line, f"the {what} {text[:20]} is too large, expected at most {MAX_ID}")
-    return int(text)
+    return int(digits)
 
 
 def parse_count(path: Path, line: int, text: str, of: str) -> int:

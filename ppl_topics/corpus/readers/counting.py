@@ -13,6 +13,7 @@ from ppl_topics.corpus.core import Corpus
 from ppl_topics.corpus.readers.annotations import Annotations
 from ppl_topics.corpus.readers.bags import Bag
 from ppl_topics.corpus.readers.ldac import read_ldac
+from ppl_topics.corpus.readers.limits import most_tokens, most_unused
 from ppl_topics.corpus.readers.matrix_market import read_matrix_market
 from ppl_topics.corpus.readers.options import ReadOptions
 from ppl_topics.corpus.readers.stream import fail, numbered_lines
@@ -80,7 +81,7 @@ def _read(path: Path, kind: str, options: ReadOptions, *, sort: bool) -> Corpus:
     collected = _Collected(path, first_id, options)
     for bag in bags:
         collected.add(bag)
-    return collected.build(n_words)
+    return collected.build(n_words, 0 if n_words is None else shape.line)
 
 
 def _has_zero(path: Path, encoding: str) -> bool:
@@ -105,7 +106,8 @@ class _Collected:
             self._new_ids = np.where(kept, np.cumsum(kept) - 1, -1)
         self._builder = CorpusBuilder()
         self._annotations = Annotations(path, absent_is_empty=True)
-        self._largest = first_id - 1
+        self._largest, self._largest_line = first_id - 1, 0
+        self._n_entries = self._n_tokens = 0
         self._held: list[Bag] = []
         self._n_held = 0
 
@@ -113,6 +115,15 @@ class _Collected:
         """Check the ids of one document and hold it."""
         if bag.ids.size:
             self._check(bag.line, int(bag.ids.min()), int(bag.ids.max()))
+            self._n_entries += bag.ids.size
+            self._n_tokens += int(bag.counts.sum())
+            if self._n_tokens > most_tokens(self._n_entries):
+                raise fail(
+                    self._path,
+                    bag.line,
+                    f"the counts come to {self._n_tokens:,} tokens by here, for {self._n_entries:,} pairs of document "
+                    "and word; expected word counts of documents (CorpusBuilder takes any, where they are meant)",
+                )
         self._annotations.add(bag.line, bag.label)
         self._held.append(bag)
         # An empty document counts too, or a file of nothing else would all be held.
@@ -120,12 +131,20 @@ class _Collected:
         if self._n_held >= _BLOCK:
             self._flush()
 
-    def build(self, n_words: int | None) -> Corpus:
-        """Make the corpus of all documents added, with ``n_words`` words where that is known."""
+    def build(self, n_words: int | None, line: int) -> Corpus:
+        """Make the corpus of all documents added, with ``n_words`` words where ``line`` announces them."""
         self._flush()
         names = self._names
         if names is None:
             n_words = self._largest - self._first_id + 1 if n_words is None else n_words
+            if n_words > most_unused(self._n_entries):
+                raise fail(
+                    self._path,
+                    line or self._largest_line,
+                    f"there would be {n_words:,} words for {self._n_entries:,} pairs of document and word; give the "
+                    "vocabulary that belongs to this file, or number its words from "
+                    f"{self._first_id} without gaps",
+                )
             names = np.empty(n_words, dtype=object)
             names[:] = [str(word) for word in range(self._first_id, self._first_id + n_words)]
         known = self._annotations.arguments(self._options.label_kind)
@@ -149,7 +168,8 @@ class _Collected:
                 "words there are"
             )
         else:
-            self._largest = max(self._largest, largest)
+            if largest > self._largest:
+                self._largest, self._largest_line = largest, line
             return
         raise fail(self._path, line, message)
 

@@ -93,5 +93,8 @@ def _scalar(path: Path, line: int, name: str, value: object) -> Cell:
 
 
 def _show(value: object) -> str:
-    shown = json.dumps(value)
+    try:
+        shown = json.dumps(value)
+    except RecursionError:
+        return "nested very deeply"
     return shown if len(shown) <= 40 else shown[:37] + "..."

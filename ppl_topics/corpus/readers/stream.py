@@ -25,7 +25,13 @@ COMPRESSED_SUFFIXES = {".gz": "gzip", ".zst": "Zstandard"}
 
 _MAGIC = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
 _CHUNK = 1 << 20
+# Of a Zstandard file so little is decompressed at once that even a block of one repeated byte stays small.
+_PIECE = 1 << 10
 _LONG = re.compile(r"\S{120,}")
+_MAX_LINE = 1 << 26
+# No text shrinks to a two-hundredth, but files that were made to fill a memory do.
+_MAX_RATIO = 200
+_RATIO_FROM = 4 << 20
 
 
 def fail(path: Path, line: int, message: str) -> CorpusError:
@@ -47,7 +53,9 @@ def fail(path: Path, line: int, message: str) -> CorpusError:
     """
     # A file of another kind may be one word of megabytes.
     message = _LONG.sub(lambda found: f"{found[0][:60]}...", message)
-    return CorpusError(f"{path}:{line}: {message}" if line else f"{path}: {message}")
+    message = f"{path}:{line}: {message}" if line else f"{path}: {message}"
+    # Fields and names may hold line ends, and what would change how a terminal shows the rest.
+    return CorpusError("".join(c if c.isprintable() else repr(c)[1:-1] for c in message))
 
 
 def missing(path: Path) -> CorpusError:
@@ -83,18 +91,24 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, keep_ends: bool = Fal
     Raises
     ------
     CorpusError
-        If the file is missing, unreadable, damaged, or not in this encoding.
+        If the file is missing, unreadable, damaged, or not in this encoding; if a line has no end in sight, or the
+        file expands as no text does.
     """
     line = 1
     # Pieces of a line that spans chunks are joined once, when its end is known.
     rest: list[str] = []
+    length = 0
     for text in _decoded(path, encoding):
         lines = text.split("\n")
         rest.append(lines[0])
+        length += len(lines[0])
+        if length > _MAX_LINE:
+            raise fail(path, line, f"the line has over {_MAX_LINE:,} characters; is this a file of lines?")
         if len(lines) == 1:
             continue
         lines[0] = "".join(rest)
         rest = [lines.pop()]
+        length = len(rest[0])
         if keep_ends:
             yield from enumerate((content + "\n" for content in lines), line)
         else:
@@ -146,9 +160,9 @@ def _content(path: Path) -> Iterator[bytes]:
         raw.seek(0)
         kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
         if kind == ".gz":
-            yield from _gunzipped(path, raw)
+            yield from _bounded(path, raw, _gunzipped(path, raw))
         elif kind == ".zst":
-            yield from _unzstd(path, raw)
+            yield from _bounded(path, raw, _unzstd(path, raw))
         elif head and path.suffix.lower() in COMPRESSED_SUFFIXES:
             name = COMPRESSED_SUFFIXES[path.suffix.lower()]
             raise fail(
@@ -188,10 +202,26 @@ def _neighbours(path: Path) -> str:
     return f"; near it: {', '.join(matches)}" if matches else f" in '{parent}'"
 
 
+def _bounded(path: Path, raw: IO[bytes], pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Pass on decompressed pieces, unless they come to more than any text would."""
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        if size > max(_RATIO_FROM, _MAX_RATIO * raw.tell()):
+            raise fail(
+                path,
+                0,
+                f"it expands to more than {_MAX_RATIO} times its size, which no text does; if it is meant, decompress "
+                "it first",
+            )
+        yield piece
+
+
 def _gunzipped(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
     decompressor = zlib.decompressobj(wbits=31)
     begun = False
-    while data := raw.read(_CHUNK):
+    # What is left of the input is copied for each of its members, of which a file may have one every twenty bytes.
+    while data := raw.read(_PIECE << 6):
         while data:
             if decompressor.eof:
                 data = data.lstrip(b"\x00")  # tape archives pad members with zeros
@@ -218,7 +248,7 @@ def _gunzipped(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
 def _unzstd(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
     # ``stream_reader`` takes a truncated file for a complete one; this object knows where a frame ends.
     decompressor = zstandard.ZstdDecompressor().decompressobj(write_size=_CHUNK)
-    while data := raw.read(1 << 16):
+    while data := raw.read(_PIECE):
         while data:
             if decompressor.eof:
                 decompressor = zstandard.ZstdDecompressor().decompressobj(write_size=_CHUNK)

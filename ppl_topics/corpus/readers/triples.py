@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics.corpus.readers.bags import Bag, parse_count, parse_id
+from ppl_topics.corpus.readers.limits import most_unused
 from ppl_topics.corpus.readers.stream import fail
+from ppl_topics.errors import CorpusError
 
 __all__ = ["MAX_EMPTY", "OutOfOrderError", "Shape", "read_triples"]
 
@@ -84,10 +86,11 @@ def read_triples(
     blocks = _checked(path, lines, shape, n_fields)
     if sort:
         blocks = _sorted_by_document(blocks)
-    doc = 0
+    doc = n_entries = n_mentioned = 0
     pending: list[_Block] = []
     for block in blocks:
         docs = block.rows[:, 0]
+        n_entries += docs.size
         if docs[0] <= doc or (np.diff(docs) < 0).any():
             raise OutOfOrderError
         starts = np.concatenate(([0], np.flatnonzero(np.diff(docs)) + 1, [docs.size]))
@@ -99,13 +102,23 @@ def read_triples(
                 doc += 1
                 pending = []
             if not pending:
+                if here - 1 - n_mentioned > most_unused(n_entries):
+                    raise _too_empty(path, int(block.lines[start]), here, n_entries)
                 yield from _empty(here - doc - 1)
                 doc = here - 1
+                n_mentioned += 1
             pending.append(piece)
     if pending:
         yield _bag(pending)
         doc += 1
+    if shape.n_docs - n_mentioned > most_unused(n_entries):
+        raise _too_empty(path, shape.line, shape.n_docs, n_entries)
     yield from _empty(shape.n_docs - doc)
+
+
+def _too_empty(path: Path, line: int, n_docs: int, n_entries: int) -> CorpusError:
+    message = f"there would be {n_docs} documents for {n_entries} entries, nearly all empty; expected ids without gaps"
+    return fail(path, line, message)
 
 
 def _bag(pieces: list[_Block]) -> Bag:

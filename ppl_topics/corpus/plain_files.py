@@ -1,0 +1,85 @@
+"""Files of a saved corpus, opened so that nothing they hold can harm: no links, no pickles, no more than is there."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["open_array", "read_json"]
+
+MAX_JSON = 1 << 28
+MAX_HEADER = 10_000
+MAX_DIMS = 2
+
+
+def read_json(file: Path) -> Any:
+    """Read a JSON file.
+
+    Raises
+    ------
+    OSError
+        If it is missing, no plain file, or too large.
+    ValueError
+        If it is not JSON.
+    """
+    with _opened(file) as stream:
+        if os.fstat(stream.fileno()).st_size > MAX_JSON:
+            raise OSError(f"{file.name} has over {MAX_JSON:,} bytes")
+        try:
+            return json.loads(stream.read(MAX_JSON).decode("utf-8"))
+        except RecursionError:
+            raise ValueError(f"{file.name} nests too deeply") from None
+
+
+def open_array(file: Path) -> npt.NDArray[Any]:
+    """Map an ``.npy`` file into memory, read-only; an empty array, which cannot be mapped, is made.
+
+    Raises
+    ------
+    OSError
+        If it is missing or no plain file.
+    ValueError
+        If it does not hold just what its header says, numbers in one or two dimensions.
+    """
+    with _opened(file) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        # Later versions give the header's length in four bytes, and it is allocated before it is read.
+        if np.lib.format.read_magic(stream) != (1, 0):
+            raise ValueError(f"{file.name} is of an unknown version")
+        try:
+            shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream, max_header_size=MAX_HEADER)
+        except (RecursionError, MemoryError):
+            raise ValueError(f"{file.name} has a header that nests too deeply") from None
+        begin = stream.tell()
+        whole = all(type(n) is int and 0 <= n < 2**48 for n in shape)
+        if not whole or not 1 <= len(shape) <= MAX_DIMS or (by_columns and len(shape) > 1):
+            raise ValueError(f"{file.name} has the shape {shape}")
+        if dtype.kind not in "iuf" or dtype.fields is not None or dtype.subdtype is not None or not dtype.isnative:
+            raise ValueError(f"{file.name} holds {dtype}, expected numbers")
+        promised = math.prod(shape) * dtype.itemsize
+        if promised != size - begin:
+            raise ValueError(f"{file.name} promises {promised:,} bytes and holds {size - begin:,}")
+        if not promised:
+            return np.empty(shape, dtype)
+        return np.memmap(stream, dtype, mode="r", offset=begin, shape=shape).view(np.ndarray)
+
+
+def _opened(file: Path) -> Any:
+    """Open a plain file, but no link, device or pipe: they lead elsewhere, or never end."""
+    try:
+        handle = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        # ELOOP speaks of levels of links, where there is one.
+        reason = f"{file.name} is a link" if file.is_symlink() else f"{file.name}: {error.strerror}"
+        raise OSError(reason) from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(f"{file.name} is no plain file")
+    return os.fdopen(handle, "rb")

@@ -1,0 +1,89 @@
+"""Room for a trace: HDF5 must not meet a full disk.
+
+Where a write fails, HDF5 closes files later that it has given up, and the process ends with a segmentation fault, the
+draws with it. So room is taken before HDF5 writes; where there may be too little, the file is made in memory, and
+Python writes it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+import xarray as xr
+
+__all__ = ["file_in_memory", "largest_size", "take_room"]
+
+OF_ARRAY = 2**16
+"""Bytes that describe an array and its place in the file, at most."""
+
+OF_TEXT = 64
+"""Bytes beside each text of its own length."""
+
+
+def largest_size(group: xr.Dataset) -> int:
+    """Return how many bytes a group takes in a file at most."""
+    size = OF_ARRAY + sum(len(str(value).encode()) + OF_TEXT for value in group.attrs.values())
+    for array in group.variables.values():
+        size += OF_ARRAY + (sum(map(_of_text, array.values.ravel())) if array.dtype.kind in "OTU" else array.nbytes)
+    # Chunks at the edges are filled up, and what cannot be compressed grows.
+    return size + size // 4
+
+
+def take_room(path: str, size: int) -> None:
+    """Make a file larger by bytes that are on disk, so that what is written there finds room.
+
+    Parameters
+    ----------
+    path : str
+        HDF5 cuts it again to what it used.
+    size : int
+
+    Raises
+    ------
+    OSError
+        If there is not so much room.
+    """
+    with open(path, "r+b") as file:
+        begin = os.fstat(file.fileno()).st_size
+        if hasattr(os, "posix_fallocate"):
+            try:
+                os.posix_fallocate(file.fileno(), begin, size)
+            except OSError:
+                file.truncate(begin)
+                raise
+        elif shutil.disk_usage(path).free < size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def file_in_memory(
+    groups: Mapping[str, xr.Dataset], attributes: Mapping[str, Any], encodings: Mapping[str, dict[str, dict[str, Any]]]
+) -> bytes:
+    """Return the content of a netCDF file.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+    attributes : mapping
+        Of the file.
+    encodings : mapping of str to dict
+        Of each group's variables.
+    """
+    import h5netcdf
+
+    with h5netcdf.File("in memory", "w", driver="core", backing_store=False) as file:
+        for name, value in attributes.items():
+            file.attrs[name] = value
+        for name, group in groups.items():
+            store = xr.backends.H5NetCDFStore(file, group=name, mode="a")
+            group.dump_to_store(store, encoding=encodings[name])
+        file.flush()
+        file._h5file.flush()
+        return bytes(file._h5file.id.get_file_image())
+
+
+def _of_text(value: object) -> int:
+    return len(str(value).encode()) + OF_TEXT
