@@ -13,7 +13,7 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench docs clean
+.PHONY: help demo test test-slow fuzz check bench docs clean
 
 help:  ## show this list
 	@echo 'make TARGET [PYTHON=python3.12]'
@@ -28,6 +28,14 @@ test: $(VENV)/.installed-test $(VENV)/.compiled  ## run the tests, the slow ones
 
 test-slow: $(VENV)/.installed-test $(VENV)/.compiled  ## run the long statistical tests
 	$(BIN)/pytest -m slow $(SPREAD)
+
+# FUZZ_TARGETS names some of them, FUZZ_SEED other inputs; inputs of findings go to build/fuzz/findings.
+FUZZ_MINUTES ?= 20
+FUZZ_SEED    ?= 1
+FUZZ_TARGETS ?=
+
+fuzz: $(VENV)/.installed-test $(VENV)/.compiled  ## feed damaged files to each reader, FUZZ_MINUTES (20) each
+	$(BIN)/python tests/fuzz --minutes $(FUZZ_MINUTES) --seed $(FUZZ_SEED) $(FUZZ_TARGETS)
 
 # The type checker reads an installed copy: it cannot follow the folder mapping of the sources. All of build/
 # goes first, since setuptools would copy files that were deleted since from a left-over build/lib.

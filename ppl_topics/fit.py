@@ -23,6 +23,7 @@ from ppl_topics.spec import Spec, load_spec
 from ppl_topics.trace.arviz_compat import from_groups
 from ppl_topics.trace.store import load_groups, save_groups
 from ppl_topics.trace.topics import top_words
+from ppl_topics.trace.validation import check_groups
 
 if TYPE_CHECKING:
     from ppl_topics.diagnostics.verdict import Verdict
@@ -184,5 +185,7 @@ def load_fit(path: str | Path) -> Fit:
         from ppl_topics.storage.reading import load_run
 
         if is_run_folder(file):
-            return Fit(load_run(file))
+            groups = load_run(file)
+            check_groups(groups, file)
+            return Fit(groups)
     return Fit(load_groups(file if os.path.isfile(file) else place))

@@ -56,7 +56,8 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     >>> ticks(0, 10), ticks(0.031, 0.052)
     ([0.0, 2.0, 4.0, 6.0, 8.0, 10.0], [0.035, 0.04, 0.045, 0.05])
     """
-    if not high > low:
+    # Of a stored run that was damaged, the two may be as far apart as no number is.
+    if not high > low or not math.isfinite(high - low):
         return [low]
     raw = (high - low) / most
     power = 10.0 ** math.floor(math.log10(raw))

@@ -239,8 +239,8 @@ def _covariates(arrays: Arrays, parts: dict[str, Any]) -> Covariates | None:
         return None
     columns = tuple(_column(*entry) for entry in described["columns"])
     if "covariates" in arrays:
-        made = Covariates(arrays["covariates"], columns)
-        values = made.matrix
+        values = arrays["covariates"]
+        made = Covariates(values, columns)
     else:
         values, indices = arrays["covariates_data"], arrays["covariates_indices"]
         indptr, n_columns = arrays["covariates_indptr"], _count(described["n_columns"])

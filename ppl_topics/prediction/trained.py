@@ -147,7 +147,7 @@ class TrainedTopics:
         """
         if "alpha" in self._constants:
             return np.array(self._constants["alpha"].values, dtype=np.float64)
-        name = self.model.names["alpha"]
+        name = self.model.names.get("alpha", "alpha")
         if name not in self.groups["posterior"]:
             raise TraceError(f"the trace does not hold {name}; run the model without record: {{{name}: none}}")
         mean = part.of(self.groups["posterior"][name]).mean("draw").values

@@ -102,23 +102,31 @@ def newest(folder: Path, run: str, *, mapped: bool = False) -> tuple[Checkpoint 
     mapped : bool
         See `ppl_topics.storage.checkpoint.read_checkpoint`.
     """
-    wrong = []
-    for path in checkpoints(folder):
+    wrong: list[str] = []
+    tried: set[Path] = set()
+    while left := [path for path in checkpoints(folder) if path not in tried]:
+        path = left[0]
+        tried.add(path)
         try:
-            found = read_checkpoint(path, mapped=mapped)
-            if found.about.get("run") != run:
-                raise TraceError(f"{path}: the checkpoint is of another run")
-            for name in ("sweep", "draws", "warmup"):
-                if type(found.about.get(name)) is not int or not 0 <= found.about[name] <= int(path.stem):
-                    raise TraceError(f"{path}: the checkpoint does not say how far it is ({name})")
-            names = found.about.get("names")
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise TraceError(f"{path}: the checkpoint does not say what was drawn")
+            return _whole(path, run, mapped), wrong
         except TraceError as error:
-            wrong.append(str(error))
-        else:
-            return found, wrong
+            # A run that goes on replaces them: where one is gone, there is a newer one.
+            if path.exists():
+                wrong.append(str(error))
     return None, wrong
+
+
+def _whole(path: Path, run: str, mapped: bool) -> Checkpoint:
+    found = read_checkpoint(path, mapped=mapped)
+    if found.about.get("run") != run:
+        raise TraceError(f"{path}: the checkpoint is of another run")
+    for name in ("sweep", "draws", "warmup"):
+        if type(found.about.get(name)) is not int or not 0 <= found.about[name] <= int(path.stem):
+            raise TraceError(f"{path}: the checkpoint does not say how far it is ({name})")
+    names = found.about.get("names")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise TraceError(f"{path}: the checkpoint does not say what was drawn")
+    return found
 
 
 @dataclass

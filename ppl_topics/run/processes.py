@@ -35,6 +35,12 @@ POLL_SECONDS = 0.1
 REPORT_SECONDS = 0.05
 """Least time between two reports of a chain, so that fast sweeps do not swamp the pipe."""
 
+LOOK_SECONDS = 0.002
+"""Least time between two looks whether to stop, which cost as much as a small sweep."""
+
+HOLDS_SIGNALS = hasattr(signal, "pthread_sigmask")
+"""Not on Windows, which does not start processes in this way either."""
+
 STARTED, RESULT, FAILED, STOP = "started", "result", "failed", "stop"
 
 
@@ -59,8 +65,9 @@ def run_in_processes(
     spec = plan.model.spec.to_dict()
     context = multiprocessing.get_context("spawn")
     workers: list[_Worker] = []
-    # multiprocessing's own helper process goes first: starting it would let signals through.
-    resource_tracker.ensure_running()
+    if HOLDS_SIGNALS:
+        # multiprocessing's own helper process goes first: starting it would let signals through.
+        resource_tracker.ensure_running()
     try:
         for share in shares:
             ours, theirs = context.Pipe()
@@ -147,8 +154,7 @@ class _Worker:
 @contextlib.contextmanager
 def _deaf() -> Iterator[None]:
     """Hold signals back, so that a process begun meanwhile never takes them: Ctrl-C goes to all processes at once."""
-    # Windows has neither.
-    if not hasattr(signal, "pthread_sigmask"):
+    if not HOLDS_SIGNALS:
         yield
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
@@ -201,7 +207,13 @@ def _run(
             sent[news.chain] = now
             pipe.send(("report", news))
 
+    looked = -LOOK_SECONDS
+
     def told() -> bool:
+        nonlocal looked
+        if (now := time.perf_counter()) - looked < LOOK_SECONDS:
+            return False
+        looked = now
         # Nothing else comes this way but the end, when the parent is gone.
         return pipe.poll()
 

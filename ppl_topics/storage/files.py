@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["PART", "remove_parts", "replace_file", "sync", "write_text"]
+from ppl_topics.errors import TraceError
+
+__all__ = ["PART", "refuse_links", "remove_parts", "replace_file", "sync", "write_text"]
 
 PART = ".part"
 """Suffix of files that are being written."""
@@ -78,3 +80,24 @@ def remove_parts(folder: Path) -> None:
         else:
             with contextlib.suppress(OSError):
                 path.unlink()
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse a folder of others that holds links, pipes or devices: they lead elsewhere, or never end.
+
+    Raises
+    ------
+    TraceError
+    """
+    waiting = [folder]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(Path(entry.path))
+                    elif not entry.is_file(follow_symlinks=False):
+                        message = f"{entry.path}: a link, a pipe or a device; put back the file that a run wrote"
+                        raise TraceError(message)
+        except OSError as error:
+            raise TraceError(f"{folder}: cannot be read ({error.strerror or error})") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from ppl_topics.samplers.variates.streams import STREAMS
 from ppl_topics.spec import Spec, load_spec
 from ppl_topics.storage.checkpoint import CHECKPOINTS
 from ppl_topics.storage.draws import DRAWS
-from ppl_topics.storage.files import remove_parts, write_text
+from ppl_topics.storage.files import refuse_links, remove_parts, write_text
 from ppl_topics.storage.lock import LOCK, OWNER, locked
 from ppl_topics.storage.log import LOG, log
 from ppl_topics.storage.manifest import MANIFEST, MODEL, Manifest, digest_of, read_manifest, read_text, software
@@ -155,7 +156,11 @@ class RunFolder:
         if not path.is_dir():
             raise TraceError(f"{path}: no such folder; `ppl-topics run MODEL --data FILE --out {path}` makes one")
         if not is_run_folder(path):
-            raise TraceError(f"{path}: not the folder of a run: it has no {MANIFEST}")
+            raise TraceError(
+                f"{path}: not the folder of a run: it has no {MANIFEST}; a run that was killed before it had begun "
+                "is begun again by the same command"
+            )
+        refuse_links(path)
         return cls(path, read_manifest(path))
 
     def spec(self) -> Spec:
@@ -215,7 +220,7 @@ class RunFolder:
         try:
             root = zarr.open_group(self.path / DRAWS, mode="r+")
             for name in ("posterior", "sample_stats"):
-                for _, array in root[name].arrays():  # type: ignore[union-attr]
+                for _, array in _arrays(root[name]):
                     dims = getattr(array.metadata, "dimension_names", None) or ()
                     if tuple(dims[:2]) == ("chain", "draw"):
                         array.resize((array.shape[0], draws, *array.shape[2:]))
@@ -237,6 +242,13 @@ def _with_text(group: xr.Dataset) -> xr.Dataset:
     return group.assign({name: text for name, text in texts.items() if name in group.data_vars}).assign_coords(
         {name: text for name, text in texts.items() if name in group.coords}
     )
+
+
+def _arrays(group: Any) -> list[tuple[str, Any]]:
+    with warnings.catch_warnings():
+        # Of arrays that lost their description; it is missed where a chain goes on.
+        warnings.simplefilter("ignore")
+        return list(group.arrays())
 
 
 def _remove(path: Path) -> None:

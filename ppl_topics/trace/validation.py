@@ -147,7 +147,7 @@ class _Check:
             for dim in ("chain", "draw"):
                 if not group.sizes.get(dim, 0):
                     self.fail(f"posterior has no {dim}")
-        partner = {"sample_stats": "posterior", "warmup_sample_stats": "warmup_posterior"}.get(name)
+        partner = {"sample_stats": "posterior", "warmup_sample_stats": "warmup_posterior"}.get(name, name)
         if partner in self.groups and group.sizes.get("draw", 0) != self.groups[partner].sizes.get("draw", 0):
             self.fail(f"{name} and {partner} do not have as many draws")
         if not self.same(group, main, "chain"):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from corpus_targets import COUNT_TARGETS, TEXT_TARGETS, CompressedTarget, LineTarget, NativeTarget, VocabularyTarget
 from harness import Target
+from run_targets import RunFolderTarget
 from spec_targets import OptionsTarget, SpecTarget
 from trace_targets import TraceFileTarget, TraceTarget
 
@@ -25,4 +26,5 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "options": OptionsTarget,
     "trace": TraceTarget,
     "trace_file": TraceFileTarget,
+    "run_folder": RunFolderTarget,
 }

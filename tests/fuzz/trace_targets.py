@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -20,7 +21,7 @@ import ppl_topics as pt
 from ppl_topics.fit import Fit
 from ppl_topics.trace import opening, store
 
-__all__ = ["TraceFileTarget", "TraceTarget", "use_fit"]
+__all__ = ["TraceFileTarget", "TraceTarget", "read_in_all_ways", "small_corpus", "use_command", "use_fit"]
 
 RUNS: dict[str, dict[str, Any]] = {
     "lda": {"record": {"z": "all"}},
@@ -94,6 +95,13 @@ def use_fit(fit: Fit, rng: random.Random, place: Path, times: int = 4) -> None:
         raise refused
 
 
+def read_in_all_ways(fit: Fit, place: Path) -> None:
+    """Read a sound fit, so that what is compiled and imported is there before the first case."""
+    for _, read in _reading(random.Random(0), place):
+        with contextlib.suppress(pt.PplTopicsError):
+            read(fit)
+
+
 def use_command(rng: random.Random, run: Path, place: Path, data: Path, sound: Path) -> None:
     """Read a run by the command line."""
     out = ["--out", str(place / "out.csv")]
@@ -159,11 +167,7 @@ class _Traces:
                 )
                 self.files.append(fit.save(folder / f"{model}.nc"))
                 loaded = pt.load_fit(self.files[-1])
-                for _, read in _reading(random.Random(0), folder):
-                    try:
-                        read(loaded)
-                    except pt.PplTopicsError:
-                        continue
+                read_in_all_ways(loaded, folder)
             rng = random.Random(0)
             for _ in range(20):
                 use_command(rng, self.files[1], folder, self.data, self.files[1])

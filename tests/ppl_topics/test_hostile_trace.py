@@ -1,0 +1,339 @@
+"""Traces made to do harm: what the fuzzers of tests/fuzz found in stored runs, and what they look for."""
+
+import json
+import os
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+import ppl_topics as pt
+from ppl_topics.cli import main
+from ppl_topics.storage.checkpoint import read_checkpoint, write_checkpoint
+from ppl_topics.storage.files import refuse_links
+from ppl_topics.trace import opening, store
+from ppl_topics.trace.validation import check_groups
+
+TEXTS = [["red", "green", "red"], ["green", "blue"], [], ["blue", "vote", "law", "law"], ["red"]]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Stored runs of a few draws, by model."""
+    folder = tmp_path_factory.mktemp("runs")
+    corpus = pt.Corpus.from_tokens(TEXTS, labels=["a", "b", "a", "b", "b"])
+    options = {"topics": 2, "draws": 4, "warmup": 1, "chains": 2, "seed": 1, "progress": False}
+    return {model: pt.sample(model, corpus, **options).save(folder / f"{model}.nc") for model in ("lda", "medlda")}
+
+
+@pytest.fixture
+def copy(runs, tmp_path):
+    """A function that gives a stored run of its own to damage."""
+
+    def make(model="lda"):
+        path = tmp_path / "run.nc"
+        path.write_bytes(runs[model].read_bytes())
+        return path
+
+    return make
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    """Leave out the process that reads a file first, where what is tested comes after it."""
+
+    def probe(path):
+        with h5py.File(path, "r") as file:
+            return opening.check_contents(file, path)
+
+    monkeypatch.setattr(store, "probe", probe)
+
+
+def refusal(path):
+    with pytest.raises(pt.TraceError) as caught:
+        pt.load_fit(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    return message
+
+
+def replaced(file, name, *args, **options):
+    """Put another dataset in the place of one, with its dims."""
+    old = file[name]
+    attributes = {key: old.attrs[key] for key in old.attrs if key != "REFERENCE_LIST"}
+    del file[name]
+    new = file.create_dataset(name, *args, **options)
+    new.attrs.update(attributes)
+
+
+def test_sound_runs_are_read(runs, tmp_path):
+    for path in runs.values():
+        fit = pt.load_fit(path)
+        assert fit.posterior.sizes["draw"] == 4
+        assert fit.save(tmp_path / "again.nc").stat().st_size > 0
+
+
+class TestElsewhere:
+    """Nothing outside the file is read, whatever it refers to."""
+
+    def test_links(self, copy, in_process):
+        path = copy()
+        for link in (h5py.SoftLink("/posterior/theta"), h5py.ExternalLink("/etc/hostname", "/x"), h5py.SoftLink("/no")):
+            with h5py.File(path, "r+") as file:
+                del file["posterior/phi"]
+                file["posterior/phi"] = link
+            assert "/posterior/phi is a link" in refusal(path)
+
+    def test_links_of_groups(self, copy, runs, in_process):
+        path = copy()
+        with h5py.File(path, "r+") as file:
+            file["prior"] = h5py.ExternalLink(str(runs["medlda"]), "/posterior")
+        assert "//prior is a link" in refusal(path)
+
+    def test_datasets_in_other_files(self, copy, tmp_path, in_process):
+        (tmp_path / "secret").write_bytes(b"secret" * 100)
+        path = copy()
+        with h5py.File(path, "r+") as file:
+            file["posterior"].create_dataset("more", (100,), "u1", external=[(str(tmp_path / "secret"), 0, 100)])
+        assert "/posterior/more stands in another file" in refusal(path)
+
+    def test_virtual_datasets(self, copy, runs, in_process):
+        path = copy()
+        layout = h5py.VirtualLayout((4,), "f8")
+        layout[:] = h5py.VirtualSource(str(runs["medlda"]), "/sample_stats/lp", shape=(4,))
+        with h5py.File(path, "r+") as file:
+            file["posterior"].create_virtual_dataset("more", layout)
+        assert "/posterior/more stands in another file" in refusal(path)
+
+    @pytest.mark.parametrize(
+        "text",
+        ["/etc/hostname", "lda", "extends: lda\nname: x\n", "extends: /etc/hostname\nname: x\n", "a: &a [*a]\n", ""],
+    )
+    def test_models(self, copy, text, in_process):
+        path = copy()
+        with h5py.File(path, "r+") as file:
+            file["posterior"].attrs["model_yaml"] = text
+        assert "model_yaml" in refusal(path)
+
+    def test_a_model_with_a_tag(self, copy, in_process, tmp_path):
+        path = copy()
+        with h5py.File(path, "r+") as file:
+            file["posterior"].attrs["model_yaml"] = f"a: !!python/object/apply:os.mkdir ['{tmp_path}/made']\n"
+        assert "YAML tags" in refusal(path)
+        assert not (tmp_path / "made").exists()
+
+
+class TestGreed:
+    """Nothing is allocated that the file does not bear out."""
+
+    def test_promises(self, copy, in_process):
+        for shape, options in (((10**12,), {"chunks": (1000,)}), ((2**40,), {}), ((10**9,), {"chunks": (10**8,)})):
+            path = copy()
+            with h5py.File(path, "r+") as file:
+                file["posterior"].create_dataset("more", shape, "f8", **options)
+            message = refusal(path)
+            assert "promises" in message or "has chunks of" in message
+
+    def test_chunks_larger_than_what_they_hold(self, copy, in_process):
+        path = copy()
+        with h5py.File(path, "r+") as file:
+            file["posterior"].create_dataset("more", (4,), "f8", chunks=(2**28,), maxshape=(None,))
+        assert "has chunks of 2,147,483,648 bytes" in refusal(path)
+
+    def test_filters(self, copy, in_process):
+        path = copy()
+        with h5py.File(path, "r+") as file:
+            file["posterior"].create_dataset("more", (4,), "f8", compression="lzf")
+        assert "is stored by the filters" in refusal(path)
+
+    def test_one_dataset_under_many_names(self, copy, in_process):
+        path = copy()
+        with h5py.File(path, "r+") as file:
+            for number in range(20):
+                file["posterior"][f"more{number}"] = file["posterior/theta"]
+        assert "stands under two names" in refusal(path)
+
+    def test_one_text_a_thousand_times(self, copy, in_process):
+        """References to a string of variable length take 16 bytes each, and may all be to one."""
+        path = copy()
+        with h5py.File(path, "r+") as file:
+            long = file["posterior"].create_dataset("more", (20_000,), h5py.string_dtype())
+            long[0] = "x" * 50_000
+            place = long.id.get_offset()
+        raw = bytearray(path.read_bytes())
+        raw[place : place + 16 * 20_000] = raw[place : place + 16] * 20_000
+        path.write_bytes(raw)
+        assert "come to 1,0" in refusal(path)
+
+    def test_objects(self, copy, in_process):
+        for dtype in (h5py.ref_dtype, h5py.vlen_dtype("i4"), np.dtype([("a", "f8"), ("b", "i4")]), "c16", "V8"):
+            path = copy()
+            with h5py.File(path, "r+") as file:
+                file["posterior"].create_dataset("more", (4,), dtype)
+            assert "is of type" in refusal(path)
+
+    def test_attributes(self, copy, in_process):
+        path = copy()
+        with h5py.File(path, "r+") as file:
+            file["posterior"].attrs.create("more", ["x"] * 100, dtype=h5py.string_dtype())
+        assert "is a list of 100 texts" in refusal(path)
+
+    def test_packed_numbers_and_dates(self, copy, in_process):
+        path = copy()
+        with h5py.File(path, "r+") as file:
+            file["posterior/draw"].attrs["units"] = "days since 0001-01-01"
+        assert pt.load_fit(path).posterior["draw"].values.tolist() == [0, 1, 2, 3]
+        with h5py.File(path, "r+") as file:
+            file["posterior/phi"].attrs["scale_factor"] = 1e300
+        assert "/posterior/phi is packed" in refusal(path)
+
+
+VALUES = [
+    ("constant_data/z_last", 255, "z_last does not hold whole numbers below 2"),
+    ("constant_data/doc_length", 2**62, "doc_length comes to"),
+    ("constant_data/doc_length", -1, "doc_length holds what is below 0"),
+    ("constant_data/word_count", 7, "comes to"),
+    ("constant_data/phi_mean", np.nan, "phi_mean holds what is not finite"),
+    ("constant_data/alpha", 0.0, "alpha is not above 0"),
+    ("observed_data/words", 2**31, "words does not hold whole numbers below 5"),
+    ("constant_data/topic", 1, "topic holds the same twice"),
+    ("posterior/chain", 7, "do not have the same chain"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), VALUES)
+def test_values_out_of_range(copy, name, value, message, in_process):
+    path = copy()
+    with h5py.File(path, "r+") as file:
+        file[name][(0,) * file[name].ndim] = value
+    assert message in refusal(path)
+
+
+def test_labels_of_no_class(copy, in_process):
+    path = copy("medlda")
+    with h5py.File(path, "r+") as file:
+        file["observed_data/labels"][0] = 9
+    assert "labels holds what is no label" in refusal(path)
+    path = copy("medlda")
+    with h5py.File(path, "r+") as file:
+        file["observed_data/labels"].attrs["kind"] = "nothing"
+    assert "labels is not of a kind of labels" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "message"),
+    [
+        ("constant_data/z_last", "f8", "z_last does not hold whole numbers"),
+        ("posterior/phi", "S4", "phi is of type"),
+    ],
+)
+def test_types(copy, name, dtype, message, in_process):
+    path = copy()
+    with h5py.File(path, "r+") as file:
+        replaced(file, name, file[name].shape, dtype)
+    assert message in refusal(path)
+
+
+@pytest.mark.parametrize(("name", "value"), [("exact", "yes"), ("seed", -1), ("draws", 1.5), ("model_name", 3)])
+def test_attributes_of_another_type(copy, name, value, in_process):
+    path = copy()
+    with h5py.File(path, "r+") as file:
+        file["posterior"].attrs[name] = value
+    assert f"the attribute {name} is no" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("group", "dim", "values", "message"),
+    [
+        ("constant_data", "doc", [0.5, 1.5, 2.5, 3.5, 4.5], "constant_data/doc does not hold names"),
+        ("posterior", "draw", [0.0, 1.0, 2.0, 3.0], "posterior/draw does not hold numbers"),
+        ("posterior", "draw", [-1, 0, 1, 2], "posterior/draw does not hold numbers"),
+        ("constant_data", "word", ["a", "a", "b", "c", "d"], "constant_data/word holds the same twice"),
+    ],
+)
+def test_coordinates(runs, group, dim, values, message):
+    groups = pt.load_fit(runs["lda"]).groups
+    changed = {**groups, group: groups[group].assign_coords({dim: values})}
+    with pytest.raises(pt.TraceError, match=message):
+        check_groups(changed, "run.nc")
+
+
+def test_a_constant_that_is_gone(copy, in_process):
+    """Alpha is fixed in this model, so no variable of the draws stands in for it."""
+    path = copy()
+    with h5py.File(path, "r+") as file:
+        del file["constant_data/alpha"]
+    with pytest.raises(pt.TraceError, match="does not hold alpha"):
+        pt.load_fit(path).transform(["red green"])
+
+
+def test_without_draws(copy, in_process):
+    path = copy()
+    with h5py.File(path, "r+") as file:
+        for name in list(file["posterior"]):
+            del file[f"posterior/{name}"]
+    assert "posterior has no chain" in refusal(path)
+
+
+# The free space of a heap of strings may be as large as it likes, and HDF5 2.0 walks over it for ever.
+def heap_without_end(raw):
+    changed = bytearray(raw)
+    at = changed.find(b"GCOL")
+    while at >= 0:
+        changed[at + 24 : at + 32] = (2**64 - 16).to_bytes(8, "little")
+        at = changed.find(b"GCOL", at + 4)
+    return bytes(changed)
+
+
+def test_what_hdf5_does_not_bear(copy, monkeypatch, capsys):
+    monkeypatch.setattr(opening, "SECONDS", 1)
+    path = copy()
+    path.write_bytes(heap_without_end(path.read_bytes()))
+    assert main(["topics", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {path}: not a trace that can be read")
+    assert error.count("\n") == 1
+
+
+def test_a_reader_that_dies(copy, monkeypatch):
+    monkeypatch.setattr(opening, "__file__", os.devnull)
+    assert "the HDF5 library fails on it" in refusal(copy())
+
+
+def test_the_reader_reports_alone(runs):
+    command = [sys.executable, "-I", opening.__file__, str(runs["lda"]), "10"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert sorted(pt.load_fit(runs["lda"]).groups) == sorted(json.loads(done.stdout))
+
+
+def test_no_pipe_is_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "run.nc")
+    assert "no such file" in refusal(tmp_path / "run.nc")
+
+
+def test_run_folders_lead_nowhere(tmp_path):
+    (tmp_path / "draws.zarr" / "posterior").mkdir(parents=True)
+    refuse_links(tmp_path)
+    for make in (lambda path: path.symlink_to("/dev/zero"), os.mkfifo):
+        path = tmp_path / "draws.zarr" / "posterior" / "zarr.json"
+        make(path)
+        with pytest.raises(pt.TraceError, match=r"zarr\.json: a link, a pipe or a device"):
+            refuse_links(tmp_path)
+        path.unlink()
+
+
+def test_run_folders_are_checked_as_files_are(tmp_path):
+    """A checkpoint with a checksum that fits may hold anything, and so may the draws."""
+    corpus = pt.Corpus.from_tokens(TEXTS)
+    options = {"topics": 2, "draws": 2, "warmup": 1, "chains": 1, "seed": 1, "progress": False}
+    pt.sample("lda", corpus, **options, out=tmp_path / "run")
+    (path,) = sorted((tmp_path / "run" / "checkpoints").rglob("*.ckpt"))[-1:]
+    held = read_checkpoint(path)
+    arrays = {**held.arrays, "z": np.full_like(held.arrays["z"], 7)}
+    write_checkpoint(path.parent, int(path.stem), held.about, arrays)
+    with pytest.raises(pt.TraceError, match="z_last does not hold whole numbers below 2"):
+        pt.load_fit(tmp_path / "run")
