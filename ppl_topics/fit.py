@@ -188,4 +188,8 @@ def load_fit(path: str | Path) -> Fit:
             groups = load_run(file)
             check_groups(groups, file)
             return Fit(groups)
+        if not os.path.isfile(place):
+            raise TraceError(
+                f"{file}: holds no run: neither run.json, of a run in a folder, nor trace.nc; was it begun?"
+            )
     return Fit(load_groups(file if os.path.isfile(file) else place))

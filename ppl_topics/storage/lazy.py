@@ -126,7 +126,10 @@ def lazy_group(
         _check(array, place / title, draws if dims[:2] == ("chain", "draw") else None, share)
         data = indexing.LazilyIndexedArray(_Stored(array, place))
         # Names that begin so are those of xarray and zarr.
-        own = {key: value for key, value in array.attrs.items() if not key.startswith("_")}
+        try:
+            own = {key: value for key, value in dict(array.attrs).items() if not key.startswith("_")}
+        except (TypeError, ValueError, AttributeError) as error:
+            raise TraceError(f"{place / title}: its attributes are none ({error}); it is damaged") from None
         variable = xr.Variable(dims, data, attrs=own)
         # Where a run was killed while it made room for more draws, some arrays have it and some do not.
         variables[title] = variable.isel(draw=slice(draws)) if dims[:2] == ("chain", "draw") else variable

@@ -180,7 +180,9 @@ def _note(outcome: Outcome, folder: Path, name: str, finding: Finding) -> None:
     saved = folder / "findings" / f"{name}-{finding.case}"
     place = folder / "work" / name / "case"
     if place.is_dir() and not saved.exists():
-        shutil.copytree(place, saved, symlinks=True)
+        # The worker may have gone on to the next case; seed and number make this one again.
+        with contextlib.suppress(shutil.Error, OSError):
+            shutil.copytree(place, saved, symlinks=True)
 
 
 def _work(

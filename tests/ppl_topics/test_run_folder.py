@@ -251,6 +251,8 @@ def test_folders_that_are_no_runs(corpus, run, tmp_path):
     (tmp_path / "other").mkdir()
     with pytest.raises(pt.TraceError, match=r"not the folder of a run: it has no run\.json"):
         pt.resume(tmp_path / "other")
+    with pytest.raises(pt.TraceError, match=r"other: holds no run: neither run\.json"):
+        pt.load_fit(tmp_path / "other")
     (tmp_path / "other" / "thesis.tex").touch()
     with pytest.raises(pt.RunError, match=r"holds 'thesis\.tex', which is no part of a run"):
         pt.sample("lda", corpus, draws=2, out=tmp_path / "other", overwrite=True, **OPTIONS)
@@ -258,6 +260,18 @@ def test_folders_that_are_no_runs(corpus, run, tmp_path):
         pt.sample("lda", corpus, draws=2, out=run, **OPTIONS)
     fit = pt.sample("lda", corpus, draws=2, out=run, overwrite=True, **OPTIONS)
     assert fit.posterior.sizes["draw"] == 2
+
+
+@pytest.mark.parametrize("attributes", ["of text", ["a", "list"], 3, {"fine": "text"}])
+def test_attributes_that_are_none(run, attributes):
+    path = run / "draws.zarr" / "posterior" / "phi" / "zarr.json"
+    described = json.loads(path.read_text()) | {"attributes": attributes}
+    path.write_text(json.dumps(described))
+    if isinstance(attributes, dict):
+        assert pt.load_fit(run).posterior["phi"].attrs == attributes
+    else:
+        with pytest.raises(pt.TraceError, match=r"phi: its attributes are none|cannot be read"):
+            pt.load_fit(run)
 
 
 def test_a_second_process_is_refused(run):
