@@ -385,7 +385,10 @@ def test_what_cannot_be_aligned_is_refused():
         agreement_table(groups, n_words=0)
 
 
-@pytest.mark.parametrize("model", ["lda", "lda_collapsed", "medlda", "medlda_one_vs_all", "dolda_spike_slab"])
+SLOW = [pytest.param(model, marks=pytest.mark.slow) for model in ("lda_collapsed", "medlda", "dolda_spike_slab")]
+
+
+@pytest.mark.parametrize("model", ["lda", "medlda_one_vs_all", *SLOW])
 def test_sampled_models(model):
     rng = np.random.default_rng(1)
     colours = {"warm": "red orange yellow", "cold": "blue green teal", "dark": "black brown gray"}

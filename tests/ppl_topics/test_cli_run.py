@@ -161,7 +161,11 @@ def test_a_result_that_cannot_be_written_is_a_failed_run(capsys, folder, monkeyp
     monkeypatch.setattr(pt.Fit, "save", fail)
     code, out, err = call(capsys, "run", "lda", "--data", "c.jsonl", *FAST, "--chains", "1", "--out", "a.nc")
     assert (code, out) == (1, "")
-    assert err.splitlines()[-1] == "error: a.nc: cannot write the trace (No space left on device)"
+    last = err.splitlines()[-1]
+    assert last.startswith(
+        "error: a.nc: cannot write the trace (No space left on device), and neither can it be put aside"
+    )
+    assert last.endswith("the draws are lost; a run whose output does not end in .nc keeps them as they are made")
 
 
 FILES = {
@@ -273,8 +277,8 @@ def test_what_is_no_trace_of_ours_is_refused(capsys, folder, command):
     xr.Dataset({"phi": (("x", "y"), np.ones((2, 5)))}).to_netcdf("dims.nc", group="posterior")
     xr.Dataset({"phi": (("chain", "draw"), np.array([["a", "b"]]))}).to_netcdf("words.nc", group="posterior")
     for name, message in (
-        ("dims.nc", "lacks the dims chain and draw"),
-        ("words.nc", "expected numbers with the dims chain and draw"),
+        ("dims.nc", "posterior has no chain; the file is damaged, or was not written by ppl-topics"),
+        ("words.nc", "posterior/phi is of type object"),
         ("c.jsonl", "c.jsonl: not a trace that can be read"),
         ("x" * 300, "is longer than the 255 bytes"),
     ):

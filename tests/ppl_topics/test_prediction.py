@@ -243,7 +243,7 @@ def test_what_cannot_be_done_is_said():
         (TraceError, "no draw 9; it has 0 to 3", lambda: hinge.predict(NEW, eta=9)),
         (TraceError, "no chain 2; it has 0, 1", lambda: hinge.transform(NEW, chain=2)),
         (TraceError, "chain: must be a whole number", lambda: hinge.transform(NEW, chain="0")),
-        (TraceError, "expected one of a, b, c, got None", lambda: apart.transform(NEW)),
+        (TraceError, r"each has topics of its own; name one of them .*: a, b, c", lambda: apart.transform(NEW)),
         (TraceError, "all share the topics", lambda: hinge.transform(NEW, response="a")),
         (PplTopicsError, "eta: expected mean, last, draws", lambda: hinge.predict(NEW, eta="median")),
         (PplTopicsError, "phi: expected mean or draws", lambda: hinge.predict(NEW, phi="last")),

@@ -26,7 +26,7 @@ from ppl_topics.state import Key
 from ppl_topics.threads import using_threads
 from ppl_topics.topic_lists import TopicLists
 from ppl_topics.trace.mean_topics import mean_topics
-from ppl_topics.trace.recorder import Recorder
+from ppl_topics.trace.recorder import ChainDraws, Recorder
 
 FALSE_ALARM = 1e-6
 ONE_CORE = pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")
@@ -301,7 +301,7 @@ def test_no_array_has_a_cell_for_each_topic_and_word():
         model = {"extends": "lda_spike_slab", "name": "listed", "record": {"phi": "none"}}
         spec = load_spec(model, {"storage": "sparse", "topics": size, "inclusion": 0.01})
         bound = bind(make_plan(spec), corpus)
-        executor, recorder = Executor(bound), Recorder(bound)
+        executor, recorder = Executor(bound), Recorder(bound, ChainDraws())
         tracemalloc.start()
         state = bound.initial_state(1, 0)
         for number in range(2):
