@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 import numpy as np
@@ -22,6 +22,9 @@ LEFT, RIGHT, TOP, BOTTOM = 58, 10, 20, 30
 
 MOST_POINTS = 300
 """Of a line; of more, the lowest and the highest of each bin are kept."""
+
+MOST = 1e300
+"""Of a number that is drawn; larger ones are drawn there."""
 
 COLOURS = 6
 """Of lines, in the style sheet; the seventh is as the first, and dashed."""
@@ -56,8 +59,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     >>> ticks(0, 10), ticks(0.031, 0.052)
     ([0.0, 2.0, 4.0, 6.0, 8.0, 10.0], [0.035, 0.04, 0.045, 0.05])
     """
-    # Of a stored run that was damaged, the two may be as far apart as no number is.
-    if not high > low or not math.isfinite(high - low):
+    if not high > low:
         return [low]
     raw = (high - low) / most
     power = 10.0 ** math.floor(math.log10(raw))
@@ -89,6 +91,8 @@ def line_chart(lines: Sequence[Line], label: str, *, x_label: str, shade_to: flo
     cut : bool
         Whether the beginning of some line lies outside.
     """
+    # Of a stored run that was damaged, two numbers may be as far apart as no number is.
+    lines = [replace(line, y=np.where(np.isfinite(line.y), np.clip(line.y, -MOST, MOST), line.y)) for line in lines]
     lines = [line for line in lines if np.isfinite(line.y).any()]
     x = np.concatenate([line.x for line in lines])
     x_low, x_high = (float(x.min()), float(x.max())) if x.min() < x.max() else (float(x.min()) - 0.5, x.max() + 0.5)

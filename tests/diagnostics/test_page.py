@@ -364,3 +364,10 @@ def test_command_line(lda, tmp_path, capsys, monkeypatch):
         assert main(["report", *arguments]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert message in line
+
+
+def test_numbers_as_far_apart_as_no_number_is():
+    """Found by fuzzing a stored run."""
+    x, y = np.arange(4.0), np.array([-1.7e308, 0.0, 1.0, 1.7e308])
+    svg, _ = line_chart([Line("chain 0", x, y, 0)], "lp", x_label="sweep", shade_to=0.0)
+    Page(svg)
