@@ -90,7 +90,7 @@ def run_plan(
         check_memory(Demand.of(chosen, corpus, settings, chains, processes))
     bound = _bind(chosen, corpus)
     # Responses that are apart have chains of their own.
-    results = _run(bound, corpus, settings, chains * bound.parts, processes, progress)
+    results = _run(Executor(bound, settings.debug), corpus, settings, chains * bound.parts, processes, progress)
     return Fit(build_groups(bound, corpus, results, settings, step_labels(chosen.schedule)))
 
 
@@ -118,7 +118,8 @@ def run_in_folder(
     if not ignore_memory:
         check_memory(Demand.of(chosen, corpus, settings, chains, processes, streamed=True))
     bound = _bind(chosen, corpus)
-    check_resumable(Executor(bound))
+    executor = Executor(bound, settings.debug)
+    check_resumable(executor)
     units = chains * bound.parts
     builder = GroupBuilder(bound, corpus, range(units), step_labels(chosen.schedule))
     groups = builder.empty(attributes_of(bound, corpus, settings, stopped=True))
@@ -142,7 +143,7 @@ def run_in_folder(
             checkpoint_sweeps=policy.sweeps,
             checkpoint_minutes=policy.minutes,
         )
-        return _run_on(folder, bound, corpus, settings, builder, processes, progress)
+        return _run_on(folder, executor, corpus, settings, builder, processes, progress)
 
 
 def resume(
@@ -227,15 +228,16 @@ def resume(
         if not ignore_memory:
             check_memory(Demand.of(chosen, held, settings, manifest.chains, processes, streamed=True))
         bound = _bind(chosen, held)
-        check_resumable(Executor(bound))
+        executor = Executor(bound, settings.debug)
+        check_resumable(executor)
         builder = GroupBuilder(bound, held, range(manifest.units), step_labels(chosen.schedule))
         log(place, "resumed")
-        return _run_on(folder, bound, held, settings, builder, processes, progress)
+        return _run_on(folder, executor, held, settings, builder, processes, progress)
 
 
 def _run_on(
     folder: RunFolder,
-    bound: BoundModel,
+    executor: Executor,
     corpus: Corpus,
     settings: Settings,
     builder: GroupBuilder,
@@ -246,9 +248,9 @@ def _run_on(
     place = Place(
         folder=folder.path,
         chain=0,
-        response=0 if bound.parts > 1 else None,
+        response=0 if executor.bound.parts > 1 else None,
         chains=manifest.chains,
-        responses=bound.parts,
+        responses=executor.bound.parts,
         draws=settings.draws,
         warmup=settings.warmup,
         dims=builder.all_dims(),
@@ -256,7 +258,7 @@ def _run_on(
     )
     keeping = Keeping(place, manifest.run, manifest.checkpoint_sweeps, manifest.checkpoint_minutes)
     try:
-        ends = _run(bound, corpus, settings, manifest.units, processes, progress, keeping)
+        ends = _run(executor, corpus, settings, manifest.units, processes, progress, keeping)
     except (RunError, TraceError, MemoryError) as error:
         log(folder.path, f"failed: {error or 'out of memory'}")
         raise
@@ -277,7 +279,7 @@ def _run_on(
 
 
 def _run(
-    bound: BoundModel,
+    executor: Executor,
     corpus: Corpus,
     settings: Settings,
     units: int,
@@ -287,9 +289,9 @@ def _run(
 ) -> dict[int, ChainDraws]:
     with GracefulStop() as stop, ProgressBars(units, settings.sweeps, progress) as report:
         if processes == 1:
-            return run_chains(bound, list(range(units)), settings, report, stop, keeping)
+            return run_chains(executor, list(range(units)), settings, report, stop, keeping)
         shared = min(processes, units)
-        return run_in_processes(bound.plan, corpus, units, shared, settings, report, stop, keeping)
+        return run_in_processes(executor.bound.plan, corpus, units, shared, settings, report, stop, keeping)
 
 
 def _bind(chosen: Plan, corpus: Corpus) -> BoundModel:

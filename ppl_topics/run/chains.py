@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ppl_topics.errors import RunError
-from ppl_topics.run.bind import BoundModel
 from ppl_topics.run.execute import Executor
 from ppl_topics.run.keeping import ChainKeeper, Keeping
 from ppl_topics.state import ChainState, Key
@@ -84,7 +83,7 @@ class _Chain:
 
 
 def run_chains(
-    bound: BoundModel,
+    executor: Executor,
     chains: list[int],
     settings: Settings,
     report: Callable[[Report], None],
@@ -95,7 +94,7 @@ def run_chains(
 
     Parameters
     ----------
-    bound : BoundModel
+    executor : Executor
     chains : list of int
         Numbers of the chains; their draws do not depend on which others run.
     settings : Settings
@@ -117,9 +116,8 @@ def run_chains(
         If a kernel fails, or the disk does; the message names the checkpoint before it.
     """
     with using_threads(settings.threads), ExitStack() as kept:
-        executor = Executor(bound, settings.debug)
         keepers = {chain: kept.enter_context(keeping.chain(chain)) for chain in chains} if keeping is not None else {}
-        running = [_start(bound, executor, chain, settings, keepers.get(chain)) for chain in chains]
+        running = [_start(executor, chain, settings, keepers.get(chain)) for chain in chains]
         while not stopped():
             # In turn, so that all have as many draws when stopped; of chains that are resumed, those behind first.
             behind = min(running, key=lambda chain: chain.sweep)
@@ -134,13 +132,11 @@ def run_chains(
         return {chain.number: _result(chain) for chain in running}
 
 
-def _start(
-    bound: BoundModel, executor: Executor, number: int, settings: Settings, keeper: ChainKeeper | None
-) -> _Chain:
-    state = bound.initial_state(settings.seed, number)
+def _start(executor: Executor, number: int, settings: Settings, keeper: ChainKeeper | None) -> _Chain:
+    state = executor.bound.initial_state(settings.seed, number)
     memories = executor.memories(state)
     if keeper is None:
-        return _Chain(number, state, memories, Recorder(bound, ChainDraws()))
+        return _Chain(number, state, memories, Recorder(executor.bound, ChainDraws()))
     recorder = keeper.restore(executor, state, memories)
     return _Chain(number, state, memories, recorder, keeper, keeper.sweep)
 

@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterator
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, NamedTuple
 
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import RunError, SpecError
 from ppl_topics.run.bind import bind
 from ppl_topics.run.chains import Report, Settings, how_to_resume, run_chains
+from ppl_topics.run.execute import Executor
 from ppl_topics.run.interrupt import SIGNALS
 from ppl_topics.run.keeping import Keeping
 from ppl_topics.schedule import Plan, make_plan
@@ -71,7 +72,8 @@ def run_in_processes(
     try:
         for share in shares:
             ours, theirs = context.Pipe()
-            process = context.Process(target=_work, args=(theirs, spec, corpus, share, settings, keeping), daemon=True)
+            task = _Task(spec, corpus, share, settings, keeping)
+            process = context.Process(target=_work, args=(theirs, task), daemon=True)
             with _deaf():
                 process.start()
             # The end of the pipe is seen only once nobody else holds it open.
@@ -164,19 +166,22 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _work(
-    pipe: Connection[Any, Any],
-    spec: dict[str, Any],
-    corpus: Corpus,
-    chains: list[int],
-    settings: Settings,
-    keeping: Keeping | None,
-) -> None:
+class _Task(NamedTuple):
+    """What a worker is sent."""
+
+    spec: dict[str, Any]
+    corpus: Corpus
+    chains: list[int]
+    settings: Settings
+    keeping: Keeping | None
+
+
+def _work(pipe: Connection[Any, Any], task: _Task) -> None:
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     pipe.send((STARTED, None))
     try:
-        pipe.send((RESULT, _run(pipe, spec, corpus, chains, settings, keeping)))
+        pipe.send((RESULT, _run(pipe, task)))
     except BrokenPipeError:
         # The parent is gone; what was kept on disk is there.
         return
@@ -184,16 +189,9 @@ def _work(
         pipe.send((FAILED, _sendable(error)))
 
 
-def _run(
-    pipe: Connection[Any, Any],
-    spec: dict[str, Any],
-    corpus: Corpus,
-    chains: list[int],
-    settings: Settings,
-    keeping: Keeping | None,
-) -> dict[int, ChainDraws]:
+def _run(pipe: Connection[Any, Any], task: _Task) -> dict[int, ChainDraws]:
     try:
-        plan = make_plan(load_spec(spec), CorpusSizes.of(corpus))
+        plan = make_plan(load_spec(task.spec), CorpusSizes.of(task.corpus))
     except SpecError as error:
         raise RunError(
             f"a worker process cannot read the model that this one could ({error}); register its blocks and kernels "
@@ -217,7 +215,8 @@ def _run(
         # Nothing else comes this way but the end, when the parent is gone.
         return pipe.poll()
 
-    return run_chains(bind(plan, corpus), chains, settings, report, told, keeping)
+    executor = Executor(bind(plan, task.corpus), task.settings.debug)
+    return run_chains(executor, task.chains, task.settings, report, told, task.keeping)
 
 
 def _sendable(error: BaseException) -> BaseException:

@@ -11,6 +11,7 @@ from ppl_topics.registry import unregister_kernel
 from ppl_topics.run.bind import bind
 from ppl_topics.run.calibrate import machine_speed
 from ppl_topics.run.chains import Settings, run_chains
+from ppl_topics.run.execute import Executor
 from ppl_topics.run.resources import recording_seconds, run_bytes, skipped_seconds
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes, nominal_sizes, runs, step_bytes, step_seconds, sweep_seconds
@@ -176,7 +177,7 @@ def test_memory_is_that_of_the_arrays_of_a_run(corpus, model):
     spec = pt.load_spec(model, {"topics": 20}, record={"phi": {"top_words": 50}, "z": "all"})
     plan = make_plan(spec.with_schedule(schedule, "s"))
     bound = bind(plan, corpus)
-    (draws,) = run_chains(bound, [0], settings, lambda report: None, lambda: False).values()
+    (draws,) = run_chains(Executor(bound), [0], settings, lambda report: None, lambda: False).values()
     lists = [*draws.posterior.values(), *draws.warmup.values()]
     recorded = sum(array.nbytes for arrays in lists for array in arrays)
     state = bound.initial_state(1, 0)

@@ -77,7 +77,7 @@ def draws(corpus, schedule, record, thin, whole, monkeypatch, model="lda"):
     if whole:
         monkeypatch.setattr("ppl_topics.run.execute.unread_steps", lambda schedule, model: {})
     settings = Settings(draws=4, warmup=3, thin=thin, seed=5, threads=1)
-    return run_chains(bind(make_plan(spec), corpus), [0], settings, lambda report: None, lambda: False)[0]
+    return run_chains(Executor(bind(make_plan(spec), corpus)), [0], settings, lambda report: None, lambda: False)[0]
 
 
 @pytest.mark.parametrize("thin", [1, 3])
