@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 import warnings
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ppl_topics.cli.output import AsJson
 from ppl_topics.cli.run import report_run, say_if_stopped
-from ppl_topics.errors import TraceError
 
 __all__ = ["resume"]
 
@@ -38,7 +38,6 @@ def resume(
       ppl-topics resume runs/a --draws +500
     """
     from ppl_topics.corpus.covariates import CovariateWarning
-    from ppl_topics.paths import as_path
     from ppl_topics.running import InexactKernelWarning
     from ppl_topics.running import resume as go_on
 
@@ -54,6 +53,6 @@ def resume(
         ignore_memory=ignore_memory,
         call="--{name}",
     )
-    path = as_path(folder, "a run", TraceError)
+    path = Path(folder)
     say_if_stopped(fit, int(fit.posterior.attrs["draws"]), path)
     report_run(fit, path, time.perf_counter() - started, json)

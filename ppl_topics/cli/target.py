@@ -37,17 +37,15 @@ def check_target(out: str, overwrite: bool) -> Path:
         raise TraceError(f"--out {place.name[:40]}...: the name is too long; give one of at most {MAX_NAME} bytes")
     if place.suffix != ".nc":
         return _check_folder(place, overwrite)
-    if os.path.exists(place) and not place.is_dir() and not overwrite:
-        raise TraceError(f"{place}: a run stands there already; choose another --out, or give --overwrite")
 
-    from ppl_topics.trace.store import check_writable
+    from ppl_topics.trace.store import check_new
 
-    check_writable(place)
+    check_new(place, overwrite)
     return place
 
 
 def _check_folder(place: Path, overwrite: bool) -> Path:
-    from ppl_topics.storage.folder import is_run_folder, strange_entry
+    from ppl_topics.storage.folder import check_free
     from ppl_topics.trace.store import check_writable
 
     if os.path.lexists(place) and not place.is_dir():
@@ -59,16 +57,7 @@ def _check_folder(place: Path, overwrite: bool) -> Path:
             raise TraceError(f"{place}: {above} is a file; name a folder, or a file that ends in .nc")
         check_writable(above / place.name)
         return place
-    if is_run_folder(place) and not overwrite:
-        raise TraceError(
-            f"{place}: a run stands there already; `ppl-topics resume {place}` continues it, or choose another "
-            "--out, or give --overwrite"
-        )
-    strange = strange_entry(place)
-    if strange is not None:
-        raise TraceError(
-            f"{place}: holds {strange!r}, which is no part of a run; choose another --out, or an empty folder"
-        )
+    check_free(place, overwrite, TraceError)
     check_writable(place / "run.json")
     return place
 

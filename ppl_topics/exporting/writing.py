@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import os
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO, Literal
 
 from ppl_topics.errors import PplTopicsError
 from ppl_topics.paths import as_path, check_replaceable
+from ppl_topics.storage.files import replaced
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,24 +70,19 @@ def written(path: Path) -> Iterator[BinaryIO]:
         If it cannot be written.
     """
     check_replaceable(path, PplTopicsError)
-    work = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex}.part")
     try:
-        with work.open("wb") as raw:
+        with replaced(path) as work, work.open("wb") as raw:
             if path.suffix.lower() == ".gz":
                 # No time and no name inside: the same fit gives the same bytes.
                 with gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as zipped:
                     yield zipped  # type: ignore[misc]
             else:
                 yield raw
-        os.replace(work, path)
     except OSError as error:
         raise PplTopicsError(f"{path}: cannot be written ({error.strerror or error})") from None
     except UnicodeEncodeError as error:
         held = error.object[error.start : error.end]
         raise PplTopicsError(f"{path}: cannot be written: a word or id holds {held!r}, no character of UTF-8") from None
-    finally:
-        if os.path.lexists(work):
-            os.unlink(work)
 
 
 @contextmanager

@@ -15,13 +15,13 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics.errors import TraceError
-from ppl_topics.storage.files import replace_file
+from ppl_topics.storage.files import replaced
 
 __all__ = [
     "ANEW",
@@ -122,14 +122,13 @@ def write_checkpoint(folder: Path, sweep: int, about: Mapping[str, Any], arrays:
     path = checkpoint_path(folder, sweep)
     held = {name: np.asarray(array, order="C") for name, array in arrays.items()}
 
-    def write(file: BinaryIO) -> None:
+    with replaced(path) as work, work.open("wb") as file:
         digest = hashlib.blake2b(digest_size=DIGEST)
         for piece in _pieces(about, held):
             digest.update(piece)
             file.write(piece)
         file.write(digest.digest())
 
-    replace_file(path, write)
     held_ones = checkpoints(folder)
     older = [other for other in held_ones if other < path]
     for other in [*(later for later in held_ones if later > path), *older[KEPT - 1 :]]:

@@ -21,7 +21,7 @@ from ppl_topics.errors import TraceError
 from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS, chain_folder, remedy
 from ppl_topics.storage.files import sync
 
-__all__ = ["CHUNK_BYTES", "DRAWS", "ChainStream", "Place"]
+__all__ = ["CHUNK_BYTES", "DRAWS", "STREAMED", "ChainStream", "Place"]
 
 DRAWS = "draws.zarr"
 CHUNK_BYTES = 2**22

@@ -6,42 +6,42 @@ import contextlib
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from ppl_topics.errors import TraceError
 
-__all__ = ["PART", "refuse_links", "remove_parts", "replace_file", "sync", "write_text"]
+__all__ = ["PART", "refuse_links", "remove_parts", "replaced", "sync", "write_text"]
 
 PART = ".part"
 """Suffix of files that are being written."""
+
+KEPT_NAME = 40
+"""Characters of a file's name that stand in that of the one that is being written: all of them might be too long."""
 
 LEFT = (PART, ".partial", ".old")
 """What a process leaves that is killed while it writes: files, chunks of zarr, the folder of a corpus."""
 
 
-def replace_file(path: Path, write: Callable[[BinaryIO], None]) -> None:
-    """Write a file whole or not at all.
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Give the name of a file to write, which takes the place of another once it is complete and on disk.
 
     Parameters
     ----------
     path : pathlib.Path
-        Its folder exists. What stands there is replaced once the new content is on disk.
-    write : callable
-        Called with the open file.
+        Its folder exists. What stands there stays if the writing fails.
 
     Raises
     ------
     OSError
-        If it cannot be written; what stood there is still there.
+        If it cannot be written.
     """
-    work = path.with_name(f"{path.name}.{uuid.uuid4().hex}{PART}")
+    work = path.with_name(f".{path.name[:KEPT_NAME]}.{uuid.uuid4().hex}{PART}")
     try:
-        with work.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
+        yield work
+        sync([work])
         os.replace(work, path)
     finally:
         with contextlib.suppress(FileNotFoundError):
@@ -50,12 +50,9 @@ def replace_file(path: Path, write: Callable[[BinaryIO], None]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Do what `replace_file` does, with text as UTF-8."""
-
-    def write(file: BinaryIO) -> None:
-        file.write(text.encode())
-
-    replace_file(path, write)
+    """Write a file of UTF-8 text whole or not at all."""
+    with replaced(path) as work:
+        work.write_bytes(text.encode())
 
 
 def sync(paths: Iterable[Path]) -> None:

@@ -17,7 +17,7 @@ import xarray as xr
 import zarr
 
 from ppl_topics.corpus import Corpus
-from ppl_topics.errors import CorpusError, RunError, TraceError
+from ppl_topics.errors import CorpusError, PplTopicsError, RunError, TraceError
 from ppl_topics.samplers.variates.streams import STREAMS
 from ppl_topics.spec import Spec, load_spec
 from ppl_topics.storage.checkpoint import CHECKPOINTS
@@ -27,7 +27,7 @@ from ppl_topics.storage.lock import LOCK, OWNER, locked
 from ppl_topics.storage.log import LOG, log
 from ppl_topics.storage.manifest import MANIFEST, MODEL, Manifest, digest_of, read_manifest, read_text, software
 
-__all__ = ["CORPUS", "RunFolder", "is_run_folder", "strange_entry"]
+__all__ = ["CORPUS", "RunFolder", "check_free", "is_run_folder"]
 
 CORPUS = "corpus"
 PARTS = {MANIFEST, MODEL, CORPUS, DRAWS, CHECKPOINTS, LOG, LOCK, OWNER}
@@ -38,11 +38,33 @@ def is_run_folder(path: Path) -> bool:
     return os.path.isfile(path / MANIFEST)
 
 
-def strange_entry(path: Path) -> str | None:
-    """Return the name of something in a folder that no run writes, if there is any."""
+def check_free(path: Path, overwrite: bool, error: type[PplTopicsError]) -> None:
+    """Refuse a folder with a run in it, unless that is to be replaced, or with anything that no run writes.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    overwrite : bool
+    error : type
+        The error to raise.
+
+    Raises
+    ------
+    PplTopicsError
+    """
     # A corpus that is being saved is a hidden folder beside its place.
     ours = (".part", ".old")
-    return min((e.name for e in path.iterdir() if e.name not in PARTS and not e.name.endswith(ours)), default=None)
+    try:
+        strange = min((e.name for e in path.iterdir() if e.name not in PARTS and not e.name.endswith(ours)), default="")
+    except OSError as reason:
+        raise error(f"{path}: cannot be read ({reason.strerror})") from None
+    if strange:
+        raise error(f"{path}: holds {strange!r}, which is no part of a run; choose another place, or an empty folder")
+    if is_run_folder(path) and not overwrite:
+        raise error(
+            f"{path}: a run stands there already; `ppl-topics resume {path}` continues it, --overwrite "
+            "(overwrite=True) replaces it"
+        )
 
 
 @dataclass(frozen=True)
@@ -70,17 +92,12 @@ class RunFolder:
         """
         try:
             path.mkdir(parents=True, exist_ok=True)
-            strange = strange_entry(path)
         except OSError as error:
             raise RunError(f"{path}: cannot be made a folder for a run ({error.strerror})") from None
-        if strange is not None:
-            raise RunError(f"{path}: holds {strange!r}, which is no part of a run; choose another, or an empty folder")
+        # Nothing is written, not even a lock, to a folder of something else.
+        check_free(path, True, RunError)
         with locked(path):
-            if is_run_folder(path) and not overwrite:
-                raise RunError(
-                    f"{path}: a run stands there already; `ppl-topics resume {path}` continues it, --overwrite "
-                    "(overwrite=True) replaces it"
-                )
+            check_free(path, overwrite, RunError)
             try:
                 # The manifest goes first: what is left of a run that was only half removed is none.
                 for name in (MANIFEST, *sorted(PARTS - {MANIFEST, LOCK, OWNER})):

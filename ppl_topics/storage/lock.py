@@ -43,6 +43,7 @@ def locked(folder: Path, seconds: float = 0.0) -> Iterator[None]:
         raise RunError(
             f"{folder}: another process is writing to it{_owner(folder)}; wait for it to end, or choose another folder"
         ) from None
+    # NotImplementedError is what filelock raises for a file system without locks.
     except (OSError, NotImplementedError) as error:
         raise RunError(f"{folder}: cannot be locked ({getattr(error, 'strerror', None) or error})") from None
     try:

@@ -12,15 +12,13 @@ import xarray as xr
 from ppl_topics.errors import TraceError
 from ppl_topics.run.keeping import mean_of, newest
 from ppl_topics.storage.checkpoint import Checkpoint, chain_folder
-from ppl_topics.storage.draws import DRAWS
+from ppl_topics.storage.draws import DRAWS, STREAMED
 from ppl_topics.storage.folder import RunFolder
 from ppl_topics.storage.lazy import lazy_group
 from ppl_topics.storage.log import RunWarning
 from ppl_topics.trace.datasets import GROUPS, ends
 
 __all__ = ["load_run"]
-
-DRAW_GROUPS = ("posterior", "sample_stats", "warmup_posterior", "warmup_sample_stats")
 
 
 def load_run(path: Path) -> dict[str, xr.Dataset]:
@@ -43,8 +41,8 @@ def load_run(path: Path) -> dict[str, xr.Dataset]:
             f"{path}: no draw yet: {sweeps:,} of {manifest.warmup:,} sweeps of warmup are done; "
             f"`ppl-topics resume {path}` goes on"
         )
-    groups = {name: lazy_group(path / DRAWS, name) for name in GROUPS if name not in DRAW_GROUPS}
-    for name in DRAW_GROUPS:
+    groups = {name: lazy_group(path / DRAWS, name) for name in GROUPS if name not in STREAMED}
+    for name in STREAMED:
         groups[name] = _cut(
             path / DRAWS, name, warmup if name.startswith("warmup_") else draws, manifest.variables, last
         )
@@ -76,9 +74,7 @@ def _cut(store: Path, name: str, draws: int, order: list[str], last: list[Checkp
     group = lazy_group(store, name, draws, shares)
     held = [*(variable for variable in order if variable in group), *(v for v in group if v not in order)]
     # Without coordinates of dims that none of them has.
-    cut = group[held]
-    cut = cut.isel(draw=slice(draws)) if "draw" in cut.dims else cut
-    return cut.assign_coords(draw=np.arange(draws))
+    return group[held].assign_coords(draw=np.arange(draws))
 
 
 def _checkpoints(folder: RunFolder) -> list[Checkpoint]:

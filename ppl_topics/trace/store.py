@@ -14,7 +14,7 @@ import xarray as xr
 
 from ppl_topics.errors import TraceError
 from ppl_topics.paths import check_replaceable
-from ppl_topics.storage.files import sync
+from ppl_topics.storage.files import replaced
 from ppl_topics.trace.netcdf import read_group
 from ppl_topics.trace.opening import probe
 from ppl_topics.trace.room import file_in_memory, largest_size, take_room
@@ -36,25 +36,17 @@ def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
     """
     path = Path(path)
     check_replaceable(path, TraceError)
-    handle, temporary = -1, ""
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-        _write(groups, temporary)
-        sync([Path(temporary)])
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        with replaced(path) as work:
+            _write(groups, str(work))
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TraceError(f"{path}: cannot write the trace ({reason})") from None
-    finally:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
     return path
 
 
 def _write(groups: Mapping[str, xr.Dataset], path: str) -> None:
-    """Write the groups to an empty file."""
+    """Write the groups to a new file."""
     # The root carries the attributes too, as `idata.attrs`.
     attributes = groups["posterior"].attrs
     Path(path).write_bytes(file_in_memory({}, attributes, {}))
@@ -122,7 +114,9 @@ def check_new(path: Path, overwrite: bool) -> None:
     TraceError
     """
     if os.path.isfile(path) and not overwrite:
-        raise TraceError(f"{path}: a run stands there already; choose another place, or overwrite=True")
+        raise TraceError(
+            f"{path}: a run stands there already; choose another place, or --overwrite (overwrite=True) replaces it"
+        )
     check_replaceable(path, TraceError)
     check_writable(path)
 
@@ -133,9 +127,3 @@ def _encoding(dataset: xr.Dataset) -> dict[str, dict[str, Any]]:
         for name, array in dataset.variables.items()
         if array.size > COMPRESS_OVER and np.issubdtype(array.dtype, np.number)
     }
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
