@@ -116,7 +116,9 @@ def run_chains(
         If a kernel fails, or the disk does; the message names the checkpoint before it.
     """
     with using_threads(settings.threads), ExitStack() as kept:
-        keepers = {chain: kept.enter_context(keeping.chain(chain)) for chain in chains} if keeping is not None else {}
+        keepers: dict[int, ChainKeeper] = {}
+        if keeping is not None:
+            keepers = {chain: kept.enter_context(keeping.chain(chain, len(chains))) for chain in chains}
         running = [_start(executor, chain, settings, keepers.get(chain)) for chain in chains]
         while not stopped():
             # In turn, so that all have as many draws when stopped; of chains that are resumed, those behind first.

@@ -38,6 +38,9 @@ LEAST_RATIO = 100
 ORPHAN_SECONDS = 120.0
 """How long to wait for a worker whose parent was killed: it ends after the sweep that it is in."""
 
+WRITE_SPEED = 2.5e8
+"""Bytes a second that a checkpoint is thought to be written with, before one was."""
+
 MEAN = "mean"
 LISTED = ("pointer", "topics", "counts", "values")
 LISTED_MEAN = ("pointer", "topics", "values", "rest")
@@ -56,7 +59,8 @@ class Keeping:
     sweeps : int, optional
         Between checkpoints.
     minutes : float, optional
-        Between checkpoints. Where neither is given, one minute, and at least 100 times as long as a checkpoint takes.
+        Between checkpoints. Where neither is given, one minute, and at least 100 times as long as the checkpoints of
+        all chains of a process take, the first by their sizes.
     """
 
     place: Place
@@ -70,8 +74,14 @@ class Keeping:
         return self.place.folder
 
     @contextmanager
-    def chain(self, number: int) -> Iterator[ChainKeeper]:
+    def chain(self, number: int, together: int) -> Iterator[ChainKeeper]:
         """Hold a chain's part of the folder.
+
+        Parameters
+        ----------
+        number : int
+        together : int
+            Chains of this process, which wait while one is written.
 
         Raises
         ------
@@ -87,7 +97,7 @@ class Keeping:
         apart = self.place.response is not None
         place = replace(self.place, chain=number // parts, response=number % parts) if apart else self.place
         with locked(folder, ORPHAN_SECONDS):
-            yield ChainKeeper(self, number, folder, place if apart else replace(place, chain=number))
+            yield ChainKeeper(self, number, together, folder, place if apart else replace(place, chain=number))
 
 
 def newest(folder: Path, run: str, *, mapped: bool = False) -> tuple[Checkpoint | None, list[str]]:
@@ -137,16 +147,23 @@ class ChainKeeper:
     ----------
     keeping : Keeping
     number : int
+    together : int
+        Chains of this process.
     folder : pathlib.Path
         Of the checkpoints.
     place : Place
         Of the draws.
     sweep : int
         Of the newest checkpoint; 0 where there is none.
+    since : float
+        When it was written, or the chain went on from it.
+    cost : float
+        Seconds that it took, or that the first is thought to take.
     """
 
     keeping: Keeping
     number: int
+    together: int
     folder: Path
     place: Place
     sweep: int = 0
@@ -163,7 +180,12 @@ class ChainKeeper:
         TraceError
             If the draws before it are not as they were written.
         """
+        recorder = self._restore(executor, state, memories)
         self.since = time.monotonic()
+        self.cost = sum(array.nbytes for array in _kept(executor, state, memories, recorder).values()) / WRITE_SPEED
+        return recorder
+
+    def _restore(self, executor: Executor, state: ChainState, memories: list[Any]) -> Recorder:
         found, wrong = newest(self.folder, self.keeping.run)
         for problem in wrong:
             log(self.keeping.folder, problem, warn=True)
@@ -179,7 +201,8 @@ class ChainKeeper:
             _put_memories(executor, memories, found.arrays, state)
             stream = ChainStream(self.place, (about["warmup"], about["draws"]), about["names"])
             recorder = Recorder(executor.bound, stream)
-            recorder.topics.mean = _like(recorder.topics.mean, mean_of(found.arrays))
+            if stream.n_draws:
+                recorder.topics.mean = _like(recorder.topics.mean, mean_of(found.arrays))
         except TraceError:
             raise
         except (KeyError, ValueError, TypeError, IndexError) as error:
@@ -194,7 +217,8 @@ class ChainKeeper:
             return True
         if asked.minutes is not None:
             return passed >= 60.0 * asked.minutes
-        return asked.sweeps is None and passed >= max(60.0 * EVERY_MINUTES, LEAST_RATIO * self.cost)
+        least = max(60.0 * EVERY_MINUTES, LEAST_RATIO * self.together * self.cost)
+        return asked.sweeps is None and passed >= least
 
     def save(self, sweep: int, executor: Executor, state: ChainState, memories: list[Any], recorder: Recorder) -> None:
         """Write a checkpoint after a number of sweeps, and the draws before it.
@@ -214,8 +238,7 @@ class ChainKeeper:
             "warmup": sink.n_warmup,
             "names": sink.names,
         }
-        arrays = {**_kept_state(state), **_kept_mean(recorder), **_kept_memories(executor, memories)}
-        write_checkpoint(self.folder, sweep, about, arrays)
+        write_checkpoint(self.folder, sweep, about, _kept(executor, state, memories, recorder))
         self.sweep, self.since = sweep, time.monotonic()
         self.cost = self.since - started
 
@@ -234,6 +257,13 @@ def check_resumable(executor: Executor) -> None:
                 "hold of it: give its KernelFunctions keep= and restore=, or scratch=True where no step reads what "
                 "another wrote there; or write to a file that ends in .nc, without checkpoints"
             )
+
+
+def _kept(executor: Executor, state: ChainState, memories: list[Any], recorder: Recorder) -> dict[str, NDArray[Any]]:
+    """Return what a checkpoint holds."""
+    # Before the first draw there is no mean.
+    mean = _kept_mean(recorder) if recorder.sink.n_draws else {}
+    return {**_kept_state(state), **mean, **_kept_memories(executor, memories)}
 
 
 def _kept_state(state: ChainState) -> dict[str, NDArray[Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import shutil
@@ -13,7 +12,7 @@ from mutation import mutated_bytes, mutated_text, mutated_tree
 from trace_targets import read_in_all_ways, small_corpus, use_command, use_fit
 
 import ppl_topics as pt
-from ppl_topics.storage.checkpoint import DIGEST
+from ppl_topics.storage.checkpoint import DIGEST, digest_of
 
 __all__ = ["RunFolderTarget"]
 
@@ -64,7 +63,7 @@ class RunFolderTarget:
             path.write_text(json.dumps(mutated_tree(rng, json.loads(data))))
         elif path.suffix == ".ckpt" and action < 0.8:
             content = mutated_text(rng, data[:-DIGEST]) if rng.random() < 0.5 else mutated_bytes(rng, data[:-DIGEST])
-            path.write_bytes(content + hashlib.blake2b(content, digest_size=DIGEST).digest())
+            path.write_bytes(content + digest_of(content))
         else:
             path.write_bytes(mutated_text(rng, data))
 

@@ -364,8 +364,9 @@ def test_when_checkpoints_are_due(monkeypatch, tmp_path):
     now = [1000.0]
     monkeypatch.setattr("ppl_topics.run.keeping.time.monotonic", lambda: now[0])
 
-    def keeper(sweeps=None, minutes=None, cost=0.0):
-        return ChainKeeper(Keeping(place, "", sweeps, minutes), 0, tmp_path, place, sweep=10, since=1000.0, cost=cost)
+    def keeper(sweeps=None, minutes=None, cost=0.0, together=1):
+        keeping = Keeping(place, "", sweeps, minutes)
+        return ChainKeeper(keeping, 0, together, tmp_path, place, sweep=10, since=1000.0, cost=cost)
 
     assert not keeper(sweeps=5).due(14)
     assert keeper(sweeps=5).due(15)
@@ -377,8 +378,17 @@ def test_when_checkpoints_are_due(monkeypatch, tmp_path):
         now[0] = 1000.0 + seconds
         assert keeper().due(11) == default
         assert keeper(cost=1.2).due(11) == costly
+        assert keeper(cost=0.4, together=3).due(11) == costly
         assert keeper(minutes=2.0, cost=50.0).due(11) == asked
         assert not keeper(sweeps=5).due(11)
+
+
+@pytest.mark.parametrize(("speed", "kept"), [(1.0, 1), (np.inf, 2)])
+def test_first_checkpoint_waits_for_what_it_is_thought_to_cost(corpus, monkeypatch, tmp_path, speed, kept):
+    monkeypatch.setattr("ppl_topics.run.keeping.EVERY_MINUTES", 0.0)
+    monkeypatch.setattr("ppl_topics.run.keeping.WRITE_SPEED", speed)
+    pt.sample("lda", corpus, draws=3, out=tmp_path / "a", **{**OPTIONS, "chains": 1})
+    assert len(checkpoints(tmp_path / "a" / "checkpoints" / "chain-0")) == kept
 
 
 def test_two_checkpoints_are_kept(tmp_path):
