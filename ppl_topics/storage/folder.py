@@ -15,6 +15,7 @@ from typing import Any
 
 import xarray as xr
 import zarr
+from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import CorpusError, PplTopicsError, RunError, TraceError
@@ -30,6 +31,9 @@ from ppl_topics.storage.manifest import MANIFEST, MODEL, Manifest, digest_of, re
 __all__ = ["CORPUS", "RunFolder", "check_free", "is_run_folder"]
 
 CORPUS = "corpus"
+CODECS = (ZstdCodec(level=0), Crc32cCodec())
+"""Of data and constants; they are never written again, so a bit that changed must be seen."""
+
 PARTS = {MANIFEST, MODEL, CORPUS, DRAWS, CHECKPOINTS, LOG, LOCK, OWNER}
 
 
@@ -151,7 +155,9 @@ class RunFolder:
             for name, group in groups.items():
                 # A reader takes what is not there for lost.
                 how: dict[str, Any] = {"mode": "a", "zarr_format": 3, "consolidated": False, "write_empty_chunks": True}
-                _with_text(group).to_zarr(path / DRAWS, group=name, **how)
+                written = _with_text(group)
+                codecs = {title: {"compressors": CODECS} for title in written.variables}
+                written.to_zarr(path / DRAWS, group=name, encoding=codecs, **how)
             (path / CHECKPOINTS).mkdir()
             manifest.write(path)
         except OSError as error:

@@ -65,14 +65,17 @@ class _Stored(BackendArray):
         except Exception as error:
             raise TraceError(
                 f"{self.group / self.array.path}: a chunk cannot be read ({error}); it is damaged. "
-                f"{_what_to_do(self.group)}"
+                f"{_what_to_do(self.group, drawn=_is_drawn(self.array))}"
             ) from None
 
 
-def _what_to_do(group: Path) -> str:
-    if group.name in ("observed_data", "constant_data"):
-        return ANEW
-    return remedy(group.parents[1] / CHECKPOINTS)
+def _is_drawn(array: zarr.Array[Any]) -> bool:
+    """Tell whether chains write an array; names and constants stand there from the beginning."""
+    return tuple(getattr(array.metadata, "dimension_names", None) or ())[:2] == ("chain", "draw")
+
+
+def _what_to_do(group: Path, *, drawn: bool) -> str:
+    return remedy(group.parents[1] / CHECKPOINTS) if drawn else ANEW
 
 
 def lazy_group(
@@ -114,7 +117,9 @@ def lazy_group(
         raise TraceError(f"{place}: no group of draws that can be read ({error or type(error).__name__})") from None
     lost = sorted(set(shares or ()) - set(arrays))
     if lost:
-        raise TraceError(f"{place / lost[0] / 'zarr.json'}: there is no such array any more. {_what_to_do(place)}")
+        raise TraceError(
+            f"{place / lost[0] / 'zarr.json'}: there is no such array any more. {_what_to_do(place, drawn=True)}"
+        )
     variables: dict[str, xr.Variable] = {}
     for title, array in arrays.items():
         dims = tuple(getattr(array.metadata, "dimension_names", None) or ())
@@ -123,7 +128,7 @@ def lazy_group(
         # A statistic that a kernel did not return is in no file; none is larger than those that are always there.
         likes = [arrays[like].shape for like in ALWAYS if like in arrays and like != title]
         share = 1.0 if shares is None or array.shape not in likes else shares.get(title, 0.0)
-        _check(array, place / title, draws if dims[:2] == ("chain", "draw") else None, share)
+        _check(array, place / title, draws if _is_drawn(array) else None, share)
         data = indexing.LazilyIndexedArray(_Stored(array, place))
         # Names that begin so are those of xarray and zarr.
         try:
@@ -132,11 +137,13 @@ def lazy_group(
             raise TraceError(f"{place / title}: its attributes are none ({error}); it is damaged") from None
         variable = xr.Variable(dims, data, attrs=own)
         # Where a run was killed while it made room for more draws, some arrays have it and some do not.
-        variables[title] = variable.isel(draw=slice(draws)) if dims[:2] == ("chain", "draw") else variable
+        variables[title] = variable.isel(draw=slice(draws)) if _is_drawn(array) else variable
     try:
         coords = {title: variable.load() for title, variable in variables.items() if variable.dims == (title,)}
         # Names of classes are a coordinate too, as they are in memory.
         return xr.Dataset({t: v for t, v in variables.items() if t not in coords}, coords, attributes)
+    except TraceError:
+        raise
     except ValueError as error:
         raise TraceError(f"{place}: its arrays do not fit together ({error})") from None
 
@@ -159,7 +166,8 @@ def _check(array: zarr.Array[Any], path: Path, draws: int | None, share: float) 
     expected = round(share * math.prod(counts))
     if found < expected:
         raise TraceError(
-            f"{path}: {expected - found:,} of its {expected:,} chunks are missing. {_what_to_do(path.parent)}"
+            f"{path}: {expected - found:,} of its {expected:,} chunks are missing. "
+            f"{_what_to_do(path.parent, drawn=_is_drawn(array))}"
         )
     stored = sum(file.stat().st_size for file in _files(path / "c", array.ndim, counts))
     if size * found > MAX_RATIO * max(stored, 1):

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import pydantic
 
 from ppl_topics.errors import TraceError
+from ppl_topics.storage.checkpoint import ANEW
 from ppl_topics.storage.files import write_text
 
 __all__ = ["FORMAT", "MANIFEST", "MODEL", "SOFTWARE", "Manifest", "digest_of", "read_manifest", "software"]
@@ -57,6 +58,8 @@ class Manifest(pydantic.BaseModel):
     checkpoint_minutes : float, optional
     software : dict of str to str
         Versions.
+    digest : str
+        SHA-256 of all that; a seed of which a bit changed would be another seed.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -82,10 +85,16 @@ class Manifest(pydantic.BaseModel):
     checkpoint_sweeps: Positive | None
     checkpoint_minutes: Annotated[float, pydantic.Field(gt=0, allow_inf_nan=False)] | None
     software: dict[str, str]
+    digest: str = ""
 
     def write(self, folder: Path) -> None:
         """Write it to a run folder, in one step."""
-        write_text(folder / MANIFEST, self.model_dump_json(indent=1) + "\n")
+        sealed = self.model_copy(update={"digest": self.seal()})
+        write_text(folder / MANIFEST, sealed.model_dump_json(indent=1) + "\n")
+
+    def seal(self) -> str:
+        """Return what the digest must be."""
+        return digest_of(self.model_dump_json(exclude={"digest"}))
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -94,12 +103,12 @@ def read_manifest(folder: Path) -> Manifest:
     Raises
     ------
     TraceError
-        If there is none, or it is not what this version writes.
+        If there is none, or it is not what was written, or not what this version writes.
     """
     path = folder / MANIFEST
     text = read_text(path)
     try:
-        return Manifest.model_validate_json(text)
+        manifest = Manifest.model_validate_json(text)
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
@@ -108,6 +117,9 @@ def read_manifest(folder: Path) -> Manifest:
             f"{path}: not the manifest of a run that this ppl-topics can read ({where}{first['msg']}); was it "
             "written by another version, or changed?"
         ) from None
+    if manifest.digest != manifest.seal():
+        raise TraceError(f"{path}: is not what the run wrote (its digest differs); put that back. {ANEW}")
+    return manifest
 
 
 def read_text(path: Path) -> str:

@@ -16,6 +16,7 @@ from ppl_topics.run.keeping import ChainKeeper, Keeping
 from ppl_topics.storage import checkpoint as checkpoints_module
 from ppl_topics.storage.checkpoint import checkpoints, read_checkpoint
 from ppl_topics.storage.draws import Place
+from ppl_topics.storage.manifest import read_manifest
 
 OPTIONS = {"topics": 3, "warmup": 3, "seed": 3, "chains": 2, "threads": 1, "progress": False}
 
@@ -211,17 +212,16 @@ def test_a_changed_copy_of_the_corpus(run):
 
 
 def test_another_schedule(run):
-    manifest = json.loads((run / "run.json").read_text())
-    manifest["plan"] = manifest["plan"].replace("collapsed_gibbs", "sparse_collapsed")
-    (run / "run.json").write_text(json.dumps(manifest))
+    manifest = read_manifest(run)
+    plan = manifest.plan.replace("collapsed_gibbs", "sparse_collapsed")
+    manifest.model_copy(update={"plan": plan}).write(run)
     with pytest.raises(pt.TraceError, match="the model now has another schedule than when the run began"):
         pt.resume(run, progress=False)
 
 
 def test_other_versions_warn(run):
-    manifest = json.loads((run / "run.json").read_text())
-    manifest["software"]["numba"] = "0.0"
-    (run / "run.json").write_text(json.dumps(manifest))
+    manifest = read_manifest(run)
+    manifest.model_copy(update={"software": {**manifest.software, "numba": "0.0"}}).write(run)
     with pytest.warns(pt.RunWarning, match=r"begun with numba 0\.0, now .*last bits may differ"):
         pt.resume(run, progress=False)
 
@@ -234,6 +234,8 @@ def test_other_versions_warn(run):
         (lambda m: m.update(version=2), "version: Input should be 1"),
         (lambda m: m.update(more=1), "more: Extra inputs are not permitted"),
         (lambda m: m.update(draws=10**30), "draws: "),
+        (lambda m: m.update(seed=4), r"run\.json: is not what the run wrote .*put that back\. Begin the run anew"),
+        (lambda m: m.pop("digest"), "is not what the run wrote"),
     ],
 )
 def test_a_changed_manifest(run, change, message):
@@ -243,6 +245,19 @@ def test_a_changed_manifest(run, change, message):
     for read in (pt.load_fit, lambda path: pt.resume(path, progress=False)):
         with pytest.raises(pt.TraceError, match=message):
             read(run)
+
+
+def load_all(run):
+    for group in pt.load_fit(run).groups.values():
+        group.load()
+
+
+@pytest.mark.parametrize("array", ["observed_data/words", "constant_data/alpha", "posterior/word"])
+def test_a_changed_bit_in_what_no_chain_writes(run, array):
+    """Data, constants and names have checksums as draws do."""
+    flip(run / "draws.zarr" / array / "c" / "0", -9)
+    with pytest.raises(pt.TraceError, match=rf"{array}: a chunk cannot be read .*Begin the run anew with"):
+        load_all(run)
 
 
 def test_folders_that_are_no_runs(corpus, run, tmp_path):
