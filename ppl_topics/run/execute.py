@@ -16,7 +16,7 @@ from ppl_topics.errors import KernelError, RunError
 from ppl_topics.run.bind import BoundModel
 from ppl_topics.run.finite import FiniteCheck
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, steps
-from ppl_topics.schedule.unread import unread_steps
+from ppl_topics.schedule.unread import unread_steps, unread_variables
 from ppl_topics.state import ChainState, Key
 
 __all__ = ["Executor", "SweepRecord", "step_labels"]
@@ -85,6 +85,16 @@ class Executor:
     debug : bool
         Whether to check after each kernel that it changed only what it declares, that the counts are those
         of z, and that all values are finite. Slow.
+
+    Attributes
+    ----------
+    steps : list of Step
+    functions : list of KernelFunctions
+        Of each step.
+    unread : dict of int to frozenset of str
+        See `ppl_topics.schedule.unread.unread_steps`.
+    redrawn : frozenset of str
+        Variables whose value between two sweeps matters to none.
     """
 
     def __init__(self, bound: BoundModel, debug: bool = False) -> None:
@@ -93,6 +103,7 @@ class Executor:
         self.steps: list[Step] = []
         self.functions: list[KernelFunctions] = []
         self.unread = unread_steps(bound.plan.schedule, bound.model)
+        self.redrawn = unread_variables(bound.plan.schedule, bound.model)
         self._run = self._compile(bound.plan.schedule)
 
     def memories(self, state: ChainState) -> list[Any]:

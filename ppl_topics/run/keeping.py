@@ -1,7 +1,8 @@
 """What a checkpoint holds of a chain, when one is due, and how a chain goes on from it.
 
-Held are the assignments, the other variables, the memory of kernels, and the running mean of the topics. Counts are
-not: they are those of z. Neither is the state of a random generator: streams are named by seed, chain and sweep.
+Held are the assignments, the variables that a sweep reads before it draws them, the memory of kernels, and the running
+mean of the topics. Counts are not: they are those of z. Neither is the state of a random generator: streams are named
+by seed, chain and sweep.
 """
 
 from __future__ import annotations
@@ -263,11 +264,16 @@ def _kept(executor: Executor, state: ChainState, memories: list[Any], recorder: 
     """Return what a checkpoint holds."""
     # Before the first draw there is no mean.
     mean = _kept_mean(recorder) if recorder.sink.n_draws else {}
-    return {**_kept_state(state), **mean, **_kept_memories(executor, memories)}
+    return {**_kept_state(executor, state), **mean, **_kept_memories(executor, memories)}
 
 
-def _kept_state(state: ChainState) -> dict[str, NDArray[Any]]:
-    arrays = {"z": state.z, **{f"value/{name}": array for name, array in state.arrays.items()}}
+def _read(executor: Executor, state: ChainState) -> dict[str, NDArray[Any]]:
+    """Return the variables that are not drawn anew before they are read."""
+    return {name: array for name, array in state.arrays.items() if name not in executor.redrawn}
+
+
+def _kept_state(executor: Executor, state: ChainState) -> dict[str, NDArray[Any]]:
+    arrays = {"z": state.z, **{f"value/{name}": array for name, array in _read(executor, state).items()}}
     if state.lists is not None:
         used = len(state.lists)
         for name in LISTED:
@@ -282,7 +288,7 @@ def _put_state(executor: Executor, state: ChainState, arrays: Mapping[str, NDArr
     if state.z.size and int(state.z.max()) >= state.sizes.topics:
         raise ValueError("z holds a topic that there is not")
     executor.bound.count(state)
-    for name, array in state.arrays.items():
+    for name, array in _read(executor, state).items():
         array[...] = _checked(name, arrays[f"value/{name}"], array)
     if state.lists is not None:
         held = {name: arrays[f"list/{name}"] for name in LISTED}

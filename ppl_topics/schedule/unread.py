@@ -1,4 +1,4 @@
-"""Steps whose draws nobody reads: in sweeps that are not recorded, they need not run.
+"""Draws that nobody reads: in sweeps that are not recorded they need not be made, and checkpoints need not hold them.
 
 A kernel that sums over phi, followed by a draw of phi, is the example: the next sweep leaves that phi stale before it
 is read, so it matters to the trace alone.
@@ -11,7 +11,7 @@ from ppl_topics.schedule.rules import UNRECORDED, reads_old_values, variables_in
 from ppl_topics.schedule.tree import Cycle, Node, Step, steps
 from ppl_topics.spec.model import Model
 
-__all__ = ["unread_steps"]
+__all__ = ["unread_steps", "unread_variables"]
 
 
 def unread_steps(schedule: Node, model: Model) -> dict[int, frozenset[str]]:
@@ -23,7 +23,7 @@ def unread_steps(schedule: Node, model: Model) -> dict[int, frozenset[str]]:
     """
     if not isinstance(schedule, Cycle):
         return {}
-    result = {}
+    result: dict[int, frozenset[str]] = {}
     number = 0
     for place, child in enumerate(schedule.children):
         if isinstance(child, Step):
@@ -33,6 +33,18 @@ def unread_steps(schedule: Node, model: Model) -> dict[int, frozenset[str]]:
                 result[number] = drawn
         number += sum(1 for _ in steps(child))
     return result
+
+
+def unread_variables(schedule: Node, model: Model) -> frozenset[str]:
+    """Return the variables whose value before a sweep matters to none: each sweep draws them before they are read.
+
+    Where a sweep does not draw one because it is not recorded (`unread_steps`), neither is its old value.
+    """
+    if not isinstance(schedule, Cycle):
+        return frozenset()
+    steps_of_all = [child for child in schedule.children if isinstance(child, Step) and not reads_old_values(child)]
+    drawn = {name for step in steps_of_all for name in variables_in(step.kernel.updates, model)}
+    return frozenset(name for name in drawn if _only_recorded(name, schedule.children, model))
 
 
 def _only_recorded(name: str, following: tuple[Node, ...], model: Model) -> bool:

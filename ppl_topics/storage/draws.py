@@ -98,8 +98,9 @@ class _Column:
         if not self.rows:
             return
         room = min(self.size, self.array.shape[1] - self.first)
-        values = np.full((room, *self.rows[0].shape), self.array.fill_value, self.array.dtype)
-        values[: len(self.rows)] = self.rows
+        values = np.empty((room, *self.rows[0].shape), self.array.dtype)
+        np.stack(self.rows, out=values[: len(self.rows)])
+        values[len(self.rows) :] = self.array.fill_value
         self.array[self._at(self.first, self.first + room)] = values
         self.unsynced.add(self._path())
 

@@ -10,7 +10,8 @@ from ppl_topics.run.bind import bind
 from ppl_topics.run.chains import Settings, run_chains
 from ppl_topics.run.execute import Executor
 from ppl_topics.schedule import make_plan
-from ppl_topics.schedule.unread import unread_steps
+from ppl_topics.schedule.unread import unread_steps, unread_variables
+from ppl_topics.storage.checkpoint import checkpoints, read_checkpoint
 
 OUT, GIVEN, PHI = (
     pt.step("z", "collapsed_gibbs"),
@@ -51,6 +52,24 @@ def unread(model, schedule):
 )
 def test_steps_whose_draws_no_kernel_reads(schedule, expected):
     assert unread("lda", schedule) == {number: {"phi"} for number in expected}
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        (pt.cycle(OUT, PHI), True),
+        (pt.cycle(PHI, GIVEN), True),
+        (pt.cycle(GIVEN, PHI, OUT, PHI), False),
+        (pt.cycle(OUT, PHI, GIVEN, PHI), True),
+        (pt.cycle(OUT, PHI, pt.every(5, GIVEN), PHI), True),
+        (pt.cycle(GIVEN, PHI), False),
+        (pt.cycle(pt.every(5, GIVEN), OUT, PHI), False),
+        (pt.cycle(pt.mixture(pt.cycle(OUT, PHI), pt.cycle(GIVEN, PHI))), False),
+    ],
+)
+def test_variables_whose_value_before_a_sweep_nobody_reads(schedule, expected):
+    plan = make_plan(pt.load_spec("lda").with_schedule(schedule, "s"))
+    assert unread_variables(plan.schedule, plan.model) == ({"phi"} if expected else set())
 
 
 def test_other_variables():
@@ -125,3 +144,27 @@ def test_a_kernel_that_keeps_something_between_steps_always_runs(corpus):
         assert not np.array_equal(state.arrays["phi"], before)
     finally:
         unregister_kernel("counting")
+
+
+def resumed(corpus, schedule, folder):
+    """Return whether a checkpoint held phi, the draws of a resumed run, and those of one that was never stopped."""
+    spec = pt.load_spec("lda", {"topics": 3}, record={"phi": "all"}).with_schedule(schedule, "s")
+    options = {"warmup": 2, "chains": 1, "seed": 5, "threads": 1, "progress": False}
+    pt.sample(spec, corpus, draws=2, out=folder, **options)
+    (path,) = checkpoints(folder / "checkpoints" / "chain-0")
+    held = "value/phi" in read_checkpoint(path).arrays
+    return held, pt.resume(folder, draws=5, progress=False), pt.sample(spec, corpus, draws=5, **options)
+
+
+@pytest.mark.parametrize(("schedule", "held"), [(pt.cycle(OUT, PHI), False), (pt.cycle(GIVEN, PHI), True)])
+def test_checkpoints_hold_what_the_next_sweep_reads(corpus, tmp_path, schedule, held):
+    found, ours, theirs = resumed(corpus, schedule, tmp_path / "a")
+    assert found == held
+    np.testing.assert_array_equal(ours.posterior["phi"], theirs.posterior["phi"])
+
+
+def test_a_checkpoint_without_what_is_read_would_be_seen(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("ppl_topics.run.execute.unread_variables", lambda schedule, model: frozenset({"phi"}))
+    found, ours, theirs = resumed(corpus, pt.cycle(GIVEN, PHI), tmp_path / "a")
+    assert not found
+    assert not np.array_equal(ours.posterior["phi"], theirs.posterior["phi"])
