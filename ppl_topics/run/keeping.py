@@ -183,7 +183,9 @@ class ChainKeeper:
         """
         recorder = self._restore(executor, state, memories)
         self.since = time.monotonic()
-        self.cost = sum(array.nbytes for array in _kept(executor, state, memories, recorder).values()) / WRITE_SPEED
+        # As it will be among the draws, with the mean.
+        whole = {**_kept(executor, state, memories, recorder), **_kept_mean(recorder)}
+        self.cost = sum(array.nbytes for array in whole.values()) / WRITE_SPEED
         return recorder
 
     def _restore(self, executor: Executor, state: ChainState, memories: list[Any]) -> Recorder:
