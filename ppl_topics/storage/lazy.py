@@ -115,11 +115,12 @@ def lazy_group(
         raise
     except Exception as error:
         raise TraceError(f"{place}: no group of draws that can be read ({error or type(error).__name__})") from None
-    lost = sorted(set(shares or ()) - set(arrays))
-    if lost:
-        raise TraceError(
-            f"{place / lost[0] / 'zarr.json'}: there is no such array any more. {_what_to_do(place, drawn=True)}"
-        )
+    drawn = set(shares or ())
+    # Where there are chunks there was an array; a killed process leaves none without.
+    chunked = {path.name for path in place.iterdir() if (path / "c").exists()}
+    if lost := sorted((drawn | chunked) - set(arrays)):
+        what = _what_to_do(place, drawn=lost[0] in drawn)
+        raise TraceError(f"{place / lost[0] / 'zarr.json'}: there is no such array any more. {what}")
     variables: dict[str, xr.Variable] = {}
     for title, array in arrays.items():
         dims = tuple(getattr(array.metadata, "dimension_names", None) or ())
@@ -155,6 +156,8 @@ def _check(array: zarr.Array[Any], path: Path, draws: int | None, share: float) 
     if draws is not None and array.shape[1] < draws:
         raise TraceError(f"{path}: holds {array.shape[1]:,} draws, and the checkpoints say {draws:,}; it lost a part")
     shape = array.shape if draws is None else (array.shape[0], draws, *array.shape[2:])
+    if not all(array.chunks):
+        raise TraceError(f"{path}: says that its chunks hold nothing; it was not written by ppl-topics")
     size = math.prod(array.chunks) * max(1, array.dtype.itemsize)
     if size > MAX_CHUNK_BYTES:
         raise TraceError(f"{path}: says that a chunk takes {size:,} bytes; a run writes none so large")

@@ -260,6 +260,15 @@ def test_a_changed_bit_in_what_no_chain_writes(run, array):
         load_all(run)
 
 
+@pytest.mark.parametrize("array", ["observed_data/words", "posterior/word"])
+def test_a_lost_description_of_what_no_chain_writes(run, array):
+    (run / "draws.zarr" / array / "zarr.json").unlink()
+    with pytest.raises(
+        pt.TraceError, match=rf"{array}/zarr\.json: there is no such array any more\. Begin the run anew"
+    ):
+        load_all(run)
+
+
 def test_folders_that_are_no_runs(corpus, run, tmp_path):
     with pytest.raises(pt.TraceError, match="no such folder"):
         pt.resume(tmp_path / "nothing")
