@@ -10,10 +10,13 @@ import time
 from pathlib import Path
 
 import numpy as np
+import planted_faults
 import psutil
 import pytest
 import xarray as xr
 import zarr
+from folder_runs import OPTIONS, load_all, made_corpus, same
+from planted_faults import PLANTED
 
 import ppl_topics as pt
 from ppl_topics.registry import unregister_kernel
@@ -23,15 +26,12 @@ from ppl_topics.storage.files import remove_parts
 from ppl_topics.storage.lock import OWNER, locked
 from ppl_topics.trace import store
 
-OPTIONS = {"topics": 3, "warmup": 3, "seed": 3, "chains": 2, "threads": 1, "progress": False}
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "faults.py"
 
 
 @pytest.fixture(scope="module")
 def corpus():
-    rng = np.random.default_rng(5)
-    documents = [[f"w{i}" for i in rng.integers(0, 30, n)] for n in (40, 0, 1, 25, 60, 3, 1, 80)]
-    return pt.Corpus.from_tokens(documents)
+    return made_corpus()
 
 
 @pytest.fixture(scope="module")
@@ -54,20 +54,6 @@ def run(made, tmp_path):
     return shutil.copytree(made, tmp_path / "a")
 
 
-def same(one, other):
-    assert set(one.groups) == set(other.groups)
-    for group, data in one.groups.items():
-        assert set(data.variables) == set(other.groups[group].variables)
-        for name in data.variables:
-            if name != "step_seconds":
-                np.testing.assert_array_equal(data[name].values, other.groups[group][name].values, err_msg=name)
-
-
-def read(run):
-    for group in pt.load_fit(run).groups.values():
-        group.load()
-
-
 def flip(path):
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 4
@@ -87,7 +73,7 @@ def test_a_damaged_chunk(damage, array, run, whole):
     chunk = run / "draws.zarr" / array / "c" / "1" / "2"
     damage(next(path for path in [chunk, *sorted(chunk.rglob("*"))] if path.is_file()))
     with pytest.raises(pt.TraceError, match=rf"{array}.*(damaged|missing).* Remove .*checkpoints: then `ppl-topic"):
-        read(run)
+        load_all(run)
     with pytest.raises(pt.TraceError, match=rf"{array}/c/1/2.*: draws are lost or damaged \(.*\). Remove .*/chain-1:"):
         pt.resume(run, draws=14, progress=False)
     assert "failed: " in (run / "log.txt").read_text()
@@ -111,7 +97,7 @@ def test_a_lost_description_of_an_array(what, run, whole):
     path = run / "draws.zarr" / "sample_stats" / "log_marginal" / "zarr.json"
     path.unlink() if what == "unlink" else path.write_text('{"zarr_format": 3, "node')
     with pytest.raises(pt.TraceError, match="sample_stats"):
-        read(run)
+        load_all(run)
     with pytest.raises(pt.TraceError, match=r"log_marginal/zarr\.json: draws are lost or damaged .* Remove .*/check"):
         pt.resume(run, progress=False)
     if what == "unlink":
@@ -297,3 +283,16 @@ def test_kills(tmp_path):
     assert len(records) == 6, done.stderr
     assert all(record["outcome"].endswith("equal") for record in records), records
     assert "| SIGKILL |" in done.stdout
+
+
+@pytest.mark.parametrize("kind", ["kills", *(pytest.param(k, marks=pytest.mark.slow) for k in PLANTED if k != "kills")])
+def test_a_planted_fault_is_found(kind, tmp_path):
+    """Each kind of trial can fail: here a resumed run loses a draw, a damaged checkpoint is believed, and so on."""
+    results = tmp_path / "results.jsonl"
+    words = ["--kinds", kind, f"--{kind}", "216", "--models", "lda", "--draws", "60", "--warmup", "5"]
+    words += ["--results", str(results), "--folder", str(tmp_path)]
+    subprocess.run([sys.executable, planted_faults.__file__, kind, *words], capture_output=True, text=True, check=True)
+    records = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+    if not records and kind in ("full", "file", "read-only"):
+        pytest.skip("no file system can be mounted here")
+    assert records[-1]["outcome"] == "FAILED", records

@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from folder_runs import OPTIONS, load_all, made_corpus, same
 
 import ppl_topics as pt
 from ppl_topics.registry import unregister_kernel
@@ -18,14 +19,10 @@ from ppl_topics.storage.checkpoint import checkpoints, read_checkpoint
 from ppl_topics.storage.draws import Place
 from ppl_topics.storage.manifest import read_manifest
 
-OPTIONS = {"topics": 3, "warmup": 3, "seed": 3, "chains": 2, "threads": 1, "progress": False}
-
 
 @pytest.fixture(scope="module")
 def corpus():
-    rng = np.random.default_rng(5)
-    documents = [[f"w{i}" for i in rng.integers(0, 30, n)] for n in (40, 0, 1, 25, 60, 3, 1, 80)]
-    return pt.Corpus.from_tokens(documents)
+    return made_corpus()
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +45,6 @@ def run(made, tmp_path):
 
 def newest(run, chain=0):
     return checkpoints(run / "checkpoints" / f"chain-{chain}")[0]
-
-
-def same(one, other):
-    assert set(one.groups) == set(other.groups)
-    for group, data in one.groups.items():
-        for name in data.variables:
-            if name != "step_seconds":
-                np.testing.assert_array_equal(data[name].values, other.groups[group][name].values, err_msg=name)
 
 
 def test_a_folder_holds_the_trace_of_a_file(whole, made, tmp_path):
@@ -245,11 +234,6 @@ def test_a_changed_manifest(run, change, message):
     for read in (pt.load_fit, lambda path: pt.resume(path, progress=False)):
         with pytest.raises(pt.TraceError, match=message):
             read(run)
-
-
-def load_all(run):
-    for group in pt.load_fit(run).groups.values():
-        group.load()
 
 
 @pytest.mark.parametrize("array", ["observed_data/words", "constant_data/alpha", "posterior/word"])

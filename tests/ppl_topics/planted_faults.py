@@ -1,0 +1,147 @@
+"""Run benchmarks/faults.py with a fault planted in the package: each of its trials must be one that can fail.
+
+python tests/ppl_topics/planted_faults.py NAME [options of faults.py]
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def lose_a_draw() -> None:
+    """A run that is resumed forgets the last draw before its checkpoint."""
+    from ppl_topics.storage.draws import ChainStream
+
+    made = ChainStream.__init__
+
+    def broken(self: Any, place: Any, counts: Any = (0, 0), names: Any = ()) -> None:
+        made(self, place, (counts[0], max(0, counts[1] - 1)), names)
+
+    ChainStream.__init__ = broken  # type: ignore[method-assign]
+
+
+def forget_the_state() -> None:
+    """A run that is resumed goes on from its first state."""
+    from ppl_topics.run import keeping
+
+    keeping._put_state = lambda executor, state, arrays: None
+
+
+def stop_at_once() -> None:
+    """The first Ctrl-C is taken for the second one."""
+    from ppl_topics.run.interrupt import GracefulStop
+
+    def broken(self: Any, number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    GracefulStop._handle = broken  # type: ignore[method-assign]
+
+
+def say_nothing_of_a_death() -> None:
+    from ppl_topics.errors import RunError
+    from ppl_topics.run.processes import _Worker
+
+    _Worker._death = lambda self: RunError("something went wrong")  # type: ignore[method-assign]
+
+
+def lock_nothing() -> None:
+    from ppl_topics.run import keeping
+    from ppl_topics.storage import folder
+
+    for module in (keeping, folder):
+        module.locked = lambda *given: contextlib.nullcontext()  # type: ignore[attr-defined]
+
+
+def check_no_digest() -> None:
+    """Checkpoints have a digest that is always the same."""
+    from ppl_topics.storage import checkpoint
+
+    checkpoint._Checksum.digest = lambda self: bytes(checkpoint.DIGEST)  # type: ignore[method-assign]
+
+
+def take_nothing_for_zeros() -> None:
+    """What cannot be read is zeros, and nobody is told."""
+    from ppl_topics.storage import lazy
+
+    read = lazy._Stored._read
+
+    def broken(self: Any, key: Any) -> Any:
+        try:
+            return read(self, key)
+        except Exception:
+            return np.zeros(self.shape, self.dtype)[key]
+
+    lazy._Stored._read = broken  # type: ignore[method-assign]
+    lazy._check = lambda *given: None
+
+
+def other_exit_codes() -> None:
+    from ppl_topics.errors import RunError, TraceError
+
+    RunError.exit_code, TraceError.exit_code = 2, 1
+
+
+def go_on_without_a_disk() -> None:
+    """A checkpoint that cannot be written is left out, and nobody is told."""
+    from ppl_topics.run.keeping import ChainKeeper
+
+    save = ChainKeeper.save
+
+    def broken(self: Any, *given: Any) -> None:
+        with contextlib.suppress(OSError):
+            save(self, *given)
+
+    ChainKeeper.save = broken  # type: ignore[method-assign]
+
+
+def lose_what_cannot_be_written() -> None:
+    from ppl_topics import rescue
+    from ppl_topics.errors import TraceError
+
+    def broken(fit: Any, out: Any) -> Any:
+        with contextlib.suppress(TraceError):
+            fit.save(out)
+        return out
+
+    rescue.save_somewhere = broken
+
+
+def check_no_memory() -> None:
+    from ppl_topics import running
+
+    running.check_memory = lambda demand: None
+
+
+PLANTED: dict[str, Callable[[], None]] = {
+    "kills": lose_a_draw,
+    "writes": forget_the_state,
+    "stops": stop_at_once,
+    "workers": say_nothing_of_a_death,
+    "two": lock_nothing,
+    "checkpoints": check_no_digest,
+    "chunks": take_nothing_for_zeros,
+    "constants": take_nothing_for_zeros,
+    "lost": other_exit_codes,
+    "full": go_on_without_a_disk,
+    "file": lose_what_cannot_be_written,
+    "read-only": other_exit_codes,
+    "memory": check_no_memory,
+}
+"""A fault for each kind of trial; a command that is killed has no parent that could plant one in it."""
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(BENCHMARKS))
+    # First: it chooses the threading layer.
+    import faults
+
+    PLANTED[sys.argv.pop(1)]()
+    faults.main()
