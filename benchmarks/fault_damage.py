@@ -9,74 +9,89 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fault_kills import check_readable, resumed
-from fault_runs import Case, Child, difference, flat, go_on, turns
+from fault_checks import check_readable, difference, flat, resumed
+from fault_runs import Case, Child, go_on, turns
 
 import ppl_topics as pt
 from ppl_topics.storage.checkpoint import read_checkpoint
+from ppl_topics.storage.draws import STREAMED
 
-__all__ = ["checkpoints", "chunks", "lost"]
+__all__ = ["checkpoints", "chunks", "constants", "lost"]
 
 RESUMED = (0, 1)
 """Of every eight damaged checkpoints, those that are not only read, but the run resumed."""
 
 REMEDY = "Remove "
 
+Damage = Callable[[Path, np.random.Generator], None]
+
+
+def cut_short(path: Path, rng: np.random.Generator) -> None:
+    """Cut a file to a random length."""
+    data = path.read_bytes()
+    path.write_bytes(data[: int(rng.integers(len(data)))])
+
+
+def flip(path: Path, rng: np.random.Generator) -> None:
+    """Change one random bit of a file."""
+    data = bytearray(path.read_bytes())
+    data[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
+    path.write_bytes(bytes(data))
+
+
+def remove(path: Path, rng: np.random.Generator) -> None:
+    """Remove a file, or a folder with all that is in it."""
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+KINDS: dict[str, Damage] = {"cut short": cut_short, "a bit changed": flip, "removed": remove}
+
 
 def checkpoints(case: Case, number: int, folder: Path, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
     """Cut checkpoints short, or change a bit, by turns; the newest one, or both of a chain."""
     original = half_way(case, folder)
+    chains = len(list(original.glob("checkpoints/*")))
     for turn in turns(case.model, number):
         run = copied(original, folder)
-        chain = run / "checkpoints" / f"chain-{rng.integers(2)}"
+        chain = run / "checkpoints" / f"chain-{rng.integers(chains)}"
         found = sorted(chain.glob("*.ckpt"), reverse=True)
         both = turn % 12 >= 10
-        cut = turn % 2 == 0
-        for path in found if both else found[:1]:
-            (cut_short if cut else flip)(path, rng)
+        what = ("cut short", "a bit changed")[turn % 2]
+        damaged = found if both else found[:1]
+        for path in damaged:
+            KINDS[what](path, rng)
             for mapped in (False, True):
                 try:
                     read_checkpoint(path, mapped=mapped)
                 except pt.TraceError:
                     continue
                 raise AssertionError(f"{path}: the damage was not seen")
-        outcome = "seen"
         if turn % 8 in RESUMED or both:
             said = resumed(case, run, folder / "resume.txt", draws=case.draws).said
             expected = "begins anew, with the same draws" if both else "goes on from the one before"
-            assert "the checkpoint is damaged or cut short" in said, said
+            for path in damaged:
+                assert f"{path}: the checkpoint is damaged or cut short" in said, said
             assert expected in said, said
             outcome = f"seen; the run {expected}, and says so; resumed, equal"
-        elif check_warned(case, run, folder / "read.txt"):
+        else:
+            check_readable(case, run, folder / "read.txt", damaged=damaged)
+            said = (folder / "read.txt").read_text()
+            assert f"warning: {damaged[0]}: the checkpoint is damaged or cut short" in said, said
             outcome = "seen; reading takes the one before, and says so"
-        what = "cut short" if cut else "a bit changed"
         yield {"fault": f"checkpoint: {what}", "when": "both of a chain" if both else "the newest", "outcome": outcome}
-
-
-def check_warned(case: Case, run: Path, log: Path) -> bool:
-    """Read a run, which must warn, and be the beginning of the whole one."""
-    check_readable(case, run, log)
-    if "warning: " not in (said := log.read_text()) or "damaged or cut short" not in said:
-        raise AssertionError(f"no warning: {said}")
-    return True
 
 
 def chunks(case: Case, number: int, folder: Path, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
     """Cut chunks of draws short, change a bit in them, or remove them."""
     original = half_way(case, folder)
-    kinds: list[tuple[str, Callable[[Path, np.random.Generator], None]]] = [
-        ("cut short", cut_short),
-        ("a bit changed", flip),
-        ("removed", lambda path, rng: path.unlink()),
-    ]
     for turn in turns(case.model, number):
         run = copied(original, folder)
         # Of draws; what else the store holds is not made again.
         found = sorted(path for path in run.glob("draws.zarr/*/*/c/*/*/**/*") if path.is_file())
         found += sorted(path for path in run.glob("draws.zarr/*/*/c/*/*") if path.is_file())
         path = found[int(rng.integers(len(found)))]
-        what, damage = kinds[turn % len(kinds)]
-        damage(path, rng)
+        what = list(KINDS)[turn % len(KINDS)]
+        KINDS[what](path, rng)
         array = path.relative_to(run / "draws.zarr").parts[1]
         read_all(case, run, folder / "read.txt", array)
         refused_then_remade(case, run, folder, array)
@@ -84,45 +99,81 @@ def chunks(case: Case, number: int, folder: Path, rng: np.random.Generator) -> I
         yield {"fault": f"chunk of draws: {what}", "when": "any", "outcome": outcome}
 
 
-def lost(case: Case, number: int, folder: Path, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
-    """Remove whole parts of a run."""
+def constants(case: Case, number: int, folder: Path, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """Damage what the store holds beside draws: the data and constants; or what describes any of its arrays."""
     original = half_way(case, folder)
-    # Of what chains add to.
-    streamed = sorted(path for path in original.glob("draws.zarr/*/*/zarr.json") if (path.parent / "c/1/0").exists())
-    streamed = [path for path in streamed if path.parts[-3] not in ("observed_data", "constant_data")]
     for turn in turns(case.model, number):
         run = copied(original, folder)
-        kind = turn % 6
-        if kind == 0:
-            path = run / streamed[int(rng.integers(len(streamed)))].relative_to(original)
-            path.unlink()
-            read_all(case, run, folder / "read.txt", path.parts[-2])
-            refused_then_remade(case, run, folder, path.parts[-2])
-            what = "description of an array of draws"
-            outcome = "one error that names it and what to remove; that removed: resumed, equal"
-        elif kind == 1:
-            shutil.rmtree(run / "checkpoints")
+        arrays = sorted(run.glob("draws.zarr/*/*/zarr.json"))
+        described = turn % 2 == 0
+        found = arrays if described else [file for path in arrays if not _drawn(path) for file in _files(path.parent)]
+        path = found[int(rng.integers(len(found)))]
+        what = list(KINDS)[turn // 2 % len(KINDS)]
+        KINDS[what](path, rng)
+        # What is read as JSON is refused as a whole.
+        group = str(path.relative_to(run).parents[1])
+        seen = _refused_or_equal(case, run, folder, group)
+        outcome = "one error that names it (exit code 2)" if seen else "of no consequence: read and resumed, equal"
+        fault = "description of an array" if described else "data or constants in the store"
+        yield {"fault": f"{fault}: {what}", "when": "any", "outcome": outcome, "path": str(path.relative_to(run))}
+
+
+def _drawn(description: Path) -> bool:
+    """Tell whether an array is of draws, which are made again; that is known by the files of its chunks."""
+    return (description.parent / "c" / "1" / "0").exists() and description.parts[-3] in STREAMED
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("c/**/*") if path.is_file())
+
+
+def _refused_or_equal(case: Case, run: Path, folder: Path, name: str) -> bool:
+    """Read, resume and read a run; False if all was as it should be, True where an error that names something said no.
+
+    It fails if draws or data are others, or if anything else happens.
+    """
+    resume, read = partial(go_on, run, draws=case.draws), partial(_read_all, case, run)
+    refused = False
+    for step, work in enumerate((read, resume, partial(read, begun=False))):
+        result = Child(work, folder / f"{step}.txt").result()
+        if result.code == 2 and str(run) in result.error and name in result.error:
+            refused = True
+            if step > 0:
+                break
+        elif result.code != 0 or (step != 1 and "equal" not in result.said.splitlines()):
+            raise AssertionError(f"{name}, step {step}: ended with {result.code}: {result.said}")
+    return refused
+
+
+def lost(case: Case, number: int, folder: Path, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """Remove whole parts of a run, or damage its small files."""
+    original = half_way(case, folder)
+    for turn in turns(case.model, number):
+        run = copied(original, folder)
+        what, name = LOST[turn % len(LOST)]
+        if name == "checkpoints":
+            remove(run / name, rng)
             assert check_readable(case, run, folder / "read.txt") == "no draw yet"
             resumed(case, run, folder / "resume.txt", draws=case.draws)
-            what, outcome = "checkpoints", "reading says that there is none yet; begins anew, equal"
+            outcome = "reading says that there is none yet; begins anew, equal"
         else:
-            name = ("draws.zarr", "corpus", "run.json", "model.yaml")[kind - 2]
-            target = run / name
-            shutil.rmtree(target) if target.is_dir() else target.unlink()
-            works: dict[str, Callable[[], None]] = {"resume": partial(go_on, run, draws=case.draws)}
-            if name in ("draws.zarr", "run.json"):
-                works["read"] = partial(open_run, run)
-            for title, work in works.items():
-                result = Child(work, folder / f"{title}.txt").result()
-                if result.code != 2 or name.partition(".")[0] not in result.error:
-                    raise AssertionError(f"ended with {result.code}: {result.said}")
-            what, outcome = name, "one error that names it (exit code 2)"
-        yield {"fault": "lost", "when": what, "outcome": outcome}
+            path = run / name
+            if path.is_dir() and what != "removed":
+                found = sorted(path.iterdir())
+                path = found[int(rng.integers(len(found)))]
+            KINDS[what](path, rng)
+            seen = _refused_or_equal(case, run, folder, name.partition(".")[0])
+            assert seen or what == "a bit changed", f"{path}: {what}, and not seen"
+            outcome = "one error that names it (exit code 2)" if seen else "of no consequence: read and resumed, equal"
+        yield {"fault": f"{name}: {what}", "when": "", "outcome": outcome}
 
 
-def open_run(run: Path) -> None:
-    """Open a run to be read."""
-    pt.load_fit(run)
+LOST = [
+    ("removed", "draws.zarr"),
+    ("removed", "checkpoints"),
+    *((what, name) for name in ("run.json", "model.yaml", "corpus") for what in KINDS),
+]
+"""What is done to what."""
 
 
 def half_way(case: Case, folder: Path) -> Path:
@@ -146,32 +197,20 @@ def copied(original: Path, folder: Path) -> Path:
     return Path(shutil.copytree(original, run))
 
 
-def cut_short(path: Path, rng: np.random.Generator) -> None:
-    """Cut a file to a random length."""
-    data = path.read_bytes()
-    path.write_bytes(data[: int(rng.integers(len(data)))])
-
-
-def flip(path: Path, rng: np.random.Generator) -> None:
-    """Change one random bit of a file."""
-    data = bytearray(path.read_bytes())
-    data[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
-    path.write_bytes(bytes(data))
-
-
 def read_all(case: Case, run: Path, log: Path, array: str) -> None:
     """Read all of a run, which must fail with one error that names an array."""
-
-    def read() -> None:
-        fit = pt.load_fit(run)
-        for group in fit.groups.values():
-            # Those too that are not compared.
-            group.load()
-        print("differs" if difference(flat(fit), case.whole, begun=True) else "equal")
-
-    result = Child(read, log).result()
+    result = Child(partial(_read_all, case, run), log).result()
     if result.code != 2 or array not in result.error:
         raise AssertionError(f"ended with {result.code}: {result.said}")
+
+
+def _read_all(case: Case, run: Path, *, begun: bool = True) -> None:
+    fit = pt.load_fit(run)
+    for group in fit.groups.values():
+        # Those too that are not compared.
+        group.load()
+    wrong = difference(flat(fit), case.whole, begun=begun)
+    print(f"{wrong} differs" if wrong else "equal")
 
 
 def refused_then_remade(case: Case, run: Path, folder: Path, array: str) -> None:

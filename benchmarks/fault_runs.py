@@ -1,4 +1,4 @@
-"""Small runs of each shipped model, in processes that can be killed, and how a trace is compared with a whole one.
+"""Small runs of each shipped model, in processes that can be killed.
 
 A process that has compiled a model is forked for each run, which so begins at once; such a process has no threads of
 zarr, and numba's are its own (the layer "workqueue").
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -23,16 +24,14 @@ from numpy.typing import NDArray
 import ppl_topics as pt
 from ppl_topics.models import shipped
 
-__all__ = ["Case", "Child", "Result", "difference", "flat", "go_on", "made_case", "sweeps_done", "turns"]
+__all__ = ["Case", "Child", "Program", "Result", "go_on", "made_case", "turns"]
 
 TOPICS, CHAINS = 3, 2
 LENGTHS = (40, 0, 1, 25, 60, 3, 1, 80)
 """Of the documents: empty ones and such of one token among them."""
 
-SECONDS = 300.0
+SECONDS = 1800.0
 """A run that takes longer hangs."""
-
-NOT_COMPARED = ("step_seconds",)
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,9 @@ class Case:
         All groups of a run that was never stopped, by group and name.
     pace : float
         Seconds for a sweep of all chains, about.
+    topics : int
+    record : tuple of pairs
+        Variables, and what is kept of each.
     """
 
     model: str
@@ -57,6 +59,8 @@ class Case:
     seed: int
     whole: dict[str, NDArray[Any]]
     pace: float = 0.01
+    topics: int = TOPICS
+    record: tuple[tuple[str, str], ...] = (("z", "all"),)
 
     @property
     def sweeps(self) -> int:
@@ -66,12 +70,12 @@ class Case:
     def options(self, threads: int = 1) -> dict[str, Any]:
         """Return the arguments of `ppl_topics.sample` that the draws depend on, and some that they do not."""
         return {
-            "topics": TOPICS,
+            "topics": self.topics,
             "draws": self.draws,
             "warmup": self.warmup,
             "chains": CHAINS,
             "seed": self.seed,
-            "record": {"z": "all"},
+            "record": dict(self.record),
             "threads": threads,
             "progress": False,
         }
@@ -80,7 +84,8 @@ class Case:
         """Return the words of the command that does the same."""
         numbers = {"draws": self.draws, "warmup": self.warmup, "chains": CHAINS, "seed": self.seed, "threads": 1}
         flags = [word for name, value in numbers.items() for word in (f"--{name}", str(value))]
-        asked = ["--set", f"topics={TOPICS}", "--record", "z=all", "--no-progress"]
+        flags += [word for name, what in self.record for word in ("--record", f"{name}={what}")]
+        asked = ["--set", f"topics={self.topics}", "--no-progress"]
         return ["run", self.model, "--data", str(data), "--out", str(folder), *flags, *asked]
 
     def sample(self, folder: Path, **options: Any) -> None:
@@ -88,14 +93,16 @@ class Case:
         pt.sample(self.model, self.corpus, out=folder, **{**self.options(), **options})
 
 
-def made_case(model: str, draws: int, warmup: int, seed: int, folder: Path) -> Case:
+def made_case(
+    model: str, draws: int, warmup: int, seed: int, folder: Path, save: Callable[[Path, pt.Fit], None]
+) -> Case:
     """Make a case; the whole run is one of another process, in memory, on two threads."""
     corpus = corpus_for(model)
     bare = Case(model, corpus, draws, warmup, seed, {})
     threads = min(2, os.cpu_count() or 1)
 
     def run() -> None:
-        save_flat(folder / "whole.npz", pt.sample(model, corpus, **bare.options(threads)))
+        save(folder / "whole.npz", pt.sample(model, corpus, **bare.options(threads)))
 
     Child(run, folder / "whole.log").result().expect(0)
     with np.load(folder / "whole.npz") as held:
@@ -163,8 +170,38 @@ class Result:
         return lines[0] if len(lines) == 1 and "Traceback" not in self.said else ""
 
 
-class Child:
-    """A forked process in a group of its own.
+class _Process:
+    """A process in a group of its own, whose output goes to a file."""
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        self.pid = -1
+
+    def exit_code(self) -> int | None:
+        """Return it, below zero for a signal; None while the process runs."""
+        raise NotImplementedError
+
+    def ended(self) -> bool:
+        """Tell whether it has ended."""
+        return self.exit_code() is not None
+
+    def kill(self, number: int, *, group: bool) -> None:
+        """Send a signal."""
+        (os.killpg if group else os.kill)(self.pid, number)
+
+    def result(self) -> Result:
+        """Wait for the end."""
+        until = time.monotonic() + SECONDS
+        while (code := self.exit_code()) is None:
+            if time.monotonic() > until:
+                self.kill(signal.SIGKILL, group=True)
+                raise AssertionError(f"no end after {SECONDS:.0f} s: {self.log.read_text()[-2000:]}")
+            time.sleep(0.005)
+        return Result(code, self.log.read_text(errors="replace"))
+
+
+class Child(_Process):
+    """A forked process.
 
     Parameters
     ----------
@@ -175,33 +212,34 @@ class Child:
     """
 
     def __init__(self, work: Callable[[], int | None], log: Path) -> None:
-        self.log = log
+        super().__init__(log)
         self.status: int | None = None
         self.pid = os.fork()
         if self.pid == 0:
             os._exit(_done(work, log))
 
-    def ended(self) -> bool:
-        """Tell whether it has ended."""
+    def exit_code(self) -> int | None:
+        """See `_Process`."""
         if self.status is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             self.status = status if pid else None
-        return self.status is not None
+        return None if self.status is None else os.waitstatus_to_exitcode(self.status)
 
-    def kill(self, number: int, *, group: bool) -> None:
-        """Send a signal."""
-        (os.killpg if group else os.kill)(self.pid, number)
 
-    def result(self) -> Result:
-        """Wait for the end."""
-        until = time.monotonic() + SECONDS
-        while not self.ended():
-            if time.monotonic() > until:
-                self.kill(signal.SIGKILL, group=True)
-                raise AssertionError(f"no end after {SECONDS:.0f} s: {self.log.read_text()[-2000:]}")
-            time.sleep(0.005)
-        assert self.status is not None
-        return Result(os.waitstatus_to_exitcode(self.status), self.log.read_text(errors="replace"))
+class Program(_Process):
+    """A program of a new interpreter, with a threading layer of its own choice."""
+
+    def __init__(self, words: list[str], log: Path) -> None:
+        super().__init__(log)
+        environment = {**os.environ, "NUMBA_THREADING_LAYER": "default"}
+        with log.open("wb") as out:
+            how: dict[str, Any] = {"stdout": out, "stderr": out, "env": environment, "start_new_session": True}
+            self.process = subprocess.Popen(words, **how)
+        self.pid = self.process.pid
+
+    def exit_code(self) -> int | None:
+        """See `_Process`."""
+        return self.process.poll()
 
 
 def _done(work: Callable[[], int | None], log: Path) -> int:
@@ -223,59 +261,3 @@ def _done(work: Callable[[], int | None], log: Path) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     return code
-
-
-def flat(fit: pt.Fit) -> dict[str, NDArray[Any]]:
-    """Return all variables of a trace by group and name, but for those that are times."""
-    return {
-        f"{group}/{name}": _plain(data[name].values)
-        for group, data in fit.groups.items()
-        for name in data.data_vars
-        if name not in NOT_COMPARED
-    }
-
-
-def _plain(values: NDArray[Any]) -> NDArray[Any]:
-    return values.astype(str) if values.dtype == object else values
-
-
-def save_flat(path: Path, fit: pt.Fit) -> None:
-    """Write them to a file."""
-    with path.open("wb") as file:
-        np.savez(file, **flat(fit))  # type: ignore[arg-type]
-
-
-def difference(found: Mapping[str, NDArray[Any]], whole: Mapping[str, NDArray[Any]], *, begun: bool = False) -> str:
-    """Say in what a trace differs, in any bit, from a whole one, or where ``begun`` from its beginning; "" if not."""
-    if found.keys() != whole.keys():
-        return f"variables {sorted(found.keys() ^ whole.keys())}"
-    for name, values in found.items():
-        expected = whole[name]
-        if begun and name.startswith(("posterior/", "sample_stats/", "warmup_")):
-            expected = expected[:, : values.shape[1]]
-        elif begun and name == "constant_data/z_last":
-            expected = _last(found, whole)
-        elif begun and name in ("constant_data/phi_mean", "constant_data/sweeps"):
-            continue
-        if values.dtype != expected.dtype or not np.array_equal(values, expected, equal_nan=values.dtype.kind == "f"):
-            return name
-    return ""
-
-
-def _last(found: Mapping[str, NDArray[Any]], whole: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Return the assignments after the sweeps that each chain has made."""
-    sweeps, z = found["constant_data/sweeps"], whole["posterior/z"]
-    warmup = whole["warmup_sample_stats/lp"].shape[1]
-    rows = [
-        [z[chain, n - warmup - 1, part] for part, n in enumerate(s)] if np.ndim(s) else z[chain, s - warmup - 1]
-        for chain, s in enumerate(sweeps)
-    ]
-    return np.array(rows)
-
-
-def sweeps_done(folder: Path) -> int:
-    """Return how many sweeps the chain that is behind has in a checkpoint."""
-    newest = [
-        max((int(file.stem) for file in chain.glob("*.ckpt")), default=0) for chain in folder.glob("checkpoints/*")
-    ]
-    return min(newest, default=0)
