@@ -69,12 +69,17 @@ class Fit(Predicting, Reading, Plotting, Exporting, Judging):
     @property
     def spec(self) -> Spec:
         """The model that was run, with its parameters."""
-        return load_spec(self.posterior.attrs["model_yaml"])
+        return load_spec(self._attribute("model_yaml"))
 
     @property
     def exact(self) -> bool:
         """Whether all kernels of the run leave the posterior invariant."""
-        return bool(self.posterior.attrs["exact"])
+        return bool(self._attribute("exact"))
+
+    def _attribute(self, name: str) -> Any:
+        if name not in self.posterior.attrs:
+            raise TraceError(f"the trace lacks the attribute `{name}`; it was not written by ppl-topics")
+        return self.posterior.attrs[name]
 
     def topics(self, n_words: int = 10, chain: int = 0) -> pd.DataFrame:
         """Return each topic's share of the tokens and its most probable words.

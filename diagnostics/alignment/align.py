@@ -20,6 +20,7 @@ from ppl_topics.diagnostics.alignment.topics import (
     mean_topics,
     word_names,
 )
+from ppl_topics.errors import TraceError
 from ppl_topics.trace.response_topics import own_topics
 
 __all__ = ["Alignment", "align", "chain_topics"]
@@ -199,7 +200,15 @@ def _similarity_of_draws(topics: Topics, groups: Mapping[str, xr.Dataset], refer
 
 
 def best_match(similarity: Array, classes: Numbers) -> Numbers:
-    """Return the column of each row that makes the total the largest, within the classes."""
+    """Return the column of each row that makes the total the largest, within the classes.
+
+    Raises
+    ------
+    TraceError
+        If the topics were not finite, and so are like none.
+    """
+    if not np.isfinite(similarity).all():
+        raise TraceError("the topics cannot be compared: the trace holds draws that are not finite")
     place = np.empty(len(classes), dtype=np.int64)
     for one in np.unique(classes):
         members = np.flatnonzero(classes == one)

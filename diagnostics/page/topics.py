@@ -81,6 +81,8 @@ def topic_views(groups: Groups, chain: int) -> tuple[list[TopicView], NDArray[An
         each = share if share is None or place is None else share.isel(response=place)
         statistics = _share_statistics(each, phi.sizes["topic"])
         values = np.asarray(phi.transpose("topic", "word").values, dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise TraceError("the trace holds topics with probabilities that are not finite")
         views.append(TopicView(name, place, values, *statistics))
     return views, words
 

@@ -39,9 +39,10 @@ def traces_section(groups: Groups) -> Section:
         if name not in statistics or not chain_and_draw(statistics[name]):
             continue
         whole = _whole(groups, name)
-        kernels = [str(kernel) for kernel in whole["kernel"].values] if "kernel" in whole.dims else [""]
+        by_kernel = "kernel" in whole.dims
+        kernels = [str(kernel) for kernel in whole["kernel"].values] if by_kernel else [""]
         for place, kernel in enumerate(kernels):
-            part = whole.isel(kernel=place) if kernel else whole
+            part = whole.isel(kernel=place) if by_kernel else whole
             values = part.transpose("chain", "draw").values.astype(np.float64)
             # A Gibbs step accepts always, and some report nothing: no news.
             if kernel and (np.isnan(values).all() or bool((values[np.isfinite(values)] == 1.0).all())):

@@ -150,8 +150,8 @@ def topic_diversity(groups: Mapping[str, xr.Dataset], *, n_words: int = 25, chai
     Returns
     -------
     float
-        1 where no two topics share a top word; 1 / K where all have the same. Where each response has topics of its
-        own, the topics of all responses count together.
+        1 where no two topics share a top word; 1 / K where all have the same; not a number where none has a word.
+        Where each response has topics of its own, the topics of all responses count together.
 
     Raises
     ------
@@ -161,4 +161,5 @@ def topic_diversity(groups: Mapping[str, xr.Dataset], *, n_words: int = 25, chai
     check_words(n_words)
     best = np.concatenate([best_words(part.phi, n_words).ravel() for part in topic_sets(groups, chain)])
     best = best[best >= 0]
-    return len(np.unique(best)) / len(best)
+    # Topics without words have none in common.
+    return len(np.unique(best)) / len(best) if len(best) else np.nan

@@ -168,9 +168,9 @@ def _members(coefficients: CoefficientDraws, part: Part) -> list[int]:
 def _response(groups: Mapping[str, xr.Dataset]) -> Response:
     """Return the block of the response."""
     model = TrainedTopics(groups).model
-    block = model.spec.blocks[model.names["y"]]
+    block = model.spec.blocks.get(model.names.get("y", ""))
     if not isinstance(block, Response):
-        raise TraceError(f"block {model.names['y']!r} ({block.kind}) of model {model.spec.name!r} is no response")
+        raise TraceError(f"model {model.spec.name!r} has no response, so no effective coefficients")
     return block
 
 

@@ -309,7 +309,7 @@ def alpha_draws(trained: TrainedTopics, part: Part, draws: int) -> Vector:
     fixed = trained.alpha(part)
     if "alpha" in trained.groups["constant_data"]:
         return np.array(np.broadcast_to(fixed, (draws, len(fixed))))
-    alpha = part.of(trained.groups["posterior"][trained.model.names["alpha"]])
+    alpha = part.of(trained.groups["posterior"][trained.model.names.get("alpha", "alpha")])
     values = alpha.transpose("draw", ...).values.reshape(draws, -1)
     return np.array(np.broadcast_to(values, (draws, len(fixed))), dtype=np.float64)
 

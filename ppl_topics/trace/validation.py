@@ -14,6 +14,7 @@ import xarray as xr
 
 from ppl_topics.errors import SpecError, TraceError
 from ppl_topics.state import MAX_TOPICS
+from ppl_topics.trace.model_dims import wrong_dims
 
 __all__ = ["check_groups", "check_model"]
 
@@ -42,6 +43,8 @@ CONSTANTS = {
     "covariate_scale": ("covariate",),
 }
 """Dims of the variables of ``constant_data``; of those with a dim ``response``, that one may be absent."""
+
+PROBABILITIES = ("phi_mean", "phi_mean_value", "phi_mean_rest")
 
 LABELS = {"class": "i", "multi_label": "i", "real": "f", "count": "i"}
 
@@ -108,6 +111,9 @@ class _Check:
         self.constants(constants)
         self.observed(observed, constants)
         self.tables(constants, observed)
+        wrong = wrong_dims(self.groups)
+        if wrong:
+            self.fail(wrong)
 
     def attributes(self, group: xr.Dataset) -> None:
         for name in TEXTS:
@@ -189,6 +195,8 @@ class _Check:
                 self.fail(f"{what} holds what is not finite")
             if found.size and name != "covariates" and name != "covariate_mean" and found.values.min() < 0:
                 self.fail(f"{what} holds what is below 0")
+            if found.size and name in PROBABILITIES and found.values.max() > 1.001:
+                self.fail(f"{what} holds what is above 1")
         for name in ("alpha", "beta"):
             if name in group and not (group[name].values > 0).all():
                 self.fail(f"constant_data/{name} is not above 0")

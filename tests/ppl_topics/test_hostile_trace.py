@@ -11,6 +11,7 @@ import pytest
 
 import ppl_topics as pt
 from ppl_topics.cli import main
+from ppl_topics.fit import Fit
 from ppl_topics.storage.checkpoint import read_checkpoint, write_checkpoint
 from ppl_topics.storage.files import refuse_links
 from ppl_topics.trace import opening, store
@@ -197,6 +198,7 @@ VALUES = [
     ("constant_data/doc_length", -1, "doc_length holds what is below 0"),
     ("constant_data/word_count", 7, "comes to"),
     ("constant_data/phi_mean", np.nan, "phi_mean holds what is not finite"),
+    ("constant_data/phi_mean", 1e30, "phi_mean holds what is above 1"),
     ("constant_data/alpha", 0.0, "alpha is not above 0"),
     ("observed_data/words", 2**31, "words does not hold whole numbers below 5"),
     ("constant_data/topic", 1, "topic holds the same twice"),
@@ -270,6 +272,127 @@ def test_a_constant_that_is_gone(copy, in_process):
         pt.load_fit(path).transform(["red green"])
 
 
+@pytest.mark.parametrize("name", ["exact", "model_yaml"])
+def test_attributes_that_are_gone(copy, name, in_process):
+    path = copy()
+    with h5py.File(path, "r+") as file:
+        del file["posterior"].attrs[name]
+    fit = pt.load_fit(path)
+    with pytest.raises(pt.TraceError, match=f"lacks the attribute `{name}`"):
+        fit.exact if name == "exact" else fit.spec  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["observed_data", "observed_data/labels"])
+def test_labels_that_are_gone(copy, name, in_process):
+    path = copy("medlda")
+    with h5py.File(path, "r+") as file:
+        del file[name]
+    with pytest.raises(pt.TraceError, match="lacks `labels` in `observed_data`"):
+        pt.load_fit(path).predict(["red green"])
+
+
+def test_coefficients_of_a_model_without_response(runs):
+    groups = pt.load_fit(runs["medlda"]).groups
+    text = pt.load_fit(runs["lda"]).posterior.attrs["model_yaml"]
+    groups = {name: group.assign_attrs(model_yaml=text) for name, group in groups.items()}
+    check_groups(groups, "run.nc")
+    with pytest.raises(pt.TraceError, match="has no response"):
+        Fit(groups).effective_coefficients()
+
+
+def test_a_variable_in_place_of_a_constant(tmp_path):
+    """Alpha is fixed in this model, and the trace has draws of it all the same."""
+    options = {"topics": 2, "draws": 4, "warmup": 1, "chains": 2, "seed": 1, "progress": False}
+    fit = pt.sample("lda", pt.Corpus.from_tokens(TEXTS), record={"phi": "all"}, **options)
+    groups = dict(fit.groups)
+    alpha = groups["constant_data"]["alpha"].drop_vars("topic")
+    groups["constant_data"] = groups["constant_data"].drop_vars("alpha")
+    groups["posterior"] = groups["posterior"].assign(alpha=alpha.expand_dims({"chain": [0, 1], "draw": range(4)}))
+    check_groups(groups, "run.nc")
+    found = Fit(groups).held_out(["red green"], phi="draws", draws=2, seed=1)
+    assert found.log_likelihood == fit.held_out(["red green"], phi="draws", draws=2, seed=1).log_likelihood
+
+
+@pytest.fixture(scope="module")
+def apart():
+    """Groups of a run in which each response has topics of its own."""
+    corpus = pt.Corpus.from_tokens(TEXTS, labels=["a", "b", "c", "b", "c"])
+    options = {"topics": 2, "draws": 4, "warmup": 1, "chains": 1, "seed": 1, "progress": False}
+    groups = pt.sample("medlda_one_vs_all", corpus, **options).groups
+    check_groups(groups, "run.nc")
+    return groups
+
+
+class TestDims:
+    """Variables have the dims that the model gives them."""
+
+    def refused(self, groups, where, changed, message):
+        with pytest.raises(pt.TraceError, match=message):
+            check_groups({**groups, where: changed}, "run.nc")
+
+    @pytest.mark.parametrize("name", ["phi", "theta", "topic_share"])
+    def test_of_the_posterior(self, runs, name):
+        groups = pt.load_fit(runs["lda"]).groups
+        posterior = groups["posterior"]
+        dims = posterior[name].dims
+        swapped = posterior[name].transpose(*dims[:2], *dims[:1:-1])
+        further = posterior[name].expand_dims("response", axis=2)
+        for changed in (swapped, further, posterior[name].isel(topic=0, drop=True)):
+            if changed.dims != dims:
+                self.refused(groups, "posterior", posterior.assign({name: changed}), "has the dims")
+
+    @pytest.mark.parametrize("where", ["posterior", "constant_data"])
+    def test_responses_without_names(self, apart, where):
+        groups = apart[where].drop_vars("response")
+        self.refused(apart, where, groups, "have no names")
+        groups = apart[where].assign_coords(response=[0, 1, 2])
+        self.refused(apart, where, groups, "have no names")
+
+    def test_other_responses(self, apart):
+        posterior = apart["posterior"].assign_coords(response=["a", "b", "x"])
+        self.refused(apart, "posterior", posterior, "do not have the same responses")
+
+    def test_topics_of_all_beside_topics_of_each(self, apart):
+        posterior = apart["posterior"]
+        share = posterior["topic_share"].isel(response=0, drop=True)
+        self.refused(apart, "posterior", posterior.assign(topic_share=share), "topic_share has the dims")
+
+    @pytest.mark.parametrize("name", ["covariate_columns", "covariate_mean", "covariate_scale"])
+    def test_scales_of_covariates(self, name):
+        corpus = pt.Corpus.from_tokens(TEXTS, labels=["a", "b", "a", "b", "b"], covariates=[[i] for i in range(5)])
+        options = {"topics": 2, "draws": 4, "warmup": 1, "chains": 1, "seed": 1, "progress": False}
+        groups = pt.sample("slda_covariates", corpus, **options).groups
+        check_groups(groups, "run.nc")
+        self.refused(groups, "constant_data", groups["constant_data"].drop_vars(name), "lacks some of covariate")
+
+
+def test_topics_without_words(runs):
+    groups = dict(pt.load_fit(runs["lda"]).groups)
+    constants = groups["constant_data"]
+    groups["constant_data"] = constants.assign(phi_mean=constants["phi_mean"] * 0.0)
+    assert np.isnan(Fit(groups).topic_diversity())
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_topics_that_are_not_finite(runs, tmp_path):
+    """Where there are no mean topics, the page takes draws of them, whatever they hold."""
+    groups = dict(pt.load_fit(runs["lda"]).groups)
+    posterior = groups["posterior"].drop_vars("topic_share")
+    groups["posterior"] = posterior.assign(phi=posterior["phi"] * np.inf)
+    groups["constant_data"] = groups["constant_data"].drop_vars("phi_mean")
+    check_groups(groups, "run.nc")
+    page = Fit(groups).report(tmp_path / "page.html").read_text()
+    assert "probabilities that are not finite" in page
+
+
+def test_a_kernel_without_a_name(runs, tmp_path):
+    groups = dict(pt.load_fit(runs["lda"]).groups)
+    for name in ("sample_stats", "warmup_sample_stats"):
+        groups[name] = groups[name].assign_coords(kernel=["", *groups[name]["kernel"].values[1:]])
+    check_groups(groups, "run.nc")
+    assert Fit(groups).report(tmp_path / "page.html").stat().st_size > 0
+
+
 def test_without_draws(copy, in_process):
     path = copy()
     with h5py.File(path, "r+") as file:
@@ -336,4 +459,15 @@ def test_run_folders_are_checked_as_files_are(tmp_path):
     arrays = {**held.arrays, "z": np.full_like(held.arrays["z"], 7)}
     write_checkpoint(path.parent, int(path.stem), held.about, arrays)
     with pytest.raises(pt.TraceError, match="z_last does not hold whole numbers below 2"):
+        pt.load_fit(tmp_path / "run")
+
+
+def test_chunks_of_nothing(tmp_path):
+    corpus = pt.Corpus.from_tokens(TEXTS)
+    pt.sample("lda", corpus, topics=2, draws=2, warmup=1, chains=1, seed=1, progress=False, out=tmp_path / "run")
+    path = tmp_path / "run" / "draws.zarr" / "posterior" / "theta" / "zarr.json"
+    described = json.loads(path.read_text())
+    described["chunk_grid"]["configuration"]["chunk_shape"][2] = 0
+    path.write_text(json.dumps(described))
+    with pytest.raises(pt.TraceError, match="chunks hold nothing"):
         pt.load_fit(tmp_path / "run")
