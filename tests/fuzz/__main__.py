@@ -16,7 +16,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 def main() -> int:
     """Fuzz the targets that were named, or all, one after another."""
-    from harness import Outcome, fuzz
+    from harness import fuzz
+    from outcomes import read, table
     from targets import TARGETS
 
     parser = argparse.ArgumentParser(prog="python tests/fuzz", description=__doc__)
@@ -24,19 +25,23 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=20.0, help="of each target")
     parser.add_argument("--cases", type=int, help="stop a target after so many")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="folder for inputs of findings")
+    parser.add_argument(
+        "--out", type=Path, default=Path("build/fuzz"), help="folder for outcomes, and the inputs of findings"
+    )
+    parser.add_argument("--table", type=Path, help="run nothing; print the last outcomes in such a file, results.jsonl")
     given = parser.parse_args()
     unknown = [name for name in given.targets if name not in TARGETS]
     if unknown:
         parser.error(f"no target {unknown[0]!r}; there are {', '.join(TARGETS)}")
-    outcomes: list[Outcome] = []
-    for name in given.targets or TARGETS:
-        seconds = 60 * given.minutes
-        outcomes.append(fuzz(TARGETS[name](), seconds=seconds, seed=given.seed, folder=given.out, cases=given.cases))
-    print("| target | seed | minutes | cases | refused | findings left |")
-    print("|---|---:|---:|---:|---:|---:|")
-    for o in outcomes:
-        print(f"| {o.target} | {o.seed} | {o.minutes:.1f} | {o.cases:,} | {o.refused:,} | {len(o.findings)} |")
+    names = given.targets or list(TARGETS)
+    if given.table is not None:
+        print(table(read(given.table), names), end="")
+        return 0
+    outcomes = [
+        fuzz(TARGETS[name](), seconds=60 * given.minutes, seed=given.seed, folder=given.out, cases=given.cases)
+        for name in names
+    ]
+    print(table(outcomes, names), end="")
     return int(any(outcome.findings for outcome in outcomes))
 
 

@@ -26,29 +26,53 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Protocol
 
+import ppl_topics
+from ppl_topics import diagnostics, models, samplers
 from ppl_topics.errors import PplTopicsError
 
-__all__ = ["Finding", "Outcome", "Target", "fuzz"]
+__all__ = ["Finding", "Limits", "Outcome", "Target", "fuzz"]
 
-CASE_SECONDS = 20
-"""Of the processor for one case, all inputs being small."""
 
-WALL_SECONDS = 240
-"""Of the clock for one case, on a machine that may be busy; what waits for ever takes no time of the processor."""
+@dataclass(frozen=True)
+class Limits:
+    """What a case may take.
 
-ALLOWANCE = 768 << 20
-"""Bytes of address space that cases may take beyond what the process has before the first one."""
+    Attributes
+    ----------
+    seconds : float
+        Of the processor, all inputs being small.
+    wall : float
+        Of the clock, on a machine that may be busy; what waits for ever takes no time of the processor.
+    silence : float
+        Seconds without news after which a worker hangs where no Python signal reaches it.
+    allowance : int
+        Bytes of address space that cases may take beyond what the process has before the first one.
+    resident : int
+        Bytes of memory in use that cases may add to those of the process before the first one.
+    """
 
-RESIDENT = 400 << 20
-"""Bytes of memory in use that a case may add."""
+    seconds: float = 20.0
+    wall: float = 240.0
+    silence: float = 300.0
+    allowance: int = 768 << 20
+    resident: int = 400 << 20
 
-SILENCE = 300
-"""Seconds without news after which a worker hangs where no Python signal reaches it."""
+
+LIMITS = Limits()
+
+AGAIN = 1.0
+"""Seconds after which an alarm rings again: one that rings where Python drops exceptions is lost."""
+
+OWN = tuple(f"{package.__path__[0]}/" for package in (ppl_topics, models, samplers, diagnostics))
+"""Where the code of ppl-topics stands."""
 
 FORBIDDEN = (
     "pickle.find_class", "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn",
     "subprocess.Popen", "socket.connect", "socket.bind", "ctypes.dlopen", "webbrowser.open", "os.kill",
 )  # fmt: skip
+
+RESULTS = "results.jsonl"
+"""Of all runs in a folder, a line each."""
 
 CHANGING = ("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.symlink", "os.link", "os.truncate", "os.chmod")
 
@@ -80,7 +104,8 @@ class Finding:
     Attributes
     ----------
     kind : str
-        Exception, hang, memory, crash, or what was done that may not be.
+        Exception, hang, memory, crash, a message that is not one line, or forbidden: what was done that may not be.
+        An error of ``make`` is one of the target itself.
     where : str
         Innermost place in ppl_topics.
     message : str
@@ -116,7 +141,9 @@ class _Forbidden(BaseException):
     pass
 
 
-def fuzz(target: Target, *, seconds: float, seed: int, folder: Path, cases: int | None = None) -> Outcome:
+def fuzz(
+    target: Target, *, seconds: float, seed: int, folder: Path, cases: int | None = None, limits: Limits = LIMITS
+) -> Outcome:
     """Run a target for some time, or for some cases; inputs of findings go to ``folder/findings``."""
     folder = folder.resolve()
     (folder / "findings").mkdir(parents=True, exist_ok=True)
@@ -131,25 +158,29 @@ def fuzz(target: Target, *, seconds: float, seed: int, folder: Path, cases: int 
     while time.monotonic() - begun < seconds and (cases is None or number < cases):
         ours, theirs = fork.Pipe(duplex=False)
         left = seconds - (time.monotonic() - begun)
-        worker = fork.Process(target=_work, args=(target, seed, number, folder, left, cases, theirs))
+        worker = fork.Process(target=_work, args=(target, seed, number, folder, left, cases, limits, theirs))
         worker.start()
         theirs.close()
-        number = _follow(worker, ours, target, outcome, folder, number)
+        number = _follow(worker, ours, target, outcome, folder, number, limits.silence)
     outcome.minutes = (time.monotonic() - begun) / 60
-    (folder / f"{target.name}.json").write_text(json.dumps(asdict(outcome), indent=1) + "\n")
+    with open(folder / RESULTS, "a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(outcome)) + "\n")
     return outcome
 
 
-def _follow(worker: Any, news: Connection, target: Target, outcome: Outcome, folder: Path, number: int) -> int:
+def _follow(
+    worker: Any, news: Connection, target: Target, outcome: Outcome, folder: Path, number: int, silence: float
+) -> int:
     """Collect the worker's reports until it ends; return the number of the next case."""
     running: int | None = None
     while True:
         try:
-            if not news.poll(SILENCE):
+            if not news.poll(silence):
                 os.kill(worker.pid, signal.SIGKILL)
                 worker.join()
-                _note(outcome, folder, target.name, Finding("hang", "no news", "the process answers no more", number))
-                return number + 1
+                hung = running if running is not None else number
+                _note(outcome, folder, target.name, Finding("hang", "no news", "the process answers no more", hung))
+                return hung + 1
             report = news.recv()
         except EOFError:
             worker.join()
@@ -186,7 +217,14 @@ def _note(outcome: Outcome, folder: Path, name: str, finding: Finding) -> None:
 
 
 def _work(
-    target: Target, seed: int, first: int, folder: Path, seconds: float, cases: int | None, news: Connection
+    target: Target,
+    seed: int,
+    first: int,
+    folder: Path,
+    seconds: float,
+    cases: int | None,
+    limits: Limits,
+    news: Connection,
 ) -> None:
     """Run cases until the time is over; the process ends early where memory grew, for another to go on."""
     warnings.simplefilter("ignore")
@@ -194,8 +232,8 @@ def _work(
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (held + ALLOWANCE, held + ALLOWANCE))
-    watch = _Watch(folder)
+    resource.setrlimit(resource.RLIMIT_AS, (held + limits.allowance, held + limits.allowance))
+    watch = _Watch(place)
     sys.addaudithook(watch)
     signal.signal(signal.SIGALRM, _alarm)
     signal.signal(signal.SIGPROF, _alarm)
@@ -208,13 +246,14 @@ def _work(
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         rng = random.Random(f"{seed} {target.name} {number}")
-        target.make(rng, place)
         news.send(("begin", number))
-        watch.seen, watch.active = [], True
-        signal.setitimer(signal.ITIMER_PROF, CASE_SECONDS)
-        signal.setitimer(signal.ITIMER_REAL, WALL_SECONDS)
         found: tuple[str, BaseException] | None = None
+        making = True
+        signal.setitimer(signal.ITIMER_PROF, limits.seconds, AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, limits.wall, AGAIN)
         try:
+            target.make(rng, place)
+            making, watch.seen, watch.active = False, [], True
             target.run(rng, place)
         except PplTopicsError as error:
             refused += 1
@@ -231,19 +270,20 @@ def _work(
             signal.setitimer(signal.ITIMER_REAL, 0)
             watch.active = False
         if found is not None:
-            news.send(("finding", asdict(_finding(found[0], found[1], number))))
-        for what in watch.seen:
-            news.send(("finding", asdict(Finding("forbidden", what.split(" ")[0], what, number))))
+            what = _finding("make" if making else found[0], found[1], number)
+            news.send(("finding", asdict(what)))
+        for event in watch.seen:
+            news.send(("finding", asdict(Finding("forbidden", event.split(" ")[0], event, number))))
         grown = _peak() - peak
-        if grown > RESIDENT:
+        if grown > limits.resident:
             news.send(("finding", asdict(Finding("memory", "resident", f"{grown >> 20} MiB more", number))))
         done += 1
         number += 1
-        if time.monotonic() - told > 2 or grown > RESIDENT or found is not None:
+        if time.monotonic() - told > 2 or grown > limits.resident or found is not None:
             news.send(("count", (number, done, refused)))
             done = refused = 0
             told = time.monotonic()
-        if grown > RESIDENT:
+        if grown > limits.resident:
             break
         found = None
         if number % 200 == 0:
@@ -256,13 +296,10 @@ def _work(
 
 def _finding(kind: str, error: BaseException, number: int) -> Finding:
     frames = traceback.extract_tb(error.__traceback__)
-    root = str(Path(__file__).resolve().parents[2])
-    own = [
-        f for f in frames if f.filename.startswith(root) and "/tests/" not in f.filename and ".venv" not in f.filename
-    ]
+    own = [frame for frame in frames if frame.filename.startswith(OWN)]
     last = (own or frames)[-1]
-    where = f"{last.filename.removeprefix(root + '/')}:{last.lineno}"
-    return Finding(kind, where, f"{type(error).__name__}: {error}"[:500], number)
+    where = "/".join(last.filename.rsplit("/", 3)[1:])
+    return Finding(kind, f"{where}:{last.lineno}", f"{type(error).__name__}: {error}"[:500], number)
 
 
 def _called_by(package: str) -> bool:
@@ -275,7 +312,7 @@ def _called_by(package: str) -> bool:
 
 
 def _alarm(signum: int, frame: Any) -> None:
-    raise _Hang(f"took over {CASE_SECONDS} s of the processor, or {WALL_SECONDS} s")
+    raise _Hang("took too long, of the processor or by the clock")
 
 
 def _peak() -> int:
@@ -286,8 +323,8 @@ def _peak() -> int:
 class _Watch:
     """An audit hook that notes what reading a file never does."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = str(folder)
+    def __init__(self, place: Path) -> None:
+        self.place = str(place)
         self.active = False
         self.seen: list[str] = []
 
@@ -318,5 +355,5 @@ class _Watch:
         with contextlib.suppress(TypeError, ValueError):
             text = os.path.abspath(os.fsdecode(path))
             # Compiled code is kept beside its source; temporary files of libraries are their own affair.
-            return text.startswith(self.folder) or "__pycache__" in text or text == os.devnull
+            return f"{text}/".startswith(f"{self.place}/") or "__pycache__" in text or text == os.devnull
         return True

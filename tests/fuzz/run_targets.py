@@ -48,7 +48,8 @@ class RunFolderTarget:
         for _ in range(rng.choice((1, 1, 2))):
             kind = rng.choice(kinds)
             path = rng.choice([path for path in files if path.name.endswith(kind)] or files)
-            if path.exists():
+            # What was made a link leads elsewhere.
+            if path.exists() and not path.is_symlink():
                 self._damage(rng, path)
 
     def _damage(self, rng: random.Random, path: Path) -> None:

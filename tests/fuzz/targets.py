@@ -8,7 +8,7 @@ from corpus_targets import COUNT_TARGETS, TEXT_TARGETS, CompressedTarget, LineTa
 from harness import Target
 from run_targets import RunFolderTarget
 from spec_targets import OptionsTarget, SpecTarget
-from trace_targets import TraceFileTarget, TraceTarget
+from trace_targets import TraceFileTarget, TraceGroupsTarget, TraceTarget
 
 __all__ = ["TARGETS"]
 
@@ -26,5 +26,6 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "options": OptionsTarget,
     "trace": TraceTarget,
     "trace_file": TraceFileTarget,
+    "trace_groups": TraceGroupsTarget,
     "run_folder": RunFolderTarget,
 }
