@@ -21,7 +21,7 @@ from ppl_topics.corpus import Corpus
 from ppl_topics.errors import CorpusError, PplTopicsError, RunError, TraceError
 from ppl_topics.samplers.variates.streams import STREAMS
 from ppl_topics.spec import Spec, load_spec
-from ppl_topics.storage.checkpoint import CHECKPOINTS
+from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS
 from ppl_topics.storage.draws import DRAWS
 from ppl_topics.storage.files import refuse_links, remove_parts, write_text
 from ppl_topics.storage.lock import LOCK, OWNER, locked
@@ -240,9 +240,11 @@ class RunFolder:
 
     def grown(self, draws: int) -> RunFolder:
         """Make room for more draws."""
+        place = self.path / DRAWS
         try:
-            root = zarr.open_group(self.path / DRAWS, mode="r+")
+            root = zarr.open_group(place, mode="r+")
             for name in ("posterior", "sample_stats"):
+                place = self.path / DRAWS / name
                 for _, array in _arrays(root[name]):
                     dims = getattr(array.metadata, "dimension_names", None) or ()
                     if tuple(dims[:2]) == ("chain", "draw"):
@@ -250,11 +252,11 @@ class RunFolder:
             manifest = self.manifest.model_copy(update={"draws": draws})
             manifest.write(self.path)
         except FileNotFoundError as error:
-            raise TraceError(f"{self.path / DRAWS}: a part of it is lost ({error})") from None
+            raise TraceError(f"{place}: a part of it is lost ({error}). {ANEW}") from None
         except OSError as error:
             raise RunError(f"{self.path}: cannot be written ({error.strerror or error})") from None
         except (ValueError, KeyError, TypeError) as error:
-            raise TraceError(f"{self.path / DRAWS}: a part of it is lost or damaged ({error})") from None
+            raise TraceError(f"{place}: a part of it is lost or damaged ({error}). {ANEW}") from None
         log(self.path, f"asked for {draws} draws, before {self.manifest.draws}")
         return RunFolder(self.path, manifest)
 
