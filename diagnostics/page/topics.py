@@ -170,7 +170,7 @@ class _Words:
 def _short(value: float) -> float | int:
     """Return a number in few characters."""
     rounded = float(f"{value:.5g}")
-    return int(rounded) if rounded == int(rounded) else rounded
+    return int(rounded) if rounded.is_integer() else rounded
 
 
 def _word_counts(groups: Groups, words: NDArray[Any], views: list[TopicView]) -> tuple[Array, int | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import os
 from importlib.metadata import version
 from importlib.resources import files
@@ -160,12 +161,22 @@ def _safe(text: str) -> Any:
 def embedded_json(data: Any) -> str:
     r"""Return data as JSON that may stand in a script element, whatever its strings hold.
 
+    JSON has no numbers that are not finite; they become null.
+
     Examples
     --------
     >>> embedded_json(["</script>", "a\u2028b"])
     '["\\u003c/script\\u003e","a\\u2028b"]'
     """
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(_finite(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data

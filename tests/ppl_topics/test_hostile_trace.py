@@ -385,6 +385,18 @@ def test_topics_that_are_not_finite(runs, tmp_path):
     assert "probabilities that are not finite" in page
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["theta", "topic_share"])
+def test_shares_that_are_not_finite(runs, tmp_path, name):
+    groups = dict(pt.load_fit(runs["lda"]).groups)
+    posterior = groups["posterior"]
+    values = posterior[name].values.copy()
+    values.reshape(-1)[0] = np.inf
+    groups["posterior"] = posterior.assign({name: (posterior[name].dims, values)})
+    check_groups(groups, "run.nc")
+    assert Fit(groups).report(tmp_path / "page.html").stat().st_size > 0
+
+
 def test_a_kernel_without_a_name(runs, tmp_path):
     groups = dict(pt.load_fit(runs["lda"]).groups)
     for name in ("sample_stats", "warmup_sample_stats"):
