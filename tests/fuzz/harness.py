@@ -29,6 +29,7 @@ from typing import Any, Protocol
 import ppl_topics
 from ppl_topics import diagnostics, models, samplers
 from ppl_topics.errors import PplTopicsError
+from ppl_topics.trace import opening
 
 __all__ = ["Finding", "Limits", "Outcome", "Target", "fuzz"]
 
@@ -62,6 +63,9 @@ LIMITS = Limits()
 
 AGAIN = 1.0
 """Seconds after which an alarm rings again: one that rings where Python drops exceptions is lost."""
+
+BAIT = ("/etc/passwd", "/etc/hostname", "/dev/zero")
+"""What inputs try to lead to, and nothing reads."""
 
 OWN = tuple(f"{package.__path__[0]}/" for package in (ppl_topics, models, samplers, diagnostics))
 """Where the code of ppl-topics stands."""
@@ -142,9 +146,26 @@ class _Forbidden(BaseException):
 
 
 def fuzz(
-    target: Target, *, seconds: float, seed: int, folder: Path, cases: int | None = None, limits: Limits = LIMITS
+    target: Target,
+    *,
+    seconds: float,
+    seed: int,
+    folder: Path,
+    cases: int | None = None,
+    limits: Limits = LIMITS,
 ) -> Outcome:
-    """Run a target for some time, or for some cases; inputs of findings go to ``folder/findings``."""
+    """Run a target for some time, or for some cases; inputs of findings go to ``folder/findings``.
+
+    Parameters
+    ----------
+    target : Target
+    seconds : float
+    seed : int
+    folder : pathlib.Path
+    cases : int, optional
+        At most.
+    limits : Limits
+    """
     folder = folder.resolve()
     (folder / "findings").mkdir(parents=True, exist_ok=True)
     seeds = folder / "valid" / target.name
@@ -161,16 +182,15 @@ def fuzz(
         worker = fork.Process(target=_work, args=(target, seed, number, folder, left, cases, limits, theirs))
         worker.start()
         theirs.close()
-        number = _follow(worker, ours, target, outcome, folder, number, limits.silence)
+        number = _follow(worker, ours, outcome, folder, number, limits.silence)
+    outcome.cases = number
     outcome.minutes = (time.monotonic() - begun) / 60
     with open(folder / RESULTS, "a", encoding="utf-8") as file:
         file.write(json.dumps(asdict(outcome)) + "\n")
     return outcome
 
 
-def _follow(
-    worker: Any, news: Connection, target: Target, outcome: Outcome, folder: Path, number: int, silence: float
-) -> int:
+def _follow(worker: Any, news: Connection, outcome: Outcome, folder: Path, number: int, silence: float) -> int:
     """Collect the worker's reports until it ends; return the number of the next case."""
     running: int | None = None
     while True:
@@ -179,7 +199,7 @@ def _follow(
                 os.kill(worker.pid, signal.SIGKILL)
                 worker.join()
                 hung = running if running is not None else number
-                _note(outcome, folder, target.name, Finding("hang", "no news", "the process answers no more", hung))
+                _note(outcome, folder, Finding("hang", "no news", "the process answers no more", hung))
                 return hung + 1
             report = news.recv()
         except EOFError:
@@ -187,33 +207,38 @@ def _follow(
             if worker.exitcode:
                 crashed = running if running is not None else number
                 what = Finding("crash", f"exit code {worker.exitcode}", "the process died", crashed)
-                _note(outcome, folder, target.name, what)
+                _note(outcome, folder, what)
                 return crashed + 1
             return number
         kind, payload = report
         if kind == "begin":
             running = payload
         elif kind == "count":
-            number, done, refused = payload
-            outcome.cases += done
+            number, refused = payload
             outcome.refused += refused
         else:
-            _note(outcome, folder, target.name, Finding(**payload))
+            _note(outcome, folder, Finding(**payload))
 
 
-def _note(outcome: Outcome, folder: Path, name: str, finding: Finding) -> None:
-    for known in outcome.findings:
-        if (known.kind, known.where) == (finding.kind, finding.where):
-            known.times += 1
+def _note(outcome: Outcome, folder: Path, finding: Finding) -> None:
+    for other in outcome.findings:
+        if (other.kind, other.where) == (finding.kind, finding.where):
+            other.times += 1
             return
     outcome.findings.append(finding)
-    print(f"{name}: case {finding.case}: {finding.kind} at {finding.where}: {finding.message[:300]}", flush=True)
-    saved = folder / "findings" / f"{name}-{finding.case}"
-    place = folder / "work" / name / "case"
-    if place.is_dir() and not saved.exists():
-        # The worker may have gone on to the next case; seed and number make this one again.
+    name = outcome.target
+    what = f"{name}: case {finding.case}: {finding.kind} at {finding.where}: {finding.message[:300]}"
+    print(what, file=sys.stderr, flush=True)
+    _keep(folder, name, finding.case)
+
+
+def _keep(folder: Path, name: str, case: int) -> None:
+    """Keep the input of a case, which seed and number make again too, but for times of day in stored runs."""
+    saved = folder / "findings" / f"{name}-{case}"
+    if not saved.exists():
         with contextlib.suppress(shutil.Error, OSError):
-            shutil.copytree(place, saved, symlinks=True)
+            # A worker that died leaves it there.
+            shutil.copytree(folder / "work" / name / "case", saved, symlinks=True)
 
 
 def _work(
@@ -238,7 +263,8 @@ def _work(
     signal.signal(signal.SIGALRM, _alarm)
     signal.signal(signal.SIGPROF, _alarm)
     limit = time.monotonic() + seconds
-    done = refused = 0
+    refused = 0
+    known: set[tuple[str, str]] = set()
     number = first
     peak = _peak()
     told = time.monotonic()
@@ -269,19 +295,22 @@ def _work(
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
             watch.active = False
+        findings = [Finding("forbidden", event.split(" ")[0], event, number) for event in watch.seen]
         if found is not None:
-            what = _finding("make" if making else found[0], found[1], number)
-            news.send(("finding", asdict(what)))
-        for event in watch.seen:
-            news.send(("finding", asdict(Finding("forbidden", event.split(" ")[0], event, number))))
+            findings.append(_finding("make" if making else found[0], found[1], number))
         grown = _peak() - peak
         if grown > limits.resident:
-            news.send(("finding", asdict(Finding("memory", "resident", f"{grown >> 20} MiB more", number))))
-        done += 1
+            findings.append(Finding("memory", "resident", f"{grown >> 20} MiB more", number))
+        for finding in findings:
+            if (finding.kind, finding.where) not in known:
+                # Before the next case takes its place.
+                known.add((finding.kind, finding.where))
+                _keep(folder, target.name, number)
+            news.send(("finding", asdict(finding)))
         number += 1
         if time.monotonic() - told > 2 or grown > limits.resident or found is not None:
-            news.send(("count", (number, done, refused)))
-            done = refused = 0
+            news.send(("count", (number, refused)))
+            refused = 0
             told = time.monotonic()
         if grown > limits.resident:
             break
@@ -289,17 +318,19 @@ def _work(
         if number % 200 == 0:
             gc.collect()
             ctypes.CDLL(None).malloc_trim(0)
-    news.send(("count", (number, done, refused)))
+    news.send(("count", (number, refused)))
     news.close()
     os._exit(0)
 
 
 def _finding(kind: str, error: BaseException, number: int) -> Finding:
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     own = [frame for frame in frames if frame.filename.startswith(OWN)]
-    last = (own or frames)[-1]
-    where = "/".join(last.filename.rsplit("/", 3)[1:])
-    return Finding(kind, f"{where}:{last.lineno}", f"{type(error).__name__}: {error}"[:500], number)
+    where = "harness"
+    if frames:
+        last = (own or frames)[-1]
+        where = f"{'/'.join(last.filename.rsplit('/', 3)[1:])}:{last.lineno}"
+    return Finding(kind, where, f"{type(error).__name__}: {error}"[:500], number)
 
 
 def _called_by(package: str) -> bool:
@@ -335,7 +366,7 @@ class _Watch:
         if event == "pickle.find_class" and _called_by("numba"):
             return
         # The process that reads a trace first.
-        if event == "subprocess.Popen" and args[1][2].endswith("opening.py"):
+        if event == "subprocess.Popen" and args[1][1:3] == ["-I", opening.__file__]:
             return
         if event == "os.fork" and _called_by("trace_targets"):
             return
@@ -346,7 +377,7 @@ class _Watch:
             writes = (isinstance(mode, str) and set(mode) & set("wxa+")) or (
                 isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
             )
-            if writes and not self._inside(path):
+            if path in BAIT or (writes and not self._inside(path)):
                 self.seen.append(f"open {args!r}"[:300])
 
     def _inside(self, path: Any) -> bool:

@@ -61,7 +61,11 @@ class RunFolderTarget:
             path.unlink()
             path.symlink_to(rng.choice(("/dev/zero", "/etc/passwd", "run.json")))
         elif path.suffix == ".json" and action < 0.8:
-            path.write_text(json.dumps(mutated_tree(rng, json.loads(data))))
+            try:
+                path.write_text(json.dumps(mutated_tree(rng, json.loads(data))))
+            except (ValueError, RecursionError):
+                # Damaged before.
+                path.write_bytes(mutated_text(rng, data))
         elif path.suffix == ".ckpt" and action < 0.8:
             content = mutated_text(rng, data[:-DIGEST]) if rng.random() < 0.5 else mutated_bytes(rng, data[:-DIGEST])
             path.write_bytes(content + digest_of(content))
