@@ -190,3 +190,14 @@ def test_coherences_are_those_of_gensim(
     found = [line for line in capsys.readouterr().out.splitlines() if "largest difference" in line]
     assert [line.partition(":")[0] for line in found] == ["u_mass", "c_npmi", "c_v"]
     assert all(float(line.split()[-1]) < 1e-10 for line in found)
+
+
+def test_memory_is_estimated_and_measured(
+    script: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    estimate = script("memory_estimate")
+    monkeypatch.setattr("sys.argv", ["x.py", "--topics", "3", "--threads", "1", "--one", "lda", "folder"])
+    estimate.main()
+    found = json.loads(capsys.readouterr().out)
+    assert 0.0 < found["estimate"] < 1e8
+    assert 0.0 <= found["measured"] < 1e8

@@ -31,6 +31,8 @@ def make_state(documents, n_words, n_topics, seed=1, dtype=np.uint8):
     state.alpha = 0.1 + generator.random(n_topics)
     state.beta = 0.05 + generator.random(n_words)
     state.phi = generator.dirichlet(np.full(n_words, 0.5), size=n_topics).T.astype(np.float32).copy()
+    # As those of a corpus are, so that what models compile is what is tested.
+    state.doc_ptr.flags.writeable = state.words.flags.writeable = False
     state.word_ptr = point_to_words(state.words, n_words)
     state.by_word = sort_by_word(state.words, state.word_ptr)
     state.n_wk = np.empty((n_words, n_topics), dtype=np.int32)
