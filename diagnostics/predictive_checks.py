@@ -24,6 +24,7 @@ from ppl_topics.errors import TraceError
 from ppl_topics.models.dirichlet import Dirichlet
 from ppl_topics.spec import Model, load_spec
 from ppl_topics.trace.best_words import best_words
+from ppl_topics.trace.documents import checked_topics
 
 __all__ = ["predictive_checks"]
 
@@ -194,7 +195,11 @@ def _states(part: TopicSet, draws: int, kind: str) -> list[_State]:
         )
     if draws > z.sizes["draw"]:
         raise TraceError(f"draws: there are {z.sizes['draw']} recorded draws of z, fewer than {draws}")
-    return [_State(z.isel(draw=draw).values, _beta(part, draw, kind)) for draw in evenly(z.sizes["draw"], draws)]
+    topics = len(part.phi)
+    return [
+        _State(checked_topics(z.isel(draw=draw).values, topics), _beta(part, draw, kind))
+        for draw in evenly(z.sizes["draw"], draws)
+    ]
 
 
 def _beta(part: TopicSet, draw: int, kind: str) -> Array:

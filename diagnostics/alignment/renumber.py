@@ -14,6 +14,7 @@ from ppl_topics.diagnostics.alignment.switches import base_numbers
 from ppl_topics.diagnostics.alignment.topics import chains_of
 from ppl_topics.errors import TraceError
 from ppl_topics.trace.datasets import GROUPS
+from ppl_topics.trace.documents import checked_topics
 from ppl_topics.trace.mean_topics import CHAIN, TOPIC
 
 __all__ = ["aligned"]
@@ -145,7 +146,7 @@ def _reassigned(
         place: [(start, stop, np.argsort(numbers).astype(array.dtype)) for start, stop, numbers in pieces]
         for place, pieces in lookups.items()
     }
-    return _over(array, inverse, "token", apart, lambda values, number: number[values])
+    return _over(array, inverse, "token", apart, lambda values, number: number[checked_topics(values, topics)])
 
 
 def _reassigned_cells(constants: xr.Dataset, permutation: Numbers) -> xr.DataArray:

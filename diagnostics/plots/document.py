@@ -27,6 +27,7 @@ from ppl_topics.spec.suggest import nearest
 from ppl_topics.trace.documents import (
     DocumentTopics,
     Part,
+    checked_topics,
     document_lengths,
     document_topics,
     last_topics,
@@ -210,7 +211,8 @@ def _words(groups: Mapping[str, xr.Dataset], part: Part, place: int, shares: Doc
     z = recorded(groups, "z")
     n_topics = int(groups["constant_data"].sizes.get("topic", shares.theta.shape[1]))
     if z is not None and "token" in z.dims and z.sizes["draw"]:
-        drawn = part.of(z).transpose("draw", "token").isel(token=tokens).values.astype(np.int64)
+        drawn = part.of(z).transpose("draw", "token").isel(token=tokens).values
+        drawn = checked_topics(drawn, n_topics).astype(np.int64)
         counts = np.array([np.bincount(column, minlength=n_topics) for column in drawn.T]).reshape(-1, n_topics)
         topics, source = counts.argmax(axis=1), f"most frequent topic of each word over {len(drawn):,} draws"
     else:

@@ -15,6 +15,7 @@ from ppl_topics.diagnostics.quality.spread import effective_words, entropy_of_as
 from ppl_topics.diagnostics.quality.topics import TopicSet
 from ppl_topics.diagnostics.reading.draws import interval
 from ppl_topics.trace.best_words import best_words
+from ppl_topics.trace.documents import checked_topics
 
 __all__ = ["MOST_DRAWS", "evenly", "over_draws"]
 
@@ -93,7 +94,10 @@ def over_draws(
         doc_ptr = np.concatenate([[0], np.cumsum(lengths)])
         chosen = evenly(z.sizes["draw"])
         used = max(used, len(chosen))
-        found_z = [entropy_of_assignments(doc_ptr, z.isel(draw=draw).values, len(part.phi)) for draw in chosen]
+        topics = len(part.phi)
+        found_z = [
+            entropy_of_assignments(doc_ptr, checked_topics(z.isel(draw=draw).values, topics), topics) for draw in chosen
+        ]
         values["entropy"] = np.stack(found_z)
     result = {}
     for measure, draws in values.items():

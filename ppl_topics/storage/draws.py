@@ -6,6 +6,7 @@ each checkpoint. What was drawn since the last checkpoint is drawn again, with t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from zarr.errors import ContainsArrayError
 from ppl_topics.errors import TraceError
 from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS, chain_folder, remedy
 from ppl_topics.storage.files import sync
+from ppl_topics.storage.lazy import MAX_RATIO
 
 __all__ = ["CHUNK_BYTES", "DRAWS", "STREAMED", "ChainStream", "Place"]
 
@@ -126,6 +128,9 @@ class _Column:
         try:
             if not self._path().is_file():
                 raise FileNotFoundError("no such file")
+            size = math.prod(self.array.chunks) * self.array.dtype.itemsize
+            if size > MAX_RATIO * self._path().stat().st_size:
+                raise ValueError(f"it cannot hold {size:,} bytes")
             self.rows = list(self._held(self.first, count))
             if len(self.rows) < count - self.first:
                 raise ValueError(f"it has {len(self.rows):,} draws of {count - self.first:,}")
@@ -237,9 +242,18 @@ class ChainStream:
             raise _damaged(path, error, self.place.folder / CHECKPOINTS) from None
         if not isinstance(found, zarr.Array) or found.ndim < 2 + (self.place.response is not None):
             raise _damaged(path, "it describes something else", self.place.folder / CHECKPOINTS)
+        self._check(found, path)
         column = self._column(group, found)
         column.resume(self._count(group))
         self.columns[group, variable] = column
+
+    def _check(self, array: zarr.Array[Any], path: Path) -> None:
+        """Refuse an array whose chunks are not draws of one chain as a run writes them."""
+        first = 2 + (self.place.response is not None)
+        chunks, whole = array.chunks, tuple(max(1, size) for size in array.shape[first:])
+        ours = chunks[0] == 1 and 0 < chunks[1] <= CHUNK_DRAWS and set(chunks[2:first]) <= {1}
+        if not ours or chunks[first:] != whole:
+            raise _damaged(path, "it describes other chunks", self.place.folder / CHECKPOINTS)
 
     def _column(self, group: str, array: zarr.Array[Any]) -> _Column:
         # A reader takes what is not there for lost.
@@ -280,8 +294,11 @@ class ChainStream:
             )
         except ContainsArrayError:
             # Another chain was first, or the run is resumed; chains that make it at once write the same description.
-            found = parent[name]
+            found, path = parent[name], self.store / group / name / "zarr.json"
             assert isinstance(found, zarr.Array)
+            if found.shape[2:] != (*apart, *value.shape):
+                raise _damaged(path, "it describes something else", place.folder / CHECKPOINTS) from None
+            self._check(found, path)
             return found
         except (ValueError, TypeError, KeyError) as error:
             raise _damaged(self.store / group / name / "zarr.json", error, place.folder / CHECKPOINTS) from None

@@ -20,6 +20,7 @@ __all__ = [
     "DocumentTopics",
     "Estimate",
     "Part",
+    "checked_topics",
     "concentration",
     "document_lengths",
     "document_topics",
@@ -187,6 +188,21 @@ def last_topics(groups: Mapping[str, xr.Dataset], part: Part) -> NDArray[np.int6
         If the trace lacks them.
     """
     return np.asarray(part.of(_constant(groups, "z_last")).values, dtype=np.int64)
+
+
+def checked_topics(z: NDArray[Any], topics: int) -> NDArray[Any]:
+    """Return draws of the topics of tokens, having checked that there are such topics.
+
+    What was drawn last is checked where a trace is loaded; draws may be many, and are checked where they are read.
+    Compiled code counts by them.
+
+    Raises
+    ------
+    TraceError
+    """
+    if z.size and (z.dtype.kind not in "iu" or not 0 <= int(z.min()) <= int(z.max()) < topics):
+        raise TraceError(f"the trace holds draws of z that are no topics below {topics:,}; it is damaged")
+    return z
 
 
 def words_of_tokens(groups: Mapping[str, xr.Dataset]) -> NDArray[np.int64]:

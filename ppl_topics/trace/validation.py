@@ -203,6 +203,12 @@ class _Check:
         for dim in ("chain", "topic"):
             if dim in group.dims and dim in posterior.dims and not self.same(group, posterior, dim):
                 self.fail(f"constant_data and posterior do not have the same {dim}s")
+        for dim in ("word", "doc"):
+            # Draws may be kept of some of them.
+            if dim in group.coords and dim in posterior.coords:
+                further = set(posterior[dim].values.tolist()) - set(group[dim].values.tolist())
+                if further:
+                    self.fail(f"posterior has {dim}s that constant_data has not, such as {next(iter(further))!r}"[:200])
         parts = group.sizes.get("chain", 1) * group.sizes.get("response", 1)
         limits = {"topic": group.sizes.get("topic", 0), "word": group.sizes.get("word", 0), "chain": parts}
         for what, limit in limits.items():

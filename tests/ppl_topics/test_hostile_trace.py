@@ -214,6 +214,34 @@ def test_values_out_of_range(copy, name, value, message, in_process):
     assert message in refusal(path)
 
 
+@pytest.mark.parametrize("dim", ["word", "doc"])
+def test_draws_of_what_is_not_there(runs, dim):
+    groups = pt.load_fit(runs["lda"]).groups
+    names = [f"{name} more" for name in groups["posterior"][dim].values]
+    with pytest.raises(pt.TraceError, match=f"posterior has {dim}s that constant_data has not"):
+        check_groups({**groups, "posterior": groups["posterior"].assign_coords({dim: names})}, "run.nc")
+
+
+@pytest.mark.parametrize("value", [-1, 2, 2**40])
+def test_draws_of_topics_that_are_not_there(value, tmp_path):
+    """Compiled code counts by them: it would write beyond its arrays."""
+    options = {"topics": 2, "draws": 4, "warmup": 1, "chains": 2, "seed": 1, "progress": False}
+    groups = dict(pt.sample("lda", pt.Corpus.from_tokens(TEXTS), record={"z": "all"}, **options).groups)
+    posterior = groups["posterior"]
+    z = posterior["z"].astype(np.int64)
+    z[:, :, 0] = value
+    groups["posterior"] = posterior.assign(z=z)
+    check_groups(groups, "run.nc")
+    fit = Fit(groups)
+    for read in (
+        lambda: fit.topic_quality(measures=["entropy"], probability=0.9),
+        lambda: fit.predictive_checks(draws=2, replications=2),
+        lambda: fit.plot_document(0),
+    ):
+        with pytest.raises(pt.TraceError, match="draws of z that are no topics below 2"):
+            read()
+
+
 def test_labels_of_no_class(copy, in_process):
     path = copy("medlda")
     with h5py.File(path, "r+") as file:
@@ -483,3 +511,22 @@ def test_chunks_of_nothing(tmp_path):
     path.write_text(json.dumps(described))
     with pytest.raises(pt.TraceError, match="chunks hold nothing"):
         pt.load_fit(tmp_path / "run")
+
+
+@pytest.mark.parametrize("place", [1, 2])
+@pytest.mark.parametrize("known", [True, False])
+def test_chunks_of_gigabytes_in_a_run_that_goes_on(tmp_path, place, known):
+    """Draws are read again, or begun anew where the checkpoints know of none, a chunk at a time."""
+    corpus = pt.Corpus.from_tokens(TEXTS)
+    pt.sample("lda", corpus, topics=2, draws=3, warmup=1, chains=1, seed=1, progress=False, out=tmp_path / "run")
+    path = tmp_path / "run" / "draws.zarr" / "posterior" / "theta" / "zarr.json"
+    described = json.loads(path.read_text())
+    described["chunk_grid"]["configuration"]["chunk_shape"][place] = 2**31
+    path.write_text(json.dumps(described))
+    (checkpoint,) = sorted((tmp_path / "run" / "checkpoints").rglob("*.ckpt"))[-1:]
+    if not known:
+        held = read_checkpoint(checkpoint)
+        about = {**held.about, "names": [name for name in held.about["names"] if name != "posterior/theta"]}
+        write_checkpoint(checkpoint.parent, int(checkpoint.stem), about, held.arrays)
+    with pytest.raises(pt.TraceError, match="describes other chunks"):
+        pt.resume(tmp_path / "run", draws=4, progress=False)
