@@ -94,10 +94,8 @@ def over_draws(
         doc_ptr = np.concatenate([[0], np.cumsum(lengths)])
         chosen = evenly(z.sizes["draw"])
         used = max(used, len(chosen))
-        topics = len(part.phi)
-        found_z = [
-            entropy_of_assignments(doc_ptr, checked_topics(z.isel(draw=draw).values, topics), topics) for draw in chosen
-        ]
+        drawn = (checked_topics(z.isel(draw=draw).values, len(part.phi)) for draw in chosen)
+        found_z = [entropy_of_assignments(doc_ptr, each, len(part.phi)) for each in drawn]
         values["entropy"] = np.stack(found_z)
     result = {}
     for measure, draws in values.items():
