@@ -73,7 +73,6 @@ def test_a_planted_fault(name, outcomes, folder):
     assert where in finding["where"]
     assert finding["case"] == 0
     assert finding["times"] == outcome["cases"] == CASES
-    assert outcome["minutes"] < 0.5
     assert kind == "make" or (folder / "findings" / f"{name}-0" / "input").read_text()
 
 
@@ -81,3 +80,9 @@ def test_the_table(folder):
     command = [sys.executable, str(FUZZ), "--table", str(folder / "results.jsonl"), "vocabulary"]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
     assert done.stdout == "| target | seed | minutes | cases | refused | findings |\n|---|---:|---:|---:|---:|---:|\n"
+
+
+def test_the_docs_have_the_table():
+    command = [sys.executable, str(FUZZ), "--table", str(FUZZ / "results.jsonl")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+    assert done.stdout in (FUZZ.parents[1] / "docs" / "hostile-input.md").read_text(encoding="utf-8")
