@@ -134,10 +134,10 @@ def table(records: list[dict[str, Any]]) -> str:
         what = found[0][0] if len(found) == 1 else "; ".join(f"{n:,} times: {outcome}" for outcome, n in found)
         models = len({record["model"] for record in of_row})
         lines.append(f"| {fault} | {when} | {len(of_row):,} | {models} | {what} |")
-    commits = ", ".join(sorted({record["commit"] for record in records}))
+    commits = " and ".join(f"commit {name}" for name in sorted({record["commit"] for record in records}))
     killed = sum(record["fault"].startswith("SIGKILL") for record in records)
     failed = sum(record["outcome"] == "FAILED" for record in records)
-    lines += ["", f"Tried at commit {commits}: {len(records):,} faults, {killed:,} of them SIGKILL; {failed:,} failed."]
+    lines += ["", f"Tried at {commits}: {len(records):,} faults, {killed:,} of them SIGKILL; {failed:,} failed."]
     return "\n".join(lines) + "\n"
 
 
