@@ -21,6 +21,7 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -63,6 +64,9 @@ LIMITS = Limits()
 
 AGAIN = 1.0
 """Seconds after which an alarm rings again: one that rings where Python drops exceptions is lost."""
+
+SECRET = "secret"
+"""Name of a file beside the valid inputs that links of damaged ones may lead to."""
 
 BAIT = ("/etc/passwd", "/etc/hostname", "/dev/zero")
 """What inputs try to lead to, and nothing reads."""
@@ -253,7 +257,7 @@ def _work(
 ) -> None:
     """Run cases until the time is over; the process ends early where memory grew, for another to go on."""
     warnings.simplefilter("ignore")
-    place = folder / "work" / target.name / "case"
+    place, seeds = folder / "work" / target.name / "case", folder / "valid" / target.name
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -266,6 +270,8 @@ def _work(
     refused = 0
     known: set[tuple[str, str]] = set()
     number = first
+    guarded = [*map(Path, BAIT[:2]), *(path for name in (SECRET, "*.nc") for path in seeds.rglob(name))]
+    before = _states(guarded)
     peak = _peak()
     told = time.monotonic()
     while time.monotonic() < limit and (cases is None or number < cases):
@@ -296,6 +302,10 @@ def _work(
             signal.setitimer(signal.ITIMER_REAL, 0)
             watch.active = False
         findings = [Finding("forbidden", event.split(" ")[0], event, number) for event in watch.seen]
+        # Libraries write without a word to Python.
+        after = _states(guarded)
+        findings += [Finding("forbidden", "changed", path, number) for path in after if after[path] != before[path]]
+        before = after
         if found is not None:
             findings.append(_finding("make" if making else found[0], found[1], number))
         grown = _peak() - peak
@@ -344,6 +354,12 @@ def _called_by(package: str) -> bool:
 
 def _alarm(signum: int, frame: Any) -> None:
     raise _Hang("took too long, of the processor or by the clock")
+
+
+def _states(paths: Iterable[Path]) -> dict[str, tuple[int, int] | None]:
+    """Return size and time of files."""
+    stats = {str(path): path.stat() if path.exists() else None for path in paths}
+    return {path: stat and (stat.st_size, stat.st_mtime_ns) for path, stat in stats.items()}
 
 
 def _peak() -> int:

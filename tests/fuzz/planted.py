@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import random
@@ -14,8 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import h5py
 import numpy as np
-from harness import Limits, fuzz
+from harness import SECRET, Limits, fuzz
 
 from ppl_topics.errors import PplTopicsError
 
@@ -81,8 +83,17 @@ def removes_elsewhere(path: Path) -> None:
     elsewhere.unlink(missing_ok=True)
 
 
-def reads_elsewhere(path: Path) -> object:
-    return open("/etc/passwd").read()
+def reads_elsewhere(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        open("/etc/hostname", "rb").close()
+
+
+def writes_by_a_library(path: Path) -> None:
+    """Write where Python is not asked."""
+    target = path.parents[3] / "valid" / "writes_by_a_library" / SECRET
+    with h5py.File(path.parent / "made.h5", "w") as file:
+        made = file.create_dataset("elsewhere", (6,), "u1", external=[(str(target), 0, 6)])
+        made[...] = len(path.read_text())
 
 
 def starts_a_process(path: Path) -> object:
@@ -125,6 +136,7 @@ FAULTS: tuple[Reader, ...] = (
     writes_elsewhere,
     removes_elsewhere,
     reads_elsewhere,
+    writes_by_a_library,
     starts_a_process,
     runs_a_command,
     unpickles,
@@ -156,7 +168,8 @@ class Planted:
         return self.reader.__name__
 
     def prepare(self, folder: Path) -> None:
-        """Nothing is needed."""
+        """Write what no reader may change."""
+        (folder / SECRET).write_text("secret")
 
     def make(self, rng: random.Random, place: Path) -> None:
         """Write a number."""

@@ -8,6 +8,7 @@ import shutil
 import warnings
 from pathlib import Path
 
+from harness import SECRET
 from mutation import mutated_bytes, mutated_text, mutated_tree
 from trace_targets import read_in_all_ways, small_corpus, use_command, use_fit
 
@@ -27,6 +28,8 @@ class RunFolderTarget:
 
     def prepare(self, folder: Path) -> None:
         """Run two models, and read and resume what they left."""
+        self.secret = folder / SECRET
+        self.secret.write_text("{}")
         self.data = folder / "new.jsonl"
         self.data.write_text('{"text": "red green blue"}\n{"text": "vote law unseen"}\n')
         with warnings.catch_warnings():
@@ -59,7 +62,7 @@ class RunFolderTarget:
             path.unlink()
         elif action < 0.08:
             path.unlink()
-            path.symlink_to(rng.choice(("/dev/zero", "/etc/passwd", "run.json")))
+            path.symlink_to(rng.choice(("/dev/zero", str(self.secret), "run.json")))
         elif path.suffix == ".json" and action < 0.8:
             try:
                 path.write_text(json.dumps(mutated_tree(rng, json.loads(data))))

@@ -20,6 +20,7 @@ EXPECTED = {
     "writes_elsewhere": ("forbidden", "open"),
     "removes_elsewhere": ("forbidden", "os.remove"),
     "reads_elsewhere": ("forbidden", "open"),
+    "writes_by_a_library": ("forbidden", "changed"),
     "starts_a_process": ("forbidden", "subprocess.Popen"),
     "runs_a_command": ("forbidden", "os.system"),
     "unpickles": ("forbidden", "pickle.find_class"),

@@ -16,6 +16,7 @@ import h5py
 import numpy as np
 import xarray as xr
 import yaml
+from harness import SECRET
 from mutation import mutated_bytes, mutated_text, mutated_tree
 from spec_targets import check_exit
 
@@ -174,6 +175,8 @@ class _Traces:
         """Run each model, and read its trace in every way."""
         store.probe = _probe_by_fork
         opening.MEMORY = 1 << 60
+        self.secret = folder / SECRET
+        self.secret.write_bytes(b"secret" * 20)
         self.data = folder / "new.jsonl"
         self.data.write_text('{"text": "red green blue"}\n{"text": "vote law unseen"}\n')
         with warnings.catch_warnings():
@@ -235,13 +238,13 @@ class TraceTarget(_Traces):
         with h5py.File(path, "r+") as file:
             for _ in range(rng.choice((1, 1, 1, 2, 4))):
                 try:
-                    _damage(rng, file, self.files)
+                    _damage(rng, file, self.files, self.secret)
                 except (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError):
                     # Some damage is too great for HDF5 to write.
                     continue
 
 
-def _damage(rng: random.Random, file: h5py.File, files: list[Path]) -> None:
+def _damage(rng: random.Random, file: h5py.File, files: list[Path], secret: Path) -> None:
     group = file[rng.choice(list(file))]
     if not isinstance(group, h5py.Group) or not len(group):
         return
@@ -249,7 +252,9 @@ def _damage(rng: random.Random, file: h5py.File, files: list[Path]) -> None:
     dataset = group[name]
     action = rng.randrange(14)
     if action <= 3:
-        _change_values(rng, dataset)
+        # What a link leads to is not of this file, and is written all the same.
+        if _own(group, name):
+            _change_values(rng, dataset)
     elif action == 4:
         del group[name]
     elif action == 5:
@@ -260,7 +265,7 @@ def _damage(rng: random.Random, file: h5py.File, files: list[Path]) -> None:
     elif action <= 8:
         _change_attributes(rng, rng.choice((group, dataset, file["posterior"], file["posterior"])))
     elif action == 9:
-        _change_links(rng, group, name, files)
+        _change_links(rng, group, name, files, secret)
     elif action == 10:
         with h5py.File(rng.choice(files), "r") as other:
             source = other[rng.choice(list(other))]
@@ -324,7 +329,14 @@ def _change_attributes(rng: random.Random, item: Any) -> None:
         )
 
 
-def _change_links(rng: random.Random, group: h5py.Group, name: str, files: list[Path]) -> None:
+def _own(group: h5py.Group, name: str) -> bool:
+    """Tell whether a dataset stands in the file."""
+    if not isinstance(group.get(name, getlink=True), h5py.HardLink) or not isinstance(group[name], h5py.Dataset):
+        return False
+    return not group[name].external and not group[name].is_virtual
+
+
+def _change_links(rng: random.Random, group: h5py.Group, name: str, files: list[Path], secret: Path) -> None:
     place = rng.choice((name, "words", "new", "phi_mean"))
     if place in group:
         del group[place]
@@ -340,7 +352,7 @@ def _change_links(rng: random.Random, group: h5py.Group, name: str, files: list[
         layout[:] = h5py.VirtualSource(str(rng.choice(files)), "/posterior/lp", shape=(4,))
         group.create_virtual_dataset(place, layout)
     else:
-        group.create_dataset(place, (100,), "u1", external=[("/etc/passwd", 0, 100)])
+        group.create_dataset(place, (100,), "u1", external=[(str(secret), 0, 100)])
 
 
 def _replace(rng: random.Random, group: h5py.Group, name: str) -> None:

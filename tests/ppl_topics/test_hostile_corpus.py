@@ -185,8 +185,8 @@ class TestNative:
         corpus.with_doc_ids(["i", "j", "k"]).save(tmp_path / "c")
         return tmp_path / "c"
 
-    def rewrite(self, folder, arrays=(), **changes):
-        """Put other arrays and other descriptions in, with checksums that fit."""
+    def rewrite(self, folder, arrays=(), /, **changes):
+        """Put other arrays and other descriptions in, which may be ``arrays``, with checksums that fit."""
         meta = json.loads((folder / "meta.json").read_text())
         for name, array in dict(arrays).items():
             np.save(folder / f"{name}.npy", array)
