@@ -115,6 +115,8 @@ def coefficient_draws(groups: Mapping[str, xr.Dataset], chain: int = 0) -> Coeff
         raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
     if not posterior.sizes["draw"]:
         raise TraceError("the trace has no draws")
+    if not found[0].sizes["response"]:
+        raise TraceError("the trace has coefficients of no response")
     draws = found[0].sel(chain=chain).transpose("draw", "response", "coefficient")
     names = [str(name) for name in posterior["coefficient"].values]
     n_topics = next((i for i, name in enumerate(names) if name != f"topic {i}"), len(names))
@@ -178,6 +180,8 @@ def topic_texts(
     tables = [table] * len(coefficients.responses)
     if coefficients.apart:
         tables = [table[table["response"] == name] for name in coefficients.responses]
+    if any(len(each) < coefficients.n_topics for each in tables):
+        raise TraceError("the trace has coefficients of more topics than it holds")
     return [
         {
             int(topic): TopicText(float(share), str(words))

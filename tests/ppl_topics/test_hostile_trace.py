@@ -328,6 +328,23 @@ def test_coefficients_of_a_model_without_response(runs):
         Fit(groups).effective_coefficients()
 
 
+def test_coefficients_of_no_response(runs):
+    groups = dict(pt.load_fit(runs["medlda"]).groups)
+    groups["posterior"] = groups["posterior"].isel(response=[])
+    check_groups(groups, "run.nc")
+    with pytest.raises(pt.TraceError, match="coefficients of no response"):
+        Fit(groups).signal_topics()
+
+
+def test_coefficients_of_topics_that_are_not_there(runs):
+    groups = dict(pt.load_fit(runs["medlda"]).groups)
+    posterior = groups["posterior"].isel(coefficient=[0, 1, 1])
+    groups["posterior"] = posterior.assign_coords(coefficient=["topic 0", "topic 1", "topic 2"])
+    check_groups(groups, "run.nc")
+    with pytest.raises(pt.TraceError, match="coefficients of more topics than it holds"):
+        Fit(groups).signal_topics()
+
+
 def test_a_variable_in_place_of_a_constant(tmp_path):
     """Alpha is fixed in this model, and the trace has draws of it all the same."""
     options = {"topics": 2, "draws": 4, "warmup": 1, "chains": 2, "seed": 1, "progress": False}
