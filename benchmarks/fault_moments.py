@@ -91,7 +91,9 @@ class Moment:
         self.act(path)
 
     def _is_kind(self, path: Path) -> bool:
-        return KINDS[self.kind] in path.parts
+        place = next((parent for parent in path.parents if parent.name == KINDS[self.kind]), None)
+        # Until the manifest is there, data and constants are written.
+        return place is not None and (place.parent / "run.json").exists()
 
     def _chosen(self, path: Path) -> bool:
         if not self._is_kind(path) or path.suffix not in BEING_WRITTEN:
