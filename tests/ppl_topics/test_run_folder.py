@@ -9,14 +9,17 @@ import sys
 
 import numpy as np
 import pytest
+import zarr
 from folder_runs import OPTIONS, load_all, made_corpus, same
+from zarr.codecs import Crc32cCodec, ZstdCodec
 
 import ppl_topics as pt
 from ppl_topics.registry import unregister_kernel
 from ppl_topics.run.keeping import ChainKeeper, Keeping
 from ppl_topics.storage import checkpoint as checkpoints_module
 from ppl_topics.storage.checkpoint import checkpoints, read_checkpoint
-from ppl_topics.storage.draws import Place
+from ppl_topics.storage.draws import COMPRESSION, Place
+from ppl_topics.storage.lazy import lazy_group
 from ppl_topics.storage.manifest import read_manifest
 
 
@@ -425,3 +428,15 @@ def test_arrays_of_all_shapes_come_back(tmp_path):
     with pytest.raises(TypeError, match="holds object"):
         checkpoints_module.write_checkpoint(tmp_path, 2, {}, {"x": np.array([None])})
     assert [p.stem for p in checkpoints(tmp_path)] == ["000000000001"]
+
+
+def test_draws_that_are_all_equal_are_read(tmp_path):
+    """They take so little room that a file which lies about its size might be thought of."""
+    codecs = [ZstdCodec(level=COMPRESSION), Crc32cCodec()]
+    group = zarr.create_group(tmp_path / "posterior", zarr_format=3)
+    options = {"chunks": (1, 1, 2**24), "dtype": "u1", "compressors": codecs, "dimension_names": ("chain", "draw", "x")}
+    array = group.create_array("included", shape=(1, 1, 2**24), fill_value=0, **options)
+    array[:] = 1
+    (chunk,) = [path for path in (tmp_path / "posterior" / "included" / "c").rglob("*") if path.is_file()]
+    assert chunk.stat().st_size < 2**24 / 25_000
+    assert lazy_group(tmp_path, "posterior", 1)["included"].values.all()
