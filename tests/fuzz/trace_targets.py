@@ -263,7 +263,10 @@ def _damage(rng: random.Random, file: h5py.File, files: list[Path], secret: Path
         other = file[rng.choice(list(file))]
         group.move(name, rng.choice((f"{name}x", f"/{name}", f"{other.name}/{name}", "z_last", "topic")))
     elif action <= 8:
-        _change_attributes(rng, rng.choice((group, dataset, file["posterior"], file["posterior"])))
+        item = rng.choice((group, dataset, file["posterior"], file["posterior"]))
+        # What a link leads to may be of another file.
+        if item.file.filename == file.filename:
+            _change_attributes(rng, item)
     elif action == 9:
         _change_links(rng, group, name, files, secret)
     elif action == 10:

@@ -11,6 +11,7 @@ import pytest
 
 import ppl_topics as pt
 from ppl_topics.cli import main
+from ppl_topics.diagnostics.report import seconds_by_kernel
 from ppl_topics.fit import Fit
 from ppl_topics.storage.checkpoint import read_checkpoint, write_checkpoint
 from ppl_topics.storage.files import refuse_links
@@ -308,6 +309,12 @@ def test_attributes_that_are_gone(copy, name, in_process):
     fit = pt.load_fit(path)
     with pytest.raises(pt.TraceError, match=f"lacks the attribute `{name}`"):
         fit.exact if name == "exact" else fit.spec  # noqa: B018
+
+
+def test_steps_without_names(runs):
+    groups = dict(pt.load_fit(runs["lda"]).groups)
+    groups["sample_stats"] = groups["sample_stats"].drop_vars("kernel")
+    assert seconds_by_kernel(groups) == {}
 
 
 @pytest.mark.parametrize("name", ["observed_data", "observed_data/labels"])
