@@ -79,10 +79,13 @@ def _whole(groups: Groups, name: str) -> xr.DataArray:
         # So that all charts have one axis.
         missing = parts[0].isel(draw=[0] * _n_warmup(groups)).astype(np.float64) * np.nan
         parts = [missing, parts[0]]
-    joined = xr.concat(
-        [part.drop_vars("draw", errors="ignore") for part in parts], "draw", join="outer", coords="minimal",
-        compat="override",
-    )  # fmt: skip
+    try:
+        joined = xr.concat(
+            [part.drop_vars("draw", errors="ignore") for part in parts], "draw", join="outer", coords="minimal",
+            compat="override",
+        )  # fmt: skip
+    except ValueError:
+        raise TraceError(f"{name} of the warm-up is not of the steps that {name} of the draws is of") from None
     others = [dim for dim in joined.dims if dim not in ("chain", "draw", "kernel")]
     return joined.sum(others, skipna=False) if name in ADDED else joined.mean(others) if others else joined
 

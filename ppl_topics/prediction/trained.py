@@ -188,6 +188,8 @@ class TrainedResponse:
         posterior = trained.groups["posterior"]
         if name not in posterior or not {"response", "coefficient"} <= set(posterior[name].dims):
             raise TraceError(f"the trace does not hold the coefficients {name}; run the model with record {name}: all")
+        if not posterior[name].sizes["response"]:
+            raise TraceError("the trace has coefficients of no response")
         if "labels" not in trained.groups.get("observed_data", xr.Dataset()):
             raise TraceError("the trace lacks `labels` in `observed_data`, the names and the kind of what is predicted")
         made = cls(trained, block)

@@ -11,6 +11,7 @@ import pytest
 
 import ppl_topics as pt
 from ppl_topics.cli import main
+from ppl_topics.diagnostics.page.traces import traces_section
 from ppl_topics.diagnostics.report import seconds_by_kernel
 from ppl_topics.fit import Fit
 from ppl_topics.storage.checkpoint import read_checkpoint, write_checkpoint
@@ -309,6 +310,21 @@ def test_attributes_that_are_gone(copy, name, in_process):
     fit = pt.load_fit(path)
     with pytest.raises(pt.TraceError, match=f"lacks the attribute `{name}`"):
         fit.exact if name == "exact" else fit.spec  # noqa: B018
+
+
+def test_coefficients_of_no_response_predict_nothing(runs):
+    groups = dict(pt.load_fit(runs["medlda"]).groups)
+    groups["posterior"] = groups["posterior"].isel(response=slice(0))
+    with pytest.raises(pt.TraceError, match="coefficients of no response"):
+        Fit(groups).predict(["red green"])
+
+
+def test_steps_that_have_one_name(runs):
+    groups = dict(pt.load_fit(runs["lda"]).groups)
+    draws = groups["sample_stats"]
+    groups["sample_stats"] = draws.assign_coords(kernel=["z:x"] * draws.sizes["kernel"])
+    with pytest.raises(pt.TraceError, match="of the warm-up is not of the steps"):
+        traces_section(groups)
 
 
 def test_steps_without_names(runs):
