@@ -19,6 +19,7 @@ import yaml
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.likelihood import log_marginal
+from ppl_topics.jsonable import jsonable
 from ppl_topics.run.bind import BoundModel, bind
 from ppl_topics.run.execute import Executor
 from ppl_topics.schedule import make_plan
@@ -209,12 +210,4 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def write_json(path: str, document: Any) -> None:
     """Write nested dictionaries and lists as strict JSON; what is not a finite number becomes null."""
-
-    def strict(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: strict(part) for key, part in value.items()}
-        if isinstance(value, list):
-            return [strict(part) for part in value]
-        return None if isinstance(value, float) and not np.isfinite(value) else value
-
-    Path(path).write_text(json.dumps(strict(document), indent=1, allow_nan=False) + "\n")
+    Path(path).write_text(json.dumps(jsonable(document), indent=1, allow_nan=False) + "\n")

@@ -13,6 +13,7 @@ import sys
 import time
 import traceback
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,16 +171,16 @@ class Result:
         return lines[0] if len(lines) == 1 and "Traceback" not in self.said else ""
 
 
-class _Process:
+class _Process(ABC):
     """A process in a group of its own, whose output goes to a file."""
 
     def __init__(self, log: Path) -> None:
         self.log = log
         self.pid = -1
 
+    @abstractmethod
     def exit_code(self) -> int | None:
         """Return it, below zero for a signal; None while the process runs."""
-        raise NotImplementedError
 
     def ended(self) -> bool:
         """Tell whether it has ended."""

@@ -68,7 +68,8 @@ def seconds_by_kernel(groups: Mapping[str, xr.Dataset]) -> dict[str, float]:
     Where each response has topics of its own, a sweep is that of all responses.
     """
     statistics = groups.get("sample_stats", xr.Dataset())
-    if "step_seconds" not in statistics or "kernel" not in statistics["step_seconds"].coords:
+    named = "step_seconds" in statistics and "kernel" in statistics["step_seconds"].indexes
+    if not named or not statistics.sizes.get("draw", 0):
         return {}
     mean = statistics["step_seconds"].mean(("chain", "draw"))
     mean = mean.sum([dim for dim in mean.dims if dim != "kernel"])

@@ -79,18 +79,13 @@ def _efficiency_table(table: pd.DataFrame) -> Table:
 
 
 def _kernel_table(groups: Groups) -> Table:
-    found = seconds_by_kernel(groups) if _plain_seconds(groups) else {}
+    found = seconds_by_kernel(groups)
     if not found:
         raise TraceError("the trace does not hold the seconds that each kernel took")
     total = sum(found.values()) or 1.0
     columns = [Column("kernel", text=True), Column("time a sweep"), Column("share of the sweep")]
     rows = [[Cell(k), Cell(seconds(s), s), Cell(percent(s / total), s)] for k, s in found.items()]
     return Table("Time that each kernel took, mean over draws", columns, rows)
-
-
-def _plain_seconds(groups: Groups) -> bool:
-    statistics = groups.get("sample_stats")
-    return statistics is not None and "kernel" in statistics.dims and statistics.sizes.get("draw", 0) > 0
 
 
 def quality_section(groups: Groups, chain: int) -> Section:

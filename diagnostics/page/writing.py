@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 import os
 from importlib.metadata import version
 from importlib.resources import files
@@ -24,6 +23,7 @@ from ppl_topics.diagnostics.page.traces import traces_section
 from ppl_topics.diagnostics.reading.draws import check_probability
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.exporting.writing import written
+from ppl_topics.jsonable import jsonable
 from ppl_topics.paths import as_path
 
 __all__ = ["embedded_json", "report_html", "write_report"]
@@ -168,15 +168,7 @@ def embedded_json(data: Any) -> str:
     >>> embedded_json(["</script>", "a\u2028b"])
     '["\\u003c/script\\u003e","a\\u2028b"]'
     """
-    text = json.dumps(_finite(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(jsonable(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
-
-
-def _finite(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data

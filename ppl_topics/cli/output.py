@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from ppl_topics.jsonable import jsonable
 
 __all__ = ["AsJson", "number", "print_json", "print_table", "say", "working", "write_text"]
 
@@ -40,19 +42,7 @@ def working(message: str) -> Iterator[None]:
 
 def print_json(data: Any) -> None:
     """Print valid JSON: what is not finite becomes null."""
-    print(json.dumps(_jsonable(data), indent=2, allow_nan=False))
-
-
-def _jsonable(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_jsonable(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    print(json.dumps(jsonable(data), indent=2, allow_nan=False))
 
 
 def number(value: float) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +17,7 @@ from ppl_topics.corpus.labels import Labels
 from ppl_topics.corpus.tokens import document_chunks, run_lengths
 from ppl_topics.errors import CorpusError
 from ppl_topics.paths import check_replaceable
+from ppl_topics.storage.files import replaced
 
 __all__ = ["write_svmlight"]
 
@@ -122,19 +121,16 @@ def _vocabulary_text(corpus: Corpus) -> str:
 def _written(path: Path) -> Iterator[IO[str]]:
     """Give a text file to write to, and move it to its place once it is complete."""
     check_replaceable(path, CorpusError)
-    work = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         with (
+            replaced(path) as work,
             work.open("wb") as raw,
             _compressed(path, raw) as binary,
             io.TextIOWrapper(binary, encoding="utf-8", newline="\n") as text,
         ):
             yield text
-        os.replace(work, path)
     except OSError as error:
         raise CorpusError(f"{path}: the file cannot be written: {error.strerror or error}") from error
-    finally:
-        work.unlink(missing_ok=True)
 
 
 @contextmanager

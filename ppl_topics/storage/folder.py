@@ -24,6 +24,7 @@ from ppl_topics.spec import Spec, load_spec
 from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS
 from ppl_topics.storage.draws import DRAWS
 from ppl_topics.storage.files import refuse_links, remove_parts, write_text
+from ppl_topics.storage.lazy import is_drawn
 from ppl_topics.storage.lock import LOCK, OWNER, locked
 from ppl_topics.storage.log import LOG, log
 from ppl_topics.storage.manifest import MANIFEST, MODEL, Manifest, digest_of, read_manifest, read_text, software
@@ -246,8 +247,7 @@ class RunFolder:
             for name in ("posterior", "sample_stats"):
                 place = self.path / DRAWS / name
                 for _, array in _arrays(root[name]):
-                    dims = getattr(array.metadata, "dimension_names", None) or ()
-                    if tuple(dims[:2]) == ("chain", "draw"):
+                    if is_drawn(array):
                         array.resize((array.shape[0], draws, *array.shape[2:]))
             manifest = self.manifest.model_copy(update={"draws": draws})
             manifest.write(self.path)

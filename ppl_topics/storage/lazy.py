@@ -23,7 +23,7 @@ from xarray.core import indexing
 from ppl_topics.errors import TraceError
 from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS, remedy
 
-__all__ = ["lazy_group"]
+__all__ = ["is_drawn", "lazy_group"]
 
 KINDS = "biufTUO"
 """Of arrays: numbers, and text."""
@@ -65,11 +65,11 @@ class _Stored(BackendArray):
         except Exception as error:
             raise TraceError(
                 f"{self.group / self.array.path}: a chunk cannot be read ({error}); it is damaged. "
-                f"{_what_to_do(self.group, drawn=_is_drawn(self.array))}"
+                f"{_what_to_do(self.group, drawn=is_drawn(self.array))}"
             ) from None
 
 
-def _is_drawn(array: zarr.Array[Any]) -> bool:
+def is_drawn(array: zarr.Array[Any]) -> bool:
     """Tell whether chains write an array; names and constants stand there from the beginning."""
     return tuple(getattr(array.metadata, "dimension_names", None) or ())[:2] == ("chain", "draw")
 
@@ -129,7 +129,7 @@ def lazy_group(
         # A statistic that a kernel did not return is in no file; none is larger than those that are always there.
         likes = [arrays[like].shape for like in ALWAYS if like in arrays and like != title]
         share = 1.0 if shares is None or array.shape not in likes else shares.get(title, 0.0)
-        _check(array, place / title, draws if _is_drawn(array) else None, share)
+        _check(array, place / title, draws if is_drawn(array) else None, share)
         data = indexing.LazilyIndexedArray(_Stored(array, place))
         # Names that begin so are those of xarray and zarr.
         try:
@@ -138,7 +138,7 @@ def lazy_group(
             raise TraceError(f"{place / title}: its attributes are none ({error}); it is damaged") from None
         variable = xr.Variable(dims, data, attrs=own)
         # Where a run was killed while it made room for more draws, some arrays have it and some do not.
-        variables[title] = variable.isel(draw=slice(draws)) if _is_drawn(array) else variable
+        variables[title] = variable.isel(draw=slice(draws)) if is_drawn(array) else variable
     try:
         coords = {title: variable.load() for title, variable in variables.items() if variable.dims == (title,)}
         # Names of classes are a coordinate too, as they are in memory.
@@ -170,7 +170,7 @@ def _check(array: zarr.Array[Any], path: Path, draws: int | None, share: float) 
     if found < expected:
         raise TraceError(
             f"{path}: {expected - found:,} of its {expected:,} chunks are missing. "
-            f"{_what_to_do(path.parent, drawn=_is_drawn(array))}"
+            f"{_what_to_do(path.parent, drawn=is_drawn(array))}"
         )
     stored = sum(file.stat().st_size for file in _files(path / "c", array.ndim, counts))
     if size * found > MAX_RATIO * max(stored, 1):
