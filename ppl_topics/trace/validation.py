@@ -44,6 +44,9 @@ CONSTANTS = {
 }
 """Dims of the variables of ``constant_data``; of those with a dim ``response``, that one may be absent."""
 
+WHOLE = ("doc_length", "word_count", "z_last", "sweeps", "phi_mean_topic", "phi_mean_word", "phi_mean_chain")
+"""Of these, those that hold whole numbers; the others hold floats, but for the columns, which are text."""
+
 PROBABILITIES = ("phi_mean", "phi_mean_value", "phi_mean_rest")
 
 LABELS = {"class": "i", "multi_label": "i", "real": "f", "count": "i"}
@@ -189,8 +192,10 @@ class _Check:
             if name == "covariate_columns":
                 self.columns(found, group)
                 continue
-            if found.dtype.kind not in "iuf" or found.dtype.itemsize > 8:
-                self.fail(f"{what} is of type {found.dtype}")
+            kinds = "iu" if name in WHOLE else "f"
+            if found.dtype.kind not in kinds or found.dtype.itemsize > 8:
+                expected = "whole numbers" if name in WHOLE else "floats"
+                self.fail(f"{what} is of type {found.dtype}, expected {expected}")
             if found.dtype.kind == "f" and not np.isfinite(found.values).all():
                 self.fail(f"{what} holds what is not finite")
             if found.size and name != "covariates" and name != "covariate_mean" and found.values.min() < 0:
@@ -218,9 +223,6 @@ class _Check:
         if held and (len(held) < len(cells) or "beta" not in group):
             self.fail(f"constant_data lacks some of {', '.join(cells)} and beta")
         self.below(group, "z_last", group.sizes.get("topic", 0))
-        for name in ("doc_length", "word_count", "z_last", "sweeps"):
-            if name in group and group[name].dtype.kind not in "iu":
-                self.fail(f"constant_data/{name} does not hold whole numbers")
         if "word_count" in group and "doc_length" in group:
             # As Python numbers, which do not overflow.
             tokens, counted = (sum(group[name].values.tolist()) for name in ("doc_length", "word_count"))
@@ -236,7 +238,7 @@ class _Check:
     def below(self, group: xr.Dataset, name: str, limit: int) -> None:
         if name not in group or not group[name].size:
             return
-        if group[name].dtype.kind not in "iu" or int(group[name].values.max()) >= limit:
+        if int(group[name].values.max()) >= limit:
             self.fail(f"constant_data/{name} does not hold whole numbers below {limit:,}")
 
     def columns(self, found: xr.DataArray, group: xr.Dataset) -> None:

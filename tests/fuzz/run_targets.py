@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness import SECRET
 from mutation import mutated_bytes, mutated_text, mutated_tree
-from trace_targets import read_in_all_ways, small_corpus, use_command, use_fit
+from trace_reading import read_in_all_ways, small_corpus, use_command, use_fit
 
 import ppl_topics as pt
 from ppl_topics.storage.checkpoint import DIGEST, digest_of

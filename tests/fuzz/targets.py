@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from corpus_targets import COUNT_TARGETS, TEXT_TARGETS, CompressedTarget, LineTarget, NativeTarget, VocabularyTarget
+from group_targets import TraceGroupsTarget
 from harness import Target
 from run_targets import RunFolderTarget
 from spec_targets import OptionsTarget, SpecTarget
-from trace_targets import TraceFileTarget, TraceGroupsTarget, TraceTarget
+from trace_targets import TraceFileTarget, TraceTarget
 
 __all__ = ["TARGETS"]
 

@@ -1,0 +1,66 @@
+"""Run folders made to do harm: what the fuzzer of tests/fuzz found in them."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import ppl_topics as pt
+from ppl_topics.storage.checkpoint import read_checkpoint, write_checkpoint
+from ppl_topics.storage.files import refuse_links
+
+CORPUS = pt.Corpus.from_tokens(
+    [["red", "green", "red"], ["green", "blue"], [], ["blue", "vote", "law", "law"], ["red"]]
+)
+
+
+def test_run_folders_lead_nowhere(tmp_path):
+    (tmp_path / "draws.zarr" / "posterior").mkdir(parents=True)
+    refuse_links(tmp_path)
+    for make in (lambda path: path.symlink_to("/dev/zero"), os.mkfifo):
+        path = tmp_path / "draws.zarr" / "posterior" / "zarr.json"
+        make(path)
+        with pytest.raises(pt.TraceError, match=r"zarr\.json: a link, a pipe or a device"):
+            refuse_links(tmp_path)
+        path.unlink()
+
+
+def test_run_folders_are_checked_as_files_are(tmp_path):
+    """A checkpoint with a checksum that fits may hold anything, and so may the draws."""
+    options = {"topics": 2, "draws": 2, "warmup": 1, "chains": 1, "seed": 1, "progress": False}
+    pt.sample("lda", CORPUS, **options, out=tmp_path / "run")
+    (path,) = sorted((tmp_path / "run" / "checkpoints").rglob("*.ckpt"))[-1:]
+    held = read_checkpoint(path)
+    arrays = {**held.arrays, "z": np.full_like(held.arrays["z"], 7)}
+    write_checkpoint(path.parent, int(path.stem), held.about, arrays)
+    with pytest.raises(pt.TraceError, match="z_last does not hold whole numbers below 2"):
+        pt.load_fit(tmp_path / "run")
+
+
+def test_chunks_of_nothing(tmp_path):
+    pt.sample("lda", CORPUS, topics=2, draws=2, warmup=1, chains=1, seed=1, progress=False, out=tmp_path / "run")
+    path = tmp_path / "run" / "draws.zarr" / "posterior" / "theta" / "zarr.json"
+    described = json.loads(path.read_text())
+    described["chunk_grid"]["configuration"]["chunk_shape"][2] = 0
+    path.write_text(json.dumps(described))
+    with pytest.raises(pt.TraceError, match="chunks hold nothing"):
+        pt.load_fit(tmp_path / "run")
+
+
+@pytest.mark.parametrize("place", [1, 2])
+@pytest.mark.parametrize("known", [True, False])
+def test_chunks_of_gigabytes_in_a_run_that_goes_on(tmp_path, place, known):
+    """Draws are read again, or begun anew where the checkpoints know of none, a chunk at a time."""
+    pt.sample("lda", CORPUS, topics=2, draws=3, warmup=1, chains=1, seed=1, progress=False, out=tmp_path / "run")
+    path = tmp_path / "run" / "draws.zarr" / "posterior" / "theta" / "zarr.json"
+    described = json.loads(path.read_text())
+    described["chunk_grid"]["configuration"]["chunk_shape"][place] = 2**31
+    path.write_text(json.dumps(described))
+    (checkpoint,) = sorted((tmp_path / "run" / "checkpoints").rglob("*.ckpt"))[-1:]
+    if not known:
+        held = read_checkpoint(checkpoint)
+        about = {**held.about, "names": [name for name in held.about["names"] if name != "posterior/theta"]}
+        write_checkpoint(checkpoint.parent, int(checkpoint.stem), about, held.arrays)
+    with pytest.raises(pt.TraceError, match="describes other chunks"):
+        pt.resume(tmp_path / "run", draws=4, progress=False)
