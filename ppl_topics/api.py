@@ -70,7 +70,8 @@ def sample(
         From 0 to 2**63 - 1; drawn and recorded where absent. The same seed gives the same draws at any
         number of threads and processes.
     threads : int, optional
-        Threads of each process; by default the cores are shared out.
+        Threads of each process; by default those that numba uses, which are all cores but for
+        ``numba.set_num_threads``, are shared out.
     processes : int
         Processes that the chains are spread over.
     progress : bool
@@ -242,8 +243,7 @@ def make_settings(
     if seed is None:
         seed = secrets.randbits(32)
     check_whole(call.format(name="seed"), seed, 0, MAX_SEED)
-    available = int(numba.config.NUMBA_NUM_THREADS)
     if threads is None:
-        threads = max(1, available // min(processes, chains))
+        threads = max(1, numba.get_num_threads() // min(processes, chains))
     check_threads(call.format(name="threads"), threads)
     return Settings(draws, warmup, thin, int(seed), threads, debug)

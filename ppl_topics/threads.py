@@ -31,7 +31,7 @@ def use_threads(threads: int) -> None:
 
 @contextmanager
 def using_threads(threads: int | None) -> Iterator[None]:
-    """Run compiled loops on so many threads, and afterwards on as many as before; None for all cores.
+    """Run compiled loops on so many threads, and afterwards on as many as before; None changes nothing.
 
     Raises
     ------
@@ -39,7 +39,8 @@ def using_threads(threads: int | None) -> Iterator[None]:
         If there are not so many.
     """
     before = numba.get_num_threads()
-    use_threads(int(numba.config.NUMBA_NUM_THREADS) if threads is None else threads)
+    if threads is not None:
+        use_threads(threads)
     try:
         yield
     finally:

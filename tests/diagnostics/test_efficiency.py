@@ -67,14 +67,10 @@ def test_layout_and_type_do_not_matter(draws):
 
 
 def test_threads_do_not_matter(draws):
-    before = numba.get_num_threads()
-    try:
-        numba.set_num_threads(1)
-        one = all_statistics(draws)
-        numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-        all_threads = all_statistics(draws)
-    finally:
-        numba.set_num_threads(before)
+    numba.set_num_threads(1)
+    one = all_statistics(draws)
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    all_threads = all_statistics(draws)
     for name in STATISTICS:
         np.testing.assert_array_equal(one[name], all_threads[name])
 

@@ -81,7 +81,6 @@ def test_bits_do_not_depend_on_threads():
     for n_threads in (1, numba.config.NUMBA_NUM_THREADS):
         numba.set_num_threads(n_threads)
         values.add(log_marginal(doc_ptr, z, n_wk, n_k, np.full(n_topics, 0.1), np.full(n_words, 0.01)))
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     assert len(values) == 1
 
 

@@ -17,7 +17,6 @@ from ppl_topics.samplers.topics.dirichlet_rows import draw_phi
 from ppl_topics.samplers.topics.included_rows import draw_included_phi
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.tree import Cycle
-from ppl_topics.threads import using_threads
 
 BAD = (np.nan, np.inf, -np.inf)
 TEXTS = ["red green red apple", "green blue apple", "blue blue red sky", "sky sea blue", "pear apple pie", "pie pear"]
@@ -81,9 +80,8 @@ def advance(bound, sweeps, chain=0):
     executor = Executor(bound)
     state = bound.initial_state(1, chain)
     memories = executor.memories(state)
-    with using_threads(1):
-        for sweep in range(sweeps):
-            executor.sweep(state, memories, 1, chain, sweep)
+    for sweep in range(sweeps):
+        executor.sweep(state, memories, 1, chain, sweep)
     return state
 
 

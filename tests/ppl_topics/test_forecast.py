@@ -148,6 +148,7 @@ def test_the_choice_does_not_depend_on_this_machine(corpus, monkeypatch):
     plans = []
     for speed, cores in ((0.1, 1), (10.0, 64)):
         monkeypatch.setattr(planning, "machine_speed", lambda speed=speed: speed)
+        monkeypatch.setattr(numba, "get_num_threads", lambda cores=cores: cores)
         monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", cores)
         plans.append(pt.plan("lda", corpus))
     assert plans[0].schedule == plans[1].schedule

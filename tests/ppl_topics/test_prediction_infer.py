@@ -93,10 +93,7 @@ def test_bits_do_not_depend_on_threads(n_topics):
     results = []
     for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
         numba.set_num_threads(threads)
-        try:
-            results.append(mean_shares(NewTopics(tokens, np.full(n_topics, 0.1), 5, 1).draws(phi, 2, 3), 80, n_topics))
-        finally:
-            numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+        results.append(mean_shares(NewTopics(tokens, np.full(n_topics, 0.1), 5, 1).draws(phi, 2, 3), 80, n_topics))
     assert np.array_equal(results[0], results[1])
     other = mean_shares(NewTopics(tokens, np.full(n_topics, 0.1), 6, 1).draws(phi, 2, 3), 80, n_topics)
     assert not np.array_equal(results[0], other)

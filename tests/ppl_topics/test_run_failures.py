@@ -215,7 +215,8 @@ def test_handler_and_threads_are_restored_after_a_failure(run):
     def step(state, memory, key):
         raise ValueError("no")
 
-    before, threads = signal.getsignal(signal.SIGINT), numba.get_num_threads()
+    before, threads = signal.getsignal(signal.SIGINT), numba.config.NUMBA_NUM_THREADS
+    numba.set_num_threads(threads)
     with pytest.raises(pt.RunError):
         run(step, threads=1)
     assert signal.getsignal(signal.SIGINT) is before

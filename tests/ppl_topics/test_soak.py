@@ -26,7 +26,6 @@ from ppl_topics.samplers.topics.expected import update_mean_phi
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.tree import Cycle, steps
 from ppl_topics.state import Key
-from ppl_topics.threads import using_threads
 from ppl_topics.trace.recorder import Recorder
 
 TOPICS = 4
@@ -98,10 +97,6 @@ class Soak:
 
     def run(self, sweeps: int, every: int) -> float:
         """Run, look at all that is kept up to date every so many sweeps, and return the bytes that memory grew by."""
-        with using_threads(1):
-            return self._run(sweeps, every)
-
-    def _run(self, sweeps: int, every: int) -> float:
         begin = 0.0
         for sweep in range(sweeps):
             record = self.executor.sweep(self.state, self.memories, 1, 0, sweep)

@@ -5,7 +5,6 @@ stationary law needs no long run, and a run of the kernel must agree with it.
 """
 
 import itertools
-from contextlib import contextmanager
 
 import numba
 import numpy as np
@@ -45,16 +44,6 @@ def after(model, sweeps=4, debug=False):
     return state
 
 
-@contextmanager
-def using(threads):
-    before = numba.get_num_threads()
-    numba.set_num_threads(threads)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
-
-
 @pytest.mark.parametrize("options", [{}, {"words": {"max_count": 4}}])
 def test_one_shard_is_collapsed_gibbs(options):
     texts = [*documents(), [12, 13, 13]]
@@ -74,8 +63,8 @@ def test_more_shards_are_not_collapsed_gibbs():
 def test_bits_do_not_depend_on_threads(shards):
     results = []
     for threads in (1, numba.config.NUMBA_NUM_THREADS):
-        with using(threads):
-            results.append(after(bound("ad_lda", documents(), shards=shards)).z)
+        numba.set_num_threads(threads)
+        results.append(after(bound("ad_lda", documents(), shards=shards)).z)
     assert np.array_equal(*results)
 
 
@@ -198,10 +187,9 @@ def long_run(model, state, exact, sweeps):
     """How often the kernel itself was in each state."""
     executor = Executor(model)
     memories, visits = executor.memories(state), np.zeros(len(exact.probability), dtype=np.int64)
-    with using(1):
-        for sweep in range(sweeps):
-            executor.sweep(state, memories, 1, 0, sweep)
-            visits[exact.index(state.z, state.sizes.topics)] += 1
+    for sweep in range(sweeps):
+        executor.sweep(state, memories, 1, 0, sweep)
+        visits[exact.index(state.z, state.sizes.topics)] += 1
     return visits
 
 

@@ -107,11 +107,8 @@ def test_bits_do_not_depend_on_threads_or_chunks(kernel):
     for n_threads, n_chunks in [(1, 1), (numba.config.NUMBA_NUM_THREADS, 7), (1, 100)]:
         state = make_state(random_documents(60, 12), 12, 9)
         numba.set_num_threads(n_threads)
-        try:
-            for seed in range(3):
-                sweep(kernel, state, seed, n_chunks)
-        finally:
-            numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+        for seed in range(3):
+            sweep(kernel, state, seed, n_chunks)
         results.append(state.z)
     assert np.array_equal(results[0], results[1])
     assert np.array_equal(results[0], results[2])

@@ -165,13 +165,10 @@ def test_cells_without_a_target_are_one(kind):
 
 @pytest.mark.parametrize("kind", RESPONSES)
 def test_bits_do_not_depend_on_threads(kind):
-    before, drawn = numba.get_num_threads(), []
-    try:
-        for threads in (1, numba.config.NUMBA_NUM_THREADS):
-            numba.set_num_threads(threads)
-            drawn.append(step(kind)[1])
-    finally:
-        numba.set_num_threads(before)
+    drawn = []
+    for threads in (1, numba.config.NUMBA_NUM_THREADS):
+        numba.set_num_threads(threads)
+        drawn.append(step(kind)[1])
     assert np.array_equal(*drawn)
     assert not np.array_equal(drawn[0], step(kind, seed=2)[1])
 

@@ -238,7 +238,6 @@ def test_bits_do_not_depend_on_threads():
         numba.set_num_threads(n_threads)
         joint = draw_jointly(features, b, omega, precision, KEY)
         results.append((joint, draw_by_coordinate(features, b, omega, precision, eta, 2, KEY)))
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     assert np.array_equal(results[0][0], results[1][0])
     assert np.array_equal(results[0][1], results[1][1])
 

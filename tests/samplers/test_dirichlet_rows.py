@@ -96,7 +96,6 @@ def test_bits_do_not_depend_on_threads():
         theta = np.empty((100, 30), dtype=np.float32)
         draw_theta(doc_ptr, z, np.full(30, 0.1), 1, 0, 0, 0, theta)
         results.append((phi_of(n_wk, np.full(500, 0.01)), theta))
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     assert np.array_equal(results[0][0], results[1][0])
     assert np.array_equal(results[0][1], results[1][1])
 

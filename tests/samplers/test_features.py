@@ -95,5 +95,4 @@ def test_bits_do_not_depend_on_threads():
         numba.set_num_threads(n_threads)
         features = features_of(tokens, z, 13, design)
         results.append((*features[:3], scores(features, eta)))
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     assert all(np.array_equal(one, other) for one, other in zip(*results, strict=True))

@@ -153,14 +153,6 @@ def total_variation(one, other):
     return 0.5 * np.abs(one - other).sum()
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Tiny corpora give a second thread nothing to do."""
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-
-
 def bound_kernel(kernel, documents, n_words, topics, **options):
     """A kernel of z alone, ready to run, and a starting state."""
     spec = load_spec(MODELS[kernel], {"topics": topics}).with_schedule(pt.step("z", kernel, **options), "test")

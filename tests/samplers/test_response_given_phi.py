@@ -169,13 +169,6 @@ class Copies:
             compiled(*tokens, law, *tables, *how, term, seed, 0, sweep, 0)
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-
-
 def from_law(labels, seed=1):
     """Copies that stand in draws from their law."""
     copies, generator = Copies(labels), np.random.default_rng(seed)

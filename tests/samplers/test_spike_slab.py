@@ -195,7 +195,6 @@ def test_same_bits_at_any_number_of_threads():
     rng = np.random.default_rng(6)
     n_wk = rng.poisson(0.2, (500, 45)).astype(np.int32)
     n_k = n_wk.sum(axis=0, dtype=np.int64)
-    before = numba.get_num_threads()
     for beta in (np.full(500, 0.01), rng.gamma(1.0, size=500)):
         results = []
         for threads in (1, 2):
@@ -204,7 +203,6 @@ def test_same_bits_at_any_number_of_threads():
             scan_indicators(n_wk, n_k, beta, *log_odds(np.array(0.4), *n_wk.shape), 1, 2, 3, 4, included)
             draw_included_phi(n_wk, n_k, beta, included, 1, 2, 3, 5, phi)
             results.append((included, phi))
-        numba.set_num_threads(before)
         assert np.array_equal(results[0][0], results[1][0])
         assert np.array_equal(results[0][1], results[1][1])
         assert 0 < results[0][0].mean() < 1

@@ -51,16 +51,13 @@ def bound(schedule, topics, documents=None, n_words=40, **parameters):
     return bind_tokens(make_plan(spec.with_schedule(schedule, "test"), partial=True), tokens, n_words)
 
 
-def run(model, sweeps=3, seed=1, threads=None):
+def run(model, sweeps=3, seed=1, threads=numba.config.NUMBA_NUM_THREADS):
     executor = Executor(model, debug=True)
     state = model.initial_state(seed, 0)
     memories = executor.memories(state)
-    numba.set_num_threads(threads or numba.config.NUMBA_NUM_THREADS)
-    try:
-        for sweep in range(sweeps):
-            executor.sweep(state, memories, seed, 0, sweep)
-    finally:
-        numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    numba.set_num_threads(threads)
+    for sweep in range(sweeps):
+        executor.sweep(state, memories, seed, 0, sweep)
     state.check()
     return state
 

@@ -23,7 +23,6 @@ from ppl_topics.schedule.plan import make_plan
 from ppl_topics.schedule.tree import steps
 from ppl_topics.spec import load_spec
 from ppl_topics.state import Key
-from ppl_topics.threads import using_threads
 from ppl_topics.topic_lists import TopicLists
 from ppl_topics.trace.mean_topics import mean_topics
 from ppl_topics.trace.recorder import ChainDraws, Recorder
@@ -123,8 +122,7 @@ def test_sums_are_those_of_arrays(dense):
 
 def rows(draw, replicates=1500):
     """Cells of phi over draws."""
-    with using_threads(1):
-        return np.stack([draw((1, 0, step, 0)) for step in range(replicates)])
+    return np.stack([draw((1, 0, step, 0)) for step in range(replicates)])
 
 
 @pytest.mark.parametrize("beta", [0.02, 0.7])

@@ -80,14 +80,12 @@ def test_start_positions_the_stream_anew():
 
 
 def test_draws_in_parallel_loops_do_not_depend_on_threads():
-    threads = numba.get_num_threads()
     results = []
-    for n_threads in {1, threads}:
+    for n_threads in {1, numba.config.NUMBA_NUM_THREADS}:
         numba.set_num_threads(n_threads)
         out = np.empty((50, 9))
         fill_by_unit(3, out)
         results.append(out)
-    numba.set_num_threads(threads)
     assert all(np.array_equal(out, results[0]) for out in results)
     alone = open_stream(3, 1, 2, 3, 17)
     assert results[0][17].tolist() == [uniform(alone) for _ in range(9)]
