@@ -11,7 +11,6 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ppl_topics.corpus import Labels
 from ppl_topics.diagnostics.reading.draws import (
     Array,
     CoefficientDraws,
@@ -21,7 +20,7 @@ from ppl_topics.diagnostics.reading.draws import (
 )
 from ppl_topics.errors import TraceError
 from ppl_topics.prediction.trained import Part, TrainedResponse, TrainedTopics
-from ppl_topics.seams import Coefficients, Response
+from ppl_topics.seams import Coefficients
 from ppl_topics.state import ChainState, Sizes, Tokens
 
 __all__ = ["effective_coefficients", "information", "mean_curvature"]
@@ -87,7 +86,7 @@ def effective_coefficients(
     probability = check_probability(probability)
     coefficients = coefficient_draws(groups, chain)
     asked = coefficients.positions(response)
-    trained = TrainedResponse(TrainedTopics(groups), _response(groups))
+    trained = TrainedResponse.of(TrainedTopics(groups))
     rows = []
     for part in trained.trained.parts(coefficients.chain):
         told = information(trained, coefficients, part)
@@ -107,7 +106,7 @@ def information(trained: TrainedResponse, coefficients: CoefficientDraws, part: 
     """Return what the data tell of each slope by itself, p_j of `effective_coefficients`, shape (responses, slopes)."""
     features = _features(trained, coefficients, part)
     members = _members(coefficients, part)
-    eta, targets = coefficients.draws[:, members], _targets(trained)[:, members]
+    eta, targets = coefficients.draws[:, members], trained.targets[:, members]
     kept = np.unique(np.linspace(0, len(eta) - 1, min(SCORED, len(eta))).round().astype(int))
     if "doc" in trained.block.augmentation_dims:
         ones = np.ones(1)
@@ -163,25 +162,6 @@ def mean_curvature(log_likelihood: Callable[[Array], Array], scores: Iterable[Ar
 def _members(coefficients: CoefficientDraws, part: Part) -> list[int]:
     """Return the responses that share the topics of a part."""
     return list(range(len(coefficients.responses))) if part.response is None else [part.response]
-
-
-def _response(groups: Mapping[str, xr.Dataset]) -> Response:
-    """Return the block of the response."""
-    model = TrainedTopics(groups).model
-    block = model.spec.blocks.get(model.names.get("y", ""))
-    if not isinstance(block, Response):
-        raise TraceError(f"model {model.spec.name!r} has no response, so no effective coefficients")
-    return block
-
-
-def _targets(trained: TrainedResponse) -> Array:
-    """Return the training labels as the response encodes them, shape (D, C)."""
-    observed = trained.trained.groups.get("observed_data", xr.Dataset())
-    if "labels" not in observed:
-        raise TraceError("the trace holds no `labels` in `observed_data`; it was not written by ppl-topics")
-    classes = trained.classes
-    labels = Labels(trained.kind, observed["labels"].values, [] if classes is None else list(classes))  # type: ignore[arg-type]
-    return trained.block.encode(labels)[0]
 
 
 def _features(trained: TrainedResponse, coefficients: CoefficientDraws, part: Part) -> Any:

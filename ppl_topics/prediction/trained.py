@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from ppl_topics.corpus.aligning import columns_from_json
 from ppl_topics.corpus.covariates import CovariateColumn
-from ppl_topics.corpus.labels import LabelKind
+from ppl_topics.corpus.labels import LabelKind, Labels
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.corpus.scaling import Scaling
-from ppl_topics.errors import TraceError
+from ppl_topics.errors import CorpusError, TraceError
 from ppl_topics.run.observing import INTERCEPT
 from ppl_topics.seams import LabelResponse, Response
 from ppl_topics.spec import Model, load_spec
@@ -181,8 +181,8 @@ class TrainedResponse:
         block = model.spec.blocks.get(model.names.get("y", ""))
         if not isinstance(block, Response):
             raise TraceError(
-                f"model {model.spec.name!r} has no response, so this fit predicts nothing of new documents but their "
-                "topics (transform); run a supervised model, such as medlda"
+                f"model {model.spec.name!r} has no response, so this fit has no coefficients and predicts nothing of "
+                "new documents but their topics (transform); run a supervised model, such as medlda"
             )
         name = model.names["eta"]
         posterior = trained.groups["posterior"]
@@ -197,6 +197,11 @@ class TrainedResponse:
             raise TraceError(
                 f"{name} has {posterior.sizes['coefficient']} coefficients for {made.supervised} topics; new documents "
                 f"have but {', '.join(made.columns) or 'their topics'} beside them"
+            )
+        if posterior.sizes["response"] != made.targets.shape[1]:
+            raise TraceError(
+                f"{name} has coefficients of {posterior.sizes['response']} responses, and the labels of the training "
+                f"documents make {made.targets.shape[1]}"
             )
         return made
 
@@ -242,6 +247,21 @@ class TrainedResponse:
         """Kind of the training labels."""
         kind: LabelKind = self._observed["labels"].attrs["kind"]
         return kind
+
+    @cached_property
+    def targets(self) -> NDArray[np.float64]:
+        """The training labels as the response encodes them, shape (D, C).
+
+        Raises
+        ------
+        TraceError
+            If they are not what the model observes.
+        """
+        names = [] if self.classes is None else list(self.classes)
+        try:
+            return self.block.encode(Labels(self.kind, self._observed["labels"].values, names))[0]
+        except CorpusError as error:
+            raise TraceError(f"the labels in `observed_data` are not those of the model: {error}") from None
 
     @cached_property
     def responses(self) -> StrArray:

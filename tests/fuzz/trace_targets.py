@@ -125,28 +125,25 @@ class TraceTarget(Traces):
 
 
 def _damage(rng: random.Random, file: h5py.File, files: list[Path], secret: Path) -> None:
-    group = file[rng.choice(list(file))]
-    if not isinstance(group, h5py.Group) or not len(group):
-        return
+    # What a link leads to is of another file, and HDF5 touches that when it is but looked at.
+    places = [name for name in file if _own(file, name, h5py.Group) and len(file[name])]
+    group = file[rng.choice(places)]
     name = rng.choice(list(group))
-    dataset = group[name]
+    dataset = group[name] if _own(group, name, h5py.Dataset) else None
     action = rng.randrange(14)
     if action <= 3:
-        # What a link leads to is not of this file, and is written all the same.
-        if _own(group, name):
+        if dataset is not None:
             _change_values(rng, dataset)
     elif action == 4:
         del group[name]
     elif action == 5:
         del file[group.name]
     elif action == 6:
-        other = file[rng.choice(list(file))]
-        group.move(name, rng.choice((f"{name}x", f"/{name}", f"{other.name}/{name}", "z_last", "topic")))
+        other = rng.choice(places)
+        group.move(name, rng.choice((f"{name}x", f"/{name}", f"/{other}/{name}", "z_last", "topic")))
     elif action <= 8:
-        item = rng.choice((group, dataset, file["posterior"], file["posterior"]))
-        # What a link leads to may be of another file.
-        if item.file.filename == file.filename:
-            _change_attributes(rng, item)
+        main = file[rng.choice(places) if "posterior" not in places else "posterior"]
+        _change_attributes(rng, rng.choice((group, main if dataset is None else dataset, main, main)))
     elif action == 9:
         _change_links(rng, group, name, files, secret)
     elif action == 10:
@@ -156,14 +153,15 @@ def _damage(rng: random.Random, file: h5py.File, files: list[Path], secret: Path
             if chosen in group:
                 del group[chosen]
             source.copy(chosen, group, chosen)
-    else:
+    elif dataset is not None:
         _replace(rng, group, name)
 
 
 def _change_values(rng: random.Random, dataset: h5py.Dataset) -> None:
-    values = np.array(dataset[()])
-    if not values.size:
+    if not 0 < dataset.size < 10**6:
+        # None, or what stands in no file: a dataset may promise 10^9.
         return
+    values = np.array(dataset[()])
     flat = values.reshape(-1)
     for _ in range(rng.choice((1, 1, 3, flat.size))):
         at = rng.randrange(flat.size)
@@ -212,11 +210,11 @@ def _change_attributes(rng: random.Random, item: Any) -> None:
         )
 
 
-def _own(group: h5py.Group, name: str) -> bool:
-    """Tell whether a dataset stands in the file."""
-    if not isinstance(group.get(name, getlink=True), h5py.HardLink) or not isinstance(group[name], h5py.Dataset):
+def _own(group: h5py.Group, name: str, kind: type) -> bool:
+    """Tell whether a group or dataset stands in the file, and its values too."""
+    if not isinstance(group.get(name, getlink=True), h5py.HardLink) or not isinstance(group[name], kind):
         return False
-    return not group[name].external and not group[name].is_virtual
+    return kind is h5py.Group or (not group[name].external and not group[name].is_virtual)
 
 
 def _change_links(rng: random.Random, group: h5py.Group, name: str, files: list[Path], secret: Path) -> None:

@@ -367,6 +367,37 @@ def test_coefficients_of_topics_that_are_not_there(runs):
         Fit(groups).signal_topics()
 
 
+def test_coefficients_of_other_features(runs):
+    groups = dict(pt.load_fit(runs["medlda"]).groups)
+    posterior = groups["posterior"].pad(coefficient=(0, 1), mode="edge")
+    names = ["topic 0", "topic 1", *posterior["coefficient"].values[2:-1], "more"]
+    groups["posterior"] = posterior.assign_coords(coefficient=names)
+    check_groups(groups, "run.nc")
+    for read in (Fit(groups).effective_coefficients, lambda: Fit(groups).predict(["red green"])):
+        with pytest.raises(pt.TraceError, match=r"has \d coefficients for 2 topics"):
+            read()
+
+
+def test_coefficients_of_other_responses(runs):
+    groups = dict(pt.load_fit(runs["medlda"]).groups)
+    posterior = groups["posterior"].isel(response=[0, 0])
+    groups["posterior"] = posterior.assign_coords(response=["a", "c"])
+    check_groups(groups, "run.nc")
+    for read in (Fit(groups).effective_coefficients, lambda: Fit(groups).predict(["red green"])):
+        with pytest.raises(pt.TraceError, match=r"coefficients of 2 responses, and the labels .* make 1"):
+            read()
+
+
+def test_labels_of_another_model(runs):
+    groups = dict(pt.load_fit(runs["medlda"]).groups)
+    labels = groups["observed_data"]["labels"]
+    real = (labels.dims, labels.values * 0.5, {"kind": "real"})
+    groups["observed_data"] = groups["observed_data"].drop_vars(["labels", "class"]).assign(labels=real)
+    check_groups(groups, "run.nc")
+    with pytest.raises(pt.TraceError, match="labels in `observed_data` are not those of the model"):
+        Fit(groups).predict(["red green"])
+
+
 def test_a_variable_in_place_of_a_constant(tmp_path):
     """Alpha is fixed in this model, and the trace has draws of it all the same."""
     options = {"topics": 2, "draws": 4, "warmup": 1, "chains": 2, "seed": 1, "progress": False}
