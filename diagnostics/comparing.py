@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ppl_topics.arguments import is_whole
 from ppl_topics.diagnostics.convergence import ess_by_chain
 from ppl_topics.diagnostics.efficiency import inefficiency
+from ppl_topics.diagnostics.report import seconds_by_kernel
 from ppl_topics.errors import TraceError
 from ppl_topics.spec.suggest import nearest
 from ppl_topics.trace.best_words import best_words
@@ -112,15 +113,9 @@ def kernel_seconds(runs: Runs) -> pd.DataFrame:
     """
     rows = []
     for run, groups in runs.items():
-        statistics = groups.get("sample_stats", xr.Dataset())
-        if "step_seconds" not in statistics:
-            continue
-        mean = _by_sweep(statistics["step_seconds"])
-        total = float(mean.sum())
-        for kernel, value in zip(mean["kernel"].values, mean.values, strict=True):
-            rows.append(
-                {"run": run, "kernel": str(kernel), "seconds": float(value), "share": float(value) / (total or 1.0)}
-            )
+        seconds = seconds_by_kernel(groups)
+        total = sum(seconds.values()) or 1.0
+        rows += [{"run": run, "kernel": kernel, "seconds": s, "share": s / total} for kernel, s in seconds.items()]
     return pd.DataFrame(rows, columns=["run", "kernel", "seconds", "share"])
 
 
@@ -285,17 +280,10 @@ def _names(
     return common if default is None else [name for name in default if name in common]
 
 
-def _by_sweep(seconds: xr.DataArray) -> xr.DataArray:
-    """Return the mean seconds a sweep of each kernel; where each response has chains of its own, their sum."""
-    if "response" in seconds.dims:
-        seconds = seconds.sum("response")
-    return seconds.mean(("chain", "draw"))
-
-
 def _seconds(groups: Mapping[str, xr.Dataset]) -> float:
     """Return the seconds of the kernels in all sweeps from the first kept draw on, of all chains."""
-    statistics = groups.get("sample_stats", xr.Dataset())
-    if "step_seconds" not in statistics:
+    seconds = seconds_by_kernel(groups)
+    if not seconds:
         return float("nan")
     sizes, thin = groups["posterior"].sizes, int(groups["posterior"].attrs.get("thin", 1))
-    return float(_by_sweep(statistics["step_seconds"]).sum()) * sizes["chain"] * sizes["draw"] * thin
+    return sum(seconds.values()) * sizes["chain"] * sizes["draw"] * thin

@@ -65,7 +65,7 @@ def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None
 def seconds_by_kernel(groups: Mapping[str, xr.Dataset]) -> dict[str, float]:
     """Return the mean seconds a sweep that each step of the schedule took, by ``variable:kernel``.
 
-    Where each response has topics of its own, a sweep is that of all responses.
+    Where each response has topics of its own, a sweep is that of all responses. Steps of one name are taken together.
     """
     statistics = groups.get("sample_stats", xr.Dataset())
     named = "step_seconds" in statistics and "kernel" in statistics["step_seconds"].indexes
@@ -73,7 +73,10 @@ def seconds_by_kernel(groups: Mapping[str, xr.Dataset]) -> dict[str, float]:
         return {}
     mean = statistics["step_seconds"].mean(("chain", "draw"))
     mean = mean.sum([dim for dim in mean.dims if dim != "kernel"])
-    return {str(kernel): float(mean.sel(kernel=kernel)) for kernel in mean["kernel"].values}
+    result: dict[str, float] = {}
+    for kernel, seconds in zip(mean["kernel"].values.tolist(), mean.values.tolist(), strict=True):
+        result[str(kernel)] = result.get(str(kernel), 0.0) + seconds
+    return result
 
 
 def summary(groups: Mapping[str, xr.Dataset]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def wrong_dims(groups: Mapping[str, xr.Dataset]) -> str:
     named = [group for group in (constants, posterior) if "response" in group.dims]
     for group in named:
         # What is not named is numbered, and is not found by its name.
-        if "response" not in group.coords or group["response"].dtype.kind not in "OU":
+        if group["response"].dtype.kind not in "OU":
             return "the responses, each with topics of its own, have no names"
     if any(group["response"].values.tolist() != named[0]["response"].values.tolist() for group in named):
         return "constant_data and posterior do not have the same responses"

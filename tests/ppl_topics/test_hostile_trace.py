@@ -330,6 +330,26 @@ def test_steps_without_names(runs):
     groups = dict(pt.load_fit(runs["lda"]).groups)
     groups["sample_stats"] = groups["sample_stats"].drop_vars("kernel")
     assert seconds_by_kernel(groups) == {}
+    with pytest.raises(pt.TraceError, match=r"sample_stats has no names along kernel"):
+        check_groups(groups, "run.nc")
+
+
+@pytest.mark.parametrize(
+    ("group", "dim"), [("posterior", "draw"), ("constant_data", "topic"), ("observed_data", "doc")]
+)
+def test_dims_without_names_or_numbers(runs, group, dim):
+    groups = dict(pt.load_fit(runs["lda"]).groups)
+    groups[group] = groups[group].drop_vars(dim)
+    with pytest.raises(pt.TraceError, match=f"{group} has no (names|numbers) along {dim}"):
+        check_groups(groups, "run.nc")
+
+
+def test_steps_of_one_name_are_taken_together(runs):
+    groups = dict(pt.load_fit(runs["lda"]).groups)
+    seconds = seconds_by_kernel(groups)
+    draws = groups["sample_stats"]
+    groups["sample_stats"] = draws.assign_coords(kernel=["z:x"] * draws.sizes["kernel"])
+    assert seconds_by_kernel(groups) == {"z:x": pytest.approx(sum(seconds.values()))}
 
 
 @pytest.mark.parametrize("name", ["observed_data", "observed_data/labels"])
@@ -434,7 +454,7 @@ class TestDims:
         posterior = groups["posterior"]
         dims = posterior[name].dims
         swapped = posterior[name].transpose(*dims[:2], *dims[:1:-1])
-        further = posterior[name].expand_dims("response", axis=2)
+        further = posterior[name].expand_dims(response=["y"], axis=2)
         for changed in (swapped, further, posterior[name].isel(topic=0, drop=True)):
             if changed.dims != dims:
                 self.refused(groups, "posterior", posterior.assign({name: changed}), "has the dims")
@@ -442,7 +462,7 @@ class TestDims:
     @pytest.mark.parametrize("where", ["posterior", "constant_data"])
     def test_responses_without_names(self, apart, where):
         groups = apart[where].drop_vars("response")
-        self.refused(apart, where, groups, "have no names")
+        self.refused(apart, where, groups, f"{where} has no names along response")
         groups = apart[where].assign_coords(response=[0, 1, 2])
         self.refused(apart, where, groups, "have no names")
 
