@@ -8,7 +8,6 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 from scipy.special import gammaln
-from scipy.stats import invgamma
 
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.targets import encode_numbers
@@ -81,6 +80,8 @@ class Gaussian(Response):
 
     def log_joint(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> float:
         """Return the log likelihood of all targets with the log prior of sigma2."""
+        from scipy.stats import invgamma
+
         prior = invgamma.logpdf(augmentation, self.shape, scale=self.rate).sum()
         return float(self.log_likelihood(targets, scores, augmentation).sum() + prior)
 

@@ -97,13 +97,15 @@ def _fill(rows: NDArray[Any], n_chains: int, names: Sequence[str], results: NDAr
     def fill_tile(start: int) -> None:
         stop = min(start + width, n_scalars)
         block = _load(rows, start, stop)
-        out = results[:, start:stop]
+        # Of one layout whatever the tile, so that functions are compiled once.
+        out = results[:, start:stop].copy()
         if ranked.any():
             fill_ranked(block, n_chains, ranked, table, out[: len(RANKED)])
         if moments.any():
             fill_moments(block, n_chains, moments, out[len(RANKED) : -len(SPECTRAL)])
         if SPECTRAL[0] in names:
             fill_spectral(block, n_chains, out[-len(SPECTRAL) :])
+        results[:, start:stop] = out
 
     with ThreadPoolExecutor(threads) as pool:
         for _ in pool.map(fill_tile, range(0, n_scalars, width)):

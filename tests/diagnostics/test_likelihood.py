@@ -5,6 +5,7 @@ import itertools
 import numba
 import numpy as np
 import pytest
+from corpus_arrays import fixed
 from scipy.special import gammaln
 
 from ppl_topics.diagnostics.likelihood import (
@@ -34,7 +35,7 @@ def make_corpus(n_docs=200, n_words=30, n_topics=7, dtype=np.uint8):
     generator = np.random.default_rng(1)
     lengths = generator.integers(0, 40, n_docs)
     lengths[[0, -1]] = 0
-    doc_ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    doc_ptr = fixed(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
     z = generator.integers(0, n_topics, doc_ptr[-1]).astype(dtype)
     return doc_ptr, generator.integers(0, n_words, z.size), z, n_words, n_topics
 
@@ -54,7 +55,7 @@ def test_parts_equal_scipy(dtype, scale):
 
 
 def test_probabilities_of_all_states_sum_to_one():
-    doc_ptr = np.array([0, 2, 2, 4])
+    doc_ptr = fixed(np.array([0, 2, 2, 4]))
     alpha, beta = np.array([0.3, 1.1]), np.array([0.2, 0.5, 0.9])
     total = 0.0
     for words in itertools.product(range(3), repeat=4):

@@ -184,7 +184,7 @@ def _change_attributes(rng: random.Random, item: Any) -> None:
     if action == 0 and name in names:
         del item.attrs[name]
     elif action == 1 and "model_yaml" in names:
-        text = item.attrs["model_yaml"]
+        text = str(item.attrs["model_yaml"])
         item.attrs["model_yaml"] = mutated_text(rng, text.encode()).decode(errors="replace").replace("\0", "")
     elif action == 2 and "model_yaml" in names:
         item.attrs["model_yaml"] = rng.choice(

@@ -156,9 +156,9 @@ PI = {"updates": "pi", "reads": ("included", "phi"), "handles": ("beta", "spike_
 
 PLANTED_SPIKE_SLAB = {
     "indicator_scan": ("lda_spike_slab", INCLUDED, indicators, {
-        "quick": ["S over the excluded words"],
+        "quick": ["tokens of the topic forgotten"],
         "slow": ["S with the word itself", "a word with tokens is excluded", "S over all other words",
-                 "tokens of the topic forgotten", "probability of exclusion", "an empty row", "ratio upside down",
+                 "S over the excluded words", "probability of exclusion", "an empty row", "ratio upside down",
                  "does nothing"],
     }),
     "indicator_scan, pi by topic": (BY_TOPIC, INCLUDED, indicators, {

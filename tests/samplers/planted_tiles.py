@@ -201,8 +201,8 @@ OUT = {
 
 PLANTED_TILES = {
     "block_collapsed": ("lda_collapsed", OUT, blocks, {
-        "quick": ["masses forgotten"],
-        "slow": ["the last block stays", "masses equal", "total of all blocks", "masses without their prior",
+        "quick": ["masses without their prior"],
+        "slow": ["the last block stays", "masses equal", "total of all blocks", "masses forgotten",
                  "masses twice too sure",
                  "masses at their mean", "masses of the sweep before", "total of the other block",
                  "counts the token in its block"],

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 import pytest
+from corpus_arrays import fixed
 from scipy import stats
 
 from ppl_topics.samplers.assignments.collapsed_gibbs import sweep_collapsed
@@ -24,15 +25,13 @@ KERNELS = ["collapsed", "partially_collapsed", "sparse_partially_collapsed"]
 def make_state(documents, n_words, n_topics, seed=1, dtype=np.uint8):
     generator = np.random.default_rng(seed)
     state = SimpleNamespace(n_topics=n_topics)
-    state.doc_ptr = np.concatenate([[0], np.cumsum([len(words) for words in documents])]).astype(np.int64)
-    state.words = np.array([word for words in documents for word in words], dtype=np.uint32)
+    state.doc_ptr = fixed(np.concatenate([[0], np.cumsum([len(words) for words in documents])]).astype(np.int64))
+    state.words = fixed(np.array([word for words in documents for word in words], dtype=np.uint32))
     state.z = generator.integers(0, n_topics, state.words.size).astype(dtype)
     state.selected = np.ones(n_words, dtype=bool)
     state.alpha = 0.1 + generator.random(n_topics)
     state.beta = 0.05 + generator.random(n_words)
     state.phi = generator.dirichlet(np.full(n_words, 0.5), size=n_topics).T.astype(np.float32).copy()
-    # As those of a corpus are, so that what models compile is what is tested.
-    state.doc_ptr.flags.writeable = state.words.flags.writeable = False
     state.word_ptr = point_to_words(state.words, n_words)
     state.by_word = sort_by_word(state.words, state.word_ptr)
     state.n_wk = np.empty((n_words, n_topics), dtype=np.int32)

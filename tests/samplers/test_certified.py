@@ -132,7 +132,9 @@ def test_every_exact_kernel_is_at_home_somewhere():
     assert exact == {kernel for kernels in AT_HOME.values() for kernel in kernels}
 
 
-@pytest.mark.parametrize("name", COMPOSED)
+@pytest.mark.parametrize(
+    "name", ["frequent words collapsed, rare ones given phi", "mixture of all kernels of z", "repeat inside every"]
+)
 def test_compositions_are_certified(name):
     model, schedule = COMPOSED[name]
     result = pt.verify(model, schedule=schedule, **QUICK)

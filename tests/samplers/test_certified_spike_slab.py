@@ -38,7 +38,7 @@ def certified(model, **options):
     return bool(result.certificates)
 
 
-@pytest.mark.parametrize("prior", ["number", "topic"])
+@pytest.mark.parametrize("prior", ["number", pytest.param("topic", marks=pytest.mark.slow)])
 def test_default_schedule(prior):
     assert certified(with_slab(prior), kernel="indicator_scan", **QUICK)
 
@@ -71,8 +71,11 @@ def test_all_proposals_given_zeros():
     "schedule",
     [
         [{"z": "partially_collapsed"}],
-        [{"z": "sparse_partially_collapsed"}, {"phi": "included_rows"}],
-        [{"z": "partially_collapsed"}, {"included": "indicator_scan"}, {"phi": "included_rows"}],
+        pytest.param([{"z": "sparse_partially_collapsed"}, {"phi": "included_rows"}], marks=pytest.mark.slow),
+        pytest.param(
+            [{"z": "partially_collapsed"}, {"included": "indicator_scan"}, {"phi": "included_rows"}],
+            marks=pytest.mark.slow,
+        ),
         [{"z": "partially_collapsed"}, {"pi": "beta_inclusion"}],
     ],
     ids=str,

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from corpus_arrays import fixed
 from scipy import stats
 from scipy.special import gammaln
 
@@ -27,7 +28,7 @@ def make_counts(seed=1, n_docs=30, n_topics=4, n_words=6):
     generator = np.random.default_rng(seed)
     lengths = generator.integers(0, 12, n_docs)
     lengths[0] = 0
-    doc_ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    doc_ptr = fixed(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
     z = generator.integers(0, n_topics, doc_ptr[-1]).astype(np.uint8)
     words = generator.integers(0, n_words, doc_ptr[-1])
     n_dk = np.zeros((n_docs, n_topics), dtype=int)

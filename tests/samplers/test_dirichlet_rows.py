@@ -3,6 +3,7 @@
 import numba
 import numpy as np
 import pytest
+from corpus_arrays import fixed
 from scipy import stats
 
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi, draw_theta
@@ -88,8 +89,8 @@ def test_bits_do_not_depend_on_threads():
     generator = np.random.default_rng(4)
     n_wk = generator.poisson(0.3, (500, 30)).astype(np.int32)
     n_wk[:, 3] = 0
-    doc_ptr = np.arange(0, 1001, 10)
-    z = generator.integers(0, 30, 1000).astype(np.uint16)
+    doc_ptr = fixed(np.arange(0, 1001, 10))
+    z = generator.integers(0, 30, 1000).astype(np.uint8)
     results = []
     for n_threads in (1, numba.config.NUMBA_NUM_THREADS):
         numba.set_num_threads(n_threads)
@@ -102,7 +103,7 @@ def test_bits_do_not_depend_on_threads():
 
 def test_law_of_theta():
     n_docs, alpha = 5000, np.array([0.2, 0.7, 0.4])
-    doc_ptr = np.arange(0, 3 * n_docs + 1, 3)
+    doc_ptr = fixed(np.arange(0, 3 * n_docs + 1, 3))
     z = np.tile(np.array([0, 1, 1], dtype=np.uint8), n_docs)
     theta = np.empty((n_docs, 3), dtype=np.float32)
     draw_theta(doc_ptr, z, alpha, 1, 0, 0, 0, theta)

@@ -276,8 +276,8 @@ BETA = {"updates": "beta", "integrates_out": "phi", "reads": "z", "handles": ("g
 
 PLANTED = {
     "collapsed_gibbs": ("lda_collapsed", OUT, collapsed, {
-        "quick": ["counts the token itself"],
-        "slow": ["does nothing", "alpha forgotten", "topic 0 absorbs", "V without the word that never occurs",
+        "quick": ["alpha forgotten"],
+        "slow": ["does nothing", "counts the token itself", "topic 0 absorbs", "V without the word that never occurs",
                  "alpha of the next topic", "alpha 30% too large", "one alpha for all topics",
                  "beta of the next word", "V times this word's beta", "counts the token in its topic's total",
                  "the first token stays"],
@@ -320,9 +320,10 @@ PLANTED = {
                  "one length for all rows"],
     }),
     "slice_beta": ("lda_learned", BETA, lambda bug: concentration("beta", bug), {
-        "quick": ["Jacobian forgotten"],
-        "slow": ["does nothing", "prior forgotten", "rate taken for a scale", "rate 30% too large", "lengths forgotten",
-                 "V without the word that never occurs", "prior once for every cell"],
+        "quick": [],
+        "slow": ["Jacobian forgotten", "does nothing", "prior forgotten", "rate taken for a scale",
+                 "rate 30% too large", "lengths forgotten", "V without the word that never occurs",
+                 "prior once for every cell"],
     }),
     **PLANTED_TILES,
     **PLANTED_LIGHT,
@@ -333,7 +334,7 @@ PLANTED = {
 }  # fmt: skip
 
 
-CONTROLS = ["partially_collapsed", "joint_normal"]
+CONTROLS = ["partially_collapsed"]
 """Entries whose control, without a bug, is tried quickly."""
 
 

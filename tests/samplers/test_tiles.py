@@ -199,7 +199,7 @@ def test_blocks_are_certified(n_blocks):
     assert pt.verify("lda_collapsed", schedule=schedule, **QUICK).passed
 
 
-@pytest.mark.parametrize("rare", [0, 1, 2])
+@pytest.mark.parametrize("rare", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(2, marks=pytest.mark.slow)])
 def test_semi_collapsed_is_certified(rare):
     """None of the words, one, or all but two are rare."""
     schedule = pt.step("z", "semi_collapsed", rare=rare, blocks=2)

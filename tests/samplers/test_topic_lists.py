@@ -5,6 +5,7 @@ import tracemalloc
 import numba
 import numpy as np
 import pytest
+from corpus_arrays import fixed
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.exactness.goodness import chi_square
@@ -172,11 +173,9 @@ def test_tokens_follow_their_conditional(tokens, z, dense):
     lists = TopicLists.of("phi", included, n_wk)
     lists.set_phi(phi)
     docs = 20_000
-    words, alpha = np.full(docs, word, np.uint32), np.linspace(0.1, 1.2, TOPICS)
+    words, alpha = fixed(np.full(docs, word, np.uint32)), np.linspace(0.1, 1.2, TOPICS)
     new = np.zeros(docs, np.uint8)
-    pointer = np.arange(docs + 1)
-    for array in (words, pointer):
-        array.flags.writeable = False
+    pointer = fixed(np.arange(docs + 1))
     selected = np.ones(WORDS, np.bool_)
     arrays = (lists.pointer, lists.topics, lists.values)
     chunks = np.array([0, docs // 3, docs])
