@@ -257,7 +257,7 @@ class TrainedResponse:
         TraceError
             If they are not what the model observes.
         """
-        names = [] if self.classes is None else list(self.classes)
+        names = np.empty(0, dtype=object) if self.classes is None else self.classes
         try:
             return self.block.encode(Labels(self.kind, self._observed["labels"].values, names))[0]
         except CorpusError as error:
