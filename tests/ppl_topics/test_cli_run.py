@@ -275,7 +275,8 @@ def test_stop_words_may_repeat(capsys, folder):
 @pytest.mark.parametrize("command", ["topics", "diagnose"])
 def test_what_is_no_trace_of_ours_is_refused(capsys, folder, command):
     xr.Dataset({"phi": (("x", "y"), np.ones((2, 5)))}).to_netcdf("dims.nc", group="posterior")
-    xr.Dataset({"phi": (("chain", "draw"), np.array([["a", "b"]]))}).to_netcdf("words.nc", group="posterior")
+    words = xr.DataArray([["a", "b"]], coords={"chain": [0], "draw": [0, 1]}, name="phi")
+    words.to_dataset().to_netcdf("words.nc", group="posterior")
     for name, message in (
         ("dims.nc", "posterior has no chain; the file is damaged, or was not written by ppl-topics"),
         ("words.nc", "posterior/phi is of type object"),

@@ -14,7 +14,7 @@ from ppl_topics.cli import main
 from ppl_topics.diagnostics.page.traces import traces_section
 from ppl_topics.diagnostics.report import seconds_by_kernel
 from ppl_topics.fit import Fit
-from ppl_topics.trace import opening, store
+from ppl_topics.trace import opening
 from ppl_topics.trace.validation import check_groups
 
 TEXTS = [["red", "green", "red"], ["green", "blue"], [], ["blue", "vote", "law", "law"], ["red"]]
@@ -41,17 +41,6 @@ def copy(runs, tmp_path):
     return make
 
 
-@pytest.fixture
-def in_process(monkeypatch):
-    """Leave out the process that reads a file first, where what is tested comes after it."""
-
-    def probe(path):
-        with h5py.File(path, "r") as file:
-            return opening.check_contents(file, path)
-
-    monkeypatch.setattr(store, "probe", probe)
-
-
 def refusal(path):
     with pytest.raises(pt.TraceError) as caught:
         pt.load_fit(path)
@@ -70,6 +59,7 @@ def replaced(file, name, *args, **options):
     new.attrs.update(attributes)
 
 
+@pytest.mark.own_process
 def test_sound_runs_are_read(runs, tmp_path):
     for path in runs.values():
         fit = pt.load_fit(path)
@@ -80,7 +70,7 @@ def test_sound_runs_are_read(runs, tmp_path):
 class TestElsewhere:
     """Nothing outside the file is read, whatever it refers to."""
 
-    def test_links(self, copy, in_process):
+    def test_links(self, copy):
         path = copy()
         for link in (h5py.SoftLink("/posterior/theta"), h5py.ExternalLink("/etc/hostname", "/x"), h5py.SoftLink("/no")):
             with h5py.File(path, "r+") as file:
@@ -88,20 +78,20 @@ class TestElsewhere:
                 file["posterior/phi"] = link
             assert "/posterior/phi is a link" in refusal(path)
 
-    def test_links_of_groups(self, copy, runs, in_process):
+    def test_links_of_groups(self, copy, runs):
         path = copy()
         with h5py.File(path, "r+") as file:
             file["prior"] = h5py.ExternalLink(str(runs["medlda"]), "/posterior")
         assert "//prior is a link" in refusal(path)
 
-    def test_datasets_in_other_files(self, copy, tmp_path, in_process):
+    def test_datasets_in_other_files(self, copy, tmp_path):
         (tmp_path / "secret").write_bytes(b"secret" * 100)
         path = copy()
         with h5py.File(path, "r+") as file:
             file["posterior"].create_dataset("more", (100,), "u1", external=[(str(tmp_path / "secret"), 0, 100)])
         assert "/posterior/more stands in another file" in refusal(path)
 
-    def test_virtual_datasets(self, copy, runs, in_process):
+    def test_virtual_datasets(self, copy, runs):
         path = copy()
         layout = h5py.VirtualLayout((4,), "f8")
         layout[:] = h5py.VirtualSource(str(runs["medlda"]), "/sample_stats/lp", shape=(4,))
@@ -113,13 +103,13 @@ class TestElsewhere:
         "text",
         ["/etc/hostname", "lda", "extends: lda\nname: x\n", "extends: /etc/hostname\nname: x\n", "a: &a [*a]\n", ""],
     )
-    def test_models(self, copy, text, in_process):
+    def test_models(self, copy, text):
         path = copy()
         with h5py.File(path, "r+") as file:
             file["posterior"].attrs["model_yaml"] = text
         assert "model_yaml" in refusal(path)
 
-    def test_a_model_with_a_tag(self, copy, in_process, tmp_path):
+    def test_a_model_with_a_tag(self, copy, tmp_path):
         path = copy()
         with h5py.File(path, "r+") as file:
             file["posterior"].attrs["model_yaml"] = f"a: !!python/object/apply:os.mkdir ['{tmp_path}/made']\n"
@@ -130,7 +120,7 @@ class TestElsewhere:
 class TestGreed:
     """Nothing is allocated that the file does not bear out."""
 
-    def test_promises(self, copy, in_process):
+    def test_promises(self, copy):
         for shape, options in (((10**12,), {"chunks": (1000,)}), ((2**40,), {}), ((10**9,), {"chunks": (10**8,)})):
             path = copy()
             with h5py.File(path, "r+") as file:
@@ -138,26 +128,26 @@ class TestGreed:
             message = refusal(path)
             assert "promises" in message or "has chunks of" in message
 
-    def test_chunks_larger_than_what_they_hold(self, copy, in_process):
+    def test_chunks_larger_than_what_they_hold(self, copy):
         path = copy()
         with h5py.File(path, "r+") as file:
             file["posterior"].create_dataset("more", (4,), "f8", chunks=(2**28,), maxshape=(None,))
         assert "has chunks of 2,147,483,648 bytes" in refusal(path)
 
-    def test_filters(self, copy, in_process):
+    def test_filters(self, copy):
         path = copy()
         with h5py.File(path, "r+") as file:
             file["posterior"].create_dataset("more", (4,), "f8", compression="lzf")
         assert "is stored by the filters" in refusal(path)
 
-    def test_one_dataset_under_many_names(self, copy, in_process):
+    def test_one_dataset_under_many_names(self, copy):
         path = copy()
         with h5py.File(path, "r+") as file:
             for number in range(20):
                 file["posterior"][f"more{number}"] = file["posterior/theta"]
         assert "stands under two names" in refusal(path)
 
-    def test_one_text_a_thousand_times(self, copy, in_process):
+    def test_one_text_a_thousand_times(self, copy):
         """References to a string of variable length take 16 bytes each, and may all be to one."""
         path = copy()
         with h5py.File(path, "r+") as file:
@@ -169,20 +159,20 @@ class TestGreed:
         path.write_bytes(raw)
         assert "come to 1,0" in refusal(path)
 
-    def test_objects(self, copy, in_process):
+    def test_objects(self, copy):
         for dtype in (h5py.ref_dtype, h5py.vlen_dtype("i4"), np.dtype([("a", "f8"), ("b", "i4")]), "c16", "V8"):
             path = copy()
             with h5py.File(path, "r+") as file:
                 file["posterior"].create_dataset("more", (4,), dtype)
             assert "is of type" in refusal(path)
 
-    def test_attributes(self, copy, in_process):
+    def test_attributes(self, copy):
         path = copy()
         with h5py.File(path, "r+") as file:
             file["posterior"].attrs.create("more", ["x"] * 100, dtype=h5py.string_dtype())
         assert "is a list of 100 texts" in refusal(path)
 
-    def test_packed_numbers_and_dates(self, copy, in_process):
+    def test_packed_numbers_and_dates(self, copy):
         path = copy()
         with h5py.File(path, "r+") as file:
             file["posterior/draw"].attrs["units"] = "days since 0001-01-01"
@@ -207,7 +197,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("name", "value", "message"), VALUES)
-def test_values_out_of_range(copy, name, value, message, in_process):
+def test_values_out_of_range(copy, name, value, message):
     path = copy()
     with h5py.File(path, "r+") as file:
         file[name][(0,) * file[name].ndim] = value
@@ -242,7 +232,7 @@ def test_draws_of_topics_that_are_not_there(value, tmp_path):
             read()
 
 
-def test_labels_of_no_class(copy, in_process):
+def test_labels_of_no_class(copy):
     path = copy("medlda")
     with h5py.File(path, "r+") as file:
         file["observed_data/labels"][0] = 9
@@ -261,7 +251,7 @@ def test_labels_of_no_class(copy, in_process):
         ("posterior/phi", "S4", "phi is of type"),
     ],
 )
-def test_types(copy, name, dtype, message, in_process):
+def test_types(copy, name, dtype, message):
     path = copy()
     with h5py.File(path, "r+") as file:
         replaced(file, name, file[name].shape, dtype)
@@ -269,7 +259,7 @@ def test_types(copy, name, dtype, message, in_process):
 
 
 @pytest.mark.parametrize(("name", "value"), [("exact", "yes"), ("seed", -1), ("draws", 1.5), ("model_name", 3)])
-def test_attributes_of_another_type(copy, name, value, in_process):
+def test_attributes_of_another_type(copy, name, value):
     path = copy()
     with h5py.File(path, "r+") as file:
         file["posterior"].attrs[name] = value
@@ -292,7 +282,7 @@ def test_coordinates(runs, group, dim, values, message):
         check_groups(changed, "run.nc")
 
 
-def test_a_constant_that_is_gone(copy, in_process):
+def test_a_constant_that_is_gone(copy):
     """Alpha is fixed in this model, so no variable of the draws stands in for it."""
     path = copy()
     with h5py.File(path, "r+") as file:
@@ -302,7 +292,7 @@ def test_a_constant_that_is_gone(copy, in_process):
 
 
 @pytest.mark.parametrize("name", ["exact", "model_yaml"])
-def test_attributes_that_are_gone(copy, name, in_process):
+def test_attributes_that_are_gone(copy, name):
     path = copy()
     with h5py.File(path, "r+") as file:
         del file["posterior"].attrs[name]
@@ -353,7 +343,7 @@ def test_steps_of_one_name_are_taken_together(runs):
 
 
 @pytest.mark.parametrize("name", ["observed_data", "observed_data/labels"])
-def test_labels_that_are_gone(copy, name, in_process):
+def test_labels_that_are_gone(copy, name):
     path = copy("medlda")
     with h5py.File(path, "r+") as file:
         del file[name]
@@ -523,7 +513,7 @@ def test_a_kernel_without_a_name(runs, tmp_path):
     assert Fit(groups).report(tmp_path / "page.html").stat().st_size > 0
 
 
-def test_without_draws(copy, in_process):
+def test_without_draws(copy):
     path = copy()
     with h5py.File(path, "r+") as file:
         for name in list(file["posterior"]):
@@ -541,6 +531,7 @@ def heap_without_end(raw):
     return bytes(changed)
 
 
+@pytest.mark.own_process
 def test_what_hdf5_does_not_bear(copy, monkeypatch, capsys):
     monkeypatch.setattr(opening, "SECONDS", 1)
     path = copy()
@@ -551,11 +542,13 @@ def test_what_hdf5_does_not_bear(copy, monkeypatch, capsys):
     assert error.count("\n") == 1
 
 
+@pytest.mark.own_process
 def test_a_reader_that_dies(copy, monkeypatch):
     monkeypatch.setattr(opening, "__file__", os.devnull)
     assert "the HDF5 library fails on it" in refusal(copy())
 
 
+@pytest.mark.own_process
 def test_the_reader_reports_alone(runs):
     command = [sys.executable, "-I", opening.__file__, str(runs["lda"]), "10"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

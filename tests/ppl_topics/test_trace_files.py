@@ -139,6 +139,7 @@ def test_places_that_cannot_be_written(fit, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder.nc"]
 
 
+@pytest.mark.own_process
 def test_files_that_are_no_traces(saved, tmp_path):
     with pytest.raises(pt.TraceError, match="no such file"):
         pt.load_fit(tmp_path / "other.nc")
@@ -153,6 +154,7 @@ def test_files_that_are_no_traces(saved, tmp_path):
         pt.load_fit(bad)
 
 
+@pytest.mark.own_process
 def test_damaged_files(saved, tmp_path, monkeypatch):
     """Bytes that were changed: read, or refused with our error, also where HDF5 would not come to an end."""
     monkeypatch.setattr(opening, "SECONDS", 1)
