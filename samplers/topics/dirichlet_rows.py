@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ppl_topics.declarations import Binding, KernelFunctions
 from ppl_topics.registry import kernel
 from ppl_topics.samplers.assignments.counts import make_chunks
-from ppl_topics.samplers.compiled import parallel
+from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.topics.sparse_gammas import draw_gammas
 from ppl_topics.samplers.variates.dirichlet import dirichlet, dirichlet_in_log_space
 from ppl_topics.samplers.variates.streams import new_stream, start
@@ -79,14 +79,15 @@ def draw_phi(
     beta_sum = 0.0
     for word in range(n_words):
         beta_sum += beta[word]
-    dense = n_k + beta_sum >= SAFE_SUM
     partial = np.zeros((CHUNKS, n_topics))
-    every_word = np.zeros((0, 0), np.uint8)
+    every_word = np.empty((0, 0), np.uint8)
     for chunk in numba.prange(CHUNKS):
         first, last = n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS
         draw_gammas(first, last, n_wk, beta, every_word, seed, chain, step, kernel, phi, partial[chunk])
-    scale, finite = np.zeros(n_topics, dtype=np.float32), np.zeros(n_topics, np.bool_)
+    scale = np.empty(n_topics, np.float32)
+    dense, finite = np.empty(n_topics, np.bool_), np.empty(n_topics, np.bool_)
     for topic in range(n_topics):
+        dense[topic] = n_k[topic] + beta_sum >= SAFE_SUM
         gammas = 0.0
         for chunk in range(CHUNKS):
             gammas += partial[chunk, topic]
@@ -99,13 +100,42 @@ def draw_phi(
                 phi[word, topic] *= scale[topic]
     for topic in numba.prange(n_topics):
         if not dense[topic]:
-            stream = new_stream()
-            start(stream, seed, chain, step, kernel, n_words + topic)
-            row = n_wk[:, topic] + beta
-            dirichlet_in_log_space(stream, row, row)
-            phi[:, topic] = row
-            finite[topic] = row.sum() < LARGEST_SUM
-    return bool(finite.all())
+            finite[topic] = draw_in_log_space(np.int64(topic), n_wk, beta, seed, chain, step, kernel, phi)
+    return all_of(finite)
+
+
+@compiled
+def draw_in_log_space(
+    topic: int,
+    n_wk: npt.NDArray[np.int32],
+    beta: npt.NDArray[np.float64],
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+    phi: npt.NDArray[np.float32],
+) -> bool:
+    """Draw one topic in log space, and return whether all of it is finite."""
+    n_words = n_wk.shape[0]
+    stream, row = new_stream(), np.empty(n_words)
+    start(stream, seed, chain, step, kernel, n_words + topic)
+    for word in range(n_words):
+        row[word] = n_wk[word, topic] + beta[word]
+    dirichlet_in_log_space(stream, row, row)
+    total = 0.0
+    for word in range(n_words):
+        phi[word, topic] = row[word]
+        total += row[word]
+    return total < LARGEST_SUM
+
+
+@compiled
+def all_of(flags: npt.NDArray[np.bool_]) -> bool:
+    """Tell whether all flags are set."""
+    for flag in flags:  # noqa: SIM110
+        if not flag:
+            return False
+    return True
 
 
 @parallel
@@ -139,11 +169,13 @@ def draw_theta(
         row = np.empty(alpha.size)
         for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
             start(stream, seed, chain, step, kernel, doc)
-            row[:] = alpha
+            for topic in range(alpha.size):
+                row[topic] = alpha[topic]
             for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
                 row[z[token]] += 1.0
             dirichlet(stream, row, row)
-            theta[doc] = row
+            for topic in range(alpha.size):
+                theta[doc, topic] = row[topic]
 
 
 @kernel(
