@@ -16,11 +16,11 @@ from ppl_topics.diagnostics.alignment.topics import (
     TOPIC_DIMS,
     by_response,
     chains_of,
+    check_comparable,
     exchangeable,
     mean_topics,
     word_names,
 )
-from ppl_topics.errors import TraceError
 from ppl_topics.trace.response_topics import own_topics
 
 __all__ = ["Alignment", "align", "chain_topics"]
@@ -207,8 +207,7 @@ def best_match(similarity: Array, classes: Numbers) -> Numbers:
     TraceError
         If the topics were not finite, and so are like none.
     """
-    if not np.isfinite(similarity).all():
-        raise TraceError("the topics cannot be compared: the trace holds draws that are not finite")
+    check_comparable(similarity)
     place = np.empty(len(classes), dtype=np.int64)
     for one in np.unique(classes):
         members = np.flatnonzero(classes == one)

@@ -21,7 +21,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from ppl_topics.diagnostics.alignment.topics import TOPIC_DIMS, by_response
+from ppl_topics.diagnostics.alignment.topics import TOPIC_DIMS, by_response, check_comparable
 from ppl_topics.trace.response_topics import own_topics
 
 __all__ = ["Switch", "base_numbers", "find_switches", "numbers_of", "unmixed"]
@@ -198,6 +198,7 @@ def _search(comparison: _Comparison, classes: Numbers) -> list[tuple[int, tuple[
         stop = min(draws, start + min(start, memory))
         # By the numbers of the draws; `now` puts them in the order of the mean.
         similarity = similar(values[start - 1 : stop + AHEAD], mean)
+        check_comparable(similarity)
         total = np.zeros(mean.shape)
         for t in range(start, stop):
             at = t - start + 1

@@ -19,6 +19,7 @@ __all__ = [
     "TOPIC_DIMS",
     "by_response",
     "chains_of",
+    "check_comparable",
     "exchangeable",
     "mean_topics",
     "topics_of_chain",
@@ -158,3 +159,14 @@ def word_names(groups: Mapping[str, xr.Dataset]) -> NDArray[Any]:
     """Return the words of `mean_topics` by phi."""
     source = groups["constant_data"] if has_mean_topics(groups) else groups["posterior"]
     return np.asarray(source["word"].values)
+
+
+def check_comparable(similarity: NDArray[np.float64]) -> None:
+    """Refuse similarities of topics that are not finite, and so are like none.
+
+    Raises
+    ------
+    TraceError
+    """
+    if not np.isfinite(similarity).all():
+        raise TraceError("the topics cannot be compared: the trace holds draws that are not finite")

@@ -100,7 +100,7 @@ def draw_phi(
                 phi[word, topic] *= scale[topic]
     for topic in numba.prange(n_topics):
         if not dense[topic]:
-            finite[topic] = draw_in_log_space(np.int64(topic), n_wk, beta, seed, chain, step, kernel, phi)
+            finite[topic] = draw_in_log_space(topic, n_wk, beta, seed, chain, step, kernel, phi)
     return all_of(finite)
 
 

@@ -493,6 +493,17 @@ def test_topics_that_are_not_finite(runs, tmp_path):
     assert "probabilities that are not finite" in page
 
 
+def test_topics_that_cannot_be_told_from_others(runs):
+    """A word that is not finite in all draws but the first, from which switches are looked for."""
+    groups = dict(pt.load_fit(runs["lda"]).groups)
+    phi = groups["posterior"]["phi"].copy()
+    phi[:, 1:, 0, 0] = np.nan
+    groups["posterior"] = groups["posterior"].assign(phi=phi)
+    check_groups(groups, "run.nc")
+    with pytest.raises(pt.TraceError, match="draws that are not finite"):
+        Fit(groups).aligned()
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", ["theta", "topic_share"])
 def test_shares_that_are_not_finite(runs, tmp_path, name):
