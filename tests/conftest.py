@@ -19,12 +19,15 @@ def pytest_runtest_setup() -> None:
 
 
 @pytest.fixture(autouse=True)
-def traces_are_opened_here(request, monkeypatch):
+def traces_are_opened_here(request):
     """Leave out the process that reads a trace first, a quarter of a second each, but where it is what is tested."""
 
     def probe(path):
         with h5py.File(path, "r") as file:
             return opening.check_contents(file, path)
 
-    if request.node.get_closest_marker("own_process") is None:
-        monkeypatch.setattr(store, "probe", probe)
+    # Not the test's own `monkeypatch`, which other fixtures may rely on being undone before them.
+    with pytest.MonkeyPatch.context() as patch:
+        if request.node.get_closest_marker("own_process") is None:
+            patch.setattr(store, "probe", probe)
+        yield

@@ -198,6 +198,11 @@ class TrainedResponse:
                 f"{name} has {posterior.sizes['coefficient']} coefficients for {made.supervised} topics; new documents "
                 f"have but {', '.join(made.columns) or 'their topics'} beside them"
             )
+        if posterior["coefficient"].values.tolist()[made.supervised :] != list(made.columns):
+            raise TraceError(
+                f"{name} has coefficients of other features than its model, which has beside the topics "
+                f"{', '.join(made.columns) or 'none'}"
+            )
         if posterior.sizes["response"] != made.targets.shape[1]:
             raise TraceError(
                 f"{name} has coefficients of {posterior.sizes['response']} responses, and the labels of the training "

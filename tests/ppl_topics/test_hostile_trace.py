@@ -388,6 +388,18 @@ def test_coefficients_of_other_features(runs):
             read()
 
 
+def test_an_intercept_of_another_name():
+    corpus = pt.Corpus.from_tokens(TEXTS, labels=["a", "b", "a", "b", "b"], covariates=[[i] for i in range(5)])
+    options = {"topics": 2, "draws": 4, "warmup": 1, "chains": 1, "seed": 1, "progress": False}
+    groups = dict(pt.sample("slda_covariates", corpus, **options).groups)
+    names = [*groups["posterior"]["coefficient"].values[:-1], "red"]
+    groups["posterior"] = groups["posterior"].assign_coords(coefficient=names)
+    check_groups(groups, "run.nc")
+    for read in (Fit(groups).effective_coefficients, lambda: Fit(groups).predict(["red green"])):
+        with pytest.raises(pt.TraceError, match="has coefficients of other features than its model"):
+            read()
+
+
 def test_coefficients_of_other_responses(runs):
     groups = dict(pt.load_fit(runs["medlda"]).groups)
     posterior = groups["posterior"].isel(response=[0, 0])
