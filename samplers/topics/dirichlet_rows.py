@@ -25,7 +25,7 @@ from ppl_topics.samplers.variates.dirichlet import dirichlet, dirichlet_in_log_s
 from ppl_topics.samplers.variates.streams import new_stream, start
 from ppl_topics.state import ChainState, Key
 
-__all__ = ["dirichlet_rows", "dirichlet_weights", "draw_phi", "draw_theta"]
+__all__ = ["dirichlet_rows", "dirichlet_weights", "draw_phi", "draw_rows", "draw_theta"]
 
 Tokens = npt.NDArray[np.unsignedinteger[Any]]
 
@@ -36,7 +36,7 @@ LARGEST_SUM = 3e38
 """Less than the largest number of float32."""
 
 
-@parallel
+@compiled
 def draw_phi(
     n_wk: npt.NDArray[np.int32],
     n_k: npt.NDArray[np.int64],
@@ -75,19 +75,56 @@ def draw_phi(
     finite : bool
         Whether all of phi is.
     """
-    n_words, n_topics = n_wk.shape
     beta_sum = 0.0
-    for word in range(n_words):
+    for word in range(beta.size):
         beta_sum += beta[word]
-    partial = np.zeros((CHUNKS, n_topics))
     every_word = np.empty((0, 0), np.uint8)
+    return draw_rows(n_wk, n_k, beta, np.full(n_k.size, beta_sum), every_word, seed, chain, step, kernel, phi)
+
+
+@parallel
+def draw_rows(
+    n_wk: npt.NDArray[np.int32],
+    n_k: npt.NDArray[np.int64],
+    beta: npt.NDArray[np.float64],
+    mass: npt.NDArray[np.float64],
+    included: npt.NDArray[np.uint8],
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+    phi: npt.NDArray[np.float32],
+) -> bool:
+    """Draw the topics as `draw_phi` does, over all words or over those that they include.
+
+    Parameters
+    ----------
+    n_wk : ndarray of int32 of shape (V, K)
+    n_k : ndarray of int64 of shape (K,)
+    beta : ndarray of float64 of shape (V,)
+    mass : ndarray of float64 of shape (K,)
+        Sum of beta over the words of each topic.
+    included : ndarray of uint8 of shape (V, K) or (0, 0)
+        Of shape (0, 0) where topics include all words; else 1 in at least one word of each topic, and in all that have
+        tokens in it.
+    seed, chain, step, kernel : int
+    phi : ndarray of float32 of shape (V, K)
+        Overwritten with the draw.
+
+    Returns
+    -------
+    finite : bool
+        Whether all of phi is.
+    """
+    n_words, n_topics = n_wk.shape
+    partial = np.zeros((CHUNKS, n_topics))
     for chunk in numba.prange(CHUNKS):
         first, last = n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS
-        draw_gammas(first, last, n_wk, beta, every_word, seed, chain, step, kernel, phi, partial[chunk])
+        draw_gammas(first, last, n_wk, beta, included, seed, chain, step, kernel, phi, partial[chunk])
     scale = np.empty(n_topics, np.float32)
     dense, finite = np.empty(n_topics, np.bool_), np.empty(n_topics, np.bool_)
     for topic in range(n_topics):
-        dense[topic] = n_k[topic] + beta_sum >= SAFE_SUM
+        dense[topic] = n_k[topic] + mass[topic] >= SAFE_SUM
         gammas = 0.0
         for chunk in range(CHUNKS):
             gammas += partial[chunk, topic]
@@ -100,7 +137,7 @@ def draw_phi(
                 phi[word, topic] *= scale[topic]
     for topic in numba.prange(n_topics):
         if not dense[topic]:
-            finite[topic] = draw_in_log_space(topic, n_wk, beta, seed, chain, step, kernel, phi)
+            finite[topic] = draw_in_log_space(topic, n_wk, beta, included, seed, chain, step, kernel, phi)
     return all_of(finite)
 
 
@@ -109,23 +146,29 @@ def draw_in_log_space(
     topic: int,
     n_wk: npt.NDArray[np.int32],
     beta: npt.NDArray[np.float64],
+    included: npt.NDArray[np.uint8],
     seed: int,
     chain: int,
     step: int,
     kernel: int,
     phi: npt.NDArray[np.float32],
 ) -> bool:
-    """Draw one topic in log space, and return whether all of it is finite."""
-    n_words = n_wk.shape[0]
-    stream, row = new_stream(), np.empty(n_words)
+    """Draw one topic of `draw_rows` in log space, and return whether all of it is finite."""
+    n_words, every_word = n_wk.shape[0], included.size == 0
+    stream, row, size = new_stream(), np.empty(n_words), 0
     start(stream, seed, chain, step, kernel, n_words + topic)
     for word in range(n_words):
-        row[word] = n_wk[word, topic] + beta[word]
-    dirichlet_in_log_space(stream, row, row)
-    total = 0.0
+        if every_word or included[word, topic] > 0:
+            row[size] = n_wk[word, topic] + beta[word]
+            size += 1
+    dirichlet_in_log_space(stream, row[:size], row[:size])
+    total, place = 0.0, 0
     for word in range(n_words):
-        phi[word, topic] = row[word]
-        total += row[word]
+        phi[word, topic] = 0.0
+        if every_word or included[word, topic] > 0:
+            phi[word, topic] = row[place]
+            total += row[place]
+            place += 1
     return total < LARGEST_SUM
 
 

@@ -14,11 +14,8 @@ import numpy.typing as npt
 
 from ppl_topics.declarations import Binding, KernelFunctions
 from ppl_topics.registry import kernel
-from ppl_topics.samplers.compiled import parallel
-from ppl_topics.samplers.topics.dirichlet_rows import CHUNKS, LARGEST_SUM, SAFE_SUM
-from ppl_topics.samplers.topics.sparse_gammas import draw_gammas
-from ppl_topics.samplers.variates.dirichlet import dirichlet_in_log_space
-from ppl_topics.samplers.variates.streams import new_stream, start
+from ppl_topics.samplers.compiled import compiled, parallel
+from ppl_topics.samplers.topics.dirichlet_rows import CHUNKS, draw_rows
 from ppl_topics.state import ChainState, Key
 
 __all__ = ["draw_included_phi", "included_mass", "included_rows"]
@@ -50,7 +47,7 @@ def included_mass(beta: npt.NDArray[np.float64], included: npt.NDArray[np.uint8]
     return mass
 
 
-@parallel
+@compiled
 def draw_included_phi(
     n_wk: npt.NDArray[np.int32],
     n_k: npt.NDArray[np.int64],
@@ -87,44 +84,8 @@ def draw_included_phi(
     finite : bool
         Whether all of phi is.
     """
-    n_words, n_topics = n_wk.shape
     mass = included_mass(beta, included)
-    partial = np.zeros((CHUNKS, n_topics))
-    for chunk in numba.prange(CHUNKS):
-        first, last = n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS
-        draw_gammas(first, last, n_wk, beta, included, seed, chain, step, kernel, phi, partial[chunk])
-    dense = n_k + mass >= SAFE_SUM
-    scale, finite = np.zeros(n_topics, dtype=np.float32), np.zeros(n_topics, np.bool_)
-    for topic in range(n_topics):
-        gammas = 0.0
-        for chunk in range(CHUNKS):
-            gammas += partial[chunk, topic]
-        scale[topic] = 1.0 / gammas if dense[topic] else 1.0
-        # None of the variates is negative: where their sum is finite in float32, so is each of them.
-        finite[topic] = 0.0 < gammas < LARGEST_SUM
-    for chunk in numba.prange(CHUNKS):
-        for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
-            for topic in range(n_topics):
-                phi[word, topic] *= scale[topic]
-    for topic in numba.prange(n_topics):
-        if not dense[topic]:
-            stream = new_stream()
-            start(stream, seed, chain, step, kernel, n_words + topic)
-            size = 0
-            row = np.empty(n_words)
-            for word in range(n_words):
-                if included[word, topic] > 0:
-                    row[size] = n_wk[word, topic] + beta[word]
-                    size += 1
-            dirichlet_in_log_space(stream, row[:size], row[:size])
-            finite[topic] = row[:size].sum() < LARGEST_SUM
-            place = 0
-            for word in range(n_words):
-                phi[word, topic] = 0.0
-                if included[word, topic] > 0:
-                    phi[word, topic] = row[place]
-                    place += 1
-    return bool(finite.all())
+    return draw_rows(n_wk, n_k, beta, mass, included, seed, chain, step, kernel, phi)
 
 
 @kernel(
