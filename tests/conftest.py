@@ -2,7 +2,6 @@
 
 import os
 
-import h5py
 import numba
 import pytest
 
@@ -21,13 +20,8 @@ def pytest_runtest_setup() -> None:
 @pytest.fixture(autouse=True)
 def traces_are_opened_here(request):
     """Leave out the process that reads a trace first, a quarter of a second each, but where it is what is tested."""
-
-    def probe(path):
-        with h5py.File(path, "r") as file:
-            return opening.check_contents(file, path)
-
     # Not the test's own `monkeypatch`, which other fixtures may rely on being undone before them.
     with pytest.MonkeyPatch.context() as patch:
         if request.node.get_closest_marker("own_process") is None:
-            patch.setattr(store, "probe", probe)
+            patch.setattr(store, "probe", opening.probe_here)
         yield

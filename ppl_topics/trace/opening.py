@@ -23,7 +23,7 @@ from typing import Any
 import h5py  # type: ignore[import-untyped]
 import numpy as np
 
-__all__ = ["check_contents", "probe"]
+__all__ = ["check_contents", "probe", "probe_here"]
 
 MAX_GROUPS = 64
 MAX_DATASETS = 4_096
@@ -73,8 +73,7 @@ def probe(path: Path) -> list[str]:
         If it holds what no trace does, or HDF5 cannot read it; the message says what.
     """
     if not sys.executable:
-        with h5py.File(path, "r") as file:
-            return check_contents(file, path)
+        return probe_here(path)
     seconds = SECONDS + path.stat().st_size // BYTES_PER_SECOND
     command = [sys.executable, "-I", __file__, str(path.resolve()), str(seconds)]
     try:
@@ -85,6 +84,12 @@ def probe(path: Path) -> list[str]:
     if isinstance(told, str):
         raise ValueError(told)
     return [str(name) for name in told]
+
+
+def probe_here(path: Path) -> list[str]:
+    """Check a file without a process of its own, and return the names of its groups."""
+    with h5py.File(path, "r") as file:
+        return check_contents(file, path)
 
 
 def read_all(path: Path) -> list[str]:
