@@ -1,7 +1,8 @@
 """Whether what a stored trace holds fits together, checked once where it is loaded so that all later code may trust it.
 
 What is not there is not missed here: traces of other programs hold less, and each reader says what it needs. What is
-there under a name that ppl-topics gives must be of the type, the dims and the range that it writes.
+there under a name that ppl-topics gives must be of the type, the dims and the range that it writes, and dims that it
+names or numbers must be named or numbered.
 """
 
 from __future__ import annotations
@@ -137,10 +138,10 @@ class _Check:
         what = f"{name}/{dim}"
         if dim not in (*NAMED, *NUMBERED):
             return
+        if dim == "token" and dim not in group.coords:
+            # There are too many.
+            return
         if dim not in group.coords:
-            if dim == "token":
-                # There are too many.
-                return
             self.fail(f"{name} has no {'names' if dim in NAMED else 'numbers'} along {dim}")
         values = group[dim]
         if values.dims != (dim,):
@@ -198,9 +199,8 @@ class _Check:
             if name == "covariate_columns":
                 self.columns(found, group)
                 continue
-            kinds = "iu" if name in WHOLE else "f"
+            kinds, expected = ("iu", "whole numbers") if name in WHOLE else ("f", "floats")
             if found.dtype.kind not in kinds or found.dtype.itemsize > 8:
-                expected = "whole numbers" if name in WHOLE else "floats"
                 self.fail(f"{what} is of type {found.dtype}, expected {expected}")
             if found.dtype.kind == "f" and not np.isfinite(found.values).all():
                 self.fail(f"{what} holds what is not finite")
