@@ -142,7 +142,7 @@ def _damage(rng: random.Random, file: h5py.File, files: list[Path], secret: Path
         other = rng.choice(places)
         group.move(name, rng.choice((f"{name}x", f"/{name}", f"/{other}/{name}", "z_last", "topic")))
     elif action <= 8:
-        main = file[rng.choice(places) if "posterior" not in places else "posterior"]
+        main = file["posterior"] if "posterior" in places else group
         _change_attributes(rng, rng.choice((group, main if dataset is None else dataset, main, main)))
     elif action == 9:
         _change_links(rng, group, name, files, secret)
