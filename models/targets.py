@@ -61,8 +61,7 @@ def encode_numbers(labels: Labels) -> tuple[Matrix, list[str]]:
     """
     if labels.kind not in ("real", "count"):
         raise CorpusError(_no_numbers(labels.kind, "real"))
-    targets = np.where(labels.missing, np.nan, labels.values.astype(np.float64))
-    targets = targets.reshape(len(labels), -1)
+    targets = _columns(labels)
     if targets.size and np.nanmax(np.abs(np.where(np.isnan(targets), 0.0, targets))) > LARGEST:
         raise CorpusError(f"a target is larger than {LARGEST:g}; standardise the targets")
     return targets, _names(labels, targets.shape[1])
@@ -78,8 +77,13 @@ def encode_counts(labels: Labels) -> tuple[Matrix, list[str]]:
     """
     if labels.kind != "count":
         raise CorpusError(_no_numbers(labels.kind, "count"))
-    targets = np.where(labels.missing, np.nan, labels.values.astype(np.float64)).reshape(len(labels), -1)
+    targets = _columns(labels)
     return targets, _names(labels, targets.shape[1])
+
+
+def _columns(labels: Labels) -> Matrix:
+    targets = np.where(labels.missing, np.nan, labels.values.astype(np.float64))
+    return targets if targets.ndim == 2 else targets[:, None]
 
 
 def _names(labels: Labels, size: int) -> list[str]:

@@ -203,10 +203,12 @@ class TrainedResponse:
                 f"{name} has coefficients of other features than its model, which has beside the topics "
                 f"{', '.join(made.columns) or 'none'}"
             )
-        if posterior.sizes["response"] != made.targets.shape[1]:
+        # No label need be encoded for their number.
+        n_responses = made._encode(slice(0)).shape[1]
+        if posterior.sizes["response"] != n_responses:
             raise TraceError(
                 f"{name} has coefficients of {posterior.sizes['response']} responses, and the labels of the training "
-                f"documents make {made.targets.shape[1]}"
+                f"documents make {n_responses}"
             )
         return made
 
@@ -262,9 +264,12 @@ class TrainedResponse:
         TraceError
             If they are not what the model observes.
         """
+        return self._encode(slice(None))
+
+    def _encode(self, documents: slice) -> NDArray[np.float64]:
         names = np.empty(0, dtype=object) if self.classes is None else self.classes
         try:
-            return self.block.encode(Labels(self.kind, self._observed["labels"].values, names))[0]
+            return self.block.encode(Labels(self.kind, self._observed["labels"].values[documents], names))[0]
         except CorpusError as error:
             raise TraceError(f"the labels in `observed_data` are not those of the model: {error}") from None
 

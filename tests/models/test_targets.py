@@ -51,6 +51,19 @@ def test_numbers():
     assert names == ["no", "yes"]
 
 
+def test_no_documents():
+    for labels, blocks in (
+        (Labels("class", np.empty(0), NAMES), (Hinge, Logistic)),
+        (Labels("multi_label", np.empty((0, 3)), NAMES), (Hinge, Logistic)),
+        (Labels("real", np.empty((0, 3)), NAMES), (Gaussian, EpsilonInsensitive)),
+        (Labels("count", np.empty((0, 3)), NAMES), (NegativeBinomial,)),
+    ):
+        for block in blocks:
+            assert block(**KEYS).encode(labels)[0].shape == (0, 3)
+    for labels, block in ((Labels("real", np.empty(0)), Gaussian), (Labels("count", np.empty(0)), NegativeBinomial)):
+        assert block(**KEYS).encode(labels)[0].shape == (0, 1)
+
+
 CLASSES, ONE, NONE = (Labels("class", values, NAMES[:n]) for values, n in (([0, 1], 2), ([0, 0], 1), ([-1, -1], 0)))
 REAL, COUNT, SETS = Labels("real", [0.5, 1.0]), Labels("count", [3, 4]), Labels("multi_label", [[1], [0]], NAMES[:1])
 
