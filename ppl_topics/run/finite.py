@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics.errors import NotFiniteError
+from ppl_topics.finite import all_finite, first_not_finite, spelled
 from ppl_topics.run.bind import BoundModel
-from ppl_topics.samplers.compiled import tight
 from ppl_topics.schedule.tree import Step
 from ppl_topics.spec import Variable
 from ppl_topics.state import ChainState
 
-__all__ = ["FiniteCheck", "all_finite", "check_recorded", "first_not_finite"]
-
-FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+__all__ = ["FiniteCheck", "check_recorded"]
 
 WORD_MAJOR = ("phi", "included")
 """Roles of variables that are held by words, though their first dim is the topic."""
@@ -26,53 +24,6 @@ HINT = (
     "a number became too large or too small, which the prior or the data may cause: look at the model's parameters for "
     "values that are extreme, or scale the targets and the covariates"
 )
-
-
-@tight
-def _some_not_finite(values: Any) -> bool:
-    """Return whether a flat array of floats holds a value that is infinite or not a number.
-
-    Of such a value x, and of no other, x - x is not 0. The loop has no branch, so that it becomes vector instructions;
-    it is as fast as the memory.
-    """
-    found = False
-    for index in range(values.size):
-        found |= (values[index] - values[index]) != 0
-    return found
-
-
-def all_finite(array: NDArray[Any]) -> bool:
-    """Return whether all values of an array are finite; integers always are.
-
-    Parameters
-    ----------
-    array : ndarray
-        Of any shape and type of real numbers.
-
-    Examples
-    --------
-    >>> all_finite(np.array([[1.0, -1e308], [0.0, 3.0]])), all_finite(np.array([1.0, np.nan], np.float32))
-    (True, False)
-    """
-    if array.dtype.kind != "f":
-        return True
-    if array.dtype not in FLOATS or not array.flags.c_contiguous:
-        return bool(np.isfinite(array).all())
-    return not _some_not_finite(array.reshape(-1))
-
-
-def first_not_finite(array: NDArray[Any]) -> tuple[int, ...] | None:
-    """Return the index of the first value that is not finite, or None.
-
-    Examples
-    --------
-    >>> first_not_finite(np.array([[1.0, 2.0], [np.inf, 3.0]]))
-    (1, 0)
-    """
-    if all_finite(array):
-        return None
-    place = int(np.argmin(np.isfinite(array)))
-    return tuple(int(i) for i in np.unravel_index(place, array.shape))
 
 
 class FiniteCheck:
@@ -128,7 +79,7 @@ class FiniteCheck:
             )
             raise NotFiniteError(
                 f"kernel {self.kernel!r} (sweep {sweep}, chain {chain}) drew {variable.name}{place} as "
-                f"{_spell(array[index])}; {HINT}",
+                f"{spelled(array[index])}; {HINT}",
                 self.kernel,
                 sweep,
                 chain,
@@ -159,7 +110,7 @@ def check_recorded(values: Mapping[str, Any], sweep: int, chain: int) -> None:
         if index is not None:
             at = f"[{', '.join(map(str, index))}]" if index else ""
             raise NotFiniteError(
-                f"{name}{at}, to be recorded after sweep {sweep} of chain {chain}, is {_spell(array[index])}; {HINT}",
+                f"{name}{at}, to be recorded after sweep {sweep} of chain {chain}, is {spelled(array[index])}; {HINT}",
                 "",
                 sweep,
                 chain,
@@ -201,7 +152,3 @@ def _part(dim: str, number: int, state: ChainState) -> str:
     if observed is not None and dim in ("coefficient", "slope"):
         return f"topic {number}" if number < topics else f"{observed.columns[number - topics]!r}"
     return f"{dim} {number}"
-
-
-def _spell(value: Any) -> str:
-    return {"nan": "not a number", "inf": "infinity", "-inf": "minus infinity"}[str(float(value))]

@@ -21,7 +21,9 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from ppl_topics.errors import TraceError
+from ppl_topics.finite import all_finite
 from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS, remedy
+from ppl_topics.trace.validation import DRAWN
 
 __all__ = ["is_drawn", "lazy_group"]
 
@@ -58,7 +60,7 @@ class _Stored(BackendArray):
 
     def _read(self, key: tuple[Any, ...]) -> NDArray[Any]:
         try:
-            return np.asarray(self.array[key]).astype(self.dtype, copy=False)
+            values = np.asarray(self.array[key]).astype(self.dtype, copy=False)
         except MemoryError:
             raise
         # Each codec has errors of its own.
@@ -67,6 +69,12 @@ class _Stored(BackendArray):
                 f"{self.group / self.array.path}: a chunk cannot be read ({error}); it is damaged. "
                 f"{_what_to_do(self.group, drawn=is_drawn(self.array))}"
             ) from None
+        if self.group.name in DRAWN and is_drawn(self.array) and not all_finite(values):
+            raise TraceError(
+                f"{self.group / self.array.path}: holds draws that are not finite, and a run records none; it is "
+                f"damaged. {_what_to_do(self.group, drawn=True)}"
+            )
+        return values
 
 
 def is_drawn(array: zarr.Array[Any]) -> bool:

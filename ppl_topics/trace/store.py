@@ -18,7 +18,7 @@ from ppl_topics.storage.files import replaced
 from ppl_topics.trace.netcdf import read_group
 from ppl_topics.trace.opening import probe
 from ppl_topics.trace.room import file_in_memory, largest_size, take_room
-from ppl_topics.trace.validation import check_groups
+from ppl_topics.trace.validation import check_finite, check_groups
 
 __all__ = ["check_new", "check_writable", "load_groups", "save_groups"]
 
@@ -83,6 +83,7 @@ def load_groups(path: str | Path) -> dict[str, xr.Dataset]:
     if "posterior" not in groups:
         raise TraceError(f"{path}: no group `posterior` (groups: {', '.join(names) or 'none'}); not a trace")
     check_groups(groups, path)
+    check_finite(groups, path)
     return groups
 
 

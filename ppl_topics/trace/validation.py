@@ -14,10 +14,14 @@ import numpy as np
 import xarray as xr
 
 from ppl_topics.errors import SpecError, TraceError
+from ppl_topics.finite import first_not_finite, spelled
 from ppl_topics.state import MAX_TOPICS
 from ppl_topics.trace.model_dims import wrong_dims
 
-__all__ = ["check_groups", "check_model"]
+__all__ = ["DRAWN", "check_finite", "check_groups", "check_model"]
+
+DRAWN = ("posterior", "warmup_posterior")
+"""Groups of what is drawn, each value of which a run found finite."""
 
 DRAWS = ("posterior", "sample_stats", "warmup_posterior", "warmup_sample_stats")
 TEXTS = ("model_yaml", "model_name", "schedule", "inference_library", "corpus_name", "corpus_fingerprint", "created_at")
@@ -52,6 +56,8 @@ PROBABILITIES = ("phi_mean", "phi_mean_value", "phi_mean_rest")
 
 LABELS = {"class": "i", "multi_label": "i", "real": "f", "count": "i"}
 
+DAMAGED = "the file is damaged, or was not written by ppl-topics"
+
 CELLS, CELLS_PER_ENTRY = 10**8, 1_000
 """Of a table of topics by words or documents by topics: so many always, and so many for each entry it comes from."""
 
@@ -71,6 +77,28 @@ def check_groups(groups: Mapping[str, xr.Dataset], where: object) -> None:
         If a variable is of another type, has other dims, or values out of range; if groups contradict one another.
     """
     _Check(groups, str(where)).all()
+
+
+def check_finite(groups: Mapping[str, xr.Dataset], where: object) -> None:
+    """Check that all draws are finite; this reads them.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+    where : object
+        What messages call the trace: its path.
+
+    Raises
+    ------
+    TraceError
+        If a draw is infinite or not a number; it says which.
+    """
+    for name in DRAWN:
+        for label, variable in groups.get(name, xr.Dataset()).data_vars.items():
+            index = first_not_finite(variable.values)
+            if index is not None:
+                value, at = variable.values[index], ", ".join(map(str, index))
+                raise TraceError(f"{where}: {name}/{label}[{at}] is {spelled(value)}; {DAMAGED}")
 
 
 def check_model(text: Any, where: object) -> None:
@@ -98,7 +126,7 @@ class _Check:
         self.models: list[str] = []
 
     def fail(self, what: str) -> NoReturn:
-        raise TraceError(f"{self.where}: {what}; the file is damaged, or was not written by ppl-topics")
+        raise TraceError(f"{self.where}: {what}; {DAMAGED}")
 
     def all(self) -> None:
         for name, group in self.groups.items():

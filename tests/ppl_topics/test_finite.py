@@ -10,9 +10,10 @@ import pytest
 
 import ppl_topics as pt
 from ppl_topics.errors import KernelError, NotFiniteError
+from ppl_topics.finite import all_finite, first_not_finite
 from ppl_topics.run.bind import bind
 from ppl_topics.run.execute import Executor
-from ppl_topics.run.finite import all_finite, check_recorded, first_not_finite
+from ppl_topics.run.finite import check_recorded
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi
 from ppl_topics.samplers.topics.included_rows import draw_included_phi
 from ppl_topics.schedule import make_plan

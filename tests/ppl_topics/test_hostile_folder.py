@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+import zarr
 
 import ppl_topics as pt
 from ppl_topics.storage.checkpoint import read_checkpoint, write_checkpoint
@@ -36,6 +37,17 @@ def test_run_folders_are_checked_as_files_are(tmp_path):
     write_checkpoint(path.parent, int(path.stem), held.about, arrays)
     with pytest.raises(pt.TraceError, match="z_last does not hold whole numbers below 2"):
         pt.load_fit(tmp_path / "run")
+
+
+def test_draws_that_are_not_finite(tmp_path):
+    """They are on disk until somebody looks at them."""
+    pt.sample("lda", CORPUS, topics=2, draws=3, warmup=1, chains=1, seed=1, progress=False, out=tmp_path / "run")
+    theta = zarr.open_array(tmp_path / "run" / "draws.zarr" / "posterior" / "theta", mode="r+")
+    theta[0, 1, 2, 0] = np.nan
+    posterior = pt.load_fit(tmp_path / "run").posterior
+    assert np.isfinite(posterior["theta"].isel(draw=0).values).all()
+    with pytest.raises(pt.TraceError, match=r"posterior/theta: holds draws that are not finite"):
+        posterior["theta"].load()
 
 
 def test_chunks_of_nothing(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -491,6 +492,22 @@ def test_topics_without_words(runs):
     constants = groups["constant_data"]
     groups["constant_data"] = constants.assign(phi_mean=constants["phi_mean"] * 0.0)
     assert np.isnan(Fit(groups).topic_diversity())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("posterior/phi", np.nan, r"posterior/phi\[1, 3, 0, 1\] is not a number"),
+        ("posterior/theta", np.inf, r"posterior/theta\[1, 3, 0, 1\] is infinity"),
+        ("warmup_posterior/topic_share", -np.inf, r"warmup_posterior/topic_share\[1, 0, 0\] is minus infinity"),
+    ],
+)
+def test_draws_that_are_not_finite(copy, name, value, message):
+    path = copy()
+    with h5py.File(path, "r+") as file:
+        values = file[name]
+        values[(1, -1, 0, 1)[: values.ndim]] = value
+    assert re.search(message, refusal(path))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
