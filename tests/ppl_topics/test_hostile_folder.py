@@ -6,14 +6,13 @@ import os
 import numpy as np
 import pytest
 import zarr
+from hostile_runs import CORPUS, OPTIONS
 
 import ppl_topics as pt
 from ppl_topics.storage.checkpoint import read_checkpoint, write_checkpoint
 from ppl_topics.storage.files import refuse_links
 
-CORPUS = pt.Corpus.from_tokens(
-    [["red", "green", "red"], ["green", "blue"], [], ["blue", "vote", "law", "law"], ["red"]]
-)
+ONE_CHAIN = {**OPTIONS, "chains": 1}
 
 
 def test_run_folders_lead_nowhere(tmp_path):
@@ -29,8 +28,7 @@ def test_run_folders_lead_nowhere(tmp_path):
 
 def test_run_folders_are_checked_as_files_are(tmp_path):
     """A checkpoint with a checksum that fits may hold anything, and so may the draws."""
-    options = {"topics": 2, "draws": 2, "warmup": 1, "chains": 1, "seed": 1, "progress": False}
-    pt.sample("lda", CORPUS, **options, out=tmp_path / "run")
+    pt.sample("lda", CORPUS, **ONE_CHAIN, out=tmp_path / "run")
     (path,) = sorted((tmp_path / "run" / "checkpoints").rglob("*.ckpt"))[-1:]
     held = read_checkpoint(path)
     arrays = {**held.arrays, "z": np.full_like(held.arrays["z"], 7)}
@@ -41,7 +39,7 @@ def test_run_folders_are_checked_as_files_are(tmp_path):
 
 def test_draws_that_are_not_finite(tmp_path):
     """They are on disk until somebody looks at them."""
-    pt.sample("lda", CORPUS, topics=2, draws=3, warmup=1, chains=1, seed=1, progress=False, out=tmp_path / "run")
+    pt.sample("lda", CORPUS, **ONE_CHAIN, out=tmp_path / "run")
     theta = zarr.open_array(tmp_path / "run" / "draws.zarr" / "posterior" / "theta", mode="r+")
     theta[0, 1, 2, 0] = np.nan
     posterior = pt.load_fit(tmp_path / "run").posterior
@@ -51,7 +49,7 @@ def test_draws_that_are_not_finite(tmp_path):
 
 
 def test_chunks_of_nothing(tmp_path):
-    pt.sample("lda", CORPUS, topics=2, draws=2, warmup=1, chains=1, seed=1, progress=False, out=tmp_path / "run")
+    pt.sample("lda", CORPUS, **ONE_CHAIN, out=tmp_path / "run")
     path = tmp_path / "run" / "draws.zarr" / "posterior" / "theta" / "zarr.json"
     described = json.loads(path.read_text())
     described["chunk_grid"]["configuration"]["chunk_shape"][2] = 0
@@ -64,7 +62,7 @@ def test_chunks_of_nothing(tmp_path):
 @pytest.mark.parametrize("known", [True, False])
 def test_chunks_of_gigabytes_in_a_run_that_goes_on(tmp_path, place, known):
     """Draws are read again, or begun anew where the checkpoints know of none, a chunk at a time."""
-    pt.sample("lda", CORPUS, topics=2, draws=3, warmup=1, chains=1, seed=1, progress=False, out=tmp_path / "run")
+    pt.sample("lda", CORPUS, **ONE_CHAIN, out=tmp_path / "run")
     path = tmp_path / "run" / "draws.zarr" / "posterior" / "theta" / "zarr.json"
     described = json.loads(path.read_text())
     described["chunk_grid"]["configuration"]["chunk_shape"][place] = 2**31
@@ -75,4 +73,4 @@ def test_chunks_of_gigabytes_in_a_run_that_goes_on(tmp_path, place, known):
         about = {**held.about, "names": [name for name in held.about["names"] if name != "posterior/theta"]}
         write_checkpoint(checkpoint.parent, int(checkpoint.stem), about, held.arrays)
     with pytest.raises(pt.TraceError, match="describes other chunks"):
-        pt.resume(tmp_path / "run", draws=4, progress=False)
+        pt.resume(tmp_path / "run", draws=5, progress=False)

@@ -1,0 +1,284 @@
+"""Groups of traces that do not fit together: refused where they are loaded, or by what would read them."""
+
+import numpy as np
+import pytest
+from hostile_runs import CORPUS, OPTIONS, TEXTS
+
+import ppl_topics as pt
+from ppl_topics.diagnostics.page.traces import traces_section
+from ppl_topics.diagnostics.report import seconds_by_kernel
+from ppl_topics.fit import Fit
+from ppl_topics.trace.validation import check_groups
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """Groups of runs of a few draws, by model."""
+    return {model: pt.sample(model, CORPUS, **OPTIONS).groups for model in ("lda", "medlda")}
+
+
+def with_covariates():
+    return pt.Corpus.from_tokens(TEXTS, labels=CORPUS.labels, covariates=[[i] for i in range(5)])
+
+
+@pytest.mark.parametrize("dim", ["word", "doc"])
+def test_draws_of_what_is_not_there(runs, dim):
+    groups = runs["lda"]
+    names = [f"{name} more" for name in groups["posterior"][dim].values]
+    with pytest.raises(pt.TraceError, match=f"posterior has {dim}s that constant_data has not"):
+        check_groups({**groups, "posterior": groups["posterior"].assign_coords({dim: names})}, "run.nc")
+
+
+@pytest.mark.parametrize("value", [-1, 2, 2**40])
+def test_draws_of_topics_that_are_not_there(value, tmp_path):
+    """Compiled code counts by them: it would write beyond its arrays."""
+    groups = dict(pt.sample("lda", CORPUS, record={"z": "all"}, **OPTIONS).groups)
+    posterior = groups["posterior"]
+    z = posterior["z"].astype(np.int64)
+    z[:, :, 0] = value
+    groups["posterior"] = posterior.assign(z=z)
+    check_groups(groups, "run.nc")
+    fit = Fit(groups)
+    for read in (
+        lambda: fit.topic_quality(measures=["entropy"], probability=0.9),
+        lambda: fit.predictive_checks(draws=2, replications=2),
+        lambda: fit.plot_document(0),
+    ):
+        with pytest.raises(pt.TraceError, match="draws of z that are no topics below 2"):
+            read()
+
+
+@pytest.mark.parametrize(
+    ("group", "dim", "values", "message"),
+    [
+        ("constant_data", "doc", [0.5, 1.5, 2.5, 3.5, 4.5], "constant_data/doc does not hold names"),
+        ("posterior", "draw", [0.0, 1.0, 2.0, 3.0], "posterior/draw does not hold numbers"),
+        ("posterior", "draw", [-1, 0, 1, 2], "posterior/draw does not hold numbers"),
+        ("constant_data", "word", ["a", "a", "b", "c", "d"], "constant_data/word holds the same twice"),
+    ],
+)
+def test_coordinates(runs, group, dim, values, message):
+    groups = runs["lda"]
+    changed = {**groups, group: groups[group].assign_coords({dim: values})}
+    with pytest.raises(pt.TraceError, match=message):
+        check_groups(changed, "run.nc")
+
+
+def test_coefficients_of_no_response_predict_nothing(runs):
+    groups = dict(runs["medlda"])
+    groups["posterior"] = groups["posterior"].isel(response=slice(0))
+    with pytest.raises(pt.TraceError, match="coefficients of no response"):
+        Fit(groups).predict(["red green"])
+
+
+def test_steps_that_have_one_name(runs):
+    groups = dict(runs["lda"])
+    draws = groups["sample_stats"]
+    groups["sample_stats"] = draws.assign_coords(kernel=["z:x"] * draws.sizes["kernel"])
+    with pytest.raises(pt.TraceError, match="of the warm-up is not of the steps"):
+        traces_section(groups)
+
+
+def test_steps_without_names(runs):
+    groups = dict(runs["lda"])
+    groups["sample_stats"] = groups["sample_stats"].drop_vars("kernel")
+    assert seconds_by_kernel(groups) == {}
+    with pytest.raises(pt.TraceError, match=r"sample_stats has no names along kernel"):
+        check_groups(groups, "run.nc")
+
+
+@pytest.mark.parametrize(
+    ("group", "dim"), [("posterior", "draw"), ("constant_data", "topic"), ("observed_data", "doc")]
+)
+def test_dims_without_names_or_numbers(runs, group, dim):
+    groups = dict(runs["lda"])
+    groups[group] = groups[group].drop_vars(dim)
+    with pytest.raises(pt.TraceError, match=f"{group} has no (names|numbers) along {dim}"):
+        check_groups(groups, "run.nc")
+
+
+def test_steps_of_one_name_are_taken_together(runs):
+    groups = dict(runs["lda"])
+    seconds = seconds_by_kernel(groups)
+    draws = groups["sample_stats"]
+    groups["sample_stats"] = draws.assign_coords(kernel=["z:x"] * draws.sizes["kernel"])
+    assert seconds_by_kernel(groups) == {"z:x": pytest.approx(sum(seconds.values()))}
+
+
+def test_coefficients_of_a_model_without_response(runs):
+    groups = runs["medlda"]
+    text = runs["lda"]["posterior"].attrs["model_yaml"]
+    groups = {name: group.assign_attrs(model_yaml=text) for name, group in groups.items()}
+    check_groups(groups, "run.nc")
+    with pytest.raises(pt.TraceError, match="has no response"):
+        Fit(groups).effective_coefficients()
+
+
+def test_coefficients_of_no_response(runs):
+    groups = dict(runs["medlda"])
+    groups["posterior"] = groups["posterior"].isel(response=[])
+    check_groups(groups, "run.nc")
+    with pytest.raises(pt.TraceError, match="coefficients of no response"):
+        Fit(groups).signal_topics()
+
+
+def test_coefficients_of_topics_that_are_not_there(runs):
+    groups = dict(runs["medlda"])
+    posterior = groups["posterior"].isel(coefficient=[0, 1, 1])
+    groups["posterior"] = posterior.assign_coords(coefficient=["topic 0", "topic 1", "topic 2"])
+    check_groups(groups, "run.nc")
+    with pytest.raises(pt.TraceError, match="coefficients of more topics than it holds"):
+        Fit(groups).signal_topics()
+
+
+def test_coefficients_of_other_features(runs):
+    groups = dict(runs["medlda"])
+    posterior = groups["posterior"].pad(coefficient=(0, 1), mode="edge")
+    names = ["topic 0", "topic 1", *posterior["coefficient"].values[2:-1], "more"]
+    groups["posterior"] = posterior.assign_coords(coefficient=names)
+    check_groups(groups, "run.nc")
+    for read in (Fit(groups).effective_coefficients, lambda: Fit(groups).predict(["red green"])):
+        with pytest.raises(pt.TraceError, match=r"has \d coefficients for 2 topics"):
+            read()
+
+
+def test_an_intercept_of_another_name():
+    groups = dict(pt.sample("slda_covariates", with_covariates(), **OPTIONS).groups)
+    names = [*groups["posterior"]["coefficient"].values[:-1], "red"]
+    groups["posterior"] = groups["posterior"].assign_coords(coefficient=names)
+    check_groups(groups, "run.nc")
+    for read in (Fit(groups).effective_coefficients, lambda: Fit(groups).predict(["red green"])):
+        with pytest.raises(pt.TraceError, match="has coefficients of other features than its model"):
+            read()
+
+
+def test_coefficients_of_other_responses(runs):
+    groups = dict(runs["medlda"])
+    posterior = groups["posterior"].isel(response=[0, 0])
+    groups["posterior"] = posterior.assign_coords(response=["a", "c"])
+    check_groups(groups, "run.nc")
+    for read in (Fit(groups).effective_coefficients, lambda: Fit(groups).predict(["red green"])):
+        with pytest.raises(pt.TraceError, match=r"coefficients of 2 responses, and the labels .* make 1"):
+            read()
+
+
+def test_labels_of_another_model(runs):
+    groups = dict(runs["medlda"])
+    labels = groups["observed_data"]["labels"]
+    real = (labels.dims, labels.values * 0.5, {"kind": "real"})
+    groups["observed_data"] = groups["observed_data"].drop_vars(["labels", "class"]).assign(labels=real)
+    check_groups(groups, "run.nc")
+    with pytest.raises(pt.TraceError, match="labels in `observed_data` are not those of the model"):
+        Fit(groups).predict(["red green"])
+
+
+def test_a_variable_in_place_of_a_constant(tmp_path):
+    """Alpha is fixed in this model, and the trace has draws of it all the same."""
+    fit = pt.sample("lda", CORPUS, record={"phi": "all"}, **OPTIONS)
+    groups = dict(fit.groups)
+    alpha = groups["constant_data"]["alpha"].drop_vars("topic")
+    groups["constant_data"] = groups["constant_data"].drop_vars("alpha")
+    groups["posterior"] = groups["posterior"].assign(alpha=alpha.expand_dims({"chain": [0, 1], "draw": range(4)}))
+    check_groups(groups, "run.nc")
+    found = Fit(groups).held_out(["red green"], phi="draws", draws=2, seed=1)
+    assert found.log_likelihood == fit.held_out(["red green"], phi="draws", draws=2, seed=1).log_likelihood
+
+
+@pytest.fixture(scope="module")
+def apart():
+    """Groups of a run in which each response has topics of its own."""
+    corpus = pt.Corpus.from_tokens(TEXTS, labels=["a", "b", "c", "b", "c"])
+    groups = pt.sample("medlda_one_vs_all", corpus, **OPTIONS).groups
+    check_groups(groups, "run.nc")
+    return groups
+
+
+class TestDims:
+    """Variables have the dims that the model gives them."""
+
+    def refused(self, groups, where, changed, message):
+        with pytest.raises(pt.TraceError, match=message):
+            check_groups({**groups, where: changed}, "run.nc")
+
+    @pytest.mark.parametrize("name", ["phi", "theta", "topic_share"])
+    def test_of_the_posterior(self, runs, name):
+        groups = runs["lda"]
+        posterior = groups["posterior"]
+        dims = posterior[name].dims
+        swapped = posterior[name].transpose(*dims[:2], *dims[:1:-1])
+        further = posterior[name].expand_dims(response=["y"], axis=2)
+        for changed in (swapped, further, posterior[name].isel(topic=0, drop=True)):
+            if changed.dims != dims:
+                self.refused(groups, "posterior", posterior.assign({name: changed}), "has the dims")
+
+    @pytest.mark.parametrize("where", ["posterior", "constant_data"])
+    def test_responses_without_names(self, apart, where):
+        groups = apart[where].drop_vars("response")
+        self.refused(apart, where, groups, f"{where} has no names along response")
+        groups = apart[where].assign_coords(response=[0, 1, 2])
+        self.refused(apart, where, groups, "have no names")
+
+    def test_other_responses(self, apart):
+        posterior = apart["posterior"].assign_coords(response=["a", "b", "x"])
+        self.refused(apart, "posterior", posterior, "do not have the same responses")
+
+    def test_topics_of_all_beside_topics_of_each(self, apart):
+        posterior = apart["posterior"]
+        share = posterior["topic_share"].isel(response=0, drop=True)
+        self.refused(apart, "posterior", posterior.assign(topic_share=share), "topic_share has the dims")
+
+    @pytest.mark.parametrize("name", ["covariate_columns", "covariate_mean", "covariate_scale"])
+    def test_scales_of_covariates(self, name):
+        groups = pt.sample("slda_covariates", with_covariates(), **OPTIONS).groups
+        check_groups(groups, "run.nc")
+        self.refused(groups, "constant_data", groups["constant_data"].drop_vars(name), "lacks some of covariate")
+
+
+def test_topics_without_words(runs):
+    groups = dict(runs["lda"])
+    constants = groups["constant_data"]
+    groups["constant_data"] = constants.assign(phi_mean=constants["phi_mean"] * 0.0)
+    assert np.isnan(Fit(groups).topic_diversity())
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_topics_that_are_not_finite(runs, tmp_path):
+    """Where there are no mean topics, the page takes draws of them, whatever they hold."""
+    groups = dict(runs["lda"])
+    posterior = groups["posterior"].drop_vars("topic_share")
+    groups["posterior"] = posterior.assign(phi=posterior["phi"] * np.inf)
+    groups["constant_data"] = groups["constant_data"].drop_vars("phi_mean")
+    check_groups(groups, "run.nc")
+    page = Fit(groups).report(tmp_path / "page.html").read_text()
+    assert "probabilities that are not finite" in page
+
+
+def test_topics_that_cannot_be_told_from_others(runs):
+    """A word that is not finite in all draws but the first, from which switches are looked for."""
+    groups = dict(runs["lda"])
+    phi = groups["posterior"]["phi"].copy()
+    phi[:, 1:, 0, 0] = np.nan
+    groups["posterior"] = groups["posterior"].assign(phi=phi)
+    check_groups(groups, "run.nc")
+    with pytest.raises(pt.TraceError, match="draws that are not finite"):
+        Fit(groups).aligned()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["theta", "topic_share"])
+def test_shares_that_are_not_finite(runs, tmp_path, name):
+    groups = dict(runs["lda"])
+    posterior = groups["posterior"]
+    values = posterior[name].values.copy()
+    values.reshape(-1)[0] = np.inf
+    groups["posterior"] = posterior.assign({name: (posterior[name].dims, values)})
+    check_groups(groups, "run.nc")
+    assert Fit(groups).report(tmp_path / "page.html").stat().st_size > 0
+
+
+def test_a_kernel_without_a_name(runs, tmp_path):
+    groups = dict(runs["lda"])
+    for name in ("sample_stats", "warmup_sample_stats"):
+        groups[name] = groups[name].assign_coords(kernel=["", *groups[name]["kernel"].values[1:]])
+    check_groups(groups, "run.nc")
+    assert Fit(groups).report(tmp_path / "page.html").stat().st_size > 0
