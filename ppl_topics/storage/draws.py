@@ -21,7 +21,7 @@ from zarr.errors import ContainsArrayError
 from ppl_topics.errors import TraceError
 from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS, chain_folder, remedy
 from ppl_topics.storage.files import sync
-from ppl_topics.storage.lazy import MAX_RATIO
+from ppl_topics.storage.lazy import MAX_RATIO, is_drawn
 
 __all__ = ["CHUNK_BYTES", "DRAWS", "STREAMED", "ChainStream", "Place"]
 
@@ -37,6 +37,8 @@ COMPRESSION = -1
 
 STREAMED = ("posterior", "sample_stats", "warmup_posterior", "warmup_sample_stats")
 """Groups that draws are added to."""
+
+SOMETHING_ELSE = "it describes something else"
 
 
 @dataclass(frozen=True)
@@ -226,6 +228,8 @@ class ChainStream:
             column = self._column(group, self._array(group, name, dims, value))
             column.begin(self._count(group))
             self.columns[group, name] = column
+        if column.array.shape[self._first :] != value.shape or column.array.dtype != value.dtype:
+            raise _damaged(self._description(group, name), SOMETHING_ELSE, self.place.folder / CHECKPOINTS)
         column.append(value)
 
     def _resume(self, name: str) -> None:
@@ -233,23 +237,26 @@ class ChainStream:
         group, _, variable = name.partition("/")
         if group not in self.groups or "/" in variable:
             raise ValueError(f"{name!r} is no variable of a trace")
-        path = self.store / group / variable / "zarr.json"
+        path = self._description(group, variable)
         try:
             found = self.groups[group][variable]
         except MemoryError:
             raise
         except Exception as error:
             raise _damaged(path, error, self.place.folder / CHECKPOINTS) from None
-        if not isinstance(found, zarr.Array) or found.ndim < 2 + (self.place.response is not None):
-            raise _damaged(path, "it describes something else", self.place.folder / CHECKPOINTS)
-        self._check(found, path)
+        if not isinstance(found, zarr.Array):
+            raise _damaged(path, SOMETHING_ELSE, self.place.folder / CHECKPOINTS)
+        self._check(found, group, path)
         column = self._column(group, found)
         column.resume(self._count(group))
         self.columns[group, variable] = column
 
-    def _check(self, array: zarr.Array[Any], path: Path) -> None:
-        """Refuse an array whose chunks are not draws of one chain as a run writes them."""
-        first = 2 + (self.place.response is not None)
+    def _check(self, array: zarr.Array[Any], group: str, path: Path) -> None:
+        """Refuse an array that has no room for all draws, or other chunks than those of one chain."""
+        first = self._first
+        roomy = is_drawn(array) and array.ndim >= first and array.shape[1] >= self._room(group)
+        if not roomy or array.shape[0] != self.place.chains or array.shape[2:first] != self._apart:
+            raise _damaged(path, SOMETHING_ELSE, self.place.folder / CHECKPOINTS)
         chunks, whole = array.chunks, tuple(max(1, size) for size in array.shape[first:])
         ours = chunks[0] == 1 and 0 < chunks[1] <= CHUNK_DRAWS and set(chunks[2:first]) <= {1}
         if not ours or chunks[first:] != whole:
@@ -264,6 +271,21 @@ class ChainStream:
     def _count(self, group: str) -> int:
         return self.n_warmup if group.startswith("warmup_") else self.n_draws
 
+    def _room(self, group: str) -> int:
+        return self.place.warmup if group.startswith("warmup_") else self.place.draws
+
+    @property
+    def _apart(self) -> tuple[int, ...]:
+        return () if self.place.response is None else (self.place.responses,)
+
+    @property
+    def _first(self) -> int:
+        """First axis of a draw in an array: after chain and draw, and response where they are apart."""
+        return 2 + len(self._apart)
+
+    def _description(self, group: str, name: str) -> Path:
+        return self.store / group / name / "zarr.json"
+
     def _group(self, name: str) -> zarr.Group:
         try:
             return zarr.open_group(self.store / name, mode="r+", zarr_format=3)
@@ -276,32 +298,27 @@ class ChainStream:
 
     def _array(self, group: str, name: str, dims: tuple[str, ...], value: NDArray[Any]) -> zarr.Array[Any]:
         """Open the array of a variable; the chain that is first to have a value makes it."""
-        place, parent = self.place, self.groups[group]
-        by_response = place.response is not None
-        draws = place.warmup if group.startswith("warmup_") else place.draws
-        apart = (place.responses,) if by_response else ()
+        place, parent, draws, apart = self.place, self.groups[group], self._room(group), self._apart
         chunk = max(1, min(CHUNK_DRAWS, draws, CHUNK_BYTES // max(1, value.nbytes)))
         try:
             return parent.create_array(
                 name,
                 shape=(place.chains, draws, *apart, *value.shape),
-                chunks=(1, chunk, *([1] if by_response else []), *(max(1, size) for size in value.shape)),
+                chunks=(1, chunk, *(1 for _ in apart), *(max(1, size) for size in value.shape)),
                 dtype=value.dtype,
                 # Of draws that a chain does not have, as where a kernel did not run.
                 fill_value=np.nan if value.dtype.kind == "f" else 0,
                 compressors=[ZstdCodec(level=COMPRESSION), Crc32cCodec()],
-                dimension_names=("chain", "draw", *(("response",) if by_response else ()), *dims),
+                dimension_names=("chain", "draw", *("response" for _ in apart), *dims),
             )
         except ContainsArrayError:
             # Another chain was first, or the run is resumed; chains that make it at once write the same description.
-            found, path = parent[name], self.store / group / name / "zarr.json"
+            found = parent[name]
             assert isinstance(found, zarr.Array)
-            if found.shape[2:] != (*apart, *value.shape):
-                raise _damaged(path, "it describes something else", place.folder / CHECKPOINTS) from None
-            self._check(found, path)
+            self._check(found, group, self._description(group, name))
             return found
         except (ValueError, TypeError, KeyError) as error:
-            raise _damaged(self.store / group / name / "zarr.json", error, place.folder / CHECKPOINTS) from None
+            raise _damaged(self._description(group, name), error, place.folder / CHECKPOINTS) from None
 
 
 def _damaged(path: Path, why: object, checkpoints: Path) -> TraceError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from ppl_topics.spec import Spec, load_spec
 from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS
 from ppl_topics.storage.draws import DRAWS
 from ppl_topics.storage.files import refuse_links, remove_parts, write_text
-from ppl_topics.storage.lazy import is_drawn
+from ppl_topics.storage.lazy import is_drawn, open_arrays
 from ppl_topics.storage.lock import LOCK, OWNER, locked
 from ppl_topics.storage.log import LOG, log
 from ppl_topics.storage.manifest import MANIFEST, MODEL, Manifest, digest_of, read_manifest, read_text, software
@@ -243,10 +242,9 @@ class RunFolder:
         """Make room for more draws."""
         place = self.path / DRAWS
         try:
-            root = zarr.open_group(place, mode="r+")
             for name in ("posterior", "sample_stats"):
                 place = self.path / DRAWS / name
-                for _, array in _arrays(root[name]):
+                for array in open_arrays(place, "r+")[1].values():
                     if is_drawn(array):
                         array.resize((array.shape[0], draws, *array.shape[2:]))
             manifest = self.manifest.model_copy(update={"draws": draws})
@@ -267,13 +265,6 @@ def _with_text(group: xr.Dataset) -> xr.Dataset:
     return group.assign({name: text for name, text in texts.items() if name in group.data_vars}).assign_coords(
         {name: text for name, text in texts.items() if name in group.coords}
     )
-
-
-def _arrays(group: Any) -> list[tuple[str, Any]]:
-    with warnings.catch_warnings():
-        # Of arrays that lost their description; it is missed where a chain goes on.
-        warnings.simplefilter("ignore")
-        return list(group.arrays())
 
 
 def _remove(path: Path) -> None:

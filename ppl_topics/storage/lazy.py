@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -25,7 +24,7 @@ from ppl_topics.finite import all_finite
 from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS, remedy
 from ppl_topics.trace.validation import DRAWN
 
-__all__ = ["is_drawn", "lazy_group"]
+__all__ = ["is_drawn", "lazy_group", "open_arrays"]
 
 KINDS = "biufTUO"
 """Of arrays: numbers, and text."""
@@ -112,17 +111,7 @@ def lazy_group(
         If the group is missing, or is not what a run writes.
     """
     place = store / name
-    try:
-        with warnings.catch_warnings():
-            # Of folders that are no arrays; what is missing is told below.
-            warnings.simplefilter("ignore")
-            group = zarr.open_group(place, mode="r", zarr_format=3)
-            arrays = dict(group.arrays())
-            attributes = dict(group.attrs)
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise TraceError(f"{place}: no group of draws that can be read ({error or type(error).__name__})") from None
+    attributes, arrays = open_arrays(place, "r")
     drawn = set(shares or ())
     # Where there are chunks there was an array; a killed process leaves none without.
     chunked = {path.name for path in place.iterdir() if (path / "c").exists()}
@@ -155,6 +144,36 @@ def lazy_group(
         raise
     except ValueError as error:
         raise TraceError(f"{place}: its arrays do not fit together ({error})") from None
+
+
+def open_arrays(place: Path, mode: Literal["r", "r+"]) -> tuple[dict[str, Any], dict[str, zarr.Array[Any]]]:
+    """Open a group of a store, and return its attributes and its arrays by name.
+
+    Parameters
+    ----------
+    place : pathlib.Path
+        Folder of the group.
+    mode : {"r", "r+"}
+
+    Raises
+    ------
+    TraceError
+        If the group or an array cannot be opened; the message says which.
+    """
+    path = place
+    try:
+        group = zarr.open_group(place, mode=mode, zarr_format=3)
+        arrays = {}
+        # One after another: where several that are opened at once fail, asyncio prints a traceback for all but one.
+        for path in sorted(each.parent for each in place.glob("*/zarr.json")):
+            found = group[path.name]
+            if isinstance(found, zarr.Array):
+                arrays[path.name] = found
+        return dict(group.attrs), arrays
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise TraceError(f"{path}: cannot be read ({error or type(error).__name__}); it is damaged. {ANEW}") from None
 
 
 def _check(array: zarr.Array[Any], path: Path, draws: int | None, share: float) -> None:

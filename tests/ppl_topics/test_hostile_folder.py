@@ -1,5 +1,6 @@
 """Run folders made to do harm: what the fuzzer of tests/fuzz found in them."""
 
+import gc
 import json
 import os
 
@@ -48,6 +49,17 @@ def test_draws_that_are_not_finite(tmp_path):
         posterior["theta"].load()
 
 
+def test_several_arrays_that_cannot_be_opened(tmp_path, caplog):
+    """One line is said of the first, and nothing of the others."""
+    pt.sample("lda", CORPUS, **ONE_CHAIN, out=tmp_path / "run")
+    for name in ("phi", "theta", "word"):
+        (tmp_path / "run" / "draws.zarr" / "posterior" / name / "zarr.json").write_text('{"shape')
+    with pytest.raises(pt.TraceError, match=r"posterior/phi: cannot be read \(Unterminated string"):
+        pt.load_fit(tmp_path / "run")
+    gc.collect()
+    assert caplog.text == ""
+
+
 def test_chunks_of_nothing(tmp_path):
     pt.sample("lda", CORPUS, **ONE_CHAIN, out=tmp_path / "run")
     path = tmp_path / "run" / "draws.zarr" / "posterior" / "theta" / "zarr.json"
@@ -74,3 +86,25 @@ def test_chunks_of_gigabytes_in_a_run_that_goes_on(tmp_path, place, known):
         write_checkpoint(checkpoint.parent, int(checkpoint.stem), about, held.arrays)
     with pytest.raises(pt.TraceError, match="describes other chunks"):
         pt.resume(tmp_path / "run", draws=5, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("lp", {"dimension_names": ["chain", "sweep"]}),
+        ("lp", {"shape": [2, 4]}),
+        ("step_seconds", {"shape": [1, 4, 9]}),
+        (
+            "step_seconds",
+            {"shape": [1, 4, 0], "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1, 4, 1]}}},
+        ),
+        ("lp", {"data_type": "float32"}),
+    ],
+)
+def test_arrays_that_draws_do_not_go_into(tmp_path, name, changed):
+    """More draws are asked for, and there is no room for them, or they have another form."""
+    pt.sample("lda", CORPUS, **ONE_CHAIN, out=tmp_path / "run")
+    path = tmp_path / "run" / "draws.zarr" / "sample_stats" / name / "zarr.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
+    with pytest.raises(pt.TraceError, match=rf"sample_stats/{name}/.*draws are lost or damaged"):
+        pt.resume(tmp_path / "run", draws=8, progress=False)
