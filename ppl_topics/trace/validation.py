@@ -28,6 +28,8 @@ TEXTS = ("model_yaml", "model_name", "schedule", "inference_library", "corpus_na
 COUNTS = ("exact", "seed", "warmup", "draws", "thin", "threads", "stopped", "empty_documents", "dropped_tokens")
 NAMED = ("word", "doc", "response", "coefficient", "slope", "covariate", "class", "kernel")
 NUMBERED = ("chain", "draw", "topic", "token")
+NEVER_EMPTY = ("chain", "topic", "word", "doc", "response", "coefficient")
+"""Dims of draws and constants along which each run has something."""
 
 CONSTANTS = {
     "doc_length": ("doc",),
@@ -136,6 +138,10 @@ class _Check:
             for variable in group.data_vars.values():
                 if len(set(map(str, variable.dims))) < len(variable.dims):
                     self.fail(f"{name}/{variable.name} has the dims {variable.dims}")
+        for name in (*DRAWS, "constant_data"):
+            for dim in NEVER_EMPTY:
+                if name in self.groups and self.groups[name].sizes.get(dim) == 0:
+                    self.fail(f"{name} has no {dim}")
         for name in DRAWS:
             if name in self.groups:
                 self.draws(name, self.groups[name])

@@ -97,6 +97,17 @@ def test_dims_without_names_or_numbers(runs, group, dim):
         check_groups(groups, "run.nc")
 
 
+@pytest.mark.parametrize(
+    ("group", "dim"),
+    [("posterior", "word"), ("constant_data", "doc"), ("posterior", "response"), ("sample_stats", "chain")],
+)
+def test_dims_along_which_there_is_nothing(runs, group, dim):
+    groups = dict(runs["medlda"])
+    groups[group] = groups[group].isel({dim: []})
+    with pytest.raises(pt.TraceError, match=f"{group} has no {dim}"):
+        check_groups(groups, "run.nc")
+
+
 def test_steps_of_one_name_are_taken_together(runs):
     groups = dict(runs["lda"])
     seconds = seconds_by_kernel(groups)
@@ -117,7 +128,6 @@ def test_coefficients_of_a_model_without_response(runs):
 def test_coefficients_of_no_response(runs):
     groups = dict(runs["medlda"])
     groups["posterior"] = groups["posterior"].isel(response=[])
-    check_groups(groups, "run.nc")
     with pytest.raises(pt.TraceError, match="coefficients of no response"):
         Fit(groups).signal_topics()
 
