@@ -133,7 +133,7 @@ class Documents:
             return None
         labels = observed["labels"]
         values = labels.values
-        if values.ndim == 1 and "class" in observed.coords:
+        if labels.attrs.get("kind") == "class" and "class" in observed.coords:
             classes = [str(name) for name in observed["class"].values.tolist()]
             return [classes[code] if 0 <= code < len(classes) else "" for code in values.tolist()]
         if labels.attrs.get("kind") == "multi_label":

@@ -313,6 +313,8 @@ class _Check:
         kind = labels.attrs.get("kind")
         if not isinstance(kind, str) or kind not in LABELS or labels.dtype.kind != LABELS[kind]:
             self.fail("observed_data/labels is not of a kind of labels")
+        if kind != "class" and "class" in group.coords:
+            self.fail(f"observed_data/labels is of kind {kind}, and there are names of classes")
         two = labels.dims == ("doc", "response")
         if (labels.dims != ("doc",) and not two) or (two and kind == "class") or (not two and kind == "multi_label"):
             self.fail(f"observed_data/labels has the dims {labels.dims}")

@@ -182,6 +182,17 @@ def test_labels_of_another_model(runs):
         Fit(groups).predict(["red green"])
 
 
+def test_numbers_with_names_of_classes(runs, tmp_path):
+    groups = dict(runs["medlda"])
+    labels = groups["observed_data"]["labels"]
+    groups["observed_data"] = groups["observed_data"].assign(
+        labels=(labels.dims, labels.values * 0.5, {"kind": "real"})
+    )
+    assert "0.5" in Fit(groups).report(tmp_path / "page.html").read_text()
+    with pytest.raises(pt.TraceError, match="labels is of kind real, and there are names of classes"):
+        check_groups(groups, "run.nc")
+
+
 def test_a_variable_in_place_of_a_constant(tmp_path):
     """Alpha is fixed in this model, and the trace has draws of it all the same."""
     fit = pt.sample("lda", CORPUS, record={"phi": "all"}, **OPTIONS)
