@@ -20,7 +20,7 @@ from zarr.errors import ContainsArrayError
 
 from ppl_topics.errors import TraceError
 from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS, chain_folder, remedy
-from ppl_topics.storage.files import sync
+from ppl_topics.storage.files import sync, unreadable
 from ppl_topics.storage.lazy import MAX_RATIO, is_drawn
 
 __all__ = ["CHUNK_BYTES", "DRAWS", "STREAMED", "ChainStream", "Place"]
@@ -292,9 +292,8 @@ class ChainStream:
         except MemoryError:
             raise
         except Exception as error:
-            raise TraceError(
-                f"{self.store / name}: a part of the run is lost or damaged ({error or type(error).__name__}). {ANEW}"
-            ) from None
+            path, reason = self.store / name, str(error) or type(error).__name__
+            raise unreadable(path, error, f"{path}: a part of the run is lost or damaged ({reason}). {ANEW}") from None
 
     def _array(self, group: str, name: str, dims: tuple[str, ...], value: NDArray[Any]) -> zarr.Array[Any]:
         """Open the array of a variable; the chain that is first to have a value makes it."""
@@ -323,4 +322,5 @@ class ChainStream:
 
 def _damaged(path: Path, why: object, checkpoints: Path) -> TraceError:
     """Return the error for a part of the draws that is not as it was written; the checkpoints count on it."""
-    return TraceError(f"{path}: draws are lost or damaged ({str(why) or type(why).__name__}). {remedy(checkpoints)}")
+    reason = str(why) or type(why).__name__
+    return unreadable(path, why, f"{path}: draws are lost or damaged ({reason}). {remedy(checkpoints)}")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ppl_topics.errors import TraceError
 
-__all__ = ["PART", "refuse_links", "remove_parts", "replaced", "sync", "write_text"]
+__all__ = ["PART", "refuse_links", "remove_parts", "replaced", "sync", "unreadable", "write_text"]
 
 PART = ".part"
 """Suffix of files that are being written."""
@@ -77,6 +77,24 @@ def remove_parts(folder: Path) -> None:
         else:
             with contextlib.suppress(OSError):
                 path.unlink()
+
+
+def unreadable(path: Path, error: object, otherwise: str) -> TraceError:
+    """Return the error for what cannot be read: the system's reason where it has one, as that one may not read it.
+
+    Nothing is damaged then, and nothing should be removed. What is not there any more is another matter.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    error : object
+        What was raised, or found.
+    otherwise : str
+        What is said of all else.
+    """
+    if isinstance(error, OSError) and error.strerror and not isinstance(error, FileNotFoundError):
+        return TraceError(f"{path}: cannot be read ({error.strerror})")
+    return TraceError(otherwise)
 
 
 def refuse_links(folder: Path) -> None:

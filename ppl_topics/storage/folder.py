@@ -249,6 +249,8 @@ class RunFolder:
                         array.resize((array.shape[0], draws, *array.shape[2:]))
             manifest = self.manifest.model_copy(update={"draws": draws})
             manifest.write(self.path)
+        except TraceError:
+            raise
         except FileNotFoundError as error:
             raise TraceError(f"{place}: a part of it is lost ({error}). {ANEW}") from None
         except OSError as error:

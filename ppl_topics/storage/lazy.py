@@ -22,6 +22,7 @@ from xarray.core import indexing
 from ppl_topics.errors import TraceError
 from ppl_topics.finite import all_finite
 from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS, remedy
+from ppl_topics.storage.files import unreadable
 from ppl_topics.trace.validation import DRAWN
 
 __all__ = ["is_drawn", "lazy_group", "open_arrays"]
@@ -64,10 +65,8 @@ class _Stored(BackendArray):
             raise
         # Each codec has errors of its own.
         except Exception as error:
-            raise TraceError(
-                f"{self.group / self.array.path}: a chunk cannot be read ({error}); it is damaged. "
-                f"{_what_to_do(self.group, drawn=is_drawn(self.array))}"
-            ) from None
+            path, what = self.group / self.array.path, _what_to_do(self.group, drawn=is_drawn(self.array))
+            raise unreadable(path, error, f"{path}: a chunk cannot be read ({error}); it is damaged. {what}") from None
         if self.group.name in DRAWN and is_drawn(self.array) and not all_finite(values):
             raise TraceError(
                 f"{self.group / self.array.path}: holds draws that are not finite, and a run records none; it is "
@@ -173,7 +172,8 @@ def open_arrays(place: Path, mode: Literal["r", "r+"]) -> tuple[dict[str, Any], 
     except MemoryError:
         raise
     except Exception as error:
-        raise TraceError(f"{path}: cannot be read ({error or type(error).__name__}); it is damaged. {ANEW}") from None
+        reason = str(error) or type(error).__name__
+        raise unreadable(path, error, f"{path}: cannot be read ({reason}); it is damaged. {ANEW}") from None
 
 
 def _check(array: zarr.Array[Any], path: Path, draws: int | None, share: float) -> None:

@@ -1,8 +1,10 @@
 """Run folders made to do harm: what the fuzzer of tests/fuzz found in them."""
 
+import errno
 import gc
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,6 +60,29 @@ def test_several_arrays_that_cannot_be_opened(tmp_path, caplog):
         pt.load_fit(tmp_path / "run")
     gc.collect()
     assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("part", "read"),
+    [
+        ("phi/zarr.json", pt.load_fit),
+        ("phi/c/0/0/0/0", lambda run: pt.load_fit(run).posterior["phi"].load()),
+        ("phi/zarr.json", lambda run: pt.resume(run, draws=8, progress=False)),
+    ],
+)
+def test_what_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch, part, read):
+    """Whoever may not read a file would be told to remove the run, or to begin it anew."""
+    pt.sample("lda", CORPUS, **ONE_CHAIN, out=tmp_path / "run")
+    opened = Path.open
+
+    def refuse(path, *args, **options):
+        if path.as_posix().endswith(part):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return opened(path, *args, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(pt.TraceError, match=r"posterior/phi.*: cannot be read \(Permission denied\)$"):
+        read(tmp_path / "run")
 
 
 def test_chunks_of_nothing(tmp_path):
