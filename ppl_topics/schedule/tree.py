@@ -219,8 +219,9 @@ class _Parser:
             raise self.fail(path, f"expected a list with at least one entry, got {spell(value)}")
         return tuple(self.node(item, (*path, i), in_mixture) for i, item in enumerate(value))
 
-    def weight(self, entry: Mapping[str, Any], path: KeyPath) -> float:
-        value = entry.get("weight", 1.0)
+    def weight(self, entry: Mapping[str, Any] | Sequence[Any], path: KeyPath) -> float:
+        # A cycle that is written as a list has nowhere to put one.
+        value = entry.get("weight", 1.0) if isinstance(entry, Mapping) else 1.0
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
             raise self.fail((*path, "weight"), f"weights are positive numbers (rule 4), got {spell(value)}")
         return float(value)

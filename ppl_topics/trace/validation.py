@@ -138,6 +138,10 @@ class _Check:
             for variable in group.data_vars.values():
                 if len(set(map(str, variable.dims))) < len(variable.dims):
                     self.fail(f"{name}/{variable.name} has the dims {variable.dims}")
+            for label, held in group.variables.items():
+                # NumPy counts and indexes by signed integers, and these fit into none.
+                if held.dtype == np.uint64:
+                    self.fail(f"{name}/{label} is of type uint64")
         for name in (*DRAWS, "constant_data"):
             for dim in NEVER_EMPTY:
                 if name in self.groups and self.groups[name].sizes.get(dim) == 0:

@@ -214,6 +214,7 @@ def test_labels_of_no_class(copy):
     [
         ("constant_data/z_last", "f8", "z_last is of type float64, expected whole numbers"),
         ("constant_data/alpha", "i1", "alpha is of type int8, expected floats"),
+        ("constant_data/doc_length", "u8", "doc_length is of type uint64"),
         ("posterior/phi", "S4", "phi is of type"),
     ],
 )

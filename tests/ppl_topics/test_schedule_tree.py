@@ -62,6 +62,10 @@ schedule:
 def test_a_list_is_a_cycle():
     entries = [{"z": "collapsed_gibbs"}, {"phi": "dirichlet_rows"}]
     assert read(entries) == read({"cycle": entries})
+    in_mixture = read({"mixture": [entries, {"z": "collapsed_gibbs", "weight": 2}]})
+    assert isinstance(in_mixture, Mixture)
+    assert in_mixture.weights == (1.0, 2.0)
+    assert isinstance(in_mixture.children[0], Cycle)
 
 
 def test_constructors_equal_yaml():
