@@ -101,7 +101,9 @@ def test_a_lost_description_of_an_array(what, run, whole):
     with pytest.raises(pt.TraceError, match=r"log_marginal/zarr\.json: draws are lost or damaged .* Remove .*/check"):
         pt.resume(run, progress=False)
     if what == "garbage":
-        with pytest.raises(pt.TraceError, match=r"zarr/sample_stats: a part of it .*damaged .* Begin the run anew"):
+        with pytest.raises(
+            pt.TraceError, match=r"sample_stats/log_marginal: cannot be read .*damaged. Begin the run anew"
+        ):
             pt.resume(run, draws=14, progress=False)
     else:
         shutil.rmtree(run / "checkpoints")
