@@ -147,8 +147,12 @@ FAULTS: tuple[Reader, ...] = (
 )
 
 
-SHORT: dict[Reader, dict[str, float]] = {waits: {"wall": 1.0}, loops_out_of_reach: {"silence": 2.5}}
-"""Limits of the clock, which hold others up where a machine is busy."""
+LIMITS_OF: dict[Reader, dict[str, float]] = {
+    waits: {"wall": 1.0},
+    loops_out_of_reach: {"silence": 2.5},
+    fills_memory: {"seconds": 10.0},
+}
+"""Limits that hold others up, or are too tight for one, where a machine is busy."""
 
 
 @dataclass
@@ -194,7 +198,7 @@ def main() -> None:
     """Run all targets; outcomes go to the folder."""
     folder, cases = Path(sys.argv[1]), int(sys.argv[2])
     for target in (*map(Planted, (sound, *FAULTS)), Unmade(sound)):
-        limits = replace(LIMITS, **SHORT.get(target.reader, {}))
+        limits = replace(LIMITS, **LIMITS_OF.get(target.reader, {}))
         fuzz(target, seconds=300, seed=1, folder=folder, cases=cases, limits=limits)
 
 
