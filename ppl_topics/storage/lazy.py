@@ -61,10 +61,11 @@ class _Stored(BackendArray):
     def _read(self, key: tuple[Any, ...]) -> NDArray[Any]:
         try:
             values = np.asarray(self.array[key]).astype(self.dtype, copy=False)
-        except MemoryError:
-            raise
         # Each codec has errors of its own.
         except Exception as error:
+            # A chunk of text says itself how many there are, which may be more than there is memory for.
+            if isinstance(error, MemoryError) and self.dtype != object:
+                raise
             path, what = self.group / self.array.path, _what_to_do(self.group, drawn=is_drawn(self.array))
             raise unreadable(path, error, f"{path}: a chunk cannot be read ({error}); it is damaged. {what}") from None
         if self.group.name in DRAWN and is_drawn(self.array) and not all_finite(values):

@@ -85,6 +85,16 @@ def test_what_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch, part,
         read(tmp_path / "run")
 
 
+def test_a_chunk_of_text_that_says_it_holds_billions(tmp_path):
+    pt.sample("lda", CORPUS, **ONE_CHAIN, out=tmp_path / "run")
+    place = tmp_path / "run" / "draws.zarr" / "posterior" / "word"
+    described = json.loads((place / "zarr.json").read_text())
+    (place / "zarr.json").write_text(json.dumps({**described, "codecs": described["codecs"][:1]}))
+    (place / "c" / "0").write_bytes((4_247_762_216).to_bytes(4, "little") + bytes(8))
+    with pytest.raises(pt.TraceError, match=r"posterior/word: a chunk cannot be read"):
+        pt.load_fit(tmp_path / "run")
+
+
 def test_chunks_of_nothing(tmp_path):
     pt.sample("lda", CORPUS, **ONE_CHAIN, out=tmp_path / "run")
     path = tmp_path / "run" / "draws.zarr" / "posterior" / "theta" / "zarr.json"
