@@ -75,13 +75,15 @@ class Place:
 
 @dataclass
 class _Column:
-    """The draws of one variable that are not in a full chunk yet."""
+    """The draws of one variable that are not in a full chunk yet; shape and type are those of one draw."""
 
     array: zarr.Array[Any]
     chain: int
     response: int | None
     group: Path
     checkpoints: Path
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
     first: int = 0
     rows: list[NDArray[Any]] = field(default_factory=list)
     unsynced: set[Path] = field(default_factory=set)
@@ -102,7 +104,7 @@ class _Column:
         if not self.rows:
             return
         room = min(self.size, self.array.shape[1] - self.first)
-        values = np.empty((room, *self.rows[0].shape), self.array.dtype)
+        values = np.empty((room, *self.shape), self.dtype)
         np.stack(self.rows, out=values[: len(self.rows)])
         values[len(self.rows) :] = self.array.fill_value
         self.array[self._at(self.first, self.first + room)] = values
@@ -111,7 +113,7 @@ class _Column:
     def begin(self, count: int) -> None:
         """Begin after a number of draws that have no value."""
         self.first = count - count % self.size
-        none = np.full((self.size, *self._held(0, 0).shape[1:]), self.array.fill_value, self.array.dtype)
+        none = np.full((self.size, *self.shape), self.array.fill_value, self.dtype)
         for first in range(0, self.first, self.size):
             self.array[self._at(first, first + self.size)] = none
         self.rows = list(none[: count - self.first])
@@ -228,7 +230,7 @@ class ChainStream:
             column = self._column(group, self._array(group, name, dims, value))
             column.begin(self._count(group))
             self.columns[group, name] = column
-        if column.array.shape[self._first :] != value.shape or column.array.dtype != value.dtype:
+        if (column.shape, column.dtype) != (value.shape, value.dtype):
             raise _damaged(self._description(group, name), SOMETHING_ELSE, self.place.folder / CHECKPOINTS)
         column.append(value)
 
@@ -266,7 +268,10 @@ class ChainStream:
         # A reader takes what is not there for lost.
         whole, place = array.with_config({"write_empty_chunks": True}), self.place
         unit = place.chain if place.response is None else place.chain * place.responses + place.response
-        return _Column(whole, place.chain, place.response, self.store / group, chain_folder(place.folder, unit))
+        checkpoints = chain_folder(place.folder, unit)
+        return _Column(
+            whole, place.chain, place.response, self.store / group, checkpoints, array.shape[self._first :], array.dtype
+        )
 
     def _count(self, group: str) -> int:
         return self.n_warmup if group.startswith("warmup_") else self.n_draws
