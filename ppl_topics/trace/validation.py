@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from ppl_topics.errors import SpecError, TraceError
-from ppl_topics.finite import first_not_finite, spelled
+from ppl_topics.finite import all_finite, first_not_finite, spelled
 from ppl_topics.state import MAX_TOPICS
 from ppl_topics.trace.model_dims import wrong_dims
 
@@ -240,7 +240,7 @@ class _Check:
             kinds, expected = ("iu", "whole numbers") if name in WHOLE else ("f", "floats")
             if found.dtype.kind not in kinds or found.dtype.itemsize > 8:
                 self.fail(f"{what} is of type {found.dtype}, expected {expected}")
-            if found.dtype.kind == "f" and not np.isfinite(found.values).all():
+            if not all_finite(found.values):
                 self.fail(f"{what} holds what is not finite")
             if found.size and name != "covariates" and name != "covariate_mean" and found.values.min() < 0:
                 self.fail(f"{what} holds what is below 0")
