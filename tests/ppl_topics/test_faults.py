@@ -102,7 +102,7 @@ def test_a_lost_description_of_an_array(what, run, whole):
         pt.resume(run, progress=False)
     if what == "garbage":
         with pytest.raises(
-            pt.TraceError, match=r"sample_stats/log_marginal: cannot be read .*damaged. Begin the run anew"
+            pt.TraceError, match=r"zarr/sample_stats/log_marginal: cannot be read .*damaged\. Begin the run anew"
         ):
             pt.resume(run, draws=14, progress=False)
     else:
