@@ -232,6 +232,26 @@ class TestDims:
             if changed.dims != dims:
                 self.refused(groups, "posterior", posterior.assign({name: changed}), "has the dims")
 
+    @pytest.mark.parametrize("name", ["lp", "step_seconds"])
+    def test_of_statistics(self, runs, name):
+        groups = runs["lda"]
+        for where in ("sample_stats", "warmup_sample_stats"):
+            statistics = groups[where]
+            for changed in (
+                statistics[name].expand_dims(z_last=2, axis=2),
+                statistics[name].expand_dims(response=["y"], axis=2),
+                statistics[name].expand_dims(kernel=statistics["kernel"], axis=2)
+                if name == "lp"
+                else statistics[name].isel(kernel=0, drop=True),
+            ):
+                message = rf"{where}/{name} has the dims .*, expected \('chain', 'draw'"
+                self.refused(groups, where, statistics.assign({name: changed}), message)
+
+    def test_of_statistics_of_each_response(self, apart):
+        statistics = apart["sample_stats"]
+        density = statistics["lp"].isel(response=0, drop=True)
+        self.refused(apart, "sample_stats", statistics.assign(lp=density), r"expected \('chain', 'draw', 'response'\)")
+
     @pytest.mark.parametrize("where", ["posterior", "constant_data"])
     def test_responses_without_names(self, apart, where):
         groups = apart[where].drop_vars("response")
