@@ -256,7 +256,7 @@ def _run_on(
         dims=builder.all_dims(),
         kernels=len(builder.labels),
     )
-    keeping = Keeping(place, manifest.run, manifest.checkpoint_sweeps, manifest.checkpoint_minutes)
+    keeping = Keeping(place, manifest)
     try:
         ends = _run(executor, corpus, settings, manifest.units, processes, progress, keeping)
     except (RunError, TraceError, MemoryError) as error:

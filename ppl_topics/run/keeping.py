@@ -24,6 +24,7 @@ from ppl_topics.storage.checkpoint import Checkpoint, chain_folder, checkpoints,
 from ppl_topics.storage.draws import ChainStream, Place
 from ppl_topics.storage.lock import locked
 from ppl_topics.storage.log import log
+from ppl_topics.storage.manifest import Manifest
 from ppl_topics.topic_lists import TopicLists
 from ppl_topics.trace.recorder import Recorder
 from ppl_topics.trace.topic_sums import ListedMean
@@ -55,19 +56,13 @@ class Keeping:
     ----------
     place : Place
         Of any chain.
-    run : str
-        Of the manifest.
-    sweeps : int, optional
-        Between checkpoints.
-    minutes : float, optional
-        Between checkpoints. Where neither is given, one minute, and at least 100 times as long as the checkpoints of
-        all chains of a process take, the first by their sizes.
+    manifest : Manifest
+        Where it says no sweeps or minutes between checkpoints, they are written after one minute, and at least 100
+        times as long as those of all chains of a process take, the first by their sizes.
     """
 
     place: Place
-    run: str
-    sweeps: int | None
-    minutes: float | None
+    manifest: Manifest
 
     @property
     def folder(self) -> Path:
@@ -101,15 +96,17 @@ class Keeping:
             yield ChainKeeper(self, number, together, folder, place if apart else replace(place, chain=number))
 
 
-def newest(folder: Path, run: str, *, mapped: bool = False) -> tuple[Checkpoint | None, list[str]]:
+def newest(folder: Path, chain: int, manifest: Manifest, *, mapped: bool = False) -> tuple[Checkpoint | None, list[str]]:
     """Return the newest checkpoint of a chain that is whole, and what was wrong with newer ones.
 
     Parameters
     ----------
     folder : pathlib.Path
         Of the chain.
-    run : str
-        That it must belong to.
+    chain : int
+        Its number, and
+    manifest : Manifest
+        that of its run, which a checkpoint must belong to.
     mapped : bool
         See `ppl_topics.storage.checkpoint.read_checkpoint`.
     """
@@ -119,7 +116,7 @@ def newest(folder: Path, run: str, *, mapped: bool = False) -> tuple[Checkpoint 
         path = left[0]
         tried.add(path)
         try:
-            return _whole(path, run, mapped), wrong
+            return _whole(path, chain, manifest, mapped), wrong
         except TraceError as error:
             # A run that goes on replaces them: where one is gone, there is a newer one.
             if path.exists():
@@ -127,13 +124,22 @@ def newest(folder: Path, run: str, *, mapped: bool = False) -> tuple[Checkpoint 
     return None, wrong
 
 
-def _whole(path: Path, run: str, mapped: bool) -> Checkpoint:
+def _whole(path: Path, chain: int, manifest: Manifest, mapped: bool) -> Checkpoint:
     found = read_checkpoint(path, mapped=mapped)
-    if found.about.get("run") != run:
-        raise TraceError(f"{path}: the checkpoint is of another run")
-    for name in ("sweep", "draws", "warmup"):
-        if type(found.about.get(name)) is not int or not 0 <= found.about[name] <= int(path.stem):
-            raise TraceError(f"{path}: the checkpoint does not say how far it is ({name})")
+    for name, value in (("run", manifest.run), ("chain", chain)):
+        if found.about.get(name) != value:
+            raise TraceError(f"{path}: the checkpoint is of another {name}")
+    sweep = int(path.stem)
+    if sweep > manifest.sweeps:
+        raise TraceError(f"{path}: the checkpoint is of sweep {sweep:,}, and the run has {manifest.sweeps:,}")
+    expected = {
+        "sweep": sweep,
+        "warmup": min(sweep, manifest.warmup),
+        "draws": max(0, sweep - manifest.warmup) // manifest.thin,
+    }
+    for name, count in expected.items():
+        if type(found.about.get(name)) is not int or found.about[name] != count:
+            raise TraceError(f"{path}: the checkpoint does not say how far it is ({name} is not {count:,})")
     names = found.about.get("names")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise TraceError(f"{path}: the checkpoint does not say what was drawn")
@@ -189,7 +195,7 @@ class ChainKeeper:
         return recorder
 
     def _restore(self, executor: Executor, state: ChainState, memories: list[Any]) -> Recorder:
-        found, wrong = newest(self.folder, self.keeping.run)
+        found, wrong = newest(self.folder, self.number, self.keeping.manifest)
         for problem in wrong:
             log(self.keeping.folder, problem, warn=True)
         if found is None:
@@ -215,13 +221,14 @@ class ChainKeeper:
 
     def due(self, sweep: int) -> bool:
         """Tell whether a checkpoint is due after a number of sweeps."""
-        passed, asked = time.monotonic() - self.since, self.keeping
-        if asked.sweeps is not None and sweep - self.sweep >= asked.sweeps:
+        passed, manifest = time.monotonic() - self.since, self.keeping.manifest
+        sweeps, minutes = manifest.checkpoint_sweeps, manifest.checkpoint_minutes
+        if sweeps is not None and sweep - self.sweep >= sweeps:
             return True
-        if asked.minutes is not None:
-            return passed >= 60.0 * asked.minutes
+        if minutes is not None:
+            return passed >= 60.0 * minutes
         least = max(60.0 * EVERY_MINUTES, LEAST_RATIO * self.together * self.cost)
-        return asked.sweeps is None and passed >= least
+        return sweeps is None and passed >= least
 
     def save(self, sweep: int, executor: Executor, state: ChainState, memories: list[Any], recorder: Recorder) -> None:
         """Write a checkpoint after a number of sweeps, and the draws before it.
@@ -234,7 +241,7 @@ class ChainKeeper:
         assert isinstance(sink, ChainStream), "draws that are in memory have no checkpoints"
         sink.flush()
         about = {
-            "run": self.keeping.run,
+            "run": self.keeping.manifest.run,
             "chain": self.number,
             "sweep": sweep,
             "draws": sink.n_draws,

@@ -87,6 +87,11 @@ class Manifest(pydantic.BaseModel):
     software: dict[str, str]
     digest: str = ""
 
+    @property
+    def sweeps(self) -> int:
+        """Of each chain, of warmup and of draws."""
+        return self.warmup + self.draws * self.thin
+
     def write(self, folder: Path) -> None:
         """Write it to a run folder, in one step."""
         sealed = self.model_copy(update={"digest": self.seal()})

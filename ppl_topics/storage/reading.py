@@ -59,8 +59,7 @@ def load_run(path: Path) -> dict[str, xr.Dataset]:
         groups["constant_data"] = constants.assign(held)
     except (KeyError, ValueError) as error:
         raise TraceError(f"{path}: the checkpoints do not fit the draws ({error})") from None
-    total = manifest.warmup + manifest.draws * manifest.thin
-    stopped = any(checkpoint.about["sweep"] < total for checkpoint in last)
+    stopped = any(checkpoint.about["sweep"] < manifest.sweeps for checkpoint in last)
     attributes = {**groups["posterior"].attrs, "stopped": int(stopped), "draws": manifest.draws}
     return {name: groups[name].assign_attrs(attributes) for name in GROUPS}
 
@@ -82,7 +81,7 @@ def _checkpoints(folder: RunFolder) -> list[Checkpoint]:
     found: list[Checkpoint] = []
     for number in range(folder.manifest.units):
         place = chain_folder(folder.path, number)
-        checkpoint, wrong = newest(place, folder.manifest.run, mapped=True)
+        checkpoint, wrong = newest(place, number, folder.manifest, mapped=True)
         for problem in wrong:
             warnings.warn(problem, RunWarning, stacklevel=4)
         if checkpoint is None:

@@ -17,10 +17,10 @@ import ppl_topics as pt
 from ppl_topics.registry import unregister_kernel
 from ppl_topics.run.keeping import ChainKeeper, Keeping
 from ppl_topics.storage import checkpoint as checkpoints_module
-from ppl_topics.storage.checkpoint import checkpoints, read_checkpoint
+from ppl_topics.storage.checkpoint import checkpoints, read_checkpoint, write_checkpoint
 from ppl_topics.storage.draws import COMPRESSION, Place
 from ppl_topics.storage.lazy import lazy_group
-from ppl_topics.storage.manifest import read_manifest
+from ppl_topics.storage.manifest import Manifest, read_manifest
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +179,40 @@ def test_a_checkpoint_of_another_run(run, corpus, tmp_path):
     shutil.copy(newest(tmp_path / "b"), newest(run))
     with pytest.warns(pt.RunWarning, match="the checkpoint is of another run"):
         assert pt.load_fit(run).posterior.sizes["draw"] == 11
+
+
+def resumed_from_the_one_before(run, whole, message):
+    with pytest.warns(pt.RunWarning) as warned:
+        same(whole, pt.resume(run, progress=False))
+    # The chain says so when it is restored; what remains there is told of again where the run is read.
+    problem, what = (str(warning.message) for warning in warned[:2])
+    assert message in problem
+    assert what.startswith("chain 0 goes on from the one before")
+
+
+def test_a_checkpoint_of_another_chain(run, whole):
+    """It would go on from there with the random numbers of this chain."""
+    shutil.copy(newest(run, 1), newest(run, 0))
+    resumed_from_the_one_before(run, whole, "the checkpoint is of another chain")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("sweep", 0), ("draws", 11), ("draws", 13), ("warmup", 0), ("warmup", True), ("draws", "12")]
+)
+def test_a_checkpoint_that_counts_wrong(run, whole, name, value):
+    """Whoever writes one writes a checksum that fits."""
+    path = newest(run)
+    held = read_checkpoint(path)
+    write_checkpoint(path.parent, int(path.stem), {**held.about, name: value}, held.arrays)
+    resumed_from_the_one_before(run, whole, f"the checkpoint does not say how far it is ({name} is not ")
+
+
+def test_a_checkpoint_beyond_the_run(run, whole):
+    path = newest(run)
+    held = read_checkpoint(path)
+    beyond = {**held.about, "sweep": 99, "draws": 99 - held.about["warmup"]}
+    write_checkpoint(path.parent, 99, beyond, held.arrays)
+    resumed_from_the_one_before(run, whole, "the checkpoint is of sweep 99, and the run has")
 
 
 def test_what_is_refused(run, corpus, monkeypatch):
@@ -376,7 +410,7 @@ def test_when_checkpoints_are_due(monkeypatch, tmp_path):
     monkeypatch.setattr("ppl_topics.run.keeping.time.monotonic", lambda: now[0])
 
     def keeper(sweeps=None, minutes=None, cost=0.0, together=1):
-        keeping = Keeping(place, "", sweeps, minutes)
+        keeping = Keeping(place, Manifest.model_construct(checkpoint_sweeps=sweeps, checkpoint_minutes=minutes))
         return ChainKeeper(keeping, 0, together, tmp_path, place, sweep=10, since=1000.0, cost=cost)
 
     assert not keeper(sweeps=5).due(14)
