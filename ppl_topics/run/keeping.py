@@ -96,7 +96,9 @@ class Keeping:
             yield ChainKeeper(self, number, together, folder, place if apart else replace(place, chain=number))
 
 
-def newest(folder: Path, chain: int, manifest: Manifest, *, mapped: bool = False) -> tuple[Checkpoint | None, list[str]]:
+def newest(
+    folder: Path, chain: int, manifest: Manifest, *, mapped: bool = False
+) -> tuple[Checkpoint | None, list[str]]:
     """Return the newest checkpoint of a chain that is whole, and what was wrong with newer ones.
 
     Parameters

@@ -28,7 +28,9 @@ __all__ = ["check_contents", "probe", "probe_here"]
 MAX_GROUPS = 64
 MAX_DATASETS = 4_096
 MAX_ATTRIBUTES = 1_024
-MAX_ITEMS = 4_096
+"""Of a group or dataset."""
+
+MAX_ITEMS, MAX_TEXTS = 4_096, 64
 """Of an attribute."""
 
 MAX_DIMS = 8
@@ -206,7 +208,7 @@ class _Budget:
             if text is None and (dtype.kind not in "iufb" or dtype.itemsize > MAX_ITEM_BYTES):
                 raise ValueError(f"{what} is of type {dtype}")
             if text is not None and text.length is None:
-                if math.prod(described.shape) > 64:
+                if math.prod(described.shape) > MAX_TEXTS:
                     raise ValueError(f"{what} is a list of {math.prod(described.shape):,} texts")
                 self._spell(item.attrs[name], what)
 

@@ -15,6 +15,7 @@ import xarray as xr
 from ppl_topics.errors import TraceError
 from ppl_topics.paths import check_replaceable
 from ppl_topics.storage.files import replaced
+from ppl_topics.trace.attributes import wrong_attribute
 from ppl_topics.trace.netcdf import read_group
 from ppl_topics.trace.opening import probe
 from ppl_topics.trace.room import file_in_memory, largest_size, take_room
@@ -37,10 +38,15 @@ def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
     path = Path(path)
     check_replaceable(path, TraceError)
     try:
+        if wrong := wrong_attribute(groups):
+            raise ValueError(wrong)
         with replaced(path) as work:
             _write(groups, str(work))
-    except (OSError, RuntimeError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
+    except MemoryError:
+        raise
+    # Of what a Dataset may hold there is no end, nor of what HDF5 and xarray make of it.
+    except Exception as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise TraceError(f"{path}: cannot write the trace ({reason})") from None
     return path
 

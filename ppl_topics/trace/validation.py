@@ -16,6 +16,7 @@ import xarray as xr
 from ppl_topics.errors import SpecError, TraceError
 from ppl_topics.finite import all_finite, first_not_finite, spelled
 from ppl_topics.state import MAX_TOPICS
+from ppl_topics.trace.attributes import wrong_attribute
 from ppl_topics.trace.model_dims import wrong_dims
 
 __all__ = ["DRAWN", "check_finite", "check_groups", "check_model"]
@@ -131,6 +132,8 @@ class _Check:
         raise TraceError(f"{self.where}: {what}; {DAMAGED}")
 
     def all(self) -> None:
+        if wrong := wrong_attribute(self.groups):
+            self.fail(wrong)
         for name, group in self.groups.items():
             self.attributes(group)
             for dim in map(str, {**group.sizes, **group.coords}):
@@ -153,8 +156,7 @@ class _Check:
         self.constants(constants)
         self.observed(observed, constants)
         self.tables(constants, observed)
-        wrong = wrong_dims(self.groups)
-        if wrong:
+        if wrong := wrong_dims(self.groups):
             self.fail(wrong)
 
     def attributes(self, group: xr.Dataset) -> None:

@@ -8,6 +8,7 @@ import ppl_topics as pt
 from ppl_topics.diagnostics.page.traces import traces_section
 from ppl_topics.diagnostics.report import seconds_by_kernel
 from ppl_topics.fit import Fit
+from ppl_topics.trace.store import save_groups
 from ppl_topics.trace.validation import check_groups
 
 
@@ -203,6 +204,40 @@ def test_a_variable_in_place_of_a_constant(tmp_path):
     check_groups(groups, "run.nc")
     found = Fit(groups).held_out(["red green"], phi="draws", draws=2, seed=1)
     assert found.log_likelihood == fit.held_out(["red green"], phi="draws", draws=2, seed=1).log_likelihood
+
+
+@pytest.mark.parametrize(
+    "value", [None, {}, [{}], [1, "a"], [[1], [2]], True, 2**64, -(2**63) - 1, ["a"] * 65, [0.5] * 4097, 1j]
+)
+@pytest.mark.parametrize("variable", [None, "doc_length"])
+def test_attributes_that_no_file_holds(runs, tmp_path, value, variable):
+    """They stand in the JSON of run folders, and in what users put together."""
+    groups = dict(runs["lda"])
+    constants = groups["constant_data"].copy()
+    (constants if variable is None else constants[variable]).attrs["further"] = value
+    groups["constant_data"] = constants
+    where = "constant_data" if variable is None else f"constant_data/{variable}"
+    for refuse in (check_groups, save_groups):
+        with pytest.raises(pt.TraceError, match=f"the attribute 'further' of {where}, of type .* is neither text nor"):
+            refuse(groups, tmp_path / "run.nc")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("value", ["text", "", 2**64 - 1, -(2**63), 0.5, [1, 2.5], ["a", "b"], [0.5] * 4096, []])
+def test_attributes_that_files_hold(runs, tmp_path, value):
+    groups = dict(runs["lda"])
+    groups["posterior"] = groups["posterior"].assign_attrs(further=value)
+    found = pt.load_fit(save_groups(groups, tmp_path / "run.nc")).posterior.attrs["further"]
+    np.testing.assert_array_equal(found, value)
+
+
+@pytest.mark.parametrize("name", ["x" * 70_000, "CLASS", "\0", "\ud800", ""])
+def test_names_of_attributes_that_no_file_holds(runs, tmp_path, name):
+    groups = dict(runs["lda"])
+    groups["posterior"] = groups["posterior"].assign_attrs({name: 1})
+    with pytest.raises(pt.TraceError, match=r"run\.nc: cannot write the trace"):
+        save_groups(groups, tmp_path / "run.nc")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture(scope="module")
