@@ -6,7 +6,6 @@ each checkpoint. What was drawn since the last checkpoint is drawn again, with t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +14,12 @@ from typing import Any
 import numpy as np
 import zarr
 from numpy.typing import NDArray
-from zarr.codecs import Crc32cCodec, ZstdCodec
 from zarr.errors import ContainsArrayError
 
 from ppl_topics.errors import TraceError
 from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS, chain_folder, remedy
+from ppl_topics.storage.chunks import check_chunk, codecs, is_drawn, is_ours
 from ppl_topics.storage.files import sync, unreadable
-from ppl_topics.storage.lazy import MAX_RATIO, is_drawn
 
 __all__ = ["CHUNK_BYTES", "DRAWS", "STREAMED", "ChainStream", "Place"]
 
@@ -132,9 +130,7 @@ class _Column:
         try:
             if not self._path().is_file():
                 raise FileNotFoundError("no such file")
-            size = math.prod(self.array.chunks) * self.array.dtype.itemsize
-            if size > MAX_RATIO * self._path().stat().st_size:
-                raise ValueError(f"it cannot hold {size:,} bytes")
+            check_chunk(self.array, self._path())
             self.rows = list(self._held(self.first, count))
             if len(self.rows) < count - self.first:
                 raise ValueError(f"it has {len(self.rows):,} draws of {count - self.first:,}")
@@ -261,7 +257,7 @@ class ChainStream:
             raise _damaged(path, SOMETHING_ELSE, self.place.folder / CHECKPOINTS)
         chunks, whole = array.chunks, tuple(max(1, size) for size in array.shape[first:])
         ours = chunks[0] == 1 and 0 < chunks[1] <= CHUNK_DRAWS and set(chunks[2:first]) <= {1}
-        if not ours or chunks[first:] != whole:
+        if not ours or chunks[first:] != whole or not is_ours(array):
             raise _damaged(path, "it describes other chunks", self.place.folder / CHECKPOINTS)
 
     def _column(self, group: str, array: zarr.Array[Any]) -> _Column:
@@ -312,7 +308,7 @@ class ChainStream:
                 dtype=value.dtype,
                 # Of draws that a chain does not have, as where a kernel did not run.
                 fill_value=np.nan if value.dtype.kind == "f" else 0,
-                compressors=[ZstdCodec(level=COMPRESSION), Crc32cCodec()],
+                compressors=codecs(COMPRESSION),
                 dimension_names=("chain", "draw", *("response" for _ in apart), *dims),
             )
         except ContainsArrayError:

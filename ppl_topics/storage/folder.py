@@ -14,16 +14,16 @@ from typing import Any
 
 import xarray as xr
 import zarr
-from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import CorpusError, PplTopicsError, RunError, TraceError
 from ppl_topics.samplers.variates.streams import STREAMS
 from ppl_topics.spec import Spec, load_spec
 from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS
+from ppl_topics.storage.chunks import codecs, is_drawn
 from ppl_topics.storage.draws import DRAWS
 from ppl_topics.storage.files import refuse_links, remove_parts, write_text
-from ppl_topics.storage.lazy import is_drawn, open_arrays
+from ppl_topics.storage.lazy import open_arrays
 from ppl_topics.storage.lock import LOCK, OWNER, locked
 from ppl_topics.storage.log import LOG, log
 from ppl_topics.storage.manifest import MANIFEST, MODEL, Manifest, digest_of, read_manifest, read_text, software
@@ -31,8 +31,8 @@ from ppl_topics.storage.manifest import MANIFEST, MODEL, Manifest, digest_of, re
 __all__ = ["CORPUS", "RunFolder", "check_free", "is_run_folder"]
 
 CORPUS = "corpus"
-CODECS = (ZstdCodec(level=0), Crc32cCodec())
-"""Of data and constants; they are never written again, so a bit that changed must be seen."""
+COMPRESSION = 0
+"""Level of Zstandard, of data and constants."""
 
 PARTS = {MANIFEST, MODEL, CORPUS, DRAWS, CHECKPOINTS, LOG, LOCK, OWNER}
 
@@ -156,8 +156,8 @@ class RunFolder:
                 # A reader takes what is not there for lost.
                 how: dict[str, Any] = {"mode": "a", "zarr_format": 3, "consolidated": False, "write_empty_chunks": True}
                 written = _with_text(group)
-                codecs = {title: {"compressors": CODECS} for title in written.variables}
-                written.to_zarr(path / DRAWS, group=name, encoding=codecs, **how)
+                encoding = {title: {"compressors": codecs(COMPRESSION)} for title in written.variables}
+                written.to_zarr(path / DRAWS, group=name, encoding=encoding, **how)
             (path / CHECKPOINTS).mkdir()
             manifest.write(path)
         except OSError as error:

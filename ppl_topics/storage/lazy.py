@@ -1,14 +1,12 @@
 """Arrays of a store that stay on disk until they are looked at, and say what is wrong with them in words.
 
 The store may come from anywhere. What its metadata say is checked before anything is allocated: every chunk that will
-be read is there, and none says that it holds more than a run would put into one.
+be read is there, and none holds more than a run would put into one (see `ppl_topics.storage.chunks`).
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,23 +19,21 @@ from xarray.core import indexing
 
 from ppl_topics.errors import TraceError
 from ppl_topics.finite import all_finite
-from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS, remedy
+from ppl_topics.storage.checkpoint import ANEW
+from ppl_topics.storage.chunks import check_array, check_chunk, chunks_of, is_drawn, what_to_do
 from ppl_topics.storage.files import unreadable
 from ppl_topics.trace.validation import DRAWN
 
-__all__ = ["is_drawn", "lazy_group", "open_arrays"]
-
-KINDS = "biufTUO"
-"""Of arrays: numbers, and text."""
+__all__ = ["lazy_group", "open_arrays"]
 
 ALWAYS = ("lp", "step_seconds")
 """Statistics of every sweep."""
 
-MAX_CHUNK_BYTES = 2**33
-"""In memory, of a chunk; a draw of phi of 10,000 topics and 100,000 words takes half of it."""
+MAX_CONSTANT_RATIO = 1_040
+"""Bytes in memory for each on disk, of all that a group holds beside draws; they are read at once, and"""
 
-MAX_RATIO = 40_000
-"""Bytes in memory for each on disk: Zstandard writes 128 KiB that are all equal as four bytes, a ratio of 32,768."""
+CONSTANT_BYTES = 2**26
+"""so many may be there whatever their ratio."""
 
 
 class _Stored(BackendArray):
@@ -60,29 +56,21 @@ class _Stored(BackendArray):
 
     def _read(self, key: tuple[Any, ...]) -> NDArray[Any]:
         try:
+            for file in chunks_of(self.array, self.group, key):
+                check_chunk(self.array, file)
             values = np.asarray(self.array[key]).astype(self.dtype, copy=False)
+        except MemoryError:
+            raise
         # Each codec has errors of its own.
         except Exception as error:
-            # A chunk of text says itself how many there are, which may be more than there is memory for.
-            if isinstance(error, MemoryError) and self.dtype != object:
-                raise
-            path, what = self.group / self.array.path, _what_to_do(self.group, drawn=is_drawn(self.array))
+            path, what = self.group / self.array.path, what_to_do(self.group, drawn=is_drawn(self.array))
             raise unreadable(path, error, f"{path}: a chunk cannot be read ({error}); it is damaged. {what}") from None
         if self.group.name in DRAWN and is_drawn(self.array) and not all_finite(values):
             raise TraceError(
                 f"{self.group / self.array.path}: holds draws that are not finite, and a run records none; it is "
-                f"damaged. {_what_to_do(self.group, drawn=True)}"
+                f"damaged. {what_to_do(self.group, drawn=True)}"
             )
         return values
-
-
-def is_drawn(array: zarr.Array[Any]) -> bool:
-    """Tell whether chains write an array; names and constants stand there from the beginning."""
-    return tuple(getattr(array.metadata, "dimension_names", None) or ())[:2] == ("chain", "draw")
-
-
-def _what_to_do(group: Path, *, drawn: bool) -> str:
-    return remedy(group.parents[1] / CHECKPOINTS) if drawn else ANEW
 
 
 def lazy_group(
@@ -113,10 +101,11 @@ def lazy_group(
     place = store / name
     attributes, arrays = open_arrays(place, "r")
     drawn = set(shares or ())
+    held = stored = 0
     # Where there are chunks there was an array; a killed process leaves none without.
     chunked = {path.name for path in place.iterdir() if (path / "c").exists()}
     if lost := sorted((drawn | chunked) - set(arrays)):
-        what = _what_to_do(place, drawn=lost[0] in drawn)
+        what = what_to_do(place, drawn=lost[0] in drawn)
         raise TraceError(f"{place / lost[0] / 'zarr.json'}: there is no such array any more. {what}")
     variables: dict[str, xr.Variable] = {}
     for title, array in arrays.items():
@@ -126,7 +115,9 @@ def lazy_group(
         # A statistic that a kernel did not return is in no file; none is larger than those that are always there.
         likes = [arrays[like].shape for like in ALWAYS if like in arrays and like != title]
         share = 1.0 if shares is None or array.shape not in likes else shares.get(title, 0.0)
-        _check(array, place / title, draws if is_drawn(array) else None, share)
+        sizes = check_array(array, place, draws, share)
+        if not is_drawn(array):
+            held, stored = held + sizes[0], stored + sizes[1]
         data = indexing.LazilyIndexedArray(_Stored(array, place))
         # Names that begin so are those of xarray and zarr.
         try:
@@ -136,6 +127,8 @@ def lazy_group(
         variable = xr.Variable(dims, data, attrs=own)
         # Where a run was killed while it made room for more draws, some arrays have it and some do not.
         variables[title] = variable.isel(draw=slice(draws)) if is_drawn(array) else variable
+    if held > max(CONSTANT_BYTES, MAX_CONSTANT_RATIO * stored):
+        raise TraceError(f"{place}: says that {stored:,} bytes of constants hold {held:,}; a run writes no such thing")
     try:
         coords = {title: variable.load() for title, variable in variables.items() if variable.dims == (title,)}
         # Names of classes are a coordinate too, as they are in memory.
@@ -175,42 +168,3 @@ def open_arrays(place: Path, mode: Literal["r", "r+"]) -> tuple[dict[str, Any], 
     except Exception as error:
         reason = str(error) or type(error).__name__
         raise unreadable(path, error, f"{path}: cannot be read ({reason}); it is damaged. {ANEW}") from None
-
-
-def _check(array: zarr.Array[Any], path: Path, draws: int | None, share: float) -> None:
-    """Refuse an array that lacks chunks, or would take memory which its files do not account for."""
-    if array.dtype.kind not in KINDS:
-        raise TraceError(f"{path}: holds {array.dtype}; a run writes numbers and text")
-    if draws is not None and array.shape[1] < draws:
-        raise TraceError(f"{path}: holds {array.shape[1]:,} draws, and the checkpoints say {draws:,}; it lost a part")
-    shape = array.shape if draws is None else (array.shape[0], draws, *array.shape[2:])
-    if not all(array.chunks):
-        raise TraceError(f"{path}: says that its chunks hold nothing; it was not written by ppl-topics")
-    size = math.prod(array.chunks) * max(1, array.dtype.itemsize)
-    if size > MAX_CHUNK_BYTES:
-        raise TraceError(f"{path}: says that a chunk takes {size:,} bytes; a run writes none so large")
-    counts = [-(-total // chunk) for total, chunk in zip(shape, array.chunks, strict=True)]
-    if math.prod(shape) == 0:
-        return
-    # Not a loop over what the metadata claim, but over the files, which are there.
-    found = sum(1 for _ in _files(path / "c", array.ndim, counts))
-    expected = round(share * math.prod(counts))
-    if found < expected:
-        raise TraceError(
-            f"{path}: {expected - found:,} of its {expected:,} chunks are missing. "
-            f"{_what_to_do(path.parent, drawn=is_drawn(array))}"
-        )
-    stored = sum(file.stat().st_size for file in _files(path / "c", array.ndim, counts))
-    if size * found > MAX_RATIO * max(stored, 1):
-        raise TraceError(f"{path}: says that its {stored:,} bytes hold {size * found:,}; a run writes no such thing")
-
-
-def _files(folder: Path, depth: int, counts: list[int]) -> Iterator[Path]:
-    """Yield the files of the chunks that will be read."""
-    if depth == 0:
-        if folder.is_file() and not folder.is_symlink():
-            yield folder
-        return
-    names = (path for path in folder.iterdir() if path.name.isdecimal()) if folder.is_dir() else ()
-    wanted = (path for path in names if int(path.name) < counts[len(counts) - depth])
-    yield from itertools.chain.from_iterable(_files(path, depth - 1, counts) for path in wanted)

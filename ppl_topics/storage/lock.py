@@ -19,6 +19,8 @@ from ppl_topics.storage.files import write_text
 __all__ = ["LOCK", "OWNER", "locked"]
 
 LOCK, OWNER = "lock", "owner.json"
+MAX_BYTES = 2**16
+"""That are read of who the owner is."""
 
 
 @contextmanager
@@ -64,7 +66,8 @@ def _say_whose(path: Path) -> None:
 
 def _owner(folder: Path) -> str:
     try:
-        owner = json.loads((folder / OWNER).read_text(encoding="utf-8"))
+        with (folder / OWNER).open("rb") as file:
+            owner = json.loads(file.read(MAX_BYTES))
         return f" (process {int(owner['process'])} on {str(owner['host'])[:60]!r} since {str(owner['since'])[:30]})"
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, OverflowError):
         return ""

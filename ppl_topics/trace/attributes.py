@@ -52,5 +52,5 @@ def _is_storable(value: Any) -> bool:
 def _is_number(value: Any) -> bool:
     if isinstance(value, int | np.integer):
         # NetCDF knows no truth values.
-        return not isinstance(value, bool) and -(2**63) <= value < 2**64
+        return not isinstance(value, bool) and -(2**63) <= int(value) < 2**64
     return isinstance(value, float | np.floating)

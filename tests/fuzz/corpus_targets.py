@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from mutation import compressed, mutated_bytes, mutated_text, mutated_tree
+from sealing import seal_corpus
 
 from ppl_topics.corpus import Corpus, read_corpus
-from ppl_topics.corpus.native import _digest, _fingerprint
 
 __all__ = ["COUNT_TARGETS", "TEXT_TARGETS", "CompressedTarget", "LineTarget", "NativeTarget", "VocabularyTarget", "use"]
 
@@ -287,7 +287,7 @@ class NativeTarget:
         for name, data in files.items():
             (folder / name).write_bytes(data)
         if rng.random() < 0.8:
-            _put_right(folder)
+            seal_corpus(folder)
 
     def run(self, rng: random.Random, place: Path) -> None:
         """Open it."""
@@ -302,11 +302,12 @@ class NativeTarget:
 def _mutated_meta(rng: random.Random, data: bytes) -> bytes:
     try:
         meta = json.loads(data)
-    except ValueError:
+        if rng.random() < 0.2 and isinstance(meta, dict) and isinstance(meta.get("arrays"), dict):
+            meta["arrays"][rng.choice(("../x", "/dev/zero", "../../../../dev/zero", "", "\0", "a/b", "ids"))] = "0"
+        return json.dumps(mutated_tree(rng, meta)).encode()
+    except (ValueError, RecursionError):
+        # Damaged before.
         return data
-    if rng.random() < 0.2 and isinstance(meta, dict) and isinstance(meta.get("arrays"), dict):
-        meta["arrays"][rng.choice(("../x", "/dev/zero", "../../../../dev/zero", "", "\0", "a/b", "ids"))] = "0"
-    return json.dumps(mutated_tree(rng, meta)).encode()
 
 
 def _mutated_array(rng: random.Random, data: bytes) -> bytes:
@@ -336,21 +337,3 @@ def _mutated_array(rng: random.Random, data: bytes) -> bytes:
         text = text.replace(inner, rng.choice(shapes))
     encoded = text.encode("latin-1")
     return header[:8] + (len(encoded) % 65536).to_bytes(2, "little") + encoded + body
-
-
-def _put_right(folder: Path) -> None:
-    """Give the folder checksums that fit, as somebody would who means harm."""
-    try:
-        meta = json.loads((folder / "meta.json").read_text())
-        arrays = {}
-        for name in meta["arrays"]:
-            file = folder / f"{name}.npy"
-            if file.parent == folder and file.is_file():
-                arrays[name] = _digest(np.load(file, allow_pickle=False))
-        meta["arrays"] = {**meta["arrays"], **arrays}
-        if isinstance(meta["fingerprint"], str):
-            meta["fingerprint"] = _fingerprint(meta["arrays"], meta["parts"])
-        (folder / "meta.json").write_text(json.dumps(meta))
-    except Exception:
-        # What cannot be put right is refused for other reasons.
-        return

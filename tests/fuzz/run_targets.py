@@ -8,14 +8,26 @@ import shutil
 import warnings
 from pathlib import Path
 
+import numpy as np
 from harness import SECRET
 from mutation import mutated_bytes, mutated_text, mutated_tree
+from sealing import content_of_chunk, seal_corpus, seal_manifest, sealed_chunk
 from trace_reading import read_in_all_ways, small_corpus, use_command, use_fit
 
 import ppl_topics as pt
 from ppl_topics.storage.checkpoint import DIGEST, digest_of
 
 __all__ = ["RunFolderTarget"]
+
+
+def _other_numbers(rng: random.Random, content: bytes) -> bytes:
+    """Change numbers among those of a chunk, which stays as long as it is."""
+    kind = rng.choice((np.float64, np.float32, np.int64, np.int32))
+    values = np.frombuffer(content[: len(content) // 8 * 8], kind).copy()
+    for _ in range(rng.choice((1, 2)) if len(values) else 0):
+        number = rng.choice((0, -1, 1, 2, 3, 10**6, 2**31 - 1, 0.5, -0.5, 1e30))
+        values[rng.randrange(len(values))] = number if kind in (np.float64, np.float32) else int(number) % 2**31
+    return values.tobytes() + content[values.nbytes :]
 
 
 class RunFolderTarget:
@@ -47,13 +59,17 @@ class RunFolderTarget:
         folder = place / "run"
         shutil.copytree(rng.choice(self.folders), folder)
         files = sorted(path for path in folder.rglob("*") if path.is_file())
-        kinds = ("run.json", "model.yaml", ".ckpt", "zarr.json", "meta.json", "")
+        kinds = ("run.json", "model.yaml", ".ckpt", "zarr.json", "meta.json", "0", "")
         for _ in range(rng.choice((1, 1, 2))):
             kind = rng.choice(kinds)
             path = rng.choice([path for path in files if path.name.endswith(kind)] or files)
             # What was made a link leads elsewhere.
             if path.exists() and not path.is_symlink():
                 self._damage(rng, path)
+        if rng.random() < 0.5:
+            if not (folder / "corpus").is_symlink():
+                seal_corpus(folder / "corpus")
+            seal_manifest(folder)
 
     def _damage(self, rng: random.Random, path: Path) -> None:
         data = path.read_bytes()
@@ -72,6 +88,10 @@ class RunFolderTarget:
         elif path.suffix == ".ckpt" and action < 0.8:
             content = mutated_text(rng, data[:-DIGEST]) if rng.random() < 0.5 else mutated_bytes(rng, data[:-DIGEST])
             path.write_bytes(content + digest_of(content))
+        elif path.name.isdecimal() and action < 0.8:
+            content = content_of_chunk(data)
+            damaged = mutated_text(rng, content) if rng.random() < 0.5 else _other_numbers(rng, content)
+            path.write_bytes(sealed_chunk(damaged, times=rng.choice((1, 1, 1, 1, 1, 2, 300))))
         else:
             path.write_bytes(mutated_text(rng, data))
 

@@ -20,6 +20,7 @@ from ppl_topics.storage import checkpoint as checkpoints_module
 from ppl_topics.storage.checkpoint import checkpoints, read_checkpoint, write_checkpoint
 from ppl_topics.storage.draws import COMPRESSION, Place
 from ppl_topics.storage.lazy import lazy_group
+from ppl_topics.storage.lock import OWNER, locked
 from ppl_topics.storage.manifest import Manifest, read_manifest
 
 
@@ -321,11 +322,30 @@ def test_attributes_that_are_none(run, attributes):
 
 def test_a_second_process_is_refused(run):
     code = "import sys, ppl_topics as pt\npt.resume(sys.argv[1], progress=False)"
-    from ppl_topics.storage.lock import locked
-
     with locked(run):
         result = subprocess.run([sys.executable, "-c", code, run], capture_output=True, text=True, check=False)
     assert f"RunError: {run}: another process is writing to it (process {os.getpid()} on" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "[" * 100_000,
+        "1" * 5_000,
+        '{"process": 1e999, "host": 1, "since": 2}',
+        '{"process": null}',
+        "\ud800",
+    ],
+)
+def test_an_owner_that_is_damaged_is_not_named(tmp_path, text):
+    (tmp_path / OWNER).write_text(text, errors="surrogatepass")
+    with locked(tmp_path):
+        (tmp_path / OWNER).write_text(text, errors="surrogatepass")
+        with pytest.raises(pt.RunError, match=r"another process is writing to it; wait"), locked(tmp_path):
+            pass
 
 
 def test_a_failing_kernel_names_the_checkpoint(corpus, tmp_path):
