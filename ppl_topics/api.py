@@ -20,7 +20,7 @@ from ppl_topics.running import InexactKernelWarning, make_policy, run_in_folder,
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import Spec, load_spec
-from ppl_topics.spec.source import Source
+from ppl_topics.spec.source import Source, on_one_line
 from ppl_topics.spec.suggest import nearest
 from ppl_topics.trace.store import check_new
 
@@ -207,7 +207,7 @@ def resolve(
         options = [p.name for p in inspect.signature(sample).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for name in parameters:
         if name.split(".")[0] not in spec.parameters:
-            place = call.format(name=name)
+            place = call.format(name=on_one_line(name))
             known = [*spec.parameters, *options]
             raise SpecError(f"{place}: model {spec.name!r} has no parameter {name!r}{nearest(name, known)}")
     # From the model again, not from the resolved spec: there the parameters' places are already taken.

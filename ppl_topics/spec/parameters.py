@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from ppl_topics.errors import SpecError
-from ppl_topics.spec.source import MAX_DEPTH, KeyPath, Place, Source, plain, spell
+from ppl_topics.spec.source import MAX_DEPTH, KeyPath, Place, Source, on_one_line, plain, spell
 from ppl_topics.spec.suggest import nearest
 
 __all__ = ["overridden", "parameters_of", "substituted"]
 
 FREE_TEXT = ("name", "doc")
+NAME = re.compile(r"[^\W\d][\w-]*")
+"""Of a parameter."""
+
 MAX_VALUES = 1_000_000
 
 
@@ -35,7 +39,7 @@ def overridden(source: Source, values: Mapping[str, Any], call: str) -> Source:
     places = dict(source.places)
     parameters = dict(parameters_of(source))
     for name, value in values.items():
-        place = Place(call.format(name=name))
+        place = Place(call.format(name=on_one_line(str(name))))
         head, *rest = str(name).split(".")
         if head not in parameters:
             raise SpecError(f"{place}: model {data.get('name')!r} has no parameter {head!r}{nearest(head, parameters)}")
@@ -53,7 +57,7 @@ def parameters_of(source: Source) -> dict[str, Any]:
     Raises
     ------
     SpecError
-        If what stands under that key is no mapping.
+        If what stands under that key is no mapping, or a name is none that can be given by ``--set``.
     """
     parameters = source.data.get("parameters")
     if parameters is None:
@@ -61,6 +65,10 @@ def parameters_of(source: Source) -> dict[str, Any]:
     if not isinstance(parameters, dict):
         place = source.place(("parameters",))
         raise SpecError(f"{place}: parameters: expected a mapping, got {spell(parameters)}")
+    for name in parameters:
+        if not NAME.fullmatch(name):
+            place = source.place(("parameters", name))
+            raise SpecError(f"{place}: parameter name {spell(name)}: use letters, digits, _ and -, a letter or _ first")
     return parameters
 
 
@@ -111,7 +119,7 @@ def substituted(source: Source) -> tuple[Source, set[str]]:
             return value
         name = value[1:]
         if name not in parameters:
-            raise SpecError(f"{here}: ${name} is not a parameter of this model{nearest(name, parameters)}")
+            raise SpecError(f"{here}: ${on_one_line(name)} is not a parameter of this model{nearest(name, parameters)}")
         if name in open_names:
             raise SpecError(
                 f"{here}: the parameters {' -> '.join([*open_names, name])} refer to each other in a circle"

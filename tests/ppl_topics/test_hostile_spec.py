@@ -59,6 +59,9 @@ def test_the_model_is_sound():
         (LDA.replace("alpha: 0.1", "alpha: " + "9" * 400), "must be"),
         (LDA.replace("alpha: 0.1", "alpha: .nan"), "must be"),
         (LDA.replace("alpha: 0.1", "alpha: $alpha"), "in a circle"),
+        (LDA.replace("$alpha", '"$al\\n\\npha"'), r"$al\n\npha is not a parameter"),
+        (LDA.replace("alpha: 0.1", '"al\\npha": 0.1'), r"parameter name 'al\npha': use letters"),
+        (LDA.replace("alpha: 0.1", '"": 0.1'), "parameter name '': use letters"),
     ],
 )
 def test_yaml(text, message):
@@ -102,6 +105,11 @@ def test_options(option, value):
     with pytest.raises(pt.SpecError) as caught:
         load("lda", **given)
     assert "\n" not in str(caught.value)
+
+
+def test_a_setting_of_two_lines():
+    with pytest.raises(pt.SpecError, match=r"^--set al\\npha: model 'lda' has no parameter 'al\\npha'; .*$"):
+        load("lda", settings=["al\npha=1"])
 
 
 def test_pipes_are_no_models(tmp_path):
