@@ -69,8 +69,6 @@ def what_to_do(group: Path, *, drawn: bool) -> str:
 def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, share: float = 1.0) -> tuple[int, int]:
     """Refuse an array that lacks chunks, or would take memory which its files do not account for.
 
-    Returned are the bytes that the rest takes in memory and on disk.
-
     Parameters
     ----------
     array : zarr.Array
@@ -80,6 +78,11 @@ def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, s
         How many draws of each chain will be read; without it, all of the array.
     share : float
         Of the chunks, how many must be there.
+
+    Returns
+    -------
+    tuple of int
+        Bytes that the array takes in memory, and on disk.
 
     Raises
     ------
