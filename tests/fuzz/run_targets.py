@@ -67,8 +67,7 @@ class RunFolderTarget:
             if path.exists() and not path.is_symlink():
                 self._damage(rng, path)
         if rng.random() < 0.5:
-            if not (folder / "corpus").is_symlink():
-                seal_corpus(folder / "corpus")
+            seal_corpus(folder / "corpus")
             seal_manifest(folder)
 
     def _damage(self, rng: random.Random, path: Path) -> None:

@@ -20,6 +20,8 @@ CHECKSUM = 4
 
 def seal_corpus(folder: Path) -> None:
     """Give a saved corpus the digests of its arrays, and their fingerprint."""
+    if _leads_elsewhere(folder):
+        return
     try:
         meta = json.loads((folder / "meta.json").read_text())
         arrays = {}
@@ -38,6 +40,8 @@ def seal_corpus(folder: Path) -> None:
 
 def seal_manifest(folder: Path) -> None:
     """Give the manifest of a run folder the digests of its model, of its corpus and of itself."""
+    if _leads_elsewhere(folder):
+        return
     try:
         manifest = Manifest.model_validate_json((folder / "run.json").read_text())
         meta = json.loads((folder / "corpus" / "meta.json").read_text())
@@ -48,6 +52,11 @@ def seal_manifest(folder: Path) -> None:
         manifest.model_copy(update=known).write(folder)
     except Exception:
         return
+
+
+def _leads_elsewhere(folder: Path) -> bool:
+    """Tell whether there are links, which are refused, and might never end if they were read here."""
+    return any(path.is_symlink() for path in (folder, *folder.rglob("*")))
 
 
 def content_of_chunk(data: bytes) -> bytes:
