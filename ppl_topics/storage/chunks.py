@@ -11,7 +11,7 @@ import math
 import mmap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import zarr
 import zstandard
@@ -100,7 +100,7 @@ def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, s
         raise TraceError(f"{path}: holds {array.shape[1]:,} draws, and the checkpoints say {draws:,}; it lost a part")
     if not all(array.chunks):
         raise TraceError(f"{path}: says that its chunks hold nothing; it was not written by ppl-topics")
-    size = expanded(array)
+    size = _expanded(array)
     if size > MAX_CHUNK_BYTES:
         raise TraceError(f"{path}: says that a chunk takes {size:,} bytes; a run writes none so large")
     counts = [-(-total // chunk) for total, chunk in zip(shape, array.chunks, strict=True)]
@@ -115,7 +115,7 @@ def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, s
             f"{path}: {expected - found:,} of its {expected:,} chunks are missing. "
             f"{what_to_do(group, drawn=is_drawn(array))}"
         )
-    if size * found > most(array, stored):
+    if size * found > _most(array, stored):
         raise TraceError(f"{path}: says that its {stored:,} bytes hold {size * found:,}; a run writes no such thing")
     return size * found, stored
 
@@ -158,10 +158,10 @@ def check_chunk(array: zarr.Array[Any], file: Path) -> None:
         stored = len(content)
         if length + CHECKSUM != stored:
             raise ValueError(f"it has {stored:,} bytes, and {length + CHECKSUM:,} belong to it")
-        if size > most(array, stored) if is_text else size != expanded(array):
+        if size > _most(array, stored) if is_text else size != _expanded(array):
             raise ValueError(f"its {stored:,} bytes expand to {size:,}")
         if is_text:
-            _check_count(content, math.prod(array.chunks))
+            _check_count(opened, math.prod(array.chunks))
 
 
 def is_ours(array: zarr.Array[Any]) -> bool:
@@ -172,12 +172,12 @@ def is_ours(array: zarr.Array[Any]) -> bool:
     return alike and not array.filters
 
 
-def expanded(array: zarr.Array[Any]) -> int:
+def _expanded(array: zarr.Array[Any]) -> int:
     """Return the bytes that a chunk takes in memory; of text, the references to it."""
     return math.prod(array.chunks) * max(1, array.dtype.itemsize)
 
 
-def most(array: zarr.Array[Any], stored: int) -> int:
+def _most(array: zarr.Array[Any], stored: int) -> int:
     """Return how many bytes in memory an array can have for so many on disk."""
     if array.dtype.kind in TEXT:
         return max(TEXT_BYTES, MAX_TEXT_RATIO * stored)
@@ -208,10 +208,10 @@ def _frame(content: mmap.mmap) -> tuple[int, int]:
     return about.content_size, at + (CHECKSUM if about.has_checksum else 0)
 
 
-def _check_count(content: mmap.mmap, expected: int) -> None:
+def _check_count(content: BinaryIO, expected: int) -> None:
     """Refuse text that says it is of another number, for room is made for as many."""
     try:
-        with zstandard.ZstdDecompressor().stream_reader(content) as reader:
+        with zstandard.ZstdDecompressor().stream_reader(content, closefd=False) as reader:
             count = int.from_bytes(reader.read(COUNT), "little")
     except zstandard.ZstdError as error:
         raise ValueError(f"it cannot be expanded ({error})") from None
