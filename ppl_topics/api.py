@@ -12,7 +12,7 @@ import numba
 
 from ppl_topics.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
 from ppl_topics.corpus import Corpus
-from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
+from ppl_topics.errors import CorpusError, PplTopicsError, SpecError, on_one_line
 from ppl_topics.fit import Fit, trace_path
 from ppl_topics.rescue import save_somewhere
 from ppl_topics.run.chains import Settings
@@ -20,7 +20,7 @@ from ppl_topics.running import InexactKernelWarning, make_policy, run_in_folder,
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import Spec, load_spec
-from ppl_topics.spec.source import Source, on_one_line
+from ppl_topics.spec.source import Source
 from ppl_topics.spec.suggest import nearest
 from ppl_topics.trace.store import check_new
 

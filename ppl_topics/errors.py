@@ -1,4 +1,4 @@
-"""The errors that ppl-topics raises on purpose.
+"""The errors that ppl-topics raises on purpose, and how their messages stay on one line.
 
 Each carries one message for a person: where it happened, what was expected, what to do. The command line
 prints that message alone and exits with the code of the class.
@@ -16,6 +16,7 @@ __all__ = [
     "ScheduleError",
     "SpecError",
     "TraceError",
+    "on_one_line",
 ]
 
 
@@ -95,3 +96,8 @@ class MemoryEstimateError(RunError):
     def __init__(self, message: str, shell_message: str = "") -> None:
         super().__init__(message)
         self.shell_message = shell_message or message
+
+
+def on_one_line(name: str) -> str:
+    """Return a name for messages as it stands, but for line ends and other characters that cannot be seen."""
+    return name if name.isprintable() else name.encode("unicode_escape").decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,9 @@ from ppl_topics.trace.datasets import GroupBuilder, attributes_of, build_groups
 from ppl_topics.trace.recorder import ChainDraws
 
 __all__ = ["CheckpointPolicy", "InexactKernelWarning", "make_policy", "resume", "run_in_folder", "run_plan"]
+
+CONTEXT = 60
+"""Characters of a plan that are told on either side of where it changed."""
 
 
 class InexactKernelWarning(UserWarning):
@@ -213,7 +217,7 @@ def resume(
         if str(chosen) != manifest.plan:
             raise TraceError(
                 f"{place}: the model now has another schedule than when the run began, as where kernels were added or "
-                f"changed; it was:\n{manifest.plan}\nand is:\n{chosen}\nResume with the version that began the run"
+                f"changed: {_first_change(manifest.plan, str(chosen))}. Resume with the version that began the run"
             )
         if asked > manifest.draws:
             folder = folder.grown(asked)
@@ -343,6 +347,15 @@ def _threads(before: int) -> int:
     import numba
 
     return min(before, int(numba.config.NUMBA_NUM_THREADS))
+
+
+def _first_change(before: str, after: str) -> str:
+    """Say where two plans differ first."""
+    lines = zip_longest(before.splitlines(), after.splitlines(), fillvalue="")
+    was, now = next(((one, other) for one, other in lines if one != other), ("", ""))
+    at = next((i for i, (one, other) in enumerate(zip(was, now, strict=False)) if one != other), 0)
+    begin = max(0, at - CONTEXT)
+    return f"{was[begin:][: 2 * CONTEXT]!r} is {now[begin:][: 2 * CONTEXT]!r} now"
 
 
 def _warn_of_versions(folder: RunFolder) -> None:

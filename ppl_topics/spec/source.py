@@ -24,7 +24,6 @@ __all__ = [
     "Place",
     "Source",
     "dump_yaml",
-    "on_one_line",
     "parse_scalar",
     "parse_source",
     "plain",
@@ -306,11 +305,6 @@ def dump_yaml(data: Mapping[str, Any]) -> str:
     """Return plain data as YAML that :func:`parse_source` reads as the same data."""
     text: str = yaml.dump(dict(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True)
     return text
-
-
-def on_one_line(name: str) -> str:
-    """Return a name for messages as it stands, but for line ends and other characters that cannot be seen."""
-    return name if name.isprintable() else name.encode("unicode_escape").decode()
 
 
 def spell(value: Any) -> str:

@@ -242,8 +242,13 @@ def test_another_schedule(run):
     manifest = read_manifest(run)
     plan = manifest.plan.replace("collapsed_gibbs", "sparse_collapsed")
     manifest.model_copy(update={"plan": plan}).write(run)
-    with pytest.raises(pt.TraceError, match="the model now has another schedule than when the run began"):
+    changed = r"'  z: sparse_collapsed' is '  z: collapsed_gibbs' now\. Resume with the version that began the run$"
+    with pytest.raises(pt.TraceError, match=rf"another schedule than when the run began, .* changed: {changed}"):
         pt.resume(run, progress=False)
+    manifest.model_copy(update={"plan": "x" * 10_000 + "\n\x1b[31m" * 9}).write(run)
+    with pytest.raises(pt.TraceError, match=f"changed: '{'x' * 120}' is 'model lda .*' now") as caught:
+        pt.resume(run, progress=False)
+    assert str(caught.value).isprintable()
 
 
 def test_other_versions_warn(run):
@@ -260,6 +265,8 @@ def test_other_versions_warn(run):
         (lambda m: m.update(draws="many"), "draws: Input should be a valid integer"),
         (lambda m: m.update(version=2), "version: Input should be 1"),
         (lambda m: m.update(more=1), "more: Extra inputs are not permitted"),
+        (lambda m: m.update({"mo\nre": 1}), r"mo\\nre: Extra inputs are not permitted"),
+        (lambda m: m["software"].update(numba="0.1\n"), "software.numba: String should match"),
         (lambda m: m.update(draws=10**30), "draws: "),
         (lambda m: m.update(seed=4), r"run\.json: is not what the run wrote .*put that back\. Begin the run anew"),
         (lambda m: m.pop("digest"), "is not what the run wrote"),
