@@ -353,7 +353,8 @@ def _first_change(before: str, after: str) -> str:
     """Say where two plans differ first."""
     lines = zip_longest(before.splitlines(), after.splitlines(), fillvalue="")
     was, now = next(((one, other) for one, other in lines if one != other), ("", ""))
-    at = next((i for i, (one, other) in enumerate(zip(was, now, strict=False)) if one != other), 0)
+    unlike = (i for i, (one, other) in enumerate(zip(was, now, strict=False)) if one != other)
+    at = next(unlike, min(len(was), len(now)))
     begin = max(0, at - CONTEXT)
     return f"{was[begin:][: 2 * CONTEXT]!r} is {now[begin:][: 2 * CONTEXT]!r} now"
 
