@@ -43,6 +43,9 @@ ORPHAN_SECONDS = 120.0
 WRITE_SPEED = 2.5e8
 """Bytes a second that a checkpoint is thought to be written with, before one was."""
 
+MOST_TRIED = 8
+"""Checkpoints of a chain, of which two are kept; where more are there, somebody put them there."""
+
 MEAN = "mean"
 LISTED = ("pointer", "topics", "counts", "values")
 LISTED_MEAN = ("pointer", "topics", "values", "rest")
@@ -106,15 +109,15 @@ def newest(
     folder : pathlib.Path
         Of the chain.
     chain : int
-        Its number, and
+        Its number.
     manifest : Manifest
-        that of its run, which a checkpoint must belong to.
+        Of the run.
     mapped : bool
         See `ppl_topics.storage.checkpoint.read_checkpoint`.
     """
     wrong: list[str] = []
     tried: set[Path] = set()
-    while left := [path for path in checkpoints(folder) if path not in tried]:
+    while len(tried) < MOST_TRIED and (left := [path for path in checkpoints(folder) if path not in tried]):
         path = left[0]
         tried.add(path)
         try:
@@ -143,7 +146,7 @@ def _whole(path: Path, chain: int, manifest: Manifest, mapped: bool) -> Checkpoi
         if type(found.about.get(name)) is not int or found.about[name] != count:
             raise TraceError(f"{path}: the checkpoint does not say how far it is ({name} is not {count:,})")
     names = found.about.get("names")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    if not isinstance(names, list) or not all(isinstance(name, str) and name.isprintable() for name in names):
         raise TraceError(f"{path}: the checkpoint does not say what was drawn")
     return found
 

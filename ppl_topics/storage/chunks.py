@@ -19,12 +19,15 @@ from zarr.codecs import BytesCodec, Crc32cCodec, VLenUTF8Codec, ZstdCodec
 
 from ppl_topics.errors import TraceError
 from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS, remedy
+from ppl_topics.storage.files import unreadable
 
-__all__ = ["check_array", "check_chunk", "chunks_of", "codecs", "is_drawn", "is_ours", "what_to_do"]
+__all__ = ["TEXT", "check_array", "check_chunk", "chunks_of", "codecs", "damaged", "is_drawn", "is_ours", "what_to_do"]
 
-TEXT = "TUO"
+TEXT = "TO"
 KINDS = f"biuf{TEXT}"
 """Of arrays."""
+
+MAX_DIMS = 8
 
 BEYOND = 2**62
 """Values or bytes that nothing has."""
@@ -35,14 +38,17 @@ MAX_CHUNK_BYTES = 2**33
 MAX_RATIO = 40_000
 """Bytes in memory for each on disk: Zstandard writes 128 KiB that are all equal as four bytes, a ratio of 32,768."""
 
-MAX_TEXT_RATIO = 400
-"""Of text: names, each of which differs. Those of documents, numbered after 400 characters in common, reach 255."""
+TEXT_BYTES = 64
+"""That a text takes in memory beside its characters."""
 
-TEXT_BYTES = 2**22
-"""That text may expand to whatever its ratio."""
+CHECKSUM = 4
+"""Bytes of one, at the end of a chunk; and of one at the end of a frame."""
 
-CHECKSUM = COUNT = 4
-"""Bytes of the one at the end of a chunk, and of how many texts there are, at the beginning of what it expands to."""
+COUNT = 4
+"""Bytes at the beginning of what a chunk of text expands to, which say how many texts there are."""
+
+MAGIC = b"\x28\xb5\x2f\xfd"
+"""Of a Zstandard frame that is not skipped."""
 
 
 def codecs(level: int) -> tuple[ZstdCodec, Crc32cCodec]:
@@ -75,14 +81,14 @@ def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, s
     group : pathlib.Path
         In which it is.
     draws : int, optional
-        How many draws of each chain will be read; without it, all of the array.
+        Of an array that is drawn, how many draws of each chain will be read; without it, all that there are.
     share : float
         Of the chunks, how many must be there.
 
     Returns
     -------
     tuple of int
-        Bytes that the array takes in memory, and on disk.
+        Bytes that this takes in memory, and on disk.
 
     Raises
     ------
@@ -91,6 +97,8 @@ def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, s
     path = group / array.path
     if array.dtype.kind not in KINDS:
         raise TraceError(f"{path}: holds {array.dtype}; a run writes numbers and text")
+    if array.ndim > MAX_DIMS:
+        raise TraceError(f"{path}: says that it has {array.ndim:,} dims; it was not written by ppl-topics")
     if not is_ours(array):
         raise TraceError(f"{path}: is not cut and compressed as a run does it; it was not written by ppl-topics")
     if any(max(sizes, default=0) >= BEYOND or math.prod(sizes) >= BEYOND for sizes in (array.shape, array.chunks)):
@@ -107,17 +115,27 @@ def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, s
     if math.prod(shape) == 0:
         return 0, 0
     # Not a loop over what the metadata claim, but over the files, which are there.
-    sizes = [file.stat().st_size for file in _files(path / "c", array.ndim, counts)]
-    found, stored = len(sizes), sum(sizes)
+    files = list(_files(path / "c", array.ndim, counts))
+    found, stored = len(files), sum(file.stat().st_size for file in files)
     expected = round(share * math.prod(counts))
     if found < expected:
         raise TraceError(
             f"{path}: {expected - found:,} of its {expected:,} chunks are missing. "
             f"{what_to_do(group, drawn=is_drawn(array))}"
         )
-    if size * found > _most(array, stored):
+    if array.dtype.kind in TEXT:
+        try:
+            return sum(check_chunk(array, file) for file in files), stored
+        except (OSError, ValueError) as error:
+            raise unreadable(path, error, damaged(path, error, ANEW)) from None
+    if size * found > MAX_RATIO * max(stored, 1):
         raise TraceError(f"{path}: says that its {stored:,} bytes hold {size * found:,}; a run writes no such thing")
     return size * found, stored
+
+
+def damaged(path: Path, error: object, what: str) -> str:
+    """Return what is said of an array with a damaged chunk."""
+    return f"{path}: a chunk cannot be read ({error}); it is damaged. {what}"
 
 
 def chunks_of(array: zarr.Array[Any], group: Path, key: Iterable[int | slice]) -> Iterator[Path]:
@@ -142,8 +160,8 @@ def chunks_of(array: zarr.Array[Any], group: Path, key: Iterable[int | slice]) -
             yield file
 
 
-def check_chunk(array: zarr.Array[Any], file: Path) -> None:
-    """Refuse a file of a chunk that does not expand to a chunk of an array.
+def check_chunk(array: zarr.Array[Any], file: Path) -> int:
+    """Refuse a file of a chunk that does not expand to a chunk of an array, and return the bytes that it will take.
 
     Raises
     ------
@@ -158,18 +176,23 @@ def check_chunk(array: zarr.Array[Any], file: Path) -> None:
         stored = len(content)
         if length + CHECKSUM != stored:
             raise ValueError(f"it has {stored:,} bytes, and {length + CHECKSUM:,} belong to it")
-        if size > _most(array, stored) if is_text else size != _expanded(array):
+        most = MAX_CHUNK_BYTES if is_text else min(_expanded(array), MAX_CHUNK_BYTES, MAX_RATIO * stored)
+        if size > most or not (is_text or size == _expanded(array)):
             raise ValueError(f"its {stored:,} bytes expand to {size:,}")
+        count = math.prod(array.chunks)
         if is_text:
-            _check_count(opened, math.prod(array.chunks))
+            _check_count(opened, count)
+    return size + TEXT_BYTES * count if is_text else size
 
 
 def is_ours(array: zarr.Array[Any]) -> bool:
-    """Tell whether an array holds numbers or text, compressed as a run does it."""
+    """Tell whether an array holds numbers or text, cut, named and compressed as a run does it."""
+    names = getattr(array.metadata, "chunk_key_encoding", None)
+    named = (getattr(names, "name", ""), getattr(names, "separator", "")) == ("default", "/")
     serializer = VLenUTF8Codec if array.dtype.kind in TEXT else BytesCodec
     compressors = [type(codec) for codec in codecs(0)]
     alike = isinstance(array.serializer, serializer) and [type(codec) for codec in array.compressors] == compressors
-    return alike and not array.filters
+    return alike and named and not array.filters
 
 
 def _expanded(array: zarr.Array[Any]) -> int:
@@ -177,23 +200,18 @@ def _expanded(array: zarr.Array[Any]) -> int:
     return math.prod(array.chunks) * max(1, array.dtype.itemsize)
 
 
-def _most(array: zarr.Array[Any], stored: int) -> int:
-    """Return how many bytes in memory an array can have for so many on disk."""
-    if array.dtype.kind in TEXT:
-        return max(TEXT_BYTES, MAX_TEXT_RATIO * stored)
-    return MAX_RATIO * max(stored, 1)
-
-
 def _frame(content: mmap.mmap) -> tuple[int, int]:
     """Return what a Zstandard frame expands to, and its own length, from its header and those of its blocks.
 
     That there is one frame, and what it expands to, is in RFC 8878, section 3.1.1; the content of blocks is not read.
     """
+    if content[:4] != MAGIC:
+        raise ValueError("it is not compressed as a run does it")
     try:
         # The longest header has 18 bytes.
         about, at = zstandard.get_frame_parameters(content[:18]), zstandard.frame_header_size(content[:18])
     except zstandard.ZstdError as error:
-        raise ValueError(f"it is not compressed ({error})") from None
+        raise ValueError(f"it is not compressed as a run does it ({error})") from None
     if about.content_size == zstandard.CONTENTSIZE_UNKNOWN:
         raise ValueError("it does not say how much it expands to")
     last = False
@@ -225,6 +243,8 @@ def _files(folder: Path, depth: int, counts: list[int]) -> Iterator[Path]:
         if folder.is_file() and not folder.is_symlink():
             yield folder
         return
-    names = (path for path in folder.iterdir() if path.name.isdecimal()) if folder.is_dir() else ()
+    # As zarr spells them: 00 is no chunk.
+    spelled = (path for path in folder.iterdir() if path.name.isdecimal()) if folder.is_dir() else ()
+    names = (path for path in spelled if str(int(path.name)) == path.name)
     wanted = (path for path in names if int(path.name) < counts[len(counts) - depth])
     yield from itertools.chain.from_iterable(_files(path, depth - 1, counts) for path in wanted)

@@ -221,13 +221,13 @@ class ChainStream:
             column.unsynced.clear()
 
     def _append(self, group: str, name: str, dims: tuple[str, ...], value: NDArray[Any]) -> None:
-        column = self.columns.get((group, name))
-        if column is None:
-            column = self._column(group, self._array(group, name, dims, value))
-            column.begin(self._count(group))
-            self.columns[group, name] = column
+        known = self.columns.get((group, name))
+        column = known or self._column(group, self._array(group, name, dims, value))
         if (column.shape, column.dtype) != (value.shape, value.dtype):
             raise _damaged(self._description(group, name), SOMETHING_ELSE, self.place.folder / CHECKPOINTS)
+        if known is None:
+            column.begin(self._count(group))
+            self.columns[group, name] = column
         column.append(value)
 
     def _resume(self, name: str) -> None:
@@ -235,25 +235,36 @@ class ChainStream:
         group, _, variable = name.partition("/")
         if group not in self.groups or "/" in variable:
             raise ValueError(f"{name!r} is no variable of a trace")
-        path = self._description(group, variable)
+        column = self._column(group, self._found(group, variable))
+        column.resume(self._count(group))
+        self.columns[group, variable] = column
+
+    def _found(self, group: str, name: str) -> zarr.Array[Any]:
+        """Open an array that is there, and check it."""
+        path = self._description(group, name)
         try:
-            found = self.groups[group][variable]
+            found = self.groups[group][name]
         except MemoryError:
             raise
         except Exception as error:
             raise _damaged(path, error, self.place.folder / CHECKPOINTS) from None
         if not isinstance(found, zarr.Array):
             raise _damaged(path, SOMETHING_ELSE, self.place.folder / CHECKPOINTS)
-        self._check(found, group, path)
-        column = self._column(group, found)
-        column.resume(self._count(group))
-        self.columns[group, variable] = column
+        self._check(found, group, name)
+        return found
 
-    def _check(self, array: zarr.Array[Any], group: str, path: Path) -> None:
-        """Refuse an array that has no room for all draws, or other chunks than those of one chain."""
-        first = self._first
+    def _check(self, array: zarr.Array[Any], group: str, name: str) -> None:
+        """Refuse an array that has no room for all draws, other dims, or other chunks than those of one chain."""
+        first, path = self._first, self._description(group, name)
         roomy = is_drawn(array) and array.ndim >= first and array.shape[1] >= self._room(group)
         if not roomy or array.shape[0] != self.place.chains or array.shape[2:first] != self._apart:
+            raise _damaged(path, SOMETHING_ELSE, self.place.folder / CHECKPOINTS)
+        if group.endswith("posterior"):
+            dims = [dim for dim in self.place.dims.get(name, ()) if dim != "response" or not self._apart]
+            like = name in self.place.dims and array.ndim == first + len(dims)
+        else:
+            like = array.shape[first:] in ((), (self.place.kernels,))
+        if not like:
             raise _damaged(path, SOMETHING_ELSE, self.place.folder / CHECKPOINTS)
         chunks, whole = array.chunks, tuple(max(1, size) for size in array.shape[first:])
         ours = chunks[0] == 1 and 0 < chunks[1] <= CHUNK_DRAWS and set(chunks[2:first]) <= {1}
@@ -313,10 +324,7 @@ class ChainStream:
             )
         except ContainsArrayError:
             # Another chain was first, or the run is resumed; chains that make it at once write the same description.
-            found = parent[name]
-            assert isinstance(found, zarr.Array)
-            self._check(found, group, self._description(group, name))
-            return found
+            return self._found(group, name)
         except (ValueError, TypeError, KeyError) as error:
             raise _damaged(self._description(group, name), error, place.folder / CHECKPOINTS) from None
 

@@ -20,6 +20,9 @@ PART = ".part"
 KEPT_NAME = 40
 """Characters of a file's name that stand in that of the one that is being written: all of them might be too long."""
 
+MAX_DEPTH = 20
+"""Of folders in that of a run: a chunk of an array of eight dims stands twelve deep."""
+
 LEFT = (PART, ".partial", ".old")
 """What a process leaves that is killed while it writes: files, chunks of zarr, the folder of a corpus."""
 
@@ -100,17 +103,23 @@ def unreadable(path: Path, error: object, otherwise: str) -> TraceError:
 def refuse_links(folder: Path) -> None:
     """Refuse a folder of others that holds links, pipes or devices: they lead elsewhere, or never end.
 
+    So are names that are no words, for they stand in messages, and folders in folders without end.
+
     Raises
     ------
     TraceError
     """
-    waiting = [folder]
+    waiting = [Path(folder)]
     while waiting:
         try:
             with os.scandir(waiting.pop()) as entries:
                 for entry in entries:
+                    if not entry.name.isprintable():
+                        raise TraceError(f"{folder}: holds {entry.name!r}, which no run writes")
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(Path(entry.path))
+                        if len(waiting[-1].parts) - len(folder.parts) > MAX_DEPTH:
+                            raise TraceError(f"{folder}: holds folders in folders, over {MAX_DEPTH} deep")
                     elif not entry.is_file(follow_symlinks=False):
                         message = f"{entry.path}: a link, a pipe or a device; put back the file that a run wrote"
                         raise TraceError(message)

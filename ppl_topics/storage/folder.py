@@ -19,6 +19,7 @@ from ppl_topics.corpus import Corpus
 from ppl_topics.errors import CorpusError, PplTopicsError, RunError, TraceError
 from ppl_topics.samplers.variates.streams import STREAMS
 from ppl_topics.spec import Spec, load_spec
+from ppl_topics.spec.source import parse_source
 from ppl_topics.storage.checkpoint import ANEW, CHECKPOINTS
 from ppl_topics.storage.chunks import codecs, is_drawn
 from ppl_topics.storage.draws import DRAWS
@@ -195,8 +196,12 @@ class RunFolder:
             If it is not the one that the run began with.
         """
         path = self.path / MODEL
-        if digest_of(read_text(path)) != self.manifest.model_digest:
+        text = read_text(path)
+        if digest_of(text) != self.manifest.model_digest:
             raise TraceError(f"{path}: has changed since the run began; put it back, or begin another run with it")
+        # A resolved model stands alone, and what it would extend is a file elsewhere.
+        if "extends" in parse_source(text, str(path)).data:
+            raise TraceError(f"{path}: extends another model; that of a run holds all of its own")
         return load_spec(path)
 
     def corpus(self, given: Corpus | None = None) -> Corpus:
@@ -245,7 +250,8 @@ class RunFolder:
             for name in ("posterior", "sample_stats"):
                 place = self.path / DRAWS / name
                 for array in open_arrays(place, "r+")[1].values():
-                    if is_drawn(array):
+                    # One that has more room keeps it: a run that was killed here may have been asked for more.
+                    if is_drawn(array) and array.shape[1] < draws:
                         array.resize((array.shape[0], draws, *array.shape[2:]))
             manifest = self.manifest.model_copy(update={"draws": draws})
             manifest.write(self.path)

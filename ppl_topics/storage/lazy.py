@@ -20,7 +20,7 @@ from xarray.core import indexing
 from ppl_topics.errors import TraceError
 from ppl_topics.finite import all_finite
 from ppl_topics.storage.checkpoint import ANEW
-from ppl_topics.storage.chunks import check_array, check_chunk, chunks_of, is_drawn, what_to_do
+from ppl_topics.storage.chunks import TEXT, check_array, check_chunk, chunks_of, damaged, is_drawn, what_to_do
 from ppl_topics.storage.files import unreadable
 from ppl_topics.trace.validation import DRAWN
 
@@ -29,11 +29,14 @@ __all__ = ["lazy_group", "open_arrays"]
 ALWAYS = ("lp", "step_seconds")
 """Statistics of every sweep."""
 
-MAX_CONSTANT_RATIO = 1_040
-"""Bytes in memory for each on disk, of all that a group holds beside draws; they are read at once, and"""
+MAX_CONSTANT_RATIO = 2_000
+"""Bytes in memory for each on disk, of all that a group holds beside draws, which is read at once; and"""
 
-CONSTANT_BYTES = 2**26
-"""so many may be there whatever their ratio."""
+CONSTANT_BYTES = 2**27
+"""so many whatever their ratio: covariates, mostly zeros, may take 80 MB of them."""
+
+DRAW_BYTES = 128
+"""That a draw takes whatever is drawn: its number."""
 
 
 class _Stored(BackendArray):
@@ -49,7 +52,7 @@ class _Stored(BackendArray):
         self.array, self.group = array, group
         self.shape = array.shape
         # Text has no size of its own in a store.
-        self.dtype = np.dtype(object) if array.dtype.kind in "TU" else array.dtype
+        self.dtype = np.dtype(object) if array.dtype.kind in TEXT else array.dtype
 
     def __getitem__(self, key: Any) -> Any:
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
@@ -64,7 +67,7 @@ class _Stored(BackendArray):
         # Each codec has errors of its own.
         except Exception as error:
             path, what = self.group / self.array.path, what_to_do(self.group, drawn=is_drawn(self.array))
-            raise unreadable(path, error, f"{path}: a chunk cannot be read ({error}); it is damaged. {what}") from None
+            raise unreadable(path, error, damaged(path, error, what)) from None
         if self.group.name in DRAWN and is_drawn(self.array) and not all_finite(values):
             raise TraceError(
                 f"{self.group / self.array.path}: holds draws that are not finite, and a run records none; it is "
@@ -101,7 +104,7 @@ def lazy_group(
     place = store / name
     attributes, arrays = open_arrays(place, "r")
     drawn = set(shares or ())
-    held = stored = 0
+    held, stored = DRAW_BYTES * (draws or 0), 0
     # Where there are chunks there was an array; a killed process leaves none without.
     chunked = {path.name for path in place.iterdir() if (path / "c").exists()}
     if lost := sorted((drawn | chunked) - set(arrays)):
@@ -114,10 +117,11 @@ def lazy_group(
             raise TraceError(f"{place / title}: its dims are {dims}, of {array.ndim}; it was not written by ppl-topics")
         # A statistic that a kernel did not return is in no file; none is larger than those that are always there.
         likes = [arrays[like].shape for like in ALWAYS if like in arrays and like != title]
-        share = 1.0 if shares is None or array.shape not in likes else shares.get(title, 0.0)
+        share = 1.0
+        if shares is not None and is_drawn(array) and array.shape in likes:
+            share = shares.get(title, 0.0)
         sizes = check_array(array, place, draws, share)
-        if not is_drawn(array):
-            held, stored = held + sizes[0], stored + sizes[1]
+        held, stored = held + (0 if is_drawn(array) else sizes[0]), stored + sizes[1]
         data = indexing.LazilyIndexedArray(_Stored(array, place))
         # Names that begin so are those of xarray and zarr.
         try:
@@ -128,7 +132,9 @@ def lazy_group(
         # Where a run was killed while it made room for more draws, some arrays have it and some do not.
         variables[title] = variable.isel(draw=slice(draws)) if is_drawn(array) else variable
     if held > max(CONSTANT_BYTES, MAX_CONSTANT_RATIO * stored):
-        raise TraceError(f"{place}: says that {stored:,} bytes of constants hold {held:,}; a run writes no such thing")
+        raise TraceError(
+            f"{place}: says that its {stored:,} bytes hold {held:,} beside draws; a run writes no such thing"
+        )
     try:
         coords = {title: variable.load() for title, variable in variables.items() if variable.dims == (title,)}
         # Names of classes are a coordinate too, as they are in memory.

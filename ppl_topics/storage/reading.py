@@ -16,6 +16,7 @@ from ppl_topics.storage.draws import DRAWS, STREAMED
 from ppl_topics.storage.folder import RunFolder
 from ppl_topics.storage.lazy import lazy_group
 from ppl_topics.storage.log import RunWarning
+from ppl_topics.storage.manifest import Manifest
 from ppl_topics.trace.datasets import GROUPS, ends
 
 __all__ = ["load_run"]
@@ -31,9 +32,7 @@ def load_run(path: Path) -> dict[str, xr.Dataset]:
     TraceError
         If the folder is no run's, a part of it cannot be read, or a chain has no draw yet.
     """
-    folder = RunFolder.opened(path)
-    manifest = folder.manifest
-    last = _checkpoints(folder)
+    manifest, last = _checkpoints(path)
     draws, warmup = (min(checkpoint.about[what] for checkpoint in last) for what in ("draws", "warmup"))
     if draws == 0:
         sweeps = min(checkpoint.about["sweep"] for checkpoint in last)
@@ -76,19 +75,34 @@ def _cut(store: Path, name: str, draws: int, order: list[str], last: list[Checkp
     return group[held].assign_coords(draw=np.arange(draws))
 
 
-def _checkpoints(folder: RunFolder) -> list[Checkpoint]:
-    """Return the newest whole checkpoint of each chain; of responses that are apart, of each."""
+def _checkpoints(path: Path) -> tuple[Manifest, list[Checkpoint]]:
+    """Return the manifest and the newest whole checkpoint of each chain; of responses that are apart, of each."""
+    folder = RunFolder.opened(path)
+    held = _newest(folder)
+    if any(wrong for _, wrong in held):
+        # A process that asked for more draws meanwhile may be ahead of the manifest that was read before.
+        again = RunFolder.opened(path)
+        if again.manifest != folder.manifest:
+            folder, held = again, _newest(again)
     found: list[Checkpoint] = []
-    for number in range(folder.manifest.units):
-        place = chain_folder(folder.path, number)
-        checkpoint, wrong = newest(place, number, folder.manifest, mapped=True)
+    for number, (checkpoint, wrong) in enumerate(held):
         for problem in wrong:
             warnings.warn(problem, RunWarning, stacklevel=4)
         if checkpoint is None:
             reason = f"none is whole: {wrong[0]}" if wrong else "there is none yet"
             raise TraceError(
-                f"{place}: no checkpoint of chain {number} to read ({reason}); `ppl-topics resume {folder.path}` "
-                "goes on"
+                f"{chain_folder(path, number)}: no checkpoint of chain {number} to read ({reason}); "
+                f"`ppl-topics resume {path}` goes on"
             )
         found.append(checkpoint)
-    return found
+    return folder.manifest, found
+
+
+def _newest(folder: RunFolder) -> list[tuple[Checkpoint | None, list[str]]]:
+    """Return of each chain what `newest` finds, up to the first that has nothing."""
+    held: list[tuple[Checkpoint | None, list[str]]] = []
+    for number in range(folder.manifest.units):
+        held.append(newest(chain_folder(folder.path, number), number, folder.manifest, mapped=True))
+        if held[-1][0] is None:
+            break
+    return held

@@ -42,7 +42,7 @@ def _all(groups: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, Mapping[Any, A
 
 def _is_storable(value: Any) -> bool:
     if isinstance(value, np.ndarray):
-        value = value.tolist() if value.ndim == 1 else [value]
+        value = value.tolist() if value.ndim <= 1 else [value]
     items = value if isinstance(value, list | tuple) else [value]
     if items and all(isinstance(item, str | bytes) for item in items):
         return len(items) <= MAX_TEXTS
@@ -51,6 +51,5 @@ def _is_storable(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     if isinstance(value, int | np.integer):
-        # NetCDF knows no truth values.
-        return not isinstance(value, bool) and -(2**63) <= int(value) < 2**64
-    return isinstance(value, float | np.floating)
+        return -(2**63) <= int(value) < 2**64
+    return isinstance(value, float | np.floating | np.bool_)

@@ -25,7 +25,7 @@ OF_TOPICS = {
 SHARE = ("chain", "draw", "topic")
 
 STATISTICS = {"lp": ("chain", "draw"), "step_seconds": ("chain", "draw", "kernel")}
-"""Variables of ``sample_stats`` that every trace has; the others have the dims of one of these."""
+"""Variables of ``sample_stats`` that every trace of ours has; the others have the dims of one of these."""
 
 SCALING = ("covariate_columns", "covariate_mean", "covariate_scale")
 
@@ -34,7 +34,7 @@ def wrong_dims(groups: Mapping[str, xr.Dataset]) -> str:
     """Say what is wrong with the dims of a trace; nothing where they are right.
 
     A variable that the model does not know is let be, and so are all that it draws where there is no model, or one of
-    blocks that are not installed.
+    blocks that are not installed; and statistics that another library gave a name.
 
     Parameters
     ----------
@@ -76,9 +76,11 @@ def _expected(groups: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, xr.Datase
                 yield name, group, variable, dims
     for name in ("sample_stats", "warmup_sample_stats"):
         group = groups.get(name, xr.Dataset())
+        ours = group.attrs.get("inference_library") == "ppl-topics"
         for variable in map(str, group.data_vars):
             like = "step_seconds" if "kernel" in group[variable].dims else "lp"
-            yield name, group, variable, STATISTICS.get(variable, STATISTICS[like])
+            if ours or variable in STATISTICS:
+                yield name, group, variable, STATISTICS.get(variable, STATISTICS[like])
 
 
 def _of_model(posterior: xr.Dataset) -> dict[str, tuple[str, ...]]:

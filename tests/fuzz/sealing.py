@@ -17,6 +17,9 @@ __all__ = ["CHECKSUM", "content_of_chunk", "seal_corpus", "seal_manifest", "seal
 CHECKSUM = 4
 """Bytes of one, at the end of a chunk."""
 
+MOST = 2**20
+"""Bytes of a chunk that is damaged again."""
+
 
 def seal_corpus(folder: Path) -> None:
     """Give a saved corpus the digests of its arrays, and their fingerprint."""
@@ -62,7 +65,10 @@ def _leads_elsewhere(folder: Path) -> bool:
 def content_of_chunk(data: bytes) -> bytes:
     """Return what a chunk of a run folder expands to; itself, if it is damaged."""
     try:
-        return zstandard.decompress(data[:-CHECKSUM], max_output_size=2**20)
+        # What the frame says goes before any limit.
+        if zstandard.frame_content_size(data) > MOST:
+            return data
+        return zstandard.decompress(data[:-CHECKSUM], max_output_size=MOST)
     except zstandard.ZstdError:
         return data
 

@@ -4,6 +4,7 @@ import errno
 import gc
 import json
 import os
+import shutil
 import tracemalloc
 from pathlib import Path
 
@@ -15,9 +16,11 @@ from google_crc32c import value as crc32c
 from hostile_runs import CORPUS, OPTIONS
 
 import ppl_topics as pt
-from ppl_topics.storage.checkpoint import read_checkpoint, write_checkpoint
+from ppl_topics.storage.checkpoint import DIGEST, MAGIC, read_checkpoint, write_checkpoint
+from ppl_topics.storage.checkpoint import digest_of as checksum_of
 from ppl_topics.storage.chunks import codecs
 from ppl_topics.storage.files import refuse_links
+from ppl_topics.storage.manifest import digest_of, read_manifest
 
 
 @pytest.fixture
@@ -25,6 +28,110 @@ def run(tmp_path):
     """The folder of a run of one chain."""
     pt.sample("lda", CORPUS, **{**OPTIONS, "chains": 1}, out=tmp_path / "run")
     return tmp_path / "run"
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\x1b[31m"])
+def test_names_that_are_no_words(run, name):
+    (run / "draws.zarr" / name).mkdir()
+    with pytest.raises(pt.TraceError, match=r"holds '.*', which no run writes") as caught:
+        pt.load_fit(run)
+    assert str(caught.value).isprintable()
+
+
+def test_folders_in_folders(run):
+    place = run / "draws.zarr"
+    for _ in range(30):
+        place = place / "x"
+        place.mkdir()
+    for read in (pt.load_fit, lambda path: pt.resume(path, progress=False)):
+        with pytest.raises(pt.TraceError, match="holds folders in folders, over 20 deep"):
+            read(run)
+
+
+def test_a_model_that_extends_another(run, tmp_path):
+    """With a digest that fits, it would lead to any file."""
+    (tmp_path / "secret.yaml").write_text("secret: 1\n")
+    model = run / "model.yaml"
+    model.write_text("extends: ../secret.yaml\n" + model.read_text())
+    read_manifest(run).model_copy(update={"model_digest": digest_of(model.read_text())}).write(run)
+    with pytest.raises(pt.TraceError, match=r"model\.yaml: extends another model; that of a run holds all of its own"):
+        pt.resume(run, draws=5, progress=False)
+
+
+@pytest.mark.parametrize("kind", ["(1,,)i4", "f8,(", "|O8", "f8,f8", "i4i4"])
+def test_types_of_others_in_checkpoints(run, kind):
+    for path in sorted((run / "checkpoints").rglob("*.ckpt")):
+        data = path.read_bytes()[:-DIGEST]
+        start = len(MAGIC) + 8
+        end = start + int.from_bytes(data[len(MAGIC) : start], "little")
+        header = json.loads(data[start:end])
+        for entry in header["arrays"]:
+            entry["type"] = kind
+        text = json.dumps(header).encode().ljust(end - start)
+        content = MAGIC + len(text).to_bytes(8, "little") + text + data[end:]
+        path.write_bytes(content + checksum_of(content))
+    with pytest.raises(pt.TraceError, match="no checkpoint of chain 0 to read"), pytest.warns(pt.RunWarning):
+        pt.load_fit(run)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"zarr_format": 3, "node_type": "array"}', "[" * 100_000, '{"shape": [-1]}', "{}", ""],
+)
+def test_a_description_that_is_none(run, text):
+    """Where the checkpoints are gone, the array is there before the first draw."""
+    shutil.rmtree(run / "checkpoints")
+    (run / "draws.zarr" / "posterior" / "phi" / "zarr.json").write_text(text)
+    with pytest.raises(pt.TraceError, match=r"posterior/phi"):
+        pt.resume(run, draws=5, progress=False)
+
+
+def test_room_is_made_for_no_other_draws(run):
+    """Of a draw of gigabytes, by its description, before one is drawn."""
+    shutil.rmtree(run / "checkpoints")
+    path = run / "draws.zarr" / "posterior" / "phi" / "zarr.json"
+    described = json.loads(path.read_text())
+    described["shape"][2:] = [2**15, 2**15]
+    described["chunk_grid"]["configuration"]["chunk_shape"][2:] = [2**15, 2**15]
+    path.write_text(json.dumps(described))
+    tracemalloc.start()
+    try:
+        with pytest.raises(pt.TraceError, match=r"phi/zarr\.json: draws are lost or damaged \(it describes something"):
+            pt.resume(run, draws=5, progress=False)
+        assert tracemalloc.get_traced_memory()[1] < 2**30
+    finally:
+        tracemalloc.stop()
+
+
+def test_variables_that_no_model_has(run):
+    (path,) = sorted((run / "checkpoints").rglob("*.ckpt"))[-1:]
+    held = read_checkpoint(path)
+    about = {**held.about, "names": [*held.about["names"], "posterior/evil"]}
+    write_checkpoint(path.parent, int(path.stem), about, held.arrays)
+    shutil.copytree(run / "draws.zarr" / "posterior" / "phi", run / "draws.zarr" / "posterior" / "evil")
+    with pytest.raises(
+        pt.TraceError, match=r"evil/zarr\.json: draws are lost or damaged \(it describes something else"
+    ):
+        pt.resume(run, draws=5, progress=False)
+
+
+def test_many_checkpoints(run):
+    """As many as somebody puts there are not all tried."""
+    folder = run / "checkpoints" / "chain-0"
+    for number in range(2_000):
+        (folder / f"{number + 100:012}.ckpt").write_bytes(b"x")
+    with pytest.warns(pt.RunWarning) as warned, pytest.raises(pt.TraceError, match="no checkpoint of chain 0"):
+        pt.load_fit(run)
+    assert len(warned) == 8
+
+
+def test_room_for_more_draws_stays(run):
+    """Zarr would look for each chunk of an array that shrinks, as far as its description says."""
+    path = run / "draws.zarr" / "posterior" / "phi" / "zarr.json"
+    described = json.loads(path.read_text())
+    described["shape"][1] = 2**40
+    path.write_text(json.dumps(described))
+    assert pt.resume(run, draws=6, progress=False).posterior["phi"].sizes["draw"] == 6
 
 
 def test_run_folders_lead_nowhere(tmp_path):
@@ -113,7 +220,7 @@ def test_a_chunk_of_text_that_says_it_holds_billions(run, count):
 GIGABYTE = (bytes(2**20), 2**10)
 
 NO_CHUNKS = {
-    "of a gigabyte": (compressed(GIGABYTE), r"its .* bytes expand to 1,073,741,824"),
+    "of a gigabyte": (compressed(GIGABYTE), r"its .* bytes expand to 1,073,741,824|it holds 0 texts of 5"),
     "that say no size": (compressed(GIGABYTE, sized=False), "it does not say how much it expands to"),
     "of two frames": (compressed((bytes(160), 1)) + compressed(GIGABYTE), "it has .* bytes, and .* belong to it"),
     "that are cut off": (compressed((bytes(160), 1))[:-2], "it has .* bytes, and .* belong to it"),
@@ -146,6 +253,20 @@ def test_chunks_that_are_none(run, kind, name, read):
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("chunks", [1, 300])
+def test_text_of_gigabytes(run, chunks):
+    """In one chunk or in many, each of which would be let through alone."""
+    place = run / "draws.zarr" / "posterior" / "doc"
+    described = json.loads((place / "zarr.json").read_text())
+    described["shape"] = [5 * chunks]
+    (place / "zarr.json").write_text(json.dumps(described))
+    texts = compressed(((5).to_bytes(4, "little"), 1), (bytes(2**20), 1024 // chunks))
+    for number in range(chunks):
+        (place / "c" / str(number)).write_bytes(checked(texts))
+    with pytest.raises(pt.TraceError, match=r"posterior: says that its .* bytes hold [\d,]{11,} beside draws"):
+        pt.load_fit(run)
+
+
 def test_chunks_without_content(run):
     (run / "draws.zarr" / "posterior" / "phi" / "c" / "0" / "0" / "0" / "0").write_bytes(b"")
     with pytest.raises(pt.TraceError, match="phi: a chunk cannot be read"):
@@ -159,13 +280,18 @@ def test_chunks_without_content(run):
         lambda codecs: [codecs[0], {"name": "gzip", "configuration": {"level": 1}}, codecs[2]],
         lambda codecs: [{"name": "transpose", "configuration": {"order": [3, 2, 1, 0]}}, *codecs],
         lambda codecs: [*codecs, codecs[2]],
+        None,
     ],
 )
 def test_codecs_of_others(run, change):
-    """What a run does not write is not read: there are many codecs, and packages bring more."""
+    """What a run does not write is not read: there are many codecs, and chunks may have other names."""
     path = run / "draws.zarr" / "posterior" / "phi" / "zarr.json"
     described = json.loads(path.read_text())
-    path.write_text(json.dumps({**described, "codecs": change(described["codecs"])}))
+    if change is None:
+        described["chunk_key_encoding"] = {"name": "default", "configuration": {"separator": "."}}
+    else:
+        described["codecs"] = change(described["codecs"])
+    path.write_text(json.dumps(described))
     with pytest.raises(pt.TraceError, match="phi: is not cut and compressed as a run does it"):
         pt.load_fit(run)
     with pytest.raises(pt.TraceError, match=r"phi/zarr\.json: draws are lost or damaged \(it describes other chunks"):
@@ -194,7 +320,27 @@ def test_constants_that_expand_to_gigabytes(run):
     )
     (place / "c").mkdir()
     (place / "c" / "0").write_bytes(checked(compressed(GIGABYTE)))
-    with pytest.raises(pt.TraceError, match=r"constant_data: says that .* bytes of constants hold 1,073,7"):
+    with pytest.raises(pt.TraceError, match=r"constant_data: says that its .* bytes hold 1,073,7.* beside draws"):
+        pt.load_fit(run)
+
+
+def test_other_names_of_chunks(run):
+    """Zarr takes 00 for no chunk, and would give what is missing as not a number."""
+    place = run / "draws.zarr" / "sample_stats" / "lp" / "c" / "0"
+    (place / "0").rename(place / "00")
+    with pytest.raises(pt.TraceError, match="lp: 1 of its 1 chunks are missing"):
+        pt.load_fit(run)
+
+
+def test_arrays_of_many_dims(run):
+    """The files of one are looked for in folders in folders."""
+    place = run / "draws.zarr" / "constant_data" / "alpha"
+    described = json.loads((place / "zarr.json").read_text())
+    described["shape"] = [1] * 1_500
+    described["chunk_grid"]["configuration"]["chunk_shape"] = [1] * 1_500
+    described["dimension_names"] = [f"d{number}" for number in range(1_500)]
+    (place / "zarr.json").write_text(json.dumps(described))
+    with pytest.raises(pt.TraceError, match="alpha: says that it has 1,500 dims"):
         pt.load_fit(run)
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import zarr
 from folder_runs import OPTIONS, load_all, made_corpus, same
@@ -19,6 +20,7 @@ from ppl_topics.run.keeping import ChainKeeper, Keeping
 from ppl_topics.storage import checkpoint as checkpoints_module
 from ppl_topics.storage.checkpoint import checkpoints, read_checkpoint, write_checkpoint
 from ppl_topics.storage.draws import COMPRESSION, Place
+from ppl_topics.storage.folder import RunFolder
 from ppl_topics.storage.lazy import lazy_group
 from ppl_topics.storage.lock import OWNER, locked
 from ppl_topics.storage.manifest import Manifest, read_manifest
@@ -214,6 +216,28 @@ def test_a_checkpoint_beyond_the_run(run, whole):
     beyond = {**held.about, "sweep": 99, "draws": 99 - held.about["warmup"]}
     write_checkpoint(path.parent, 99, beyond, held.arrays)
     resumed_from_the_one_before(run, whole, "the checkpoint is of sweep 99, and the run has")
+
+
+def test_a_run_that_grows_while_it_is_read(run, monkeypatch):
+    """The manifest that was read before knows of fewer draws than the checkpoints."""
+    before = read_manifest(run)
+    grown = pt.resume(run, draws=15, progress=False)
+    opened = iter([RunFolder(run, before)])
+    monkeypatch.setattr(RunFolder, "opened", lambda path: next(opened, None) or RunFolder(path, read_manifest(path)))
+    same(grown, pt.load_fit(run))
+
+
+def test_names_and_covariates_that_compress_well(tmp_path):
+    """Thousands of addresses that begin alike, and as many columns of zeros as a trace holds."""
+    texts = [["red", "green"]] * 3_160
+    ids = [f"https://{'archive/' * 150}{number}" for number in range(len(texts))]
+    years = pd.DataFrame({"year": pd.Categorical([str(number) for number in range(len(texts))])})
+    corpus = pt.Corpus.from_tokens(texts, doc_ids=ids, covariates=years)
+    options = {"topics": 2, "draws": 1, "warmup": 0, "seed": 1, "progress": False}
+    constants = pt.sample("lda", corpus, out=tmp_path / "a", **options).groups["constant_data"]
+    assert constants["covariates"].size > 9_900_000
+    assert float(constants["covariates"].sum()) == len(texts)
+    assert constants["doc"].values.tolist() == ids
 
 
 def test_what_is_refused(run, corpus, monkeypatch):
