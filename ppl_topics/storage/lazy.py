@@ -22,12 +22,10 @@ from ppl_topics.finite import all_finite
 from ppl_topics.storage.checkpoint import ANEW
 from ppl_topics.storage.chunks import TEXT, check_array, check_chunk, chunks_of, damaged, is_drawn, what_to_do
 from ppl_topics.storage.files import unreadable
+from ppl_topics.trace.model_dims import STATISTICS
 from ppl_topics.trace.validation import DRAWN
 
 __all__ = ["lazy_group", "open_arrays"]
-
-ALWAYS = ("lp", "step_seconds")
-"""Statistics of every sweep."""
 
 MAX_CONSTANT_RATIO = 2_000
 """Bytes in memory for each on disk, of all that a group holds beside draws, which is read at once; and"""
@@ -116,7 +114,7 @@ def lazy_group(
         if len(dims) != array.ndim or not all(isinstance(dim, str) for dim in dims) or len(set(dims)) != len(dims):
             raise TraceError(f"{place / title}: its dims are {dims}, of {array.ndim}; it was not written by ppl-topics")
         # A statistic that a kernel did not return is in no file; none is larger than those that are always there.
-        likes = [arrays[like].shape for like in ALWAYS if like in arrays and like != title]
+        likes = [arrays[like].shape for like in STATISTICS if like in arrays and like != title]
         share = 1.0
         if shares is not None and is_drawn(array) and array.shape in likes:
             share = shares.get(title, 0.0)

@@ -12,7 +12,7 @@ import xarray as xr
 from ppl_topics.errors import PplTopicsError
 from ppl_topics.trace.response_topics import own_topics
 
-__all__ = ["wrong_dims"]
+__all__ = ["STATISTICS", "wrong_dims"]
 
 OF_TOPICS = {
     "z_last": ("chain", "token"),
