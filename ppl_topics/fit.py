@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from ppl_topics.arguments import is_whole
-from ppl_topics.errors import TraceError
+from ppl_topics.errors import TraceError, on_one_line
 from ppl_topics.exporting.methods import Exporting
 from ppl_topics.judging import Judging
 from ppl_topics.paths import as_path
@@ -54,7 +54,7 @@ class Fit(Predicting, Reading, Plotting, Exporting, Judging):
         model = self.posterior.attrs.get("model_name", "model not recorded")
         chains, draws, topics = (self.posterior.sizes.get(dim, 0) for dim in ("chain", "draw", "topic"))
         names = ", ".join(map(str, self.posterior.data_vars))
-        return f"Fit: {model}, {chains} chains of {draws} draws, {topics} topics, {names}"
+        return on_one_line(f"Fit: {model}, {chains} chains of {draws} draws, {topics} topics, {names}")
 
     @property
     def idata(self) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ppl_topics.errors import on_one_line
 from ppl_topics.schedule.assign import assign
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.forecast import Forecast
@@ -57,7 +58,7 @@ class Plan:
 
     def __str__(self) -> str:
         """Return the tree, one entry a line, with reasons."""
-        lines = [f"model {self.model.spec.name} (topics: {self.model.spec.topics})"]
+        lines = [f"model {on_one_line(self.model.spec.name)} (topics: {self.model.spec.topics})"]
         for name, variable in self.model.variables.items():
             if variable.integrated_out:
                 lines.append(f"  {name} is integrated out by the model")

@@ -119,7 +119,8 @@ def substituted(source: Source) -> tuple[Source, set[str]]:
             return value
         name = value[1:]
         if name not in parameters:
-            raise SpecError(f"{here}: ${on_one_line(name)} is not a parameter of this model{nearest(name, parameters)}")
+            named = on_one_line(name[:100])
+            raise SpecError(f"{here}: ${named} is not a parameter of this model{nearest(name, parameters)}")
         if name in open_names:
             raise SpecError(
                 f"{here}: the parameters {' -> '.join([*open_names, name])} refer to each other in a circle"

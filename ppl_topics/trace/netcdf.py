@@ -12,14 +12,14 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics.trace.opening import only_names_a_dim
+
 __all__ = ["read_group"]
 
 INTERNAL = frozenset(
     {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties"}
 )
 """Attributes by which netCDF joins dims and coordinates."""
-
-NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 
 
 def read_group(group: Any) -> xr.Dataset:
@@ -35,7 +35,7 @@ def read_group(group: Any) -> xr.Dataset:
     further: set[str] = set()
     for name, item in group.items():
         attributes = _attributes(item)
-        if bytes(item.attrs.get("NAME", b"")).startswith(NO_VARIABLE):
+        if only_names_a_dim(item):
             continue
         if {"scale_factor", "add_offset"} & set(attributes):
             raise ValueError(f"{item.name} is packed")

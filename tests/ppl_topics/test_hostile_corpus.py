@@ -79,6 +79,21 @@ def test_bombs(tmp_path, kind, content):
     assert refusal(path).endswith("which no text does; if it is meant, decompress it first")
 
 
+def test_a_small_file_that_expands(tmp_path):
+    """Two kilobytes of documents with a label each: a table of them would be thousands of times as large."""
+    path = tmp_path / "a.svmlight.zst"
+    path.write_bytes(zstandard.compress(b"".join(b"%d,\n" % (number % 4_999) for number in range(400_000)), 19))
+    assert refusal(path).endswith("which no text does; if it is meant, decompress it first")
+
+
+@pytest.mark.parametrize("tail", ["x", ".", "e", "1e", ":"])
+def test_a_number_without_end(tmp_path, tail):
+    """There are hours of ways to split a row of digits in two."""
+    path = tmp_path / "a.svmlight"
+    path.write_text(f"1 1:{'1' * 10**6}{tail}\n")
+    assert "a.svmlight:1" in refusal(path)
+
+
 def test_zstandard_that_expands_in_one_go(tmp_path):
     """Each block of four bytes is 128 KiB of one letter: a piece of 64 KiB would be two gigabytes."""
     block = (131_072 << 3 | 1 << 1).to_bytes(3, "little") + b"a"

@@ -62,6 +62,8 @@ def test_the_model_is_sound():
         (LDA.replace("$alpha", '"$al\\n\\npha"'), r"$al\n\npha is not a parameter"),
         (LDA.replace("alpha: 0.1", '"al\\npha": 0.1'), r"parameter name 'al\npha': use letters"),
         (LDA.replace("alpha: 0.1", '"": 0.1'), "parameter name '': use letters"),
+        (LDA + 'record: {"a\\nb\\e[2m": 3}\n', r"record.a\nb\x1b[2m: expected 'all' or 'none' or a mapping, got 3"),
+        (LDA.replace("$alpha", "$" + "a" * 600_000), "is not a parameter of this model"),
     ],
 )
 def test_yaml(text, message):
@@ -105,6 +107,11 @@ def test_options(option, value):
     with pytest.raises(pt.SpecError) as caught:
         load("lda", **given)
     assert "\n" not in str(caught.value)
+
+
+def test_a_name_of_two_lines():
+    plan = make_plan(load_spec(LDA.replace("name: x", 'name: "x\\n\\e[31my"')))
+    assert str(plan).splitlines()[0] == r"model x\n\x1b[31my (topics: 3)"
 
 
 def test_a_setting_of_two_lines():

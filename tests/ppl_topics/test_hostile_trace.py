@@ -61,6 +61,18 @@ def test_sound_runs_are_read(runs, tmp_path):
         assert fit.save(tmp_path / "again.nc").stat().st_size > 0
 
 
+@pytest.mark.own_process
+def test_a_run_of_many_tokens_and_names_is_read(tmp_path):
+    """NetCDF names a dim that has no coordinate by as many numbers as it is long, which are not in the file."""
+    texts = [["red", f"w{number}"] * 12 for number in range(12_000)]
+    corpus = pt.Corpus.from_tokens(texts, doc_ids=[f"document {number}" for number in range(len(texts))])
+    options = {"topics": 2, "draws": 1, "warmup": 0, "chains": 1, "seed": 1, "progress": False}
+    constants = pt.load_fit(pt.sample("lda", corpus, **options).save(tmp_path / "run.nc")).groups["constant_data"]
+    assert constants.sizes["token"] * 4 > opening.SLACK
+    assert constants.sizes["word"] > opening.ONE_BY_ONE
+    np.testing.assert_array_equal(constants["doc_length"], 24)
+
+
 class TestElsewhere:
     """Nothing outside the file is read, whatever it refers to."""
 
@@ -121,6 +133,26 @@ class TestGreed:
                 file["posterior"].create_dataset("more", shape, "f8", **options)
             message = refusal(path)
             assert "promises" in message or "has chunks of" in message
+
+    def test_many_small_promises(self, copy):
+        path = copy()
+        with h5py.File(path, "r+") as file:
+            for number in range(20):
+                file.create_dataset(f"posterior/empty{number}", shape=(10_000,), dtype="f8")
+        assert "promises 80,000 bytes and 0 are there" in refusal(path)
+
+    def test_datasets_in_one_place(self, copy):
+        """Two of them, each as large as the data of the file."""
+        path, count = copy(), 10**6
+        with h5py.File(path, "r+") as file:
+            place = file.create_dataset("posterior/first", data=np.ones(count)).id
+            file.create_dataset("posterior/second", shape=(count,), dtype="f8")
+            place = place.get_offset()
+        nowhere, size = b"\xff" * 8, (8 * count).to_bytes(8, "little")
+        data = path.read_bytes()
+        assert data.count(nowhere + size) == 1
+        path.write_bytes(data.replace(nowhere + size, place.to_bytes(8, "little") + size))
+        assert "posterior/second promises 8,000,000 bytes" in refusal(path)
 
     def test_chunks_larger_than_what_they_hold(self, copy):
         path = copy()

@@ -155,3 +155,10 @@ def test_any_text_survives_csv_and_json(tmp_path: Path, texts: list[str]) -> Non
     ):
         assert list(corpus.vocabulary) == list(expected.vocabulary)
         np.testing.assert_array_equal(corpus.words, expected.words)
+
+
+@pytest.mark.parametrize("blank", ["", "  ", "\t"])
+def test_blank_rows_of_a_table_are_skipped(tmp_path, blank):
+    path = tmp_path / "a.csv"
+    path.write_text(f"text,y\nred green,a\n{blank}\nblue,b\n{blank}")
+    assert read_corpus(path, label_column="y").n_docs == 2

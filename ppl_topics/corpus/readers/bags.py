@@ -21,7 +21,8 @@ MAX_COUNT = 10**8
 
 # So few digits that what matches is within both bounds and needs no further check.
 _PLAIN_PAIRS = re.compile(r"[0-9]{1,9}:[0-9]{1,8}(?:[ \t]+[0-9]{1,9}:[0-9]{1,8})*+", re.ASCII)
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:inf|nan)", re.A | re.I)
+# Nothing is given back, or a long row of digits that ends in a letter would be tried in each way to split it.
+_NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?|[+-]?(?:inf|nan)", re.A | re.I)
 
 
 class Bag(NamedTuple):

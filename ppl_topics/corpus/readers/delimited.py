@@ -72,6 +72,7 @@ def _cell(field: str) -> Cell:
 
 def _rows(path: Path, delimiter: str, encoding: str) -> Iterator[tuple[int, list[str]]]:
     """Yield rows that are not blank with the line that each begins on."""
+    columns = 0
     lines = (text for _, text in numbered_lines(path, encoding, keep_ends=True))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
@@ -90,5 +91,7 @@ def _rows(path: Path, delimiter: str, encoding: str) -> Iterator[tuple[int, list
             csv.field_size_limit(limit)
         if row is None:
             return
-        if row:
+        # Of several columns, white space alone is a blank row; of one, it may be a text.
+        if len(row) > 1 or "".join(row).strip() or (row and columns == 1):
             yield begins, row
+        columns = columns or len(row)

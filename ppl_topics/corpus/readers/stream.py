@@ -31,7 +31,7 @@ _LONG = re.compile(r"\S{120,}")
 _MAX_LINE = 1 << 26
 # No text shrinks to a two-hundredth, but files that were made to fill a memory do.
 _MAX_RATIO = 200
-_RATIO_FROM = 4 << 20
+_RATIO_FROM = 1 << 18
 
 
 def fail(path: Path, line: int, message: str) -> CorpusError:
