@@ -135,6 +135,15 @@ def test_files(capsys):
     assert pd.read_csv("one.csv")["path"].isna().all()
 
 
+@pytest.fixture
+def interruptible():
+    """Where the tests run in the background, interrupts are ignored from the beginning."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_keeps_what_is_done(corpus, tmp_path):
     def interrupt(row):
         if row["topics"] == 2:

@@ -23,11 +23,23 @@ from ppl_topics.storage.files import refuse_links
 from ppl_topics.storage.manifest import digest_of, read_manifest
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The folder of a run of one chain, of four draws, and one of six of which the last two stand in a second chunk."""
+    folder = tmp_path_factory.mktemp("runs")
+    pt.sample("lda", CORPUS, **{**OPTIONS, "chains": 1}, out=folder / "four")
+    pt.resume(shutil.copytree(folder / "four", folder / "six"), draws=6, progress=False)
+    return folder
+
+
 @pytest.fixture
-def run(tmp_path):
-    """The folder of a run of one chain."""
-    pt.sample("lda", CORPUS, **{**OPTIONS, "chains": 1}, out=tmp_path / "run")
-    return tmp_path / "run"
+def run(made, tmp_path):
+    return shutil.copytree(made / "four", tmp_path / "run")
+
+
+@pytest.fixture
+def longer(made, tmp_path):
+    return shutil.copytree(made / "six", tmp_path / "run")
 
 
 @pytest.mark.parametrize("name", ["a\nb", "\x1b[31m"])
@@ -238,16 +250,15 @@ NO_CHUNKS = {
         ("phi", lambda run: pt.resume(run, draws=7, progress=False)),
     ],
 )
-def test_chunks_that_are_none(run, kind, name, read):
+def test_chunks_that_are_none(longer, kind, name, read):
     """Each has the checksum that it should have, and no memory is taken for what it would expand to."""
-    pt.resume(run, draws=6, progress=False)
     chunk, message = NO_CHUNKS[kind]
-    place = run / "draws.zarr" / "posterior" / name / "c"
+    place = longer / "draws.zarr" / "posterior" / name / "c"
     (place / ("0/1/0/0" if name == "phi" else "0")).write_bytes(checked(chunk))
     tracemalloc.start()
     try:
         with pytest.raises(pt.TraceError, match=rf"posterior/{name}.* \(({message})"):
-            read(run)
+            read(longer)
         assert tracemalloc.get_traced_memory()[1] < 2**29
     finally:
         tracemalloc.stop()
