@@ -103,13 +103,13 @@ def unreadable(path: Path, error: object, otherwise: str) -> TraceError:
 def refuse_links(folder: Path) -> None:
     """Refuse a folder of others that holds links, pipes or devices: they lead elsewhere, or never end.
 
-    So are names that are no words, for they stand in messages, and folders in folders without end.
+    Names that are no words, which would stand in messages, are refused too, and folders in folders without end.
 
     Raises
     ------
     TraceError
     """
-    waiting = [Path(folder)]
+    waiting = [folder]
     while waiting:
         try:
             with os.scandir(waiting.pop()) as entries:

@@ -12,7 +12,7 @@ import zstandard
 from ppl_topics.corpus.native import _digest, _fingerprint
 from ppl_topics.storage.manifest import Manifest, digest_of
 
-__all__ = ["CHECKSUM", "content_of_chunk", "seal_corpus", "seal_manifest", "sealed_chunk"]
+__all__ = ["CHECKSUM", "checked", "content_of_chunk", "seal_corpus", "seal_manifest", "sealed_chunk"]
 
 CHECKSUM = 4
 """Bytes of one, at the end of a chunk."""
@@ -75,5 +75,9 @@ def content_of_chunk(data: bytes) -> bytes:
 
 def sealed_chunk(content: bytes, *, times: int = 1) -> bytes:
     """Return a chunk that expands to a content, or to it so many times, in as many frames."""
-    frames = zstandard.compress(content) * times
+    return checked(zstandard.compress(content) * times)
+
+
+def checked(frames: bytes) -> bytes:
+    """Return compressed content as a chunk, with its checksum."""
     return frames + google_crc32c.value(frames).to_bytes(CHECKSUM, "little")

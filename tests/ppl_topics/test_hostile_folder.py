@@ -1,6 +1,7 @@
 """Run folders made to do harm: what the fuzzer of tests/fuzz found in them."""
 
 import errno
+import functools
 import gc
 import json
 import os
@@ -12,8 +13,8 @@ import numpy as np
 import pytest
 import zarr
 import zstandard
-from google_crc32c import value as crc32c
 from hostile_runs import CORPUS, OPTIONS
+from sealing import checked
 
 import ppl_topics as pt
 from ppl_topics.storage.checkpoint import DIGEST, MAGIC, read_checkpoint, write_checkpoint
@@ -209,15 +210,12 @@ def test_what_may_not_be_read_is_not_called_damaged(run, monkeypatch, part, read
         read(run)
 
 
+@functools.cache
 def compressed(*parts, sized=True):
     """Return the bytes of a chunk: parts of what it expands to, each a number of times."""
     size = sum(len(part) * times for part, times in parts)
     making = zstandard.ZstdCompressor(write_content_size=sized).compressobj(**({"size": size} if sized else {}))
     return b"".join(making.compress(part) for part, times in parts for _ in range(times)) + making.flush()
-
-
-def checked(frames):
-    return frames + crc32c(frames).to_bytes(4, "little")
 
 
 @pytest.mark.parametrize("count", [0, 4, 6, 2**31, 2**32 - 1])
@@ -231,13 +229,17 @@ def test_a_chunk_of_text_that_says_it_holds_billions(run, count):
 
 GIGABYTE = (bytes(2**20), 2**10)
 
+# A gigabyte takes a quarter of a second, which only the tests that need it should take.
 NO_CHUNKS = {
-    "of a gigabyte": (compressed(GIGABYTE), r"its .* bytes expand to 1,073,741,824|it holds 0 texts of 5"),
-    "that say no size": (compressed(GIGABYTE, sized=False), "it does not say how much it expands to"),
-    "of two frames": (compressed((bytes(160), 1)) + compressed(GIGABYTE), "it has .* bytes, and .* belong to it"),
-    "that are cut off": (compressed((bytes(160), 1))[:-2], "it has .* bytes, and .* belong to it"),
-    "without blocks": (compressed((bytes(160), 1))[:6], "it is cut off|belong to it"),
-    "of something else": (b"no Zstandard at all", "it is not compressed"),
+    "of a gigabyte": (lambda: compressed(GIGABYTE), r"its .* bytes expand to 1,073,741,824|it holds 0 texts of 5"),
+    "that say no size": (lambda: compressed(GIGABYTE, sized=False), "it does not say how much it expands to"),
+    "of two frames": (
+        lambda: compressed((bytes(160), 1)) + compressed(GIGABYTE),
+        "it has .* bytes, and .* belong to it",
+    ),
+    "that are cut off": (lambda: compressed((bytes(160), 1))[:-2], "it has .* bytes, and .* belong to it"),
+    "without blocks": (lambda: compressed((bytes(160), 1))[:6], "it is cut off|belong to it"),
+    "of something else": (lambda: b"no Zstandard at all", "it is not compressed"),
 }
 
 
@@ -252,9 +254,9 @@ NO_CHUNKS = {
 )
 def test_chunks_that_are_none(longer, kind, name, read):
     """Each has the checksum that it should have, and no memory is taken for what it would expand to."""
-    chunk, message = NO_CHUNKS[kind]
+    make, message = NO_CHUNKS[kind]
     place = longer / "draws.zarr" / "posterior" / name / "c"
-    (place / ("0/1/0/0" if name == "phi" else "0")).write_bytes(checked(chunk))
+    (place / ("0/1/0/0" if name == "phi" else "0")).write_bytes(checked(make()))
     tracemalloc.start()
     try:
         with pytest.raises(pt.TraceError, match=rf"posterior/{name}.* \(({message})"):
