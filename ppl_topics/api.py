@@ -12,7 +12,7 @@ import numba
 
 from ppl_topics.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
 from ppl_topics.corpus import Corpus
-from ppl_topics.errors import CorpusError, PplTopicsError, SpecError, on_one_line
+from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
 from ppl_topics.fit import Fit, trace_path
 from ppl_topics.rescue import save_somewhere
 from ppl_topics.run.chains import Settings
@@ -207,7 +207,7 @@ def resolve(
         options = [p.name for p in inspect.signature(sample).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for name in parameters:
         if name.split(".")[0] not in spec.parameters:
-            place = call.format(name=on_one_line(name))
+            place = call.format(name=name)
             known = [*spec.parameters, *options]
             raise SpecError(f"{place}: model {spec.name!r} has no parameter {name!r}{nearest(name, known)}")
     # From the model again, not from the resolved spec: there the parameters' places are already taken.

@@ -21,9 +21,20 @@ __all__ = [
 
 
 class PplTopicsError(Exception):
-    """Base of all errors that ppl-topics raises on purpose."""
+    """Base of all errors that ppl-topics raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        Line ends and other characters that cannot be seen, which names in files may have, are escaped.
+    *details
+        Further arguments, kept as they are.
+    """
 
     exit_code = 2
+
+    def __init__(self, message: object = "", *details: object) -> None:
+        super().__init__(on_one_line(str(message)), *details)
 
 
 class CorpusError(PplTopicsError, ValueError):
@@ -98,6 +109,14 @@ class MemoryEstimateError(RunError):
         self.shell_message = shell_message or message
 
 
-def on_one_line(name: str) -> str:
-    """Return a name for messages as it stands, but for line ends and other characters that cannot be seen."""
-    return name if name.isprintable() else name.encode("unicode_escape").decode()
+def on_one_line(text: str) -> str:
+    r"""Return a text with line ends and other characters that cannot be seen escaped.
+
+    Examples
+    --------
+    >>> print(on_one_line("a café\nand more"))
+    a café\nand more
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

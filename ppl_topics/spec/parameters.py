@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ppl_topics.errors import SpecError, on_one_line
+from ppl_topics.errors import SpecError
 from ppl_topics.spec.source import MAX_DEPTH, KeyPath, Place, Source, plain, spell
 from ppl_topics.spec.suggest import nearest
 
@@ -39,7 +39,7 @@ def overridden(source: Source, values: Mapping[str, Any], call: str) -> Source:
     places = dict(source.places)
     parameters = dict(parameters_of(source))
     for name, value in values.items():
-        place = Place(call.format(name=on_one_line(str(name))))
+        place = Place(call.format(name=name))
         head, *rest = str(name).split(".")
         if head not in parameters:
             raise SpecError(f"{place}: model {data.get('name')!r} has no parameter {head!r}{nearest(head, parameters)}")
@@ -119,8 +119,7 @@ def substituted(source: Source) -> tuple[Source, set[str]]:
             return value
         name = value[1:]
         if name not in parameters:
-            named = on_one_line(name[:100])
-            raise SpecError(f"{here}: ${named} is not a parameter of this model{nearest(name, parameters)}")
+            raise SpecError(f"{here}: ${name[:100]} is not a parameter of this model{nearest(name, parameters)}")
         if name in open_names:
             raise SpecError(
                 f"{here}: the parameters {' -> '.join([*open_names, name])} refer to each other in a circle"

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import pydantic
 from pydantic_core import ErrorDetails
 
-from ppl_topics.errors import SpecError, on_one_line
+from ppl_topics.errors import SpecError
 from ppl_topics.spec.source import KeyPath, Place, spell
 from ppl_topics.spec.suggest import nearest
 
@@ -89,7 +89,7 @@ def _data_path(detail: ErrorDetails, data: Any) -> KeyPath:
 
 
 def _sentence(alike: list[ErrorDetails], path: KeyPath, model: type[pydantic.BaseModel]) -> str:
-    key = on_one_line(".".join(str(p) for p in path)) or "this"
+    key = ".".join(str(p) for p in path) or "this"
     detail = alike[0]
     kind, given = detail["type"], detail["input"]
     if kind == "extra_forbidden":

@@ -21,7 +21,7 @@ import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
-from ppl_topics.errors import TraceError, on_one_line
+from ppl_topics.errors import TraceError
 from ppl_topics.storage.files import replaced
 
 __all__ = [
@@ -168,7 +168,7 @@ def read_checkpoint(path: Path, *, mapped: bool = False) -> Checkpoint:
     try:
         about, arrays = _parse(content)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, SyntaxError) as error:
-        raise _damaged(path, on_one_line(str(error))) from None
+        raise _damaged(path, str(error)) from None
     return Checkpoint(path, about, arrays)
 
 

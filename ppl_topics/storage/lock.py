@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ppl_topics.errors import RunError, on_one_line
+from ppl_topics.errors import RunError
 from ppl_topics.storage.files import write_text
 
 __all__ = ["LOCK", "OWNER", "locked"]
@@ -68,7 +68,7 @@ def _owner(folder: Path) -> str:
     try:
         with (folder / OWNER).open("rb") as file:
             owner = json.loads(file.read(MAX_BYTES))
-        since = on_one_line(str(owner["since"])[:30])
+        since = str(owner["since"])[:30]
         return f" (process {int(owner['process'])} on {str(owner['host'])[:60]!r} since {since})"
     except (OSError, ValueError, KeyError, TypeError, RecursionError, OverflowError):
         return ""

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import pydantic
 
-from ppl_topics.errors import TraceError, on_one_line
+from ppl_topics.errors import TraceError
 from ppl_topics.storage.checkpoint import ANEW
 from ppl_topics.storage.files import write_text
 
@@ -116,7 +116,7 @@ def read_manifest(folder: Path) -> Manifest:
         manifest = Manifest.model_validate_json(text)
     except pydantic.ValidationError as error:
         first = error.errors()[0]
-        place = on_one_line(".".join(map(str, first["loc"])))[:100]
+        place = ".".join(map(str, first["loc"]))[:100]
         where = f"{place}: " if place else ""
         raise TraceError(
             f"{path}: not the manifest of a run that this ppl-topics can read ({where}{first['msg']}); was it "

@@ -12,7 +12,7 @@ import h5py  # type: ignore[import-untyped]
 import numpy as np
 import xarray as xr
 
-from ppl_topics.errors import TraceError, on_one_line
+from ppl_topics.errors import TraceError
 from ppl_topics.paths import check_replaceable
 from ppl_topics.storage.files import replaced
 from ppl_topics.trace.attributes import wrong_attribute
@@ -39,7 +39,7 @@ def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
     check_replaceable(path, TraceError)
     try:
         if wrong := wrong_attribute(groups):
-            raise ValueError(on_one_line(wrong))
+            raise ValueError(wrong)
         with replaced(path) as work:
             _write(groups, str(work))
     except MemoryError:

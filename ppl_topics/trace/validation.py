@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 import xarray as xr
 
-from ppl_topics.errors import SpecError, TraceError, on_one_line
+from ppl_topics.errors import SpecError, TraceError
 from ppl_topics.finite import all_finite, first_not_finite, spelled
 from ppl_topics.state import MAX_TOPICS
 from ppl_topics.trace.attributes import wrong_attribute
@@ -101,8 +101,7 @@ def check_finite(groups: Mapping[str, xr.Dataset], where: object) -> None:
             index = first_not_finite(variable.values)
             if index is not None:
                 value, at = variable.values[index], ", ".join(map(str, index))
-                what = on_one_line(f"{name}/{label}")
-                raise TraceError(f"{where}: {what}[{at}] is {spelled(value)}; {DAMAGED}")
+                raise TraceError(f"{where}: {name}/{label}[{at}] is {spelled(value)}; {DAMAGED}")
 
 
 def check_model(text: Any, where: object) -> None:
@@ -130,7 +129,7 @@ class _Check:
         self.models: list[str] = []
 
     def fail(self, what: str) -> NoReturn:
-        raise TraceError(f"{self.where}: {on_one_line(what)}; {DAMAGED}")
+        raise TraceError(f"{self.where}: {what}; {DAMAGED}")
 
     def all(self) -> None:
         if wrong := wrong_attribute(self.groups):

@@ -113,8 +113,15 @@ def connects(path: Path) -> None:
         made.connect_ex(("127.0.0.1", 9))
 
 
+class TwoLinesError(PplTopicsError):
+    """What the base makes one line of, it says in two all the same."""
+
+    def __str__(self) -> str:
+        return super().__str__().replace(":", ":\n")
+
+
 def says_two_lines(path: Path) -> None:
-    raise PplTopicsError(f"{path}:\nholds {path.read_text()}")
+    raise TwoLinesError(f"{path}: holds {path.read_text()}")
 
 
 def says_nothing(path: Path) -> None:
