@@ -279,7 +279,9 @@ class ChainState:
         value = self.concentrations[role]
         array = self.arrays[value] if isinstance(value, str) else value
         # A copy: kernels cannot change what is fixed, and compiled code sees one array type.
-        return np.array(np.broadcast_to(array, (size,)), dtype=np.float64)
+        each = np.empty(size)
+        each[:] = array
+        return each
 
     @property
     def n_dk(self) -> NDArray[np.int32]:

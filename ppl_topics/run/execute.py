@@ -47,9 +47,11 @@ class SweepRecord:
             raise TypeError(f"step returned {type(statistics).__name__}; expected None, or numbers by name")
         # Gibbs kernels take every draw; those with a Metropolis step say otherwise.
         for name, value in ({"acceptance_rate": 1.0} | dict(statistics or {})).items():
-            if not isinstance(name, str) or np.ndim(value) != 0:
+            if not isinstance(name, str) or not (isinstance(value, float) or np.ndim(value) == 0):
                 raise TypeError(f"step returned {name!r}: {value!r}; expected numbers by name")
-            values = self.statistics.setdefault(name, np.full(len(self.seconds), np.nan))
+            if name not in self.statistics:
+                self.statistics[name] = np.full(len(self.seconds), np.nan)
+            values = self.statistics[name]
             before = 0.0 if self.runs[index] == 1 else values[index]
             values[index] = before + (value - before) / self.runs[index]
 
