@@ -496,6 +496,9 @@ for options in ({}, {"compose": "mixture", "proposals": {"word": 2, "doc": 1}, "
     pt.sample("lda", corpus, topics=2, schedule=schedule, draws=1, warmup=0, chains=1, seed=1, progress=False)
     print(sum(sweep.stats.cache_hits.values()), sum(sweep.stats.cache_misses.values()))
 """
-    for _ in range(2):
+    found = []
+    # Where it is compiled already, the first process is as good as a second.
+    while len(found) < 2 and found[-1:] != [["1 0", "1 0"]]:
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["1 0", "1 0"]
+        found.append(done.stdout.splitlines())
+    assert found[-1] == ["1 0", "1 0"]
