@@ -47,7 +47,7 @@ class SweepRecord:
             raise TypeError(f"step returned {type(statistics).__name__}; expected None, or numbers by name")
         # Gibbs kernels take every draw; those with a Metropolis step say otherwise.
         for name, value in ({"acceptance_rate": 1.0} | dict(statistics or {})).items():
-            if not isinstance(name, str) or not (isinstance(value, float) or np.ndim(value) == 0):
+            if not isinstance(name, str) or (type(value) is not float and np.ndim(value) != 0):
                 raise TypeError(f"step returned {name!r}: {value!r}; expected numbers by name")
             if name not in self.statistics:
                 self.statistics[name] = np.full(len(self.seconds), np.nan)
