@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 import ppl_topics as pt
+from ppl_topics.storage.checkpoint import checkpoints
 
-__all__ = ["OPTIONS", "load_all", "made_corpus", "same"]
+__all__ = ["OPTIONS", "cut", "flip", "load_all", "made_corpus", "made_run", "newest", "same"]
 
 OPTIONS: dict[str, Any] = {"topics": 3, "warmup": 3, "seed": 3, "chains": 2, "threads": 1, "progress": False}
 
@@ -19,6 +20,29 @@ def made_corpus() -> pt.Corpus:
     rng = np.random.default_rng(5)
     documents = [[f"w{i}" for i in rng.integers(0, 30, n)] for n in (40, 0, 1, 25, 60, 3, 1, 80)]
     return pt.Corpus.from_tokens(documents)
+
+
+def made_run(corpus: pt.Corpus, path: Path) -> Path:
+    """Make a run of 12 draws in a folder, with a checkpoint after 14 sweeps and one at the end."""
+    pt.sample("lda", corpus, draws=12, out=path, checkpoint_sweeps=7, **OPTIONS)
+    return path
+
+
+def newest(run: Path, chain: int = 0) -> Path:
+    """Return the newest checkpoint of a chain."""
+    return checkpoints(run / "checkpoints" / f"chain-{chain}")[0]
+
+
+def flip(path: Path, place: int = -200) -> None:
+    """Change a bit of a file."""
+    data = bytearray(path.read_bytes())
+    data[place] ^= 4
+    path.write_bytes(bytes(data))
+
+
+def cut(path: Path) -> None:
+    """Leave out the end of a file."""
+    path.write_bytes(path.read_bytes()[:-100])
 
 
 def same(one: pt.Fit, other: pt.Fit) -> None:
