@@ -9,12 +9,15 @@ from pathlib import Path
 
 from ppl_topics.errors import RunError, TraceError
 from ppl_topics.fit import Fit
+from ppl_topics.run.interrupt import GracefulStop
 
 __all__ = ["save_somewhere"]
 
 
 def save_somewhere(fit: Fit, out: str | Path) -> Path:
     """Write draws to a file, or if that fails to a new folder among the system's temporary files, and say so.
+
+    The run is over: the first Ctrl-C or SIGTERM that comes meanwhile stops nothing, and a second one the writing.
 
     Parameters
     ----------
@@ -30,6 +33,11 @@ def save_somewhere(fit: Fit, out: str | Path) -> Path:
     RunError
         If the file cannot be written; the message says where the draws are.
     """
+    with GracefulStop():
+        return _save_somewhere(fit, out)
+
+
+def _save_somewhere(fit: Fit, out: str | Path) -> Path:
     try:
         return fit.save(out)
     except TraceError as error:

@@ -229,6 +229,20 @@ def test_draws_that_cannot_be_written_are_put_aside(whole, tmp_path, monkeypatch
         save_somewhere(whole, tmp_path / "full" / "x.nc")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_as_the_draws_are_written_loses_none(whole, tmp_path, monkeypatch, number):
+    write = store._write
+
+    def interrupted(groups, path):
+        os.kill(os.getpid(), number)
+        write(groups, path)
+
+    monkeypatch.setattr(store, "_write", interrupted)
+    before = signal.getsignal(number)
+    same(whole, pt.load_fit(save_somewhere(whole, tmp_path / "x.nc")))
+    assert signal.getsignal(number) is before
+
+
 SCRIPT = """
 import sys
 import numpy as np
