@@ -40,6 +40,12 @@ def document_chunks(doc_ptr: Int64) -> Iterator[tuple[int, int]]:
         start = stop
 
 
+def _token_chunks(n_tokens: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of at most `CHUNK` tokens, wherever documents end."""
+    for start in range(0, n_tokens, CHUNK):
+        yield start, min(start + CHUNK, n_tokens)
+
+
 def _keys(doc_ptr: Int64, words: Words, start: int, stop: int) -> npt.NDArray[np.uint64]:
     """Return (document - start) * 2^32 + word for the tokens of documents start..stop-1."""
     documents = np.repeat(np.arange(stop - start, dtype=np.uint64), np.diff(doc_ptr[start : stop + 1]))
@@ -63,19 +69,23 @@ def sort_within_documents(doc_ptr: Int64, words: Words) -> None:
 def count_words(words: Words, n_words: int) -> Int64:
     """Return how often each word occurs, shape (n_words,)."""
     counts = np.zeros(n_words, dtype=np.int64)
-    for start in range(0, len(words), CHUNK):
-        counts += np.bincount(words[start : start + CHUNK], minlength=n_words)
+    for start, stop in _token_chunks(len(words)):
+        counts += np.bincount(words[start:stop], minlength=n_words)
     return counts
 
 
 def count_documents(doc_ptr: Int64, words: Words, n_words: int) -> Int64:
     """Return in how many documents each word occurs, shape (n_words,)."""
     counts = np.zeros(n_words, dtype=np.int64)
-    for start, stop in document_chunks(doc_ptr):
-        keys = _keys(doc_ptr, words, start, stop)
-        if len(keys):
-            first = np.concatenate([[True], keys[1:] != keys[:-1]])
-            counts += np.bincount(words[doc_ptr[start] : doc_ptr[stop]][first], minlength=n_words)
+    for start, stop in _token_chunks(len(words)):
+        part = words[start:stop]
+        first = np.empty(stop - start, dtype=bool)
+        first[0] = start == 0 or part[0] != words[start - 1]
+        np.not_equal(part[1:], part[:-1], out=first[1:])
+        # A document begins with a word of its own, whichever the last one ended with.
+        begin, end = np.searchsorted(doc_ptr, [start, stop])
+        first[doc_ptr[begin:end] - start] = True
+        counts += np.bincount(part[first], minlength=n_words)
     return counts
 
 
@@ -104,6 +114,10 @@ def gather(doc_ptr: Int64, words: Words, index: Int64) -> tuple[Int64, Words]:
     new_words = np.empty(int(new_ptr[-1]), dtype=np.uint32)
     for start, stop in document_chunks(new_ptr):
         a, b = new_ptr[start], new_ptr[stop]
+        if stop == start + 1:  # one document, perhaps a very long one
+            begin = doc_ptr[index[start]]
+            new_words[a:b] = words[begin : begin + b - a]
+            continue
         shift = np.repeat(doc_ptr[index[start:stop]] - new_ptr[start:stop], lengths[start:stop])
         new_words[a:b] = words[shift + np.arange(a, b)]
     return new_ptr, new_words
@@ -125,11 +139,12 @@ def remap(doc_ptr: Int64, words: Words, mapping: Int64) -> Int64:
     """
     new_ptr = np.zeros_like(doc_ptr)
     filled = 0
-    for start, stop in document_chunks(doc_ptr):
-        new = mapping[words[doc_ptr[start] : doc_ptr[stop]]]
+    for start, stop in _token_chunks(len(words)):
+        new = mapping[words[start:stop]]
         keep = new >= 0
         before = np.concatenate([[0], np.cumsum(keep)])
-        new_ptr[start + 1 : stop + 1] = filled + before[doc_ptr[start + 1 : stop + 1] - doc_ptr[start]]
+        begin, end = np.searchsorted(doc_ptr, [start, stop], side="right")
+        new_ptr[begin:end] = filled + before[doc_ptr[begin:end] - start]
         kept = int(before[-1])
         words[filled : filled + kept] = new[keep]
         filled += kept

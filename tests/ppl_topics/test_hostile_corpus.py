@@ -173,6 +173,23 @@ LINES = st.lists(
 )
 
 
+def test_a_document_of_millions_of_tokens(tmp_path):
+    """Of one entry: what is done with its tokens goes through them piece by piece, as through many documents."""
+    n_tokens = 3_000_000
+    (tmp_path / "one.ldac").write_text(f"2 0:1 3:{n_tokens - 1}\n1 0:1\n")
+    tracemalloc.start()
+    try:
+        corpus = read_corpus(tmp_path / "one.ldac", min_df=0.3)
+        first = corpus.select([0])
+        again = corpus.with_vocabulary(first)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert again.n_tokens == n_tokens + 1
+    # The tokens of the three, and half as much again.
+    assert peak < 4.5 * 4 * n_tokens
+
+
 @given(lines=LINES, kind=st.sampled_from([".svmlight", ".ldac", ".uci", ".mtx", ".jsonl", ".csv", ".tsv", ".mallet"]))
 @settings(max_examples=100, deadline=None, derandomize=True)
 def test_any_lines(tmp_path_factory, lines, kind):
