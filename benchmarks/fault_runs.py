@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numba.np.ufunc import parallel
 from numpy.typing import NDArray
 
 import ppl_topics as pt
@@ -245,6 +246,8 @@ class Program(_Process):
 
 def _done(work: Callable[[], int | None], log: Path) -> int:
     os.setsid()
+    # numba shares a lock with its forks, and one that is killed while it holds that leaves it locked: to each its own.
+    parallel._backend_init_process_lock = None
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(out, 1)
     os.dup2(out, 2)
