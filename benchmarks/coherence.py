@@ -19,8 +19,8 @@ from gensim.corpora import Dictionary
 from gensim.models.coherencemodel import CoherenceModel
 
 import ppl_topics as pt
+from ppl_topics.corpus.datasets.docstring_extraction import harvest
 from ppl_topics.corpus.datasets.docstrings import DOCSTRING_PACKAGES
-from ppl_topics.corpus.datasets.harvest import harvest
 from ppl_topics.corpus.datasets.prose import prose
 from ppl_topics.corpus.readers.jsonl import read_jsonl
 from ppl_topics.corpus.readers.records import Columns
@@ -33,7 +33,7 @@ from ppl_topics.diagnostics.quality import (
     topic_map,
     umass_coherence,
 )
-from ppl_topics.trace.best_words import best_words
+from ppl_topics.results.best_words import best_words
 
 MEASURES: dict[str, Callable[..., Any]] = {"u_mass": umass_coherence, "c_npmi": npmi_coherence, "c_v": cv_coherence}
 

@@ -18,13 +18,13 @@ import numpy as np
 import yaml
 
 import ppl_topics as pt
-from ppl_topics.diagnostics.likelihood import log_marginal
-from ppl_topics.jsonable import jsonable
-from ppl_topics.run.bind import BoundModel, bind
-from ppl_topics.run.execute import Executor
+from ppl_topics._util.jsonable import jsonable
+from ppl_topics._util.threads import use_threads
+from ppl_topics.engine.bind import BoundModel, bind
+from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.log_joint import log_marginal
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
-from ppl_topics.threads import use_threads
 
 ALPHA, BETA = 0.1, 0.01
 """Concentrations of every program; none tunes them."""

@@ -14,14 +14,14 @@ import numpy as np
 from common import Meter, bound_model, describe, load, machine, print_table, write_json
 
 import ppl_topics as pt
-from ppl_topics.run.bind import BoundModel
-from ppl_topics.run.calibrate import machine_speed
-from ppl_topics.run.execute import Executor
+from ppl_topics._util.threads import use_threads
+from ppl_topics.core.tokens import topic_dtype
+from ppl_topics.engine.bind import BoundModel
+from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.machine_speed import machine_speed
 from ppl_topics.samplers.assignments.counts import count_tokens
 from ppl_topics.schedule.costs import CorpusSizes, step_seconds
 from ppl_topics.schedule.tree import steps
-from ppl_topics.state import topic_dtype
-from ppl_topics.threads import use_threads
 
 
 def all_kernels() -> list[str]:

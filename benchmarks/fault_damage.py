@@ -13,8 +13,8 @@ from fault_checks import check_readable, difference, flat, resumed
 from fault_runs import Case, Child, go_on, turns
 
 import ppl_topics as pt
-from ppl_topics.storage.checkpoint import read_checkpoint
-from ppl_topics.storage.draws import STREAMED
+from ppl_topics.results.run_folder.checkpoint import read_checkpoint
+from ppl_topics.results.run_folder.draws import STREAMED
 
 __all__ = ["checkpoints", "chunks", "constants", "lost"]
 
@@ -181,7 +181,7 @@ def half_way(case: Case, folder: Path) -> Path:
     run, half = folder / "original", case.draws // 2
 
     def work() -> None:
-        from ppl_topics.storage import draws
+        from ppl_topics.results.run_folder import draws
 
         draws.CHUNK_DRAWS = max(2, half // 3)
         case.sample(run, draws=half, checkpoint_sweeps=case.warmup)

@@ -22,14 +22,14 @@ from common import default_threads, describe, load, machine, print_table, write_
 from supervised import simulate
 
 import ppl_topics as pt
-from ppl_topics.run.bind import bind
-from ppl_topics.run.execute import Executor
-from ppl_topics.run.finite import FiniteCheck, check_recorded
+from ppl_topics._util.threads import use_threads
+from ppl_topics.core.state import ChainState
+from ppl_topics.engine.bind import bind
+from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.finite_check import FiniteCheck, check_recorded
+from ppl_topics.engine.recorder import selections
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
-from ppl_topics.state import ChainState
-from ppl_topics.threads import use_threads
-from ppl_topics.trace.recorder import selections
 
 
 class Clock:

@@ -20,7 +20,7 @@ from common import describe, machine, print_table, write_json
 from supervised import simulate
 
 import ppl_topics as pt
-from ppl_topics.diagnostics.comparing import inefficiency_table
+from ppl_topics.diagnostics.comparison import inefficiency_table
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.tree import steps

@@ -24,8 +24,8 @@ from common import default_threads, describe, load, machine, print_table, reset_
 from supervised import simulate
 
 import ppl_topics as pt
-from ppl_topics.api import make_settings
-from ppl_topics.run.memory import Demand
+from ppl_topics.api.sampling import make_settings
+from ppl_topics.engine.memory import Demand
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 

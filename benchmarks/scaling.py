@@ -47,9 +47,9 @@ from common import (
 )
 
 import ppl_topics as pt
-from ppl_topics.run.execute import Executor
-from ppl_topics.state import ChainState
-from ppl_topics.threads import use_threads
+from ppl_topics._util.threads import use_threads
+from ppl_topics.core.state import ChainState
+from ppl_topics.engine.executor import Executor
 
 HERE = Path(__file__).parent
 

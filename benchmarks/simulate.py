@@ -33,8 +33,8 @@ from common import resident
 from numpy.typing import NDArray
 
 import ppl_topics as pt
+from ppl_topics._util.compiled import compiled
 from ppl_topics.corpus.tokens import count_words
-from ppl_topics.samplers.compiled import compiled
 from ppl_topics.samplers.variates.alias import build_alias, draw_alias
 from ppl_topics.samplers.variates.streams import new_stream, start, uniform
 

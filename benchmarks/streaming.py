@@ -27,8 +27,8 @@ from common import resident
 from simulate import simulate
 
 import ppl_topics as pt
-from ppl_topics.run.keeping import ChainKeeper
-from ppl_topics.storage.draws import ChainStream
+from ppl_topics.engine.checkpointing import ChainKeeper
+from ppl_topics.results.run_folder.draws import ChainStream
 
 MEMORY_TOKENS, MEMORY_TOPICS, MEMORY_WORDS = 20_000, 20, 1_000
 

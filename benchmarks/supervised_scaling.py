@@ -32,13 +32,13 @@ from scaling import in_fresh_process
 from supervised import simulate
 
 import ppl_topics as pt
+from ppl_topics._util.threads import use_threads
 from ppl_topics.corpus import Labels
-from ppl_topics.run.bind import bind
-from ppl_topics.run.execute import Executor, step_labels
+from ppl_topics.engine.bind import bind
+from ppl_topics.engine.executor import Executor, step_labels
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.tree import steps
-from ppl_topics.threads import use_threads
 
 
 def measure(one: dict[str, Any]) -> dict[str, Any]:

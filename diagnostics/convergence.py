@@ -15,7 +15,7 @@ from scipy.stats import chi2
 from ppl_topics.diagnostics.alignment import Alignment, aligned
 from ppl_topics.diagnostics.alignment.table import top_word_draws
 from ppl_topics.diagnostics.efficiency import all_statistics
-from ppl_topics.trace.mean_topics import MEANS
+from ppl_topics.results.mean_topics import MEANS
 
 __all__ = ["ESS_WANTED", "Quantity", "Walk", "density_walks", "ess_by_chain", "quantities"]
 

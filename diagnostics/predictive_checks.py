@@ -16,15 +16,15 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from ppl_topics.arguments import MAX_SEED, check_whole
+from ppl_topics._util.arguments import MAX_SEED, check_whole
 from ppl_topics.diagnostics.quality.draws import evenly
 from ppl_topics.diagnostics.quality.topics import TopicSet, check_words, texts_of, topic_sets
 from ppl_topics.diagnostics.word_information import replicate_information
 from ppl_topics.errors import TraceError
 from ppl_topics.models.dirichlet import Dirichlet
+from ppl_topics.results.best_words import best_words
+from ppl_topics.results.documents import checked_topics
 from ppl_topics.spec import Model, load_spec
-from ppl_topics.trace.best_words import best_words
-from ppl_topics.trace.documents import checked_topics
 
 __all__ = ["predictive_checks"]
 

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
+from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.efficiency import efficiency_table
 from ppl_topics.diagnostics.reading import reading_summary
 from ppl_topics.errors import TraceError
-from ppl_topics.spec.suggest import nearest
 
 __all__ = ["efficiency", "seconds_by_kernel", "summary"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from ppl_topics.samplers.compiled import compiled, parallel
+from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.samplers.variates.categorical import find_cumulated
 from ppl_topics.samplers.variates.streams import Stream, integer, new_stream, start, uniform
 

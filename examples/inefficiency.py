@@ -23,8 +23,8 @@ from studies import parser, plan, read
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.efficiency import inefficiency
-from ppl_topics.run.bind import bind
-from ppl_topics.run.execute import Executor
+from ppl_topics.engine.bind import bind
+from ppl_topics.engine.executor import Executor
 
 PILOT = 100
 """Sweeps at the end of the common run that the top words are chosen from."""

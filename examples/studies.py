@@ -14,10 +14,10 @@ from typing import Any
 import pandas as pd
 
 import ppl_topics as pt
-from ppl_topics.diagnostics.likelihood import density_n_dk, density_n_kw, log_marginal
-from ppl_topics.run.bind import bind
-from ppl_topics.run.execute import Executor
-from ppl_topics.threads import use_threads
+from ppl_topics._util.threads import use_threads
+from ppl_topics.engine.bind import bind
+from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.log_joint import density_n_dk, density_n_kw, log_marginal
 
 LOG, DENSITY_DOCS, DENSITY_WORDS = "log p(w, z) / N", "density of n_dk", "density of n_wk"
 

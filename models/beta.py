@@ -9,9 +9,9 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
-from ppl_topics.declarations import Block
-from ppl_topics.registry import block
-from ppl_topics.state import ChainState
+from ppl_topics.core.block import Block
+from ppl_topics.core.registry import block
+from ppl_topics.core.state import ChainState
 
 __all__ = ["Beta"]
 

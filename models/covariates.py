@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ppl_topics.core.registry import block
+from ppl_topics.core.response import FixedFeatures
 from ppl_topics.corpus import Covariates as DocumentCovariates
 from ppl_topics.corpus.scaling import Scaling, no_scaling, standardising
-from ppl_topics.registry import block
-from ppl_topics.seams import FixedFeatures
 
 __all__ = ["Covariates"]
 

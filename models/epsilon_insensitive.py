@@ -8,11 +8,11 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
+from ppl_topics.core.registry import block
+from ppl_topics.core.response import Matrix, Potential, Response
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.augmentation import simulate_inverse_gaussian
 from ppl_topics.models.targets import encode_numbers
-from ppl_topics.registry import block
-from ppl_topics.seams import Matrix, Potential, Response
 
 __all__ = ["EpsilonInsensitive"]
 

@@ -8,11 +8,11 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
+from ppl_topics.core.registry import block
+from ppl_topics.core.response import LabelResponse, Matrix, Potential
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.augmentation import simulate_inverse_gaussian
 from ppl_topics.models.targets import encode_signs
-from ppl_topics.registry import block
-from ppl_topics.seams import LabelResponse, Matrix, Potential
 
 __all__ = ["Hinge"]
 

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
+from ppl_topics.core.registry import block
+from ppl_topics.core.response import Matrix
 from ppl_topics.models.shrinkage import Shrinkage
-from ppl_topics.registry import block
-from ppl_topics.seams import Matrix
 
 __all__ = ["Horseshoe"]
 

@@ -9,11 +9,11 @@ import pydantic
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from ppl_topics.core.registry import block
+from ppl_topics.core.response import LabelResponse, Matrix, Potential
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.augmentation import simulate_polya_gamma
 from ppl_topics.models.targets import encode_signs
-from ppl_topics.registry import block
-from ppl_topics.seams import LabelResponse, Matrix, Potential
 
 __all__ = ["Logistic"]
 

@@ -9,11 +9,11 @@ import pydantic
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from ppl_topics.core.registry import block
+from ppl_topics.core.response import Matrix, Potential, Response
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.augmentation import simulate_polya_gamma
 from ppl_topics.models.targets import encode_counts
-from ppl_topics.registry import block
-from ppl_topics.seams import Matrix, Potential, Response
 
 __all__ = ["NegativeBinomial"]
 

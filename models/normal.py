@@ -9,9 +9,10 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
-from ppl_topics.registry import block
-from ppl_topics.seams import Coefficients, Matrix
-from ppl_topics.state import ChainState
+from ppl_topics.core.prior import Coefficients
+from ppl_topics.core.registry import block
+from ppl_topics.core.response import Matrix
+from ppl_topics.core.state import ChainState
 
 __all__ = ["Normal"]
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
+from ppl_topics.core.registry import block
+from ppl_topics.core.response import LabelResponse, Matrix, Potential
+from ppl_topics.core.state import ChainState
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.augmentation import simulate_truncated_normal
 from ppl_topics.models.targets import encode_signs
-from ppl_topics.registry import block
-from ppl_topics.seams import LabelResponse, Matrix, Potential
-from ppl_topics.state import ChainState
 
 __all__ = ["ProbitDo"]
 

@@ -10,9 +10,10 @@ import pydantic
 from numpy.typing import NDArray
 from scipy.special import gammainccinv, gammaln
 
+from ppl_topics.core.prior import LARGEST_SCALE, SMALLEST_SCALE
+from ppl_topics.core.registry import block
+from ppl_topics.core.response import Matrix
 from ppl_topics.models.shrinkage import Shrinkage
-from ppl_topics.registry import block
-from ppl_topics.seams import LARGEST_SCALE, SMALLEST_SCALE, Matrix
 
 __all__ = ["RegularisedHorseshoe"]
 

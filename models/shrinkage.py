@@ -10,8 +10,9 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
-from ppl_topics.seams import LARGEST_SCALE, SMALLEST_SCALE, Coefficients, Matrix
-from ppl_topics.state import ChainState
+from ppl_topics.core.prior import LARGEST_SCALE, SMALLEST_SCALE, Coefficients
+from ppl_topics.core.response import Matrix
+from ppl_topics.core.state import ChainState
 
 __all__ = ["Shrinkage"]
 

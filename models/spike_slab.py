@@ -10,11 +10,12 @@ import pydantic
 from numpy.typing import NDArray
 from scipy.special import xlog1py, xlogy
 
-from ppl_topics.declarations import Block
+from ppl_topics.core.block import Block
+from ppl_topics.core.registry import block
+from ppl_topics.core.state import ChainState
+from ppl_topics.core.tokens import Sizes
 from ppl_topics.errors import SpecError
 from ppl_topics.models.dirichlet import PIECE, FixedConcentration, concentration_vector
-from ppl_topics.registry import block
-from ppl_topics.state import ChainState, Sizes
 
 __all__ = ["SpikeSlab", "holds_lists", "listed_block"]
 

@@ -13,8 +13,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ppl_topics.api import InexactKernelWarning, sample
-    from ppl_topics.choosing import sweep
+    from ppl_topics.api.grid import sweep
+    from ppl_topics.api.sampling import InexactKernelWarning, sample
+    from ppl_topics.core.binding import Binding
+    from ppl_topics.core.block import Block
+    from ppl_topics.core.kernel import KernelFunctions, KernelSpec, WordSelection
+    from ppl_topics.core.keys import Key
+    from ppl_topics.core.proposal import ProposalSpec
+    from ppl_topics.core.registry import block, blocks, kernel, kernels, proposal, proposals
+    from ppl_topics.core.state import ChainState
     from ppl_topics.corpus import (
         Corpus,
         CorpusBuilder,
@@ -26,17 +33,14 @@ if TYPE_CHECKING:
         read_corpus,
         write_svmlight,
     )
-    from ppl_topics.declarations import Binding, Block, KernelFunctions, KernelSpec, ProposalSpec, WordSelection
     from ppl_topics.diagnostics.exactness import Certificate, Verification, verify
+    from ppl_topics.engine.run import resume
     from ppl_topics.errors import CorpusError, PplTopicsError, RunError, ScheduleError, SpecError, TraceError
     from ppl_topics.fit import Fit, load_fit
-    from ppl_topics.registry import block, blocks, kernel, kernels, proposal, proposals
-    from ppl_topics.running import resume
+    from ppl_topics.results.run_folder.log import RunWarning
     from ppl_topics.schedule import Plan, cycle, every, mixture, repeat, step
     from ppl_topics.spec import Model, Spec, load_spec
     from ppl_topics.spec.schema import json_schema
-    from ppl_topics.state import ChainState, Key
-    from ppl_topics.storage.log import RunWarning
 
     __version__: str
 
@@ -95,22 +99,26 @@ __all__ = [
 
 # Names are imported when they are first used, so that `ppl-topics --help` does not wait for numba.
 _HOMES = {
-    "ppl_topics.api": "InexactKernelWarning sample",
-    "ppl_topics.choosing": "sweep",
+    "ppl_topics.api.grid": "sweep",
+    "ppl_topics.api.planning": "plan",
+    "ppl_topics.api.sampling": "InexactKernelWarning sample",
+    "ppl_topics.core.binding": "Binding",
+    "ppl_topics.core.block": "Block",
+    "ppl_topics.core.kernel": "KernelFunctions KernelSpec WordSelection",
+    "ppl_topics.core.keys": "Key",
+    "ppl_topics.core.proposal": "ProposalSpec",
+    "ppl_topics.core.registry": "block blocks kernel kernels proposal proposals",
+    "ppl_topics.core.state": "ChainState",
     "ppl_topics.corpus": "Corpus CorpusBuilder CovariateWarning Covariates Labels "
     "load_20newsgroups load_docstrings read_corpus write_svmlight",
     "ppl_topics.diagnostics.exactness": "Certificate Verification verify",
+    "ppl_topics.engine.run": "resume",
     "ppl_topics.errors": "CorpusError PplTopicsError RunError ScheduleError SpecError TraceError",
     "ppl_topics.fit": "Fit load_fit",
-    "ppl_topics.declarations": "Binding Block KernelFunctions KernelSpec ProposalSpec WordSelection",
-    "ppl_topics.planning": "plan",
-    "ppl_topics.registry": "block blocks kernel kernels proposal proposals",
-    "ppl_topics.running": "resume",
-    "ppl_topics.storage.log": "RunWarning",
+    "ppl_topics.results.run_folder.log": "RunWarning",
     "ppl_topics.schedule": "Plan cycle every mixture repeat step",
     "ppl_topics.spec": "Model Spec load_spec",
     "ppl_topics.spec.schema": "json_schema",
-    "ppl_topics.state": "ChainState Key",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import xarray as xr
 
-from ppl_topics.arguments import is_whole
+from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.paths import as_path
 from ppl_topics.errors import TraceError, on_one_line
-from ppl_topics.exporting.methods import Exporting
 from ppl_topics.judging import Judging
-from ppl_topics.paths import as_path
 from ppl_topics.plotting import Plotting
 from ppl_topics.prediction import Predicting
 from ppl_topics.reading import Reading
+from ppl_topics.results.arviz_compat import from_groups
+from ppl_topics.results.export.methods import Exporting
+from ppl_topics.results.store import load_groups, save_groups
+from ppl_topics.results.topics import top_words
+from ppl_topics.results.validation import check_groups
 from ppl_topics.spec import Spec, load_spec
-from ppl_topics.trace.arviz_compat import from_groups
-from ppl_topics.trace.store import load_groups, save_groups
-from ppl_topics.trace.topics import top_words
-from ppl_topics.trace.validation import check_groups
 
 if TYPE_CHECKING:
     from ppl_topics.diagnostics.verdict import Verdict
@@ -186,8 +186,8 @@ def load_fit(path: str | Path) -> Fit:
     place = trace_path(path)
     file = Path(path)
     if os.path.isdir(file):
-        from ppl_topics.storage.folder import is_run_folder
-        from ppl_topics.storage.reading import load_run
+        from ppl_topics.results.run_folder.folder import is_run_folder
+        from ppl_topics.results.run_folder.reading import load_run
 
         if is_run_folder(file):
             groups = load_run(file)

@@ -5,7 +5,7 @@ import os
 import numba
 import pytest
 
-from ppl_topics.trace import opening, store
+from ppl_topics.results import opening, store
 
 # The tests' workers share the cores: threads that wait by turning round take them from each other, a quarter of the
 # time of all. Read by OpenMP when the first parallel function is compiled, so before any of them.

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import ppl_topics as pt
-from ppl_topics.registry import unregister_kernel
+from ppl_topics.core.registry import unregister_kernel
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TEXTS = ["chain sampler posterior", "bread butter bread", "sampler chain draw", "butter bake bread", "draw chain"] * 4

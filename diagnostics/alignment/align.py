@@ -21,7 +21,7 @@ from ppl_topics.diagnostics.alignment.topics import (
     mean_topics,
     word_names,
 )
-from ppl_topics.trace.response_topics import own_topics
+from ppl_topics.results.response_topics import own_topics
 
 __all__ = ["Alignment", "align", "chain_topics"]
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ppl_topics.diagnostics.alignment.topics import TOPIC_DIMS, by_response, check_comparable
-from ppl_topics.trace.response_topics import own_topics
+from ppl_topics.results.response_topics import own_topics
 
 __all__ = ["Switch", "base_numbers", "find_switches", "numbers_of", "unmixed"]
 

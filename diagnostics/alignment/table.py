@@ -10,13 +10,13 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from ppl_topics.arguments import is_whole
+from ppl_topics._util.arguments import is_whole
 from ppl_topics.diagnostics.alignment.align import Alignment, align
 from ppl_topics.diagnostics.alignment.renumber import aligned
 from ppl_topics.diagnostics.alignment.topics import TOPIC_DIMS, by_response, topics_of_chain, word_names
 from ppl_topics.diagnostics.efficiency import rhat
 from ppl_topics.errors import TraceError
-from ppl_topics.trace.best_words import best_words
+from ppl_topics.results.best_words import best_words
 
 __all__ = ["agreement_table", "top_word_draws", "top_words_of"]
 

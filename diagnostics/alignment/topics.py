@@ -9,11 +9,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics.core.response import Response
 from ppl_topics.errors import PplTopicsError, TraceError
-from ppl_topics.seams import Response
+from ppl_topics.results import mean_topics as trace_means
+from ppl_topics.results.mean_topics import has_mean_topics
 from ppl_topics.spec import Model, load_spec
-from ppl_topics.trace import mean_topics as trace_means
-from ppl_topics.trace.mean_topics import has_mean_topics
 
 __all__ = [
     "TOPIC_DIMS",

@@ -10,11 +10,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.efficiency.moments import MOMENTS, fill_moments
 from ppl_topics.diagnostics.efficiency.ranked import RANKED, fill_ranked
 from ppl_topics.diagnostics.efficiency.ranks import normal_score_table
 from ppl_topics.diagnostics.efficiency.spectral import SPECTRAL, fill_spectral
-from ppl_topics.samplers.compiled import compiled
 
 __all__ = ["STATISTICS", "array_statistics"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ppl_topics.samplers.compiled import compiled
+from ppl_topics._util.compiled import compiled
 
 __all__ = ["centre", "halving_sum", "has_nan", "lag_pair", "lag_sum"]
 

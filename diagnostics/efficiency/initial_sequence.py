@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.efficiency.autocovariance import lag_pair
 from ppl_topics.diagnostics.efficiency.fourier import fill_lag_sums, lags_worth_a_transform
 from ppl_topics.diagnostics.efficiency.indicators import indicator_lag, unpack
-from ppl_topics.samplers.compiled import compiled
 
 __all__ = ["effective_size"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.efficiency.autocovariance import centre, halving_sum, has_nan
 from ppl_topics.diagnostics.efficiency.initial_sequence import effective_size
-from ppl_topics.samplers.compiled import compiled
 
 __all__ = ["MOMENTS", "fill_moments"]
 

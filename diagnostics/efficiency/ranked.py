@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.efficiency.autocovariance import centre, has_nan
 from ppl_topics.diagnostics.efficiency.indicators import pack, words_per_chain
 from ppl_topics.diagnostics.efficiency.initial_sequence import effective_size
 from ppl_topics.diagnostics.efficiency.ranks import count_at_most_quantile, fold, normal_scores
 from ppl_topics.diagnostics.efficiency.sorting import BUCKETS, argsort_draws
 from ppl_topics.diagnostics.efficiency.split_rhat import scale_reduction
-from ppl_topics.samplers.compiled import compiled
 
 __all__ = ["RANKED", "fill_ranked"]
 

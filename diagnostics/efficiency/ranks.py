@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from ppl_topics.samplers.compiled import compiled
+from ppl_topics._util.compiled import compiled
 
 __all__ = ["count_at_most_quantile", "fold", "normal_score_table", "normal_scores"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.efficiency.autocovariance import centre, has_nan, lag_sum
-from ppl_topics.samplers.compiled import compiled
 
 __all__ = ["SPECTRAL", "fill_spectral"]
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 from scipy.stats import gamma
 
+from ppl_topics.core.state import ChainState
 from ppl_topics.models.gamma import Gamma
-from ppl_topics.state import ChainState
 
 __all__ = ["ExactPosterior", "enumerate_posterior"]
 

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics.core.keys import Key
 from ppl_topics.diagnostics.exactness.statistics import paired_p_values, state_statistics
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_response import document_features
-from ppl_topics.run.bind import INITIAL
-from ppl_topics.run.execute import Executor
-from ppl_topics.state import Key
+from ppl_topics.engine.bind import INITIAL
+from ppl_topics.engine.executor import Executor
 
 __all__ = ["GewekeTest"]
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from ppl_topics.seams import Coefficients
-from ppl_topics.state import ChainState
+from ppl_topics.core.prior import Coefficients
+from ppl_topics.core.state import ChainState
 
 __all__ = ["NODES", "PriorNodes", "cumulated_weights", "draw_nodes"]
 

@@ -16,16 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics.core.keys import Key
+from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.enumeration import ExactPosterior, enumerate_posterior
 from ppl_topics.diagnostics.exactness.goodness import chi_square
 from ppl_topics.diagnostics.exactness.statistics import paired_p_values, state_statistics
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_indicators import TinyIndicators
 from ppl_topics.diagnostics.exactness.tiny_response import TinyResponse
-from ppl_topics.run.bind import INITIAL
-from ppl_topics.run.execute import Executor
+from ppl_topics.engine.bind import INITIAL
+from ppl_topics.engine.executor import Executor
 from ppl_topics.schedule.tree import steps
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["LongRun", "StationaryTest"]
 

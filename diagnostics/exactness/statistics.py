@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc
 
+from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.goodness import paired_mean
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_indicators import indicator_statistics
 from ppl_topics.diagnostics.exactness.tiny_response import response_statistics
-from ppl_topics.state import ChainState
 
 __all__ = ["paired_p_values", "state_statistics"]
 

@@ -8,17 +8,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics.core.prior import Coefficients
+from ppl_topics.core.response import Response
+from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.enumeration import token_counts
 from ppl_topics.diagnostics.exactness.tiny_response import tiny_observed
+from ppl_topics.engine.bind import BoundModel, bind_tokens, index_tokens
 from ppl_topics.models.beta import Beta
 from ppl_topics.models.dirichlet import Dirichlet
 from ppl_topics.models.gamma import Gamma
 from ppl_topics.models.spike_slab import SpikeSlab
-from ppl_topics.run.bind import BoundModel, bind_tokens, index_tokens
 from ppl_topics.schedule import Plan
-from ppl_topics.seams import Coefficients, Response
 from ppl_topics.spec import Model, Spec
-from ppl_topics.state import ChainState
 
 __all__ = ["TINY_DOCUMENTS", "TINY_WORDS", "TinyModel", "tiny_spec", "with_a_law", "with_heavy_topics"]
 

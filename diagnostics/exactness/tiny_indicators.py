@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, logsumexp, xlog1py, xlogy
 
+from ppl_topics.core.state import ChainState
+from ppl_topics.engine.bind import BoundModel
 from ppl_topics.models.beta import LARGEST, SMALLEST, Beta
 from ppl_topics.models.spike_slab import SpikeSlab
-from ppl_topics.run.bind import BoundModel
-from ppl_topics.state import ChainState
 
 __all__ = ["TinyIndicators", "indicator_statistics"]
 

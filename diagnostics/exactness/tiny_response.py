@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
 
+from ppl_topics.core.observed import Design, Observed
+from ppl_topics.core.prior import Coefficients
+from ppl_topics.core.response import Response
+from ppl_topics.core.state import ChainState
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.diagnostics.exactness.prior_nodes import NODES, PriorNodes, cumulated_weights, draw_nodes
+from ppl_topics.engine.bind import BoundModel
+from ppl_topics.engine.encode_observed import observed_of
 from ppl_topics.errors import CorpusError
-from ppl_topics.run.bind import BoundModel
-from ppl_topics.run.observing import observed_of
-from ppl_topics.seams import Coefficients, Response
-from ppl_topics.state import ChainState, Design, Observed
 
 __all__ = ["TinyResponse", "document_features", "response_statistics", "tiny_observed"]
 

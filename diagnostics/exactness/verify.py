@@ -8,22 +8,22 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ppl_topics.declarations import KernelSpec
+from ppl_topics._util.nearest import nearest
+from ppl_topics._util.threads import using_threads
+from ppl_topics.core.kernel import KernelSpec
+from ppl_topics.core.registry import kernels
 from ppl_topics.diagnostics.exactness.geweke import GewekeTest
 from ppl_topics.diagnostics.exactness.goodness import expected_total_variation, total_variation
 from ppl_topics.diagnostics.exactness.sequential import Verdict, sequential_test
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_law, with_heavy_topics
 from ppl_topics.errors import ScheduleError
-from ppl_topics.registry import kernels
 from ppl_topics.schedule import Plan
 from ppl_topics.schedule.assign import assign
 from ppl_topics.schedule.plan import make_plan
 from ppl_topics.schedule.rules import check
 from ppl_topics.schedule.tree import Cycle, Step, steps
 from ppl_topics.spec import Model, Spec, load_spec
-from ppl_topics.spec.suggest import nearest
-from ppl_topics.threads import using_threads
 
 __all__ = ["Certificate", "Verification", "verify"]
 

@@ -13,7 +13,7 @@ from ppl_topics.diagnostics.page.svg import interval_bar
 from ppl_topics.diagnostics.page.tables import topic_cell
 from ppl_topics.diagnostics.reading import coefficient_table, effective_coefficients, signal_topics, zeros_in_phi
 from ppl_topics.diagnostics.reading.zeros import DENSITY
-from ppl_topics.trace.response_topics import own_topics
+from ppl_topics.results.response_topics import own_topics
 
 __all__ = ["responses_section", "zeros_section"]
 

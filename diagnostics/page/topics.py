@@ -16,7 +16,7 @@ from ppl_topics.diagnostics.page.svg import circle_map
 from ppl_topics.diagnostics.page.terms import STEPS, relevant_words
 from ppl_topics.diagnostics.quality import topic_map
 from ppl_topics.errors import TraceError
-from ppl_topics.trace.mean_topics import has_mean_topics, mean_topics
+from ppl_topics.results.mean_topics import has_mean_topics, mean_topics
 
 __all__ = ["TopicView", "topic_views", "topics_section"]
 

@@ -11,7 +11,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ppl_topics.arguments import is_whole
+from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.jsonable import jsonable
+from ppl_topics._util.paths import as_path
 from ppl_topics.diagnostics.alignment import Alignment, align
 from ppl_topics.diagnostics.page.formats import percent, size
 from ppl_topics.diagnostics.page.overview import reproduction, title_of, verdict_section
@@ -22,9 +24,7 @@ from ppl_topics.diagnostics.page.topics import topics_section
 from ppl_topics.diagnostics.page.traces import traces_section
 from ppl_topics.diagnostics.reading.draws import check_probability
 from ppl_topics.errors import PplTopicsError, TraceError
-from ppl_topics.exporting.writing import written
-from ppl_topics.jsonable import jsonable
-from ppl_topics.paths import as_path
+from ppl_topics.results.export.writing import written
 
 __all__ = ["embedded_json", "report_html", "write_report"]
 

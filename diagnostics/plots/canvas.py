@@ -9,12 +9,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from ppl_topics.arguments import is_whole
+from ppl_topics._util.arguments import is_whole
 from ppl_topics.errors import PplTopicsError, TraceError
-from ppl_topics.trace.arviz_compat import to_groups
-from ppl_topics.trace.best_words import best_words
-from ppl_topics.trace.documents import Part, mean_phi, topic_numbers
-from ppl_topics.trace.mean_topics import has_mean_topics
+from ppl_topics.results.arviz_compat import to_groups
+from ppl_topics.results.best_words import best_words
+from ppl_topics.results.documents import Part, mean_phi, topic_numbers
+from ppl_topics.results.mean_topics import has_mean_topics
 
 __all__ = [
     "COLOURS",

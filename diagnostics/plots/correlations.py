@@ -11,7 +11,7 @@ from scipy.spatial.distance import squareform
 
 from ppl_topics.diagnostics.plots.canvas import GREY, groups_of, one_axes, topic_labels
 from ppl_topics.errors import TraceError
-from ppl_topics.trace.documents import DocumentTopics, Estimate, concentration, document_topics, part_of, recorded
+from ppl_topics.results.documents import DocumentTopics, Estimate, concentration, document_topics, part_of, recorded
 
 __all__ = ["plot_topic_correlations", "topic_correlations"]
 

@@ -10,7 +10,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from ppl_topics.arguments import is_whole
+from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.plots.canvas import (
     COLOURS,
     bare,
@@ -23,8 +24,7 @@ from ppl_topics.diagnostics.plots.canvas import (
 )
 from ppl_topics.diagnostics.reading.draws import check_probability, interval
 from ppl_topics.errors import TraceError
-from ppl_topics.spec.suggest import nearest
-from ppl_topics.trace.documents import (
+from ppl_topics.results.documents import (
     DocumentTopics,
     Part,
     checked_topics,

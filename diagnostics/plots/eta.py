@@ -19,7 +19,7 @@ from ppl_topics.diagnostics.plots.canvas import (
 )
 from ppl_topics.diagnostics.reading.draws import check_probability, coefficient_draws, interval
 from ppl_topics.errors import TraceError
-from ppl_topics.trace.documents import Part
+from ppl_topics.results.documents import Part
 
 __all__ = ["plot_eta"]
 

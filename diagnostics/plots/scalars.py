@@ -11,13 +11,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.plots.canvas import MOST_PANELS, plain, sequence_of, topic_labels
 from ppl_topics.errors import TraceError
-from ppl_topics.spec.suggest import nearest
-from ppl_topics.trace.best_words import best_words
-from ppl_topics.trace.documents import mean_phi, part_of, topic_numbers
-from ppl_topics.trace.mean_topics import has_mean_topics
-from ppl_topics.trace.response_topics import own_topics
+from ppl_topics.results.best_words import best_words
+from ppl_topics.results.documents import mean_phi, part_of, topic_numbers
+from ppl_topics.results.mean_topics import has_mean_topics
+from ppl_topics.results.response_topics import own_topics
 
 __all__ = ["Scalar", "scalars"]
 

@@ -13,7 +13,7 @@ from ppl_topics.diagnostics.plots.canvas import SURE, WORD, bare, check_positive
 from ppl_topics.diagnostics.reading.draws import check_probability
 from ppl_topics.diagnostics.reading.topic_words import topic_shares, topic_table
 from ppl_topics.errors import TraceError
-from ppl_topics.trace.documents import part_of, topic_numbers
+from ppl_topics.results.documents import part_of, topic_numbers
 
 __all__ = ["plot_topics"]
 

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.arguments import is_whole
+from ppl_topics._util.arguments import is_whole
 from ppl_topics.corpus import Corpus
 from ppl_topics.diagnostics.quality.cooccurrence import Cooccurrence, count_together
 from ppl_topics.diagnostics.quality.reference import Reference

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.quality.reference import Reference
-from ppl_topics.samplers.compiled import compiled
 
 __all__ = ["Cooccurrence", "count_together"]
 

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics.diagnostics.quality.coherence import Convention
+from ppl_topics.diagnostics.quality.coherence_batch import COHERENCES, coherences
 from ppl_topics.diagnostics.quality.exclusive import exclusivity, frex, mean_over
-from ppl_topics.diagnostics.quality.judged import COHERENCES, coherences
 from ppl_topics.diagnostics.quality.reference import Reference
 from ppl_topics.diagnostics.quality.spread import effective_words, entropy_of_assignments
 from ppl_topics.diagnostics.quality.topics import TopicSet
 from ppl_topics.diagnostics.reading.draws import interval
-from ppl_topics.trace.best_words import best_words
-from ppl_topics.trace.documents import checked_topics
+from ppl_topics.results.best_words import best_words
+from ppl_topics.results.documents import checked_topics
 
 __all__ = ["MOST_DRAWS", "evenly", "over_draws"]
 

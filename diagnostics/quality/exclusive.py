@@ -18,7 +18,7 @@ import xarray as xr
 from ppl_topics.diagnostics.quality.arrays import as_topics
 from ppl_topics.diagnostics.quality.topics import check_words, texts_of, topic_sets
 from ppl_topics.errors import PplTopicsError
-from ppl_topics.trace.best_words import best_words
+from ppl_topics.results.best_words import best_words
 
 __all__ = ["exclusivity", "frex", "frex_words", "mean_over", "topic_diversity"]
 

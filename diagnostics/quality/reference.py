@@ -137,6 +137,7 @@ class Reference:
         CorpusError
             If it cannot be read.
         """
+        from ppl_topics._util.paths import as_path
         from ppl_topics.corpus import read_corpus
         from ppl_topics.corpus.readers.delimited import read_delimited
         from ppl_topics.corpus.readers.formats import TEXT_FORMATS, format_of
@@ -144,7 +145,6 @@ class Reference:
         from ppl_topics.corpus.readers.mallet import read_mallet
         from ppl_topics.corpus.readers.records import Columns
         from ppl_topics.corpus.readers.stream import missing
-        from ppl_topics.paths import as_path
 
         place = as_path(path, "reference documents", CorpusError)
         if not place.exists():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.quality.arrays import as_topics
-from ppl_topics.samplers.compiled import compiled
 
 __all__ = ["document_entropy", "effective_words", "entropy_of_assignments"]
 

@@ -10,17 +10,17 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.quality.coherence import CV_WINDOW, NPMI_WINDOW, Convention, check_convention, window_size
+from ppl_topics.diagnostics.quality.coherence_batch import COHERENCES, coherences
 from ppl_topics.diagnostics.quality.draws import over_draws
 from ppl_topics.diagnostics.quality.exclusive import exclusivity, frex, mean_over
-from ppl_topics.diagnostics.quality.judged import COHERENCES, coherences
 from ppl_topics.diagnostics.quality.reference import Reference, ReferenceLike
 from ppl_topics.diagnostics.quality.spread import effective_words, entropy_of_assignments
 from ppl_topics.diagnostics.quality.topics import TopicSet, check_words, texts_of, topic_sets
 from ppl_topics.diagnostics.reading.draws import check_probability
 from ppl_topics.errors import TraceError
-from ppl_topics.spec.suggest import nearest
-from ppl_topics.trace.best_words import best_words
+from ppl_topics.results.best_words import best_words
 
 __all__ = ["MEASURES", "topic_quality"]
 

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import prange
 
+from ppl_topics._util.compiled import parallel
 from ppl_topics.diagnostics.quality.arrays import as_topics
-from ppl_topics.samplers.compiled import parallel
 
 __all__ = ["jensen_shannon", "topic_map"]
 

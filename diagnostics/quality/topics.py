@@ -11,10 +11,10 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from ppl_topics.arguments import is_whole
+from ppl_topics._util.arguments import is_whole
 from ppl_topics.errors import TraceError
-from ppl_topics.trace.mean_topics import mean_topics
-from ppl_topics.trace.response_topics import chosen_response
+from ppl_topics.results.mean_topics import mean_topics
+from ppl_topics.results.response_topics import chosen_response
 
 __all__ = ["TopicSet", "check_words", "one_topic_set", "texts_of", "topic_sets"]
 

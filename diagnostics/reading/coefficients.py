@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from ppl_topics.arguments import is_whole
+from ppl_topics._util.arguments import is_whole
 from ppl_topics.diagnostics.efficiency import all_statistics
 from ppl_topics.diagnostics.reading.draws import check_probability, coefficient_draws, interval, topic_texts
 from ppl_topics.errors import TraceError

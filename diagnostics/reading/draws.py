@@ -10,12 +10,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from ppl_topics.arguments import is_whole
+from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.nearest import nearest
 from ppl_topics.errors import TraceError
+from ppl_topics.results.response_topics import own_topics
+from ppl_topics.results.topics import top_words
 from ppl_topics.spec import Model, load_spec
-from ppl_topics.spec.suggest import nearest
-from ppl_topics.trace.response_topics import own_topics
-from ppl_topics.trace.topics import top_words
 
 __all__ = ["CoefficientDraws", "TopicText", "check_probability", "coefficient_draws", "interval", "topic_texts"]
 

@@ -13,6 +13,7 @@ from ppl_topics.cli.coefficients import coefficients
 from ppl_topics.cli.compare import compare
 from ppl_topics.cli.demo import demo
 from ppl_topics.cli.export import export
+from ppl_topics.cli.grid import sweep
 from ppl_topics.cli.held_out import held_out
 from ppl_topics.cli.listings import blocks, kernels, models
 from ppl_topics.cli.page import report
@@ -21,7 +22,6 @@ from ppl_topics.cli.predict import predict
 from ppl_topics.cli.resume import resume
 from ppl_topics.cli.run import run
 from ppl_topics.cli.schema import schema
-from ppl_topics.cli.sweep import sweep
 from ppl_topics.cli.traces import diagnose, topics
 from ppl_topics.cli.verify import verify
 

@@ -34,8 +34,8 @@ def compare(
       ppl-topics compare collapsed.nc partially_collapsed.nc
       ppl-topics compare a.nc b.nc --var phi --var lp --json
     """
-    from ppl_topics.diagnostics.comparing import compare as compare_runs
-    from ppl_topics.diagnostics.comparing import inefficiency_table, kernel_seconds
+    from ppl_topics.diagnostics.comparison import compare as compare_runs
+    from ppl_topics.diagnostics.comparison import inefficiency_table, kernel_seconds
     from ppl_topics.fit import load_fit
 
     groups = {name: load_fit(path).groups for name, path in zip(_names(runs), runs, strict=True)}

@@ -86,7 +86,7 @@ def read(
     if token_pattern is not None:
         options["token_pattern"] = token_pattern
 
-    from ppl_topics.api import check_corpus
+    from ppl_topics.api.sampling import check_corpus
     from ppl_topics.corpus import read_corpus
 
     try:

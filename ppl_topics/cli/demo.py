@@ -37,7 +37,7 @@ def demo(
     started = time.perf_counter()
     check_target(out, overwrite=True)
     say("loading")
-    from ppl_topics.api import make_settings, resolve, run_plan
+    from ppl_topics.api.sampling import make_settings, resolve, run_plan
     from ppl_topics.corpus import load_docstrings
     from ppl_topics.schedule import make_plan
     from ppl_topics.schedule.costs import CorpusSizes

@@ -13,7 +13,8 @@ from ppl_topics.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ppl_topics.declarations import Block, KernelSpec
+    from ppl_topics.core.block import Block
+    from ppl_topics.core.kernel import KernelSpec
 
 __all__ = ["blocks", "kernels", "models"]
 
@@ -54,7 +55,7 @@ def kernels(name: Name = None, json: AsJson = False) -> None:
       ppl-topics kernels
       ppl-topics kernels sparse_partially_collapsed
     """
-    from ppl_topics.registry import kernels as registered
+    from ppl_topics.core.registry import kernels as registered
 
     known = registered()
     if name is not None:
@@ -75,7 +76,7 @@ def blocks(name: Name = None, json: AsJson = False) -> None:
       ppl-topics blocks
       ppl-topics blocks dirichlet
     """
-    from ppl_topics.registry import blocks as registered
+    from ppl_topics.core.registry import blocks as registered
 
     known = registered()
     if name is not None:
@@ -140,7 +141,7 @@ def _spelled(value: Any) -> str:
 
 
 def _known(what: str, name: str, known: Iterable[str]) -> None:
-    from ppl_topics.spec.suggest import nearest
+    from ppl_topics._util.nearest import nearest
 
     if name not in (names := list(known)):
         raise SpecError(f"no {what} is named {name!r}{nearest(name, names)}")

@@ -56,7 +56,7 @@ def load(
     ------
     SpecError
     """
-    from ppl_topics.api import resolve
+    from ppl_topics.api.sampling import resolve
     from ppl_topics.spec.source import Source
 
     parameters = assignments("--set", settings)

@@ -12,9 +12,9 @@ from ppl_topics.errors import CorpusError, SpecError
 if TYPE_CHECKING:
     from ppl_topics.corpus import Corpus
     from ppl_topics.corpus.names import StrArray
+    from ppl_topics.engine.chains import Settings
     from ppl_topics.fit import Fit
     from ppl_topics.prediction.trained import TrainedResponse
-    from ppl_topics.run.chains import Settings
     from ppl_topics.spec import Spec
 
 __all__ = [
@@ -81,7 +81,7 @@ def refuse_test(spec: Spec) -> None:
     ------
     SpecError
     """
-    from ppl_topics.seams import Response
+    from ppl_topics.core.response import Response
 
     if not any(isinstance(block, Response) for block in spec.blocks.values()):
         raise SpecError(

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ppl_topics.jsonable import jsonable
+from ppl_topics._util.jsonable import jsonable
 
 __all__ = ["AsJson", "number", "print_json", "print_table", "say", "working", "write_text"]
 
@@ -100,7 +100,7 @@ def write_text(text: str, path: str) -> None:
     PplTopicsError
         If it cannot be written.
     """
-    from ppl_topics.exporting.writing import written_text
+    from ppl_topics.results.export.writing import written_text
 
     with written_text(Path(path)) as file:
         file.write(text)

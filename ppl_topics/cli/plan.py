@@ -61,8 +61,8 @@ def plan(
       ppl-topics plan lda --data posts.jsonl --set topics=200 --draws 500 --chains 4
       ppl-topics plan slda_covariates --data posts.jsonl --label-column topic --covariates author,year
     """
-    from ppl_topics.api import make_settings
-    from ppl_topics.planning import forecast
+    from ppl_topics.api.planning import forecast
+    from ppl_topics.api.sampling import make_settings
     from ppl_topics.schedule import make_plan
     from ppl_topics.schedule.costs import CorpusSizes
 

@@ -83,14 +83,14 @@ def run(
     Ctrl-C, or SIGTERM, ends the run after the sweep in progress and keeps what was drawn. A run whose --out is a
     folder is continued by `ppl-topics resume`, whatever ended it.
     """
-    from ppl_topics.api import InexactKernelWarning, make_settings
+    from ppl_topics.api.sampling import InexactKernelWarning, make_settings
     from ppl_topics.corpus.covariates import CovariateWarning
     from ppl_topics.schedule import make_plan
     from ppl_topics.schedule.costs import CorpusSizes
 
     warnings.simplefilter("always", InexactKernelWarning)
     warnings.simplefilter("always", CovariateWarning)
-    from ppl_topics.running import make_policy, run_in_folder, run_plan
+    from ppl_topics.engine.run import make_policy, run_in_folder, run_plan
 
     path = check_target(out, overwrite)
     policy = make_policy(checkpoint_sweeps, checkpoint_minutes, out, "--checkpoint-{name}")
@@ -156,7 +156,7 @@ def save(fit: Fit, out: str) -> Path:
     RunError
         If they cannot be written: the run is done, so the input was not at fault.
     """
-    from ppl_topics.rescue import save_somewhere
+    from ppl_topics.api.rescue import save_somewhere
 
     return save_somewhere(fit, out)
 

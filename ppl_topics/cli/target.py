@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ppl_topics._util.paths import as_path
 from ppl_topics.errors import PplTopicsError, TraceError
-from ppl_topics.paths import as_path
 
 __all__ = ["check_file", "check_target"]
 
@@ -38,15 +38,15 @@ def check_target(out: str, overwrite: bool) -> Path:
     if place.suffix != ".nc":
         return _check_folder(place, overwrite)
 
-    from ppl_topics.trace.store import check_new
+    from ppl_topics.results.store import check_new
 
     check_new(place, overwrite)
     return place
 
 
 def _check_folder(place: Path, overwrite: bool) -> Path:
-    from ppl_topics.storage.folder import check_free
-    from ppl_topics.trace.store import check_writable
+    from ppl_topics.results.run_folder.folder import check_free
+    from ppl_topics.results.store import check_writable
 
     if os.path.lexists(place) and not place.is_dir():
         raise TraceError(f"{place}: a file stands there; name a file that ends in .nc, or a folder")

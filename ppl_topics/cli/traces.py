@@ -13,14 +13,7 @@ import typer
 
 from ppl_topics.cli.output import AsJson, number, print_json, print_table
 from ppl_topics.cli.quality import print_quality
-from ppl_topics.cli.report import (
-    as_rows,
-    print_efficiency,
-    print_topics,
-    print_verdict,
-    reading_lines,
-    verdict_data,
-)
+from ppl_topics.cli.report import as_rows, print_efficiency, print_topics, print_verdict, reading_lines, verdict_data
 from ppl_topics.errors import PplTopicsError, TraceError
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ def verify(
     options = {} if seed is None else {"seed": seed}
     parameters = assignments("--set", settings)
     tree = None if schedule is None else read_schedule(schedule)
-    from ppl_topics.api import resolve
+    from ppl_topics.api.sampling import resolve
     from ppl_topics.diagnostics.exactness import verify as certify
     from ppl_topics.schedule import make_plan
 

@@ -12,7 +12,7 @@ from ppl_topics.corpus import tokens as token_work
 from ppl_topics.corpus.core import Corpus, DroppedWords, VocabularyLike, as_vocabulary
 from ppl_topics.corpus.covariates import as_covariates
 from ppl_topics.corpus.expand import expand_counts
-from ppl_topics.corpus.growing import GrowingArray
+from ppl_topics.corpus.growable_array import GrowingArray
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.corpus.names import StrArray, as_doc_ids, document_name, entries, flaw, number_names
 from ppl_topics.corpus.pruning import Pruning

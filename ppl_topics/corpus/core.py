@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from ppl_topics._util.paths import as_path
 from ppl_topics.corpus import tokens
 from ppl_topics.corpus.constructors import CorpusConstructors
 from ppl_topics.corpus.names import DocIds, StrArray, as_doc_ids, as_names
 from ppl_topics.corpus.tokens import Int64, Words
 from ppl_topics.errors import CorpusError
-from ppl_topics.paths import as_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,12 +12,12 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 import zstandard
 
+from ppl_topics._util.files import replaced
+from ppl_topics._util.paths import check_replaceable
 from ppl_topics.corpus.core import Corpus
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.corpus.tokens import document_chunks, run_lengths
 from ppl_topics.errors import CorpusError
-from ppl_topics.paths import check_replaceable
-from ppl_topics.storage.files import replaced
 
 __all__ = ["write_svmlight"]
 

@@ -24,7 +24,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ppl_topics.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
+from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
+from ppl_topics._util.threads import using_threads
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.errors import PplTopicsError, TraceError
@@ -33,7 +34,6 @@ from ppl_topics.prediction.trained import Part, TrainedTopics, word_major
 from ppl_topics.samplers.held_out.completion import estimate_completion, split_tokens
 from ppl_topics.samplers.held_out.left_to_right import estimate_left_to_right
 from ppl_topics.samplers.held_out.replicates import REPLICATES
-from ppl_topics.threads import using_threads
 
 __all__ = ["DRAWS", "MOVES", "PARTICLES", "HeldOut", "HeldOutOptions", "Method", "held_out"]
 

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ppl_topics.core.observed import Design
+from ppl_topics.core.tokens import Tokens, topic_dtype
 from ppl_topics.samplers.assignments.initial import draw_given_topics
 from ppl_topics.samplers.assignments.sparse_partially_collapsed import (
     LikelyTopics,
@@ -20,8 +22,7 @@ from ppl_topics.samplers.assignments.sparse_partially_collapsed import (
     sweep_sparse_partially_collapsed,
 )
 from ppl_topics.samplers.responses.features import Features, features_of
-from ppl_topics.samplers.responses.term import NO_RESPONSE
-from ppl_topics.state import Design, Tokens, topic_dtype
+from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 
 __all__ = ["DRAWS", "WARMUP", "NewTopics", "mean_shares", "theta_of"]
 

@@ -9,7 +9,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from ppl_topics.arguments import is_whole
+from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.nearest import nearest
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.prediction.documents import align_corpus, new_corpus
@@ -18,7 +19,6 @@ from ppl_topics.prediction.metrics import evaluate
 from ppl_topics.prediction.options import Options, Phi
 from ppl_topics.prediction.predictor import choose, draw_scores, predict, transform
 from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics
-from ppl_topics.spec.suggest import nearest
 
 __all__ = ["Predicting"]
 

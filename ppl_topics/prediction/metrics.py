@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 
+from ppl_topics.core.response import Matrix
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.errors import CorpusError
@@ -15,7 +16,6 @@ from ppl_topics.prediction.documents import align_labels
 from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.predictor import Predictions, choose, predict
 from ppl_topics.prediction.trained import TrainedResponse
-from ppl_topics.seams import Matrix
 
 __all__ = ["evaluate", "known_labels", "measure", "predictive_r2"]
 

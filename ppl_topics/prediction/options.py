@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from ppl_topics.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole, is_whole
+from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole, is_whole
 from ppl_topics.errors import PplTopicsError
 from ppl_topics.prediction.infer import DRAWS, WARMUP
 

@@ -12,17 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.threads import using_threads
+from ppl_topics.core.observed import Design
+from ppl_topics.core.response import Matrix, Response
+from ppl_topics.core.tokens import Tokens
 from ppl_topics.corpus import Corpus
+from ppl_topics.engine.bind import index_tokens
+from ppl_topics.engine.encode_observed import design_of as fixed_columns
 from ppl_topics.errors import TraceError
 from ppl_topics.prediction.infer import NewTopics, mean_shares, theta_of
 from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.trained import Part, TrainedResponse, TrainedTopics, word_major
-from ppl_topics.run.bind import index_tokens
-from ppl_topics.run.observing import design_of as fixed_columns
 from ppl_topics.samplers.responses.features import Features, scores, without_topics
-from ppl_topics.seams import Matrix, Response
-from ppl_topics.state import Design, Tokens
-from ppl_topics.threads import using_threads
 
 __all__ = ["Predictions", "choose", "class_probabilities", "draw_scores", "predict", "transform"]
 

@@ -11,18 +11,18 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics.core.keys import Key
+from ppl_topics.core.response import LabelResponse, Response
 from ppl_topics.corpus.aligning import columns_from_json
 from ppl_topics.corpus.covariates import CovariateColumn
 from ppl_topics.corpus.labels import LabelKind, Labels
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.corpus.scaling import Scaling
+from ppl_topics.engine.encode_observed import INTERCEPT
 from ppl_topics.errors import CorpusError, TraceError
-from ppl_topics.run.observing import INTERCEPT
-from ppl_topics.seams import LabelResponse, Response
+from ppl_topics.results.mean_topics import has_mean_topics, mean_topics
+from ppl_topics.results.response_topics import chosen_response, own_topics
 from ppl_topics.spec import Model, load_spec
-from ppl_topics.state import Key
-from ppl_topics.trace.mean_topics import has_mean_topics, mean_topics
-from ppl_topics.trace.response_topics import chosen_response, own_topics
 
 __all__ = ["Part", "TrainedResponse", "TrainedTopics"]
 

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ppl_topics.core.registry import kernels
 from ppl_topics.errors import ScheduleError
-from ppl_topics.registry import kernels
 from ppl_topics.schedule.costs import NOMINAL_THREADS, CorpusSizes, nominal_sizes, sweep_seconds
 from ppl_topics.schedule.rules import check
 from ppl_topics.schedule.tree import Cycle, Node, Step

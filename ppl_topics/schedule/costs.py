@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics.core.kernel import WordSelection
+from ppl_topics.core.response import Response
 from ppl_topics.corpus import Corpus
-from ppl_topics.declarations import WordSelection
 from ppl_topics.models.spike_slab import listed_block
 from ppl_topics.schedule.tree import Cycle, Mixture, Node, Repeat, Step
-from ppl_topics.seams import Response
 from ppl_topics.spec.model import Model
 
 __all__ = ["NOMINAL_THREADS", "CorpusSizes", "nominal_sizes", "runs", "step_bytes", "step_seconds", "sweep_seconds"]

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NoReturn
 
-from ppl_topics.declarations import KernelSpec, WordSelection
+from ppl_topics.core.kernel import KernelSpec, WordSelection
 from ppl_topics.errors import ScheduleError
-from ppl_topics.schedule.mends import Proposal, additions, exchanged, redraws, replacements
+from ppl_topics.schedule.suggestions import Proposal, additions, exchanged, redraws, replacements
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, steps
 from ppl_topics.spec.model import Factor, Model, Variable
 from ppl_topics.spec.source import KeyPath

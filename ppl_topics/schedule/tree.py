@@ -20,13 +20,13 @@ from typing import Any
 
 import pydantic
 
-from ppl_topics.declarations import KernelSpec
+from ppl_topics._util.nearest import nearest
+from ppl_topics.core.kernel import KernelSpec
+from ppl_topics.core.registry import kernels
 from ppl_topics.errors import ScheduleError
-from ppl_topics.registry import kernels
 from ppl_topics.spec.document import RESERVED, Spec
 from ppl_topics.spec.model import Model
 from ppl_topics.spec.source import KeyPath, spell
-from ppl_topics.spec.suggest import nearest
 from ppl_topics.spec.validation import validated
 
 __all__ = [

@@ -10,25 +10,15 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
-from ppl_topics.declarations import Block
+from ppl_topics._util.nearest import choices, nearest
+from ppl_topics.core.block import Block
+from ppl_topics.core.registry import NAME, blocks
+from ppl_topics.core.tokens import MAX_TOPICS
 from ppl_topics.errors import SpecError
-from ppl_topics.registry import NAME, blocks
 from ppl_topics.spec.merge import merged
 from ppl_topics.spec.parameters import overridden, parameters_of, substituted
-from ppl_topics.spec.source import (
-    KeyPath,
-    Place,
-    Source,
-    dump_yaml,
-    parse_source,
-    plain,
-    read_source,
-    source_of,
-    spell,
-)
-from ppl_topics.spec.suggest import choices, nearest
+from ppl_topics.spec.source import KeyPath, Place, Source, dump_yaml, parse_source, plain, read_source, source_of, spell
 from ppl_topics.spec.validation import validated
-from ppl_topics.state import MAX_TOPICS
 
 __all__ = ["Docs", "Document", "RecordRule", "Spec", "TopWords", "load_spec"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ppl_topics._util.nearest import choices, nearest
+from ppl_topics.core.registry import blocks
 from ppl_topics.errors import SpecError
-from ppl_topics.registry import blocks
 from ppl_topics.spec.document import Docs, Spec, TopWords
 from ppl_topics.spec.source import KeyPath
-from ppl_topics.spec.suggest import choices, nearest
 
 __all__ = ["Factor", "Model", "Variable"]
 

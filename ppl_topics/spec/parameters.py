@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ppl_topics._util.nearest import nearest
 from ppl_topics.errors import SpecError
 from ppl_topics.spec.source import MAX_DEPTH, KeyPath, Place, Source, plain, spell
-from ppl_topics.spec.suggest import nearest
 
 __all__ = ["overridden", "parameters_of", "substituted"]
 

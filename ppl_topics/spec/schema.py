@@ -6,8 +6,8 @@ from typing import Any
 
 import pydantic
 
-from ppl_topics.declarations import KernelSpec
-from ppl_topics.registry import blocks, kernels
+from ppl_topics.core.kernel import KernelSpec
+from ppl_topics.core.registry import blocks, kernels
 from ppl_topics.spec.document import Document
 
 __all__ = ["json_schema"]

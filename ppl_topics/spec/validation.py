@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import pydantic
 from pydantic_core import ErrorDetails
 
+from ppl_topics._util.nearest import nearest
 from ppl_topics.errors import SpecError
 from ppl_topics.spec.source import KeyPath, Place, spell
-from ppl_topics.spec.suggest import nearest
 
 __all__ = ["validated"]
 

@@ -19,13 +19,15 @@ import numpy as np
 import numpy.typing as npt
 import pydantic
 
-from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
-from ppl_topics.registry import kernel
+from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.collapsed_gibbs import sweep_documents
 from ppl_topics.samplers.assignments.counts import count_words
-from ppl_topics.samplers.compiled import compiled, parallel
-from ppl_topics.samplers.responses.term import ResponseTerm, acceptance, term_of
-from ppl_topics.state import ChainState, Key
+from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 
 __all__ = ["ad_lda", "deal_documents", "index_shards", "sweep_shards"]
 

@@ -25,8 +25,13 @@ import numpy as np
 import numpy.typing as npt
 import pydantic
 
-from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
-from ppl_topics.registry import kernel
+from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
+from ppl_topics.core.tokens import Tokens
 from ppl_topics.samplers.assignments.collapsed_tiles import Places, Priors, Tile, new_tile
 from ppl_topics.samplers.assignments.dense_tiles import sweep_dense
 from ppl_topics.samplers.assignments.sparse_tiles import sweep_sparse
@@ -40,10 +45,8 @@ from ppl_topics.samplers.assignments.tiles import (
     make_tiling,
 )
 from ppl_topics.samplers.assignments.word_lists import WordLists, fill_lists, new_lists
-from ppl_topics.samplers.compiled import compiled, parallel
-from ppl_topics.samplers.responses.term import ResponseTerm, acceptance, term_of
+from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 from ppl_topics.samplers.variates.streams import new_stream, start
-from ppl_topics.state import ChainState, Key, Tokens
 
 __all__ = ["TileSweeper", "block_collapsed", "sweep_diagonals"]
 

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
-from ppl_topics.registry import kernel
-from ppl_topics.samplers.compiled import compiled
-from ppl_topics.samplers.responses.term import ResponseTerm, acceptance, accepts, term_of
+from ppl_topics._util.compiled import compiled
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
+from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, accepts, term_of
 from ppl_topics.samplers.variates.categorical import find_cumulated
 from ppl_topics.samplers.variates.streams import new_stream, start, uniform
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["collapsed_gibbs", "sweep_collapsed", "sweep_documents"]
 

@@ -5,8 +5,8 @@ With m_k the mass of topic k in the block, n_kb its tokens there, and beta_b the
     p(z_i = k) is proportional to (n_dk^-i + alpha_k) m_k (n_wk^-i + beta_w) / (n_kb^-i + beta_b).
 
 Where one block holds all words the mass is 1, and this is the conditional of Griffiths and Steyvers (2004, eq. 5).
-With a response the draw is a proposal, accepted or not (see `ppl_topics.samplers.responses.term`). There are two ways
-to draw: `ppl_topics.samplers.assignments.dense_tiles` goes over all topics, eight at a time, and
+With a response the draw is a proposal, accepted or not (see `ppl_topics.samplers.responses.response_term`). There are
+two ways to draw: `ppl_topics.samplers.assignments.dense_tiles` goes over all topics, eight at a time, and
 `ppl_topics.samplers.assignments.sparse_tiles` over the topics of the word.
 """
 
@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.samplers.compiled import compiled, inlined
+from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
-from ppl_topics.samplers.variates.lanes import CACHE_LINE
+from ppl_topics.samplers.variates.simd import CACHE_LINE
+from ppl_topics.samplers.variates.simd_categorical import Integer, new_sums
 from ppl_topics.samplers.variates.streams import Stream
-from ppl_topics.samplers.variates.striped import Integer, new_sums
 
 __all__ = [
     "Places",

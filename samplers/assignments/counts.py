@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.samplers.compiled import compiled, parallel
+from ppl_topics._util.compiled import compiled, parallel
 
 __all__ = ["WORD_CHUNKS", "count_tokens", "count_words", "make_chunks", "point_to_words", "sort_by_word"]
 

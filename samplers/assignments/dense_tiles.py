@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.compiled import inlined, tight
 from ppl_topics.samplers.assignments.collapsed_tiles import Places, Tile, draw_in_logs, ratio_of, refresh, weigh
-from ppl_topics.samplers.compiled import inlined, tight
-from ppl_topics.samplers.responses.term import ResponseTerm, accepts
-from ppl_topics.samplers.variates.lanes import AHEAD, prefetch_row
+from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
+from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, Integer, cumulate_counts, find_striped
 from ppl_topics.samplers.variates.streams import uniform
-from ppl_topics.samplers.variates.striped import SAFE_TOTAL, Integer, cumulate_counts, find_striped
 
 __all__ = ["sweep_dense"]
 

@@ -23,19 +23,21 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
-from ppl_topics.registry import kernel
+from ppl_topics._util.compiled import compiled, parallel, tight
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.counts import count_words
 from ppl_topics.samplers.assignments.partially_collapsed import count_document
-from ppl_topics.samplers.compiled import compiled, parallel, tight
 from ppl_topics.samplers.responses.curvature import Curvature, bend, curvature_of, omega_of
-from ppl_topics.samplers.responses.term import ResponseTerm, term_of
+from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
-from ppl_topics.samplers.variates.lanes import AHEAD, prefetch_row
+from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, find_striped, new_sums
+from ppl_topics.samplers.variates.simd_exponential_weights import cumulate_tilted
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform
-from ppl_topics.samplers.variates.striped import SAFE_TOTAL, find_striped, new_sums
-from ppl_topics.samplers.variates.tilted import cumulate_tilted
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["gram_partially_collapsed", "sweep_gram_partially_collapsed"]
 

@@ -8,10 +8,10 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.samplers.assignments.partially_collapsed import count_document, draw_with_care
-from ppl_topics.samplers.compiled import compiled, parallel
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_products, find_striped, new_sums
 from ppl_topics.samplers.variates.streams import integer, new_stream, start, uniform
-from ppl_topics.samplers.variates.striped import SAFE_TOTAL, cumulate_products, find_striped, new_sums
 
 __all__ = ["draw_by_group", "draw_given_topics"]
 

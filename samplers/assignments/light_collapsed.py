@@ -20,9 +20,14 @@ import numpy as np
 import numpy.typing as npt
 import pydantic
 
-from ppl_topics.declarations import ALL_WORDS, Binding, Document, KernelFunctions, WordSelection
-from ppl_topics.registry import kernel
-from ppl_topics.samplers.compiled import compiled
+from ppl_topics._util.compiled import compiled
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
+from ppl_topics.core.keys import Key
+from ppl_topics.core.proposal import Document
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
+from ppl_topics.samplers.proposals.checkpointing import kept_tables, restored_tables
 from ppl_topics.samplers.proposals.composition import (
     DOC_AND_WORD,
     Compose,
@@ -32,12 +37,10 @@ from ppl_topics.samplers.proposals.composition import (
     compile_sweep,
     move_document,
 )
-from ppl_topics.samplers.proposals.keeping import kept_tables, restored_tables
 from ppl_topics.samplers.proposals.topics import topics_of
-from ppl_topics.samplers.responses.term import ResponseTerm, term_of
+from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
 from ppl_topics.samplers.topics.expected import update_mean_phi
 from ppl_topics.samplers.variates.streams import new_stream, start
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["LawOfCounts", "light_collapsed", "sweep_light_collapsed", "weigh_by_counts"]
 

@@ -17,10 +17,14 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import ALL_WORDS, Binding, Document, KernelFunctions, WordSelection
-from ppl_topics.registry import kernel
+from ppl_topics._util.compiled import compiled
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
+from ppl_topics.core.keys import Key
+from ppl_topics.core.proposal import Document
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.counts import count_words
-from ppl_topics.samplers.compiled import compiled
 from ppl_topics.samplers.proposals.composition import (
     DOC_AND_WORD,
     Compose,
@@ -31,9 +35,8 @@ from ppl_topics.samplers.proposals.composition import (
     move_document,
 )
 from ppl_topics.samplers.proposals.topics import topics_of
-from ppl_topics.samplers.responses.term import ResponseTerm, term_of
+from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
 from ppl_topics.samplers.variates.streams import new_stream, start
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["LawGivenPhi", "light_partially_collapsed", "sweep_documents", "sweep_light", "weigh_given_phi"]
 

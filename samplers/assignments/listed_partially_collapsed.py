@@ -18,16 +18,18 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
-from ppl_topics.registry import kernel
+from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.partially_collapsed import count_document
-from ppl_topics.samplers.compiled import compiled, parallel
-from ppl_topics.samplers.responses.term import ResponseTerm, acceptance, accepts, term_of
+from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, accepts, term_of
 from ppl_topics.samplers.topics.listing import Assignments, Floats, Longs, Shorts, Vector, count_listed
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_listed, find_listed, new_sums
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform
-from ppl_topics.samplers.variates.striped import SAFE_TOTAL, cumulate_listed, find_listed, new_sums
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["listed_partially_collapsed", "sweep_listed_partially_collapsed"]
 
@@ -65,7 +67,7 @@ def sweep_listed_partially_collapsed(
         Only the tokens of these words are drawn; all are counted.
     alpha : ndarray of float64 of shape (K,)
     pointer, topics, values : ndarray
-        Of the lists; see `ppl_topics.topic_lists.TopicLists`.
+        Of the lists; see `ppl_topics.core.sparse_topics.TopicLists`.
     term : ResponseTerm
         Its slope and its count of rejected moves are updated.
     seed, chain, step, kernel : int

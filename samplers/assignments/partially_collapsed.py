@@ -18,16 +18,18 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
-from ppl_topics.registry import kernel
+from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.counts import count_words
-from ppl_topics.samplers.compiled import compiled, parallel
-from ppl_topics.samplers.responses.term import ResponseTerm, acceptance, accepts, term_of
+from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, accepts, term_of
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
-from ppl_topics.samplers.variates.lanes import AHEAD, prefetch_row
+from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_products, find_striped, new_sums
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform
-from ppl_topics.samplers.variates.striped import SAFE_TOTAL, cumulate_products, find_striped, new_sums
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["count_document", "draw_with_care", "partially_collapsed", "sweep_partially_collapsed"]
 

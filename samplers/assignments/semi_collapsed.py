@@ -21,15 +21,18 @@ import numpy as np
 import numpy.typing as npt
 import pydantic
 
-from ppl_topics.declarations import Binding, KernelFunctions
-from ppl_topics.registry import kernel
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import KernelFunctions
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
+from ppl_topics.core.tokens import Tokens
 from ppl_topics.samplers.assignments.block_collapsed import Blocks, TileSweeper, most_listed
 from ppl_topics.samplers.assignments.counts import count_words
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
 from ppl_topics.samplers.assignments.tiles import Tiling, block_sums, default_blocks, make_tiling
-from ppl_topics.samplers.responses.term import acceptance, term_of
+from ppl_topics.samplers.responses.response_term import acceptance, term_of
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi
-from ppl_topics.state import ChainState, Key, Tokens
 
 __all__ = ["Aggregation", "aggregate", "semi_collapsed"]
 

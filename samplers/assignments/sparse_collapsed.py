@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
-from ppl_topics.registry import kernel
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.block_collapsed import TileSweeper
 from ppl_topics.samplers.assignments.tiles import make_tiling
-from ppl_topics.samplers.responses.term import acceptance, term_of
-from ppl_topics.state import ChainState, Key
+from ppl_topics.samplers.responses.response_term import acceptance, term_of
 
 __all__ = ["sparse_collapsed"]
 

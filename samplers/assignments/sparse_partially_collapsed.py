@@ -29,15 +29,17 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from ppl_topics.declarations import ALL_WORDS, Binding, KernelFunctions, WordSelection
-from ppl_topics.registry import kernel
+from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.counts import WORD_CHUNKS, count_words, make_chunks
 from ppl_topics.samplers.assignments.partially_collapsed import count_document, draw_with_care
-from ppl_topics.samplers.compiled import compiled, parallel
-from ppl_topics.samplers.responses.term import ResponseTerm, acceptance, accepts, term_of
-from ppl_topics.samplers.variates.lanes import FLOATS, LANES, WORD, emit_load, row_of, spread
-from ppl_topics.samplers.variates.streams import new_stream, start, uniform
-from ppl_topics.samplers.variates.striped import (
+from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, accepts, term_of
+from ppl_topics.samplers.variates.simd import FLOATS, LANES, WORD, emit_load, row_of, spread
+from ppl_topics.samplers.variates.simd_categorical import (
     SAFE_TOTAL,
     cumulate_listed,
     cumulate_products,
@@ -45,7 +47,7 @@ from ppl_topics.samplers.variates.striped import (
     find_striped,
     new_sums,
 )
-from ppl_topics.state import ChainState, Key
+from ppl_topics.samplers.variates.streams import new_stream, start, uniform
 
 __all__ = [
     "LikelyTopics",

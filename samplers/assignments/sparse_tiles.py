@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.compiled import inlined, tight
 from ppl_topics.samplers.assignments.collapsed_tiles import Places, Tile, draw_in_logs, ratio_of, refresh, weigh
 from ppl_topics.samplers.assignments.word_lists import DENSE, WordLists, add_topic, remove_topic
-from ppl_topics.samplers.compiled import inlined, tight
-from ppl_topics.samplers.responses.term import ResponseTerm, accepts
-from ppl_topics.samplers.variates.lanes import AHEAD, prefetch_row
-from ppl_topics.samplers.variates.streams import uniform
-from ppl_topics.samplers.variates.striped import (
+from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
+from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
+from ppl_topics.samplers.variates.simd_categorical import (
     SAFE_TOTAL,
     Integer,
     cumulate_counts,
@@ -28,6 +27,7 @@ from ppl_topics.samplers.variates.striped import (
     find_listed,
     find_striped,
 )
+from ppl_topics.samplers.variates.streams import uniform
 
 __all__ = ["sweep_sparse"]
 

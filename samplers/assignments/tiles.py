@@ -15,11 +15,11 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.tokens import Tokens
 from ppl_topics.samplers.assignments.counts import make_chunks
-from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.variates.dirichlet import dirichlet
 from ppl_topics.samplers.variates.streams import new_stream, start
-from ppl_topics.state import Tokens
 
 __all__ = [
     "NO_BLOCK",

@@ -8,9 +8,9 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.samplers.compiled import compiled, inlined, parallel
-from ppl_topics.samplers.variates.lanes import LANES
-from ppl_topics.samplers.variates.striped import Integer
+from ppl_topics._util.compiled import compiled, inlined, parallel
+from ppl_topics.samplers.variates.simd import LANES
+from ppl_topics.samplers.variates.simd_categorical import Integer
 
 __all__ = ["DENSE", "WordLists", "add_topic", "fill_lists", "new_lists", "remove_topic"]
 

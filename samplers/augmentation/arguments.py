@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ppl_topics.declarations import Binding
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.state import ChainState
 from ppl_topics.errors import SpecError
 from ppl_topics.samplers.responses.features import features_of, scores
-from ppl_topics.state import ChainState
 
 __all__ = ["arguments_of"]
 

@@ -13,13 +13,15 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import Binding, KernelFunctions
-from ppl_topics.registry import kernel
+from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import KernelFunctions
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.augmentation.arguments import arguments_of
-from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.variates import polya_gamma as variates
 from ppl_topics.samplers.variates.streams import new_stream, start
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["draw_polya_gammas", "polya_gamma"]
 

@@ -16,15 +16,17 @@ import numpy as np
 import numpy.typing as npt
 import pydantic
 
-from ppl_topics.declarations import Binding, KernelFunctions
+from ppl_topics._util.compiled import parallel, tight
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import KernelFunctions
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.errors import RunError
-from ppl_topics.registry import kernel
+from ppl_topics.samplers.coefficients.conditional_normal import conditional_law
 from ppl_topics.samplers.coefficients.gram import WIDTH, columns_of, padded, rows_of
-from ppl_topics.samplers.coefficients.law import conditional_law
-from ppl_topics.samplers.compiled import parallel, tight
 from ppl_topics.samplers.responses.features import Features, scores
 from ppl_topics.samplers.variates.streams import integer, new_stream, normal, start
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["coordinate_normal", "draw_by_coordinate"]
 

@@ -16,12 +16,12 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
+from ppl_topics._util.compiled import compiled, parallel, tight
+from ppl_topics.core.observed import MAX_COEFFICIENTS
 from ppl_topics.errors import RunError
 from ppl_topics.samplers.assignments.counts import make_chunks
-from ppl_topics.samplers.compiled import compiled, parallel, tight
 from ppl_topics.samplers.responses.features import PIECES, Features
-from ppl_topics.samplers.variates.lanes import INTEGER, WORD, data_of, integer, row_of, size_of, word
-from ppl_topics.state import MAX_COEFFICIENTS
+from ppl_topics.samplers.variates.simd import INTEGER, WORD, data_of, integer, row_of, size_of, word
 
 __all__ = ["WIDTH", "Columns", "Rows", "columns_of", "gram", "padded", "rows_of", "shared_weights", "weighted_sums"]
 

@@ -15,16 +15,18 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import Binding, KernelFunctions
+from ppl_topics._util.compiled import compiled, parallel, tight
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import KernelFunctions
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.errors import RunError
-from ppl_topics.registry import kernel
+from ppl_topics.samplers.coefficients.conditional_normal import conditional_law
 from ppl_topics.samplers.coefficients.gram import columns_of, gram, rows_of, shared_weights, weighted_sums
-from ppl_topics.samplers.coefficients.law import conditional_law
 from ppl_topics.samplers.coefficients.reflections import draw_by_reflections
-from ppl_topics.samplers.compiled import compiled, parallel, tight
 from ppl_topics.samplers.responses.features import Features
 from ppl_topics.samplers.variates.streams import new_stream, normal, start
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["draw_jointly", "factorise", "joint_normal"]
 

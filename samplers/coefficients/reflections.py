@@ -16,8 +16,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.compiled import compiled, tight
 from ppl_topics.samplers.coefficients.gram import Rows
-from ppl_topics.samplers.compiled import compiled, tight
 from ppl_topics.samplers.variates.streams import new_stream, normal, start
 
 __all__ = ["draw_by_reflections"]

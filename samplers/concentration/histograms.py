@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.samplers.compiled import compiled
-from ppl_topics.samplers.concentration.rising import log_rising
+from ppl_topics._util.compiled import compiled
+from ppl_topics.samplers.concentration.log_pochhammer import log_rising
 
 __all__ = [
     "CountHistogram",

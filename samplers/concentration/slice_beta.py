@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import Binding, KernelFunctions
-from ppl_topics.registry import kernel
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import KernelFunctions
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.concentration.histograms import CountHistogram, beta_statistics, log_likelihood
 from ppl_topics.samplers.concentration.slice_concentration import draw_concentration
 from ppl_topics.samplers.variates.streams import Stream, open_stream
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["draw_beta", "log_p_w", "slice_beta"]
 

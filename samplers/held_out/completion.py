@@ -21,11 +21,11 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.samplers.assignments.counts import make_chunks
-from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.held_out.replicates import CHUNKS, COMPLETION, REPLICATES, SPLITTING, draw_topic
+from ppl_topics.samplers.variates.simd_categorical import new_sums
 from ppl_topics.samplers.variates.streams import Stream, integer, new_stream, start
-from ppl_topics.samplers.variates.striped import new_sums
 
 __all__ = ["DRAWS", "WARMUP", "estimate_completion", "split_tokens"]
 

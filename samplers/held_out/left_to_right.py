@@ -34,8 +34,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.samplers.assignments.counts import make_chunks
-from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.held_out.replicates import (
     CHUNKS,
     LEFT_TO_RIGHT,
@@ -44,8 +44,8 @@ from ppl_topics.samplers.held_out.replicates import (
     gather_factors,
     total_of,
 )
+from ppl_topics.samplers.variates.simd_categorical import new_sums
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform
-from ppl_topics.samplers.variates.striped import new_sums
 
 __all__ = ["estimate_left_to_right", "left_to_right", "word_entropies"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.assignments.partially_collapsed import draw_with_care
-from ppl_topics.samplers.compiled import compiled
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_products, find_striped
 from ppl_topics.samplers.variates.streams import Stream, uniform
-from ppl_topics.samplers.variates.striped import SAFE_TOTAL, cumulate_products, find_striped
 
 __all__ = [
     "CHUNKS",

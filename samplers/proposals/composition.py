@@ -22,12 +22,12 @@ import numpy as np
 import numpy.typing as npt
 import pydantic
 
-from ppl_topics.declarations import Document, ProposalSpec, Topics
-from ppl_topics.registry import find_proposal, proposals
-from ppl_topics.samplers.compiled import specialised
-from ppl_topics.samplers.responses.term import ResponseTerm, follow_move, gain_of_move
+from ppl_topics._util.compiled import specialised
+from ppl_topics._util.nearest import choices, nearest
+from ppl_topics.core.proposal import Document, ProposalSpec, Topics
+from ppl_topics.core.registry import find_proposal, proposals
+from ppl_topics.samplers.responses.response_term import ResponseTerm, follow_move, gain_of_move
 from ppl_topics.samplers.variates.streams import Stream, integer, uniform
-from ppl_topics.spec.suggest import choices, nearest
 
 __all__ = [
     "DOC_AND_WORD",

@@ -5,10 +5,10 @@ document. With that predictor frozen, it is a law that all tokens of the documen
 
     q_d(k) is proportional to exp(sum_c eta_kc (slope_dc - curvature_dc eta_kc / 2)),
 
-slope and curvature as in `ppl_topics.samplers.responses.term`. The paper freezes the predictor at its value at the time
-of building. That value depends on the topics to be drawn, so the chain would be only close to the posterior. Here it is
-the expectation before anything is known of the tokens, sum_k alpha_k eta_kc / sum_k alpha_k and what fixed features
-add: independent of the topics, hence exact.
+slope and curvature as in `ppl_topics.samplers.responses.response_term`. The paper freezes the predictor at its
+value at the time of building. That value depends on the topics to be drawn, so the chain would be only close to the
+posterior. Here it is the expectation before anything is known of the tokens, sum_k alpha_k eta_kc / sum_k alpha_k and
+what fixed features add: independent of the topics, hence exact.
 
 A document's table is built when its first draw asks for it. Documents of a chunk are swept one after another, so that
 one row for each chunk is memory enough.
@@ -27,10 +27,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import Document, Topics
+from ppl_topics._util.compiled import inlined, tight
+from ppl_topics.core.proposal import Document, Topics
+from ppl_topics.core.registry import proposal
 from ppl_topics.errors import SpecError
-from ppl_topics.registry import proposal
-from ppl_topics.samplers.compiled import inlined, tight
 from ppl_topics.samplers.variates.alias import build_alias, draw_alias
 from ppl_topics.samplers.variates.streams import Stream
 

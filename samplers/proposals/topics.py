@@ -8,11 +8,13 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import Binding, Topics
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.observed import Observed
+from ppl_topics.core.proposal import Topics
+from ppl_topics.core.response import Response
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.responses.features import scores, without_topics
-from ppl_topics.samplers.responses.term import new_term, topic_coefficients
-from ppl_topics.seams import Response
-from ppl_topics.state import ChainState, Observed
+from ppl_topics.samplers.responses.response_term import new_term, topic_coefficients
 
 __all__ = ["expected_response", "topics_of"]
 

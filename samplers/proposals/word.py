@@ -18,10 +18,10 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import Document, Topics
-from ppl_topics.registry import proposal
+from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.proposal import Document, Topics
+from ppl_topics.core.registry import proposal
 from ppl_topics.samplers.assignments.counts import WORD_CHUNKS, make_chunks
-from ppl_topics.samplers.compiled import compiled, parallel
 from ppl_topics.samplers.variates.alias import build_alias, draw_alias
 from ppl_topics.samplers.variates.streams import Stream
 

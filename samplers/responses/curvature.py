@@ -14,11 +14,11 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import Binding
-from ppl_topics.samplers.compiled import inlined, parallel, tight
-from ppl_topics.samplers.responses.term import ResponseTerm
-from ppl_topics.samplers.variates.striped import Integer
-from ppl_topics.state import ChainState
+from ppl_topics._util.compiled import inlined, parallel, tight
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.state import ChainState
+from ppl_topics.samplers.responses.response_term import ResponseTerm
+from ppl_topics.samplers.variates.simd_categorical import Integer
 
 __all__ = ["Curvature", "bend", "curvature_of", "omega_of", "shared_factors"]
 

@@ -12,9 +12,10 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.compiled import compiled, parallel, tight
+from ppl_topics.core.observed import Design
+from ppl_topics.core.tokens import Tokens
 from ppl_topics.samplers.assignments.counts import make_chunks
-from ppl_topics.samplers.compiled import compiled, parallel, tight
-from ppl_topics.state import Design, Tokens
 
 __all__ = ["PIECES", "Features", "features_of", "scores", "without_topics"]
 
@@ -63,7 +64,7 @@ def features_of(tokens: Tokens, z: Topics, n_topics: int, design: Design) -> Fea
     Examples
     --------
     >>> import numpy as np
-    >>> from ppl_topics.run.bind import index_tokens
+    >>> from ppl_topics.engine.bind import index_tokens
     >>> tokens = index_tokens(np.array([0, 3, 3]), np.array([0, 1, 1]), 2)
     >>> features_of(tokens, np.array([4, 2, 4], np.uint8), 5, Design.of(np.ones((2, 1)))).topics
     array([2, 4], dtype=uint16)

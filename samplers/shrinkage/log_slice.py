@@ -12,9 +12,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.samplers.compiled import compiled, tight
+from ppl_topics._util.compiled import compiled, tight
+from ppl_topics.core.prior import LARGEST_SCALE, SMALLEST_SCALE
 from ppl_topics.samplers.variates.streams import Stream, exponential, integer, uniform
-from ppl_topics.seams import LARGEST_SCALE, SMALLEST_SCALE
 
 __all__ = ["draw_scale", "log_density"]
 

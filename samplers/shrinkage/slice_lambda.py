@@ -15,13 +15,15 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import Binding, KernelFunctions
-from ppl_topics.registry import kernel
-from ppl_topics.samplers.compiled import compiled, parallel
+from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import KernelFunctions
+from ppl_topics.core.keys import Key
+from ppl_topics.core.prior import LARGEST_SCALE, SMALLEST_SCALE
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform_open
 from ppl_topics.samplers.variates.truncated_gamma import truncated_exponential
-from ppl_topics.seams import LARGEST_SCALE, SMALLEST_SCALE
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["LARGEST", "SMALLEST", "below_slice", "draw_locals", "slice_lambda"]
 

@@ -14,13 +14,15 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import Binding, KernelFunctions
-from ppl_topics.registry import kernel
-from ppl_topics.samplers.compiled import parallel
+from ppl_topics._util.compiled import parallel
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import KernelFunctions
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.shrinkage.log_slice import draw_scale
 from ppl_topics.samplers.shrinkage.slice_tau import sum_of_squares
 from ppl_topics.samplers.variates.streams import new_stream, start
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["draw_regularised_globals", "slice_regularised_tau"]
 

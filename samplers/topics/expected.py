@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.samplers.compiled import parallel
+from ppl_topics._util.compiled import parallel
 from ppl_topics.samplers.topics.listing import Counts, Longs, Shorts, Vector, listed_mass
 
 __all__ = ["add_expected_listed", "update_mean_included_phi", "update_mean_phi"]
@@ -90,7 +90,7 @@ def add_expected_listed(
     Parameters
     ----------
     pointer, topics, counts : ndarray
-        Of the lists; see `ppl_topics.topic_lists.TopicLists`.
+        Of the lists; see `ppl_topics.core.sparse_topics.TopicLists`.
     n_k : ndarray of int64 of shape (K,)
     beta : ndarray of float64 of shape (V,)
     weight : float

@@ -12,11 +12,13 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import Binding, KernelFunctions
-from ppl_topics.registry import kernel
-from ppl_topics.samplers.compiled import compiled, parallel
+from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import KernelFunctions
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.topics.dirichlet_rows import CHUNKS, draw_rows
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["draw_included_phi", "included_mass", "included_rows"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ppl_topics.samplers.compiled import compiled
-from ppl_topics.samplers.concentration.rising import FEW, STIRLING_FROM, stirling_rest
+from ppl_topics._util.compiled import compiled
+from ppl_topics.samplers.concentration.log_pochhammer import FEW, STIRLING_FROM, stirling_rest
 
 __all__ = ["log_inclusion_ratio"]
 

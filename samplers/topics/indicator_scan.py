@@ -22,12 +22,14 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import Binding, KernelFunctions
-from ppl_topics.registry import kernel
-from ppl_topics.samplers.compiled import inlined, parallel, tight
+from ppl_topics._util.compiled import inlined, parallel, tight
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import KernelFunctions
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.topics.inclusion_ratio import log_inclusion_ratio
 from ppl_topics.samplers.variates.streams import Stream, start, uint64, uniform
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["indicator_scan", "log_odds", "scan_indicators", "scan_packed"]
 

@@ -12,16 +12,18 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.declarations import Binding, KernelFunctions
-from ppl_topics.registry import kernel
-from ppl_topics.samplers.compiled import compiled, parallel
+from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import KernelFunctions
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.topics.dirichlet_rows import CHUNKS, SAFE_SUM
 from ppl_topics.samplers.topics.listing import Counts, Floats, Longs, Shorts, Vector, listed_mass
 from ppl_topics.samplers.topics.sparse_gammas import SPARSEST, draw_exceeding, exceeding_probability
 from ppl_topics.samplers.variates.dirichlet import dirichlet_in_log_space
 from ppl_topics.samplers.variates.gamma import gamma
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform
-from ppl_topics.state import ChainState, Key
 
 __all__ = ["draw_listed_phi", "listed_rows"]
 
@@ -64,7 +66,7 @@ def draw_listed_phi(
     Parameters
     ----------
     pointer, topics, counts : ndarray
-        Of the lists; see `ppl_topics.topic_lists.TopicLists`.
+        Of the lists; see `ppl_topics.core.sparse_topics.TopicLists`.
     n_k : ndarray of int64 of shape (K,)
         Tokens of each topic.
     beta : ndarray of float64 of shape (V,)

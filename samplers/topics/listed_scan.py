@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ppl_topics.declarations import Binding, KernelFunctions
-from ppl_topics.registry import kernel
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import KernelFunctions
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernel
+from ppl_topics.core.sparse_topics import TopicLists
+from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.topics.indicator_scan import BLOCK, log_odds, scan_packed
 from ppl_topics.samplers.topics.listing import Longs, Vector, list_packed, pack_listed
-from ppl_topics.state import ChainState, Key
-from ppl_topics.topic_lists import TopicLists
 
 __all__ = ["listed_scan", "scan_lists"]
 

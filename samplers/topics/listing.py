@@ -1,7 +1,7 @@
 """Lists of the words that topics include: made from assignments or indicators, counted, and summed.
 
-See `ppl_topics.topic_lists.TopicLists` for the arrays ``pointer``, ``topics``, ``counts`` and ``values``. All sums run
-over a fixed number of chunks that are added in order: the bits do not depend on the threads.
+See `ppl_topics.core.sparse_topics.TopicLists` for the arrays ``pointer``, ``topics``, ``counts`` and ``values``.
+All sums run over a fixed number of chunks that are added in order: the bits do not depend on the threads.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.compiled import parallel
+from ppl_topics.core.sparse_topics import PADDING, TopicLists
+from ppl_topics.core.tokens import Tokens
 from ppl_topics.samplers.assignments.counts import WORD_CHUNKS, make_chunks
-from ppl_topics.samplers.compiled import parallel
 from ppl_topics.samplers.topics.indicator_scan import BLOCK, CHUNKS
-from ppl_topics.state import Tokens
-from ppl_topics.topic_lists import PADDING, TopicLists
 
 __all__ = ["count_listed", "list_assigned", "list_packed", "listed_mass", "pack_listed", "set_listed_mean"]
 

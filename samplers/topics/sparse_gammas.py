@@ -21,10 +21,10 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from ppl_topics.samplers.compiled import compiled, inlined
+from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.samplers.variates.gamma import gamma, gamma_above_one
-from ppl_topics.samplers.variates.lanes import INTEGERS, LANES, WORD, data_of, emit_load, row_of
 from ppl_topics.samplers.variates.philox import BUFFER, POSITION, refill
+from ppl_topics.samplers.variates.simd import INTEGERS, LANES, WORD, data_of, emit_load, row_of
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform, uniform_open
 
 __all__ = ["CUTOFF", "draw_exceeding", "draw_gammas", "exceeding_probability"]

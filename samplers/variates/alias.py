@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.samplers.compiled import compiled
+from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
 __all__ = ["build_alias", "draw_alias"]

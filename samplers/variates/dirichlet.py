@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.samplers.compiled import compiled
+from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.variates.gamma import gamma, log_gamma
 from ppl_topics.samplers.variates.streams import Stream
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from ppl_topics.samplers.compiled import compiled
+from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.variates.streams import Stream, normal, uniform_open
 
 __all__ = ["gamma", "gamma_above_one", "gamma_below_one", "gamma_from_proposal", "log_gamma"]

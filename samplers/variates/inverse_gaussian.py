@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from ppl_topics.samplers.compiled import tight
+from ppl_topics._util.compiled import tight
 from ppl_topics.samplers.variates.streams import Stream, normal, uniform_open
 
 __all__ = ["inverse_gaussian"]

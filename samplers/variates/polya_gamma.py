@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from ppl_topics.samplers.compiled import tight
+from ppl_topics._util.compiled import tight
 from ppl_topics.samplers.variates.polya_gamma_series import draw_by_series
 from ppl_topics.samplers.variates.polya_gamma_sum import draw_by_sum
 from ppl_topics.samplers.variates.streams import Stream

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 
-from ppl_topics.samplers.compiled import tight
+from ppl_topics._util.compiled import tight
 from ppl_topics.samplers.variates.inverse_gaussian import inverse_gaussian
 from ppl_topics.samplers.variates.streams import Stream, uniform_open
 

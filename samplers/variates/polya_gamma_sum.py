@@ -24,7 +24,7 @@ import math
 import numpy as np
 from scipy import special
 
-from ppl_topics.samplers.compiled import tight
+from ppl_topics._util.compiled import tight
 from ppl_topics.samplers.variates.gamma import gamma_above_one
 from ppl_topics.samplers.variates.streams import Stream
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.samplers.compiled import compiled
+from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.variates.philox import BUFFER, KEY, POSITION, WORDS, multiply, refill
 from ppl_topics.samplers.variates.ziggurat import TAIL_START, normal_tables
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from ppl_topics.samplers.compiled import compiled
+from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.variates.gamma import gamma
 from ppl_topics.samplers.variates.streams import Stream, exponential, uniform_open
 

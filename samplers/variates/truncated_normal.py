@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ppl_topics.samplers.compiled import compiled
+from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.variates.streams import Stream, exponential, normal, uniform
 
 __all__ = ["truncated_normal"]

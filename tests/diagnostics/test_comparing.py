@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import ppl_topics as pt
-from ppl_topics.diagnostics.comparing import compare, inefficiency_table, kernel_seconds
+from ppl_topics.diagnostics.comparison import compare, inefficiency_table, kernel_seconds
 from ppl_topics.diagnostics.efficiency import all_statistics
 from ppl_topics.errors import TraceError
 

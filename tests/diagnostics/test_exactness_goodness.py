@@ -5,12 +5,7 @@ import pytest
 from scipy import stats
 
 import ppl_topics as pt
-from ppl_topics.diagnostics.exactness.goodness import (
-    chi_square,
-    expected_total_variation,
-    paired_mean,
-    total_variation,
-)
+from ppl_topics.diagnostics.exactness.goodness import chi_square, expected_total_variation, paired_mean, total_variation
 
 FALSE_ALARM = 1e-6
 

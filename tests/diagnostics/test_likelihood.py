@@ -8,13 +8,7 @@ import pytest
 from corpus_arrays import fixed
 from scipy.special import gammaln
 
-from ppl_topics.diagnostics.likelihood import (
-    density_n_dk,
-    density_n_kw,
-    log_marginal,
-    log_phi_part,
-    log_theta_part,
-)
+from ppl_topics.engine.log_joint import density_n_dk, density_n_kw, log_marginal, log_phi_part, log_theta_part
 
 
 def counts_of(doc_ptr, words, z, n_words, n_topics):

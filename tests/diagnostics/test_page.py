@@ -15,7 +15,7 @@ from ppl_topics.diagnostics.page.svg import Line, circle_map, line_chart
 from ppl_topics.diagnostics.page.terms import STEPS, relevant_words
 from ppl_topics.diagnostics.quality import relevance
 from ppl_topics.diagnostics.report import seconds_by_kernel
-from ppl_topics.trace.mean_topics import mean_topics
+from ppl_topics.results.mean_topics import mean_topics
 
 FAST = {"draws": 8, "warmup": 8, "chains": 2, "seed": 1, "threads": 1, "progress": False}
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}

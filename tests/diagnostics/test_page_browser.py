@@ -19,7 +19,7 @@ import pytest
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.quality import relevance
-from ppl_topics.trace.mean_topics import mean_topics
+from ppl_topics.results.mean_topics import mean_topics
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")

@@ -7,7 +7,7 @@ import xarray as xr
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.plots import plot_drift, plot_ess, plot_rank, plot_trace
-from ppl_topics.trace.arviz_compat import from_groups
+from ppl_topics.results.arviz_compat import from_groups
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import ppl_topics as pt
+from ppl_topics.corpus.datasets.docstring_extraction import harvest
 from ppl_topics.corpus.datasets.docstrings import WORD_PATTERN
-from ppl_topics.corpus.datasets.harvest import harvest
 from ppl_topics.corpus.datasets.prose import prose
 from ppl_topics.diagnostics.quality import Reference, cv_coherence, npmi_coherence, umass_coherence
 from ppl_topics.diagnostics.quality import cooccurrence as counting

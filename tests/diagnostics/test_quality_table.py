@@ -29,7 +29,7 @@ from ppl_topics.diagnostics.quality import (
 )
 from ppl_topics.diagnostics.quality.draws import evenly
 from ppl_topics.diagnostics.quality.exclusive import mean_over
-from ppl_topics.trace.best_words import best_words
+from ppl_topics.results.best_words import best_words
 
 TEXTS = ["goal match goal team", "team match goal", "law vote law rule", "law vote election rule"] * 6 + [""]
 LABELS = ["sport", "sport", "politics", "law"] * 6 + ["sport"]

@@ -17,8 +17,8 @@ from trace_targets import Traces
 import ppl_topics as pt
 from ppl_topics.fit import Fit
 from ppl_topics.models import shipped
-from ppl_topics.trace import store
-from ppl_topics.trace.validation import check_groups
+from ppl_topics.results import store
+from ppl_topics.results.validation import check_groups
 
 __all__ = ["TraceGroupsTarget"]
 

@@ -30,7 +30,7 @@ from typing import Any, Protocol
 import ppl_topics
 from ppl_topics import diagnostics, models, samplers
 from ppl_topics.errors import PplTopicsError
-from ppl_topics.trace import opening
+from ppl_topics.results import opening
 
 __all__ = ["Finding", "Limits", "Outcome", "Target", "fuzz"]
 

@@ -15,7 +15,7 @@ from sealing import content_of_chunk, seal_corpus, seal_manifest, sealed_chunk
 from trace_reading import read_in_all_ways, small_corpus, use_command, use_fit
 
 import ppl_topics as pt
-from ppl_topics.storage.checkpoint import DIGEST, digest_of
+from ppl_topics.results.run_folder.checkpoint import DIGEST, digest_of
 
 __all__ = ["RunFolderTarget"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import zstandard
 
 from ppl_topics.corpus.native import _digest, _fingerprint
-from ppl_topics.storage.manifest import Manifest, digest_of
+from ppl_topics.results.run_folder.manifest import Manifest, digest_of
 
 __all__ = ["CHECKSUM", "checked", "content_of_chunk", "seal_corpus", "seal_manifest", "sealed_chunk"]
 

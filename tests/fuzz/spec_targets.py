@@ -12,11 +12,11 @@ import yaml
 from mutation import mutated_text, mutated_tree, weird_value
 
 from ppl_topics import Corpus, PplTopicsError
-from ppl_topics.api import resolve
+from ppl_topics.api.sampling import resolve
 from ppl_topics.cli import main
 from ppl_topics.cli.model_options import assignments, load
+from ppl_topics.engine.bind import bind
 from ppl_topics.models import shipped
-from ppl_topics.run.bind import bind
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import Model, load_spec

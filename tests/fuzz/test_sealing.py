@@ -8,7 +8,7 @@ from sealing import content_of_chunk, seal_corpus, seal_manifest, sealed_chunk
 from trace_reading import small_corpus
 
 import ppl_topics as pt
-from ppl_topics.storage.manifest import read_manifest
+from ppl_topics.results.run_folder.manifest import read_manifest
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from mutation import mutated_bytes, mutated_text
 from trace_reading import RUNS, read_in_all_ways, small_corpus, use_command, use_fit
 
 import ppl_topics as pt
-from ppl_topics.trace import opening, store
+from ppl_topics.results import opening, store
 
 __all__ = ["TraceFileTarget", "TraceTarget", "Traces"]
 

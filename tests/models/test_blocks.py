@@ -8,11 +8,12 @@ import pydantic
 import pytest
 from scipy import stats
 
+from ppl_topics.core.state import ChainState
+from ppl_topics.core.tokens import Sizes
+from ppl_topics.engine.bind import index_tokens
 from ppl_topics.errors import SpecError
 from ppl_topics.models import Assignments, Dirichlet, Gamma, Words, shipped
 from ppl_topics.models.assignments import draw_rows
-from ppl_topics.run.bind import index_tokens
-from ppl_topics.state import ChainState, Sizes
 
 SIZES = Sizes(docs=3, words=4, topics=2, tokens=6)
 BOUND = stats.norm.isf(1e-9)

@@ -13,13 +13,13 @@ from scipy import stats
 from scipy.special import erfcx, logsumexp, ndtr
 
 import ppl_topics as pt
+from ppl_topics.core.response import Potential, Response
 from ppl_topics.corpus.labels import Labels
+from ppl_topics.engine.bind import bind
 from ppl_topics.errors import CorpusError
 from ppl_topics.models import Logistic, ProbitDo
 from ppl_topics.prediction.predictor import class_probabilities
-from ppl_topics.run.bind import bind
 from ppl_topics.schedule import make_plan
-from ppl_topics.seams import Potential, Response
 
 KEYS = {"coefficients": "eta", "features": ["z"]}
 BLOCK = ProbitDo(**KEYS)

@@ -17,9 +17,9 @@ from polyagamma import polyagamma_pdf
 from scipy import stats
 from scipy.special import logsumexp
 
+from ppl_topics.core.response import Potential
 from ppl_topics.errors import SpecError
 from ppl_topics.models import EpsilonInsensitive, Gaussian, Hinge, Logistic, NegativeBinomial
-from ppl_topics.seams import Potential
 
 KEYS = {"coefficients": "eta", "features": ["z"]}
 SCORES = np.array([-6.13, -2.57, -1.21, -0.36, 0.0, 0.23, 0.9, 1.71, 4.13, 11.3])

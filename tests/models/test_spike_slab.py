@@ -8,9 +8,9 @@ from scipy import stats
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec
-from ppl_topics.diagnostics.likelihood import log_included_phi_part, log_marginal, log_theta_part
+from ppl_topics.engine.bind import index_tokens
+from ppl_topics.engine.log_joint import log_included_phi_part, log_marginal, log_theta_part
 from ppl_topics.prediction.infer import NewTopics, mean_shares
-from ppl_topics.run.bind import index_tokens
 from ppl_topics.samplers.topics.included_rows import included_mass
 from ppl_topics.schedule.assign import admissible
 from ppl_topics.schedule.plan import make_plan

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import ppl_topics as pt
-from ppl_topics.storage.checkpoint import checkpoints
+from ppl_topics.results.run_folder.checkpoint import checkpoints
 
 __all__ = ["OPTIONS", "cut", "flip", "load_all", "made_corpus", "made_run", "newest", "same"]
 

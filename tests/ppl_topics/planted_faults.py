@@ -18,7 +18,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 def lose_a_draw() -> None:
     """A run that is resumed forgets the last draw before its checkpoint."""
-    from ppl_topics.storage.draws import ChainStream
+    from ppl_topics.results.run_folder.draws import ChainStream
 
     made = ChainStream.__init__
 
@@ -30,14 +30,14 @@ def lose_a_draw() -> None:
 
 def forget_the_state() -> None:
     """A run that is resumed goes on from its first state."""
-    from ppl_topics.run import keeping
+    from ppl_topics.engine import checkpointing
 
-    keeping._put_state = lambda executor, state, arrays: None
+    checkpointing._put_state = lambda executor, state, arrays: None
 
 
 def stop_at_once() -> None:
     """The first Ctrl-C is taken for the second one."""
-    from ppl_topics.run.interrupt import GracefulStop
+    from ppl_topics.engine.interrupt import GracefulStop
 
     def broken(self: Any, number: int, frame: Any) -> None:
         raise KeyboardInterrupt
@@ -46,30 +46,30 @@ def stop_at_once() -> None:
 
 
 def say_nothing_of_a_death() -> None:
+    from ppl_topics.engine.processes import _Worker
     from ppl_topics.errors import RunError
-    from ppl_topics.run.processes import _Worker
 
     _Worker._death = lambda self: RunError("something went wrong")  # type: ignore[method-assign]
 
 
 def lock_nothing() -> None:
-    from ppl_topics.run import keeping
-    from ppl_topics.storage import folder
+    from ppl_topics.engine import checkpointing
+    from ppl_topics.results.run_folder import folder
 
-    for module in (keeping, folder):
+    for module in (checkpointing, folder):
         module.locked = lambda *given: contextlib.nullcontext()  # type: ignore[attr-defined]
 
 
 def check_no_digest() -> None:
     """Checkpoints have a digest that is always the same."""
-    from ppl_topics.storage import checkpoint
+    from ppl_topics.results.run_folder import checkpoint
 
     checkpoint._Checksum.digest = lambda self: bytes(checkpoint.DIGEST)  # type: ignore[method-assign]
 
 
 def take_nothing_for_zeros() -> None:
     """What cannot be read is zeros, and nobody is told."""
-    from ppl_topics.storage import lazy
+    from ppl_topics.results.run_folder import lazy
 
     read = lazy._Stored._read
 
@@ -91,13 +91,13 @@ def other_exit_codes() -> None:
 
 def leave_errors_of_disks_as_they_are() -> None:
     """They do not say which checkpoint is before them, nor how to go on."""
-    from ppl_topics.run import chains
+    from ppl_topics.engine import chains
 
     chains._named = lambda chain: contextlib.nullcontext()
 
 
 def lose_what_cannot_be_written() -> None:
-    from ppl_topics import rescue
+    from ppl_topics.api import rescue
     from ppl_topics.errors import TraceError
 
     def broken(fit: Any, out: Any) -> Any:
@@ -109,9 +109,9 @@ def lose_what_cannot_be_written() -> None:
 
 
 def check_no_memory() -> None:
-    from ppl_topics import running
+    from ppl_topics.engine import run
 
-    running.check_memory = lambda demand: None
+    run.check_memory = lambda demand: None
 
 
 PLANTED: dict[str, Callable[[], None]] = {

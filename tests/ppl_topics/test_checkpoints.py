@@ -7,11 +7,11 @@ import pytest
 from folder_runs import OPTIONS, cut, flip, made_corpus, made_run, newest, same
 
 import ppl_topics as pt
-from ppl_topics.registry import unregister_kernel
-from ppl_topics.run.keeping import ChainKeeper, Keeping
-from ppl_topics.storage.checkpoint import checkpoints, read_checkpoint, write_checkpoint
-from ppl_topics.storage.draws import Place
-from ppl_topics.storage.manifest import Manifest
+from ppl_topics.core.registry import unregister_kernel
+from ppl_topics.engine.checkpointing import ChainKeeper, Keeping
+from ppl_topics.results.run_folder.checkpoint import checkpoints, read_checkpoint, write_checkpoint
+from ppl_topics.results.run_folder.draws import Place
+from ppl_topics.results.run_folder.manifest import Manifest
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +173,7 @@ def test_a_memory_that_is_not_kept_is_caught(corpus, tmp_path):
 def test_when_checkpoints_are_due(monkeypatch, tmp_path):
     place = Place(tmp_path, 0, None, 1, 1, 10, 10, {}, 1)
     now = [1000.0]
-    monkeypatch.setattr("ppl_topics.run.keeping.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("ppl_topics.engine.checkpointing.time.monotonic", lambda: now[0])
 
     def keeper(sweeps=None, minutes=None, cost=0.0, together=1):
         keeping = Keeping(place, Manifest.model_construct(checkpoint_sweeps=sweeps, checkpoint_minutes=minutes))
@@ -196,8 +196,8 @@ def test_when_checkpoints_are_due(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(("speed", "kept"), [(1.0, 1), (np.inf, 2)])
 def test_first_checkpoint_waits_for_what_it_is_thought_to_cost(corpus, monkeypatch, tmp_path, speed, kept):
-    monkeypatch.setattr("ppl_topics.run.keeping.EVERY_MINUTES", 0.0)
-    monkeypatch.setattr("ppl_topics.run.keeping.WRITE_SPEED", speed)
+    monkeypatch.setattr("ppl_topics.engine.checkpointing.EVERY_MINUTES", 0.0)
+    monkeypatch.setattr("ppl_topics.engine.checkpointing.WRITE_SPEED", speed)
     pt.sample("lda", corpus, draws=3, out=tmp_path / "a", **{**OPTIONS, "chains": 1})
     assert len(checkpoints(tmp_path / "a" / "checkpoints" / "chain-0")) == kept
 

@@ -8,8 +8,8 @@ import xarray as xr
 
 import ppl_topics as pt
 from ppl_topics.cli import main
+from ppl_topics.core.registry import kernel, kernels, unregister_kernel
 from ppl_topics.errors import TraceError
-from ppl_topics.registry import kernel, kernels, unregister_kernel
 
 FAST = ("--draws", "6", "--warmup", "2", "--seed", "1", "--no-progress", "--set", "topics=2")
 

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import ppl_topics as pt
-from ppl_topics import choosing
+from ppl_topics._util.paths import file_names
+from ppl_topics.api import grid
 from ppl_topics.cli import main
-from ppl_topics.diagnostics.sweep_plot import plot_sweep
+from ppl_topics.diagnostics.grid_plot import plot_sweep
 from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
-from ppl_topics.paths import file_names
 
 mpl.use("Agg")
 
@@ -68,11 +68,11 @@ def refused(capsys, *arguments):
 
 
 def test_a_grid(table):
-    assert list(table) == ["topics", "alpha", *choosing.SCORES]
+    assert list(table) == ["topics", "alpha", *grid.SCORES]
     assert table[["topics", "alpha"]].to_numpy().tolist() == [[1, 0.1], [1, 1.0], [3, 0.1], [3, 1.0]]
     assert table["problem"].tolist() == [""] * 4
     assert table.attrs == {"over": ["topics", "alpha"], "stopped": False}
-    filled = [name for name in choosing.SCORES if name not in ("r2", "path", "problem")]
+    filled = [name for name in grid.SCORES if name not in ("r2", "path", "problem")]
     assert np.isfinite(table[filled].to_numpy(dtype=float)).all()
     # There are three topics in truth.
     best = table["perplexity"].idxmin()
@@ -160,7 +160,7 @@ def test_an_interrupt_keeps_what_is_done(corpus, tmp_path):
 @pytest.mark.parametrize("after", [3, 12])
 def test_an_interrupt_of_a_run(corpus, monkeypatch, after):
     # In warm-up, and among the draws.
-    from ppl_topics.run import chains
+    from ppl_topics.engine import chains
 
     advance, calls = chains._advance, []
 
@@ -177,14 +177,14 @@ def test_an_interrupt_of_a_run(corpus, monkeypatch, after):
 
 
 def test_a_failing_run_does_not_lose_the_others(corpus, monkeypatch):
-    run = choosing.run_plan
+    run = grid.run_plan
 
     def failing(plan, *arguments, **options):
         if plan.model.spec.parameters["topics"] == 2:
             raise pt.RunError("out of luck")
         return run(plan, *arguments, **options)
 
-    monkeypatch.setattr(choosing, "run_plan", failing)
+    monkeypatch.setattr(grid, "run_plan", failing)
     found = pt.sweep("lda", corpus, {"topics": [1, 2, 3]}, **FAST)
     assert found["problem"].tolist() == ["", "out of luck", ""]
     assert np.isnan(found["perplexity"][1])

@@ -13,8 +13,8 @@ from scipy import sparse
 import ppl_topics as pt
 from ppl_topics.corpus.aligning import align_covariates, columns_from_json, columns_to_json
 from ppl_topics.corpus.scaling import standardising
+from ppl_topics.engine.bind import bind
 from ppl_topics.errors import CorpusError, SpecError
-from ppl_topics.run.bind import bind
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import load_spec

@@ -12,7 +12,7 @@ from urllib.error import URLError
 import pytest
 
 from ppl_topics.corpus import load_20newsgroups, load_docstrings
-from ppl_topics.corpus.datasets.harvest import harvest
+from ppl_topics.corpus.datasets.docstring_extraction import harvest
 from ppl_topics.corpus.datasets.prose import prose
 from ppl_topics.errors import CorpusError
 

@@ -14,9 +14,9 @@ import pytest
 import xarray as xr
 
 import ppl_topics as pt
-from ppl_topics.exporting import SCHEMA, document_table, export, mallet_state, to_frame, topic_model, topic_table
-from ppl_topics.exporting.writing import written_text
-from ppl_topics.trace.mean_topics import mean_topics
+from ppl_topics.results.export import SCHEMA, document_table, export, mallet_state, to_frame, topic_model, topic_table
+from ppl_topics.results.export.writing import written_text
+from ppl_topics.results.mean_topics import mean_topics
 
 FAST = {"draws": 6, "warmup": 4, "seed": 1, "threads": 1, "progress": False}
 ODD = ['"quoted"', "a,comma", "a\ttab", "a\nline", "a\rreturn", " space ", "#doc", "größe", "日本語", "NA", "\u2028"]

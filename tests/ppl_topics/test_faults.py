@@ -19,12 +19,12 @@ from folder_runs import OPTIONS, load_all, made_corpus, same
 from planted_faults import PLANTED
 
 import ppl_topics as pt
-from ppl_topics.registry import unregister_kernel
-from ppl_topics.rescue import save_somewhere
-from ppl_topics.storage.checkpoint import checkpoints, write_checkpoint
-from ppl_topics.storage.files import remove_parts
-from ppl_topics.storage.lock import OWNER, locked
-from ppl_topics.trace import store
+from ppl_topics._util.files import remove_parts
+from ppl_topics.api.rescue import save_somewhere
+from ppl_topics.core.registry import unregister_kernel
+from ppl_topics.results import store
+from ppl_topics.results.run_folder.checkpoint import checkpoints, write_checkpoint
+from ppl_topics.results.run_folder.lock import OWNER, locked
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "faults.py"
 
@@ -44,7 +44,7 @@ def made(corpus, tmp_path_factory):
     """A run of 10 draws in chunks of 4, to be continued to 14."""
     path = tmp_path_factory.mktemp("runs") / "a"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ppl_topics.storage.draws.CHUNK_DRAWS", 4)
+        patch.setattr("ppl_topics.results.run_folder.draws.CHUNK_DRAWS", 4)
         pt.sample("lda", corpus, draws=10, out=path, checkpoint_sweeps=5, **OPTIONS)
     return path
 
@@ -143,7 +143,7 @@ def test_reading_a_run_that_goes_on(run, monkeypatch):
     def after(folder):
         return [listed.pop(0)] if listed and folder == place else checkpoints(folder)
 
-    monkeypatch.setattr("ppl_topics.run.keeping.checkpoints", after)
+    monkeypatch.setattr("ppl_topics.engine.checkpointing.checkpoints", after)
     assert pt.load_fit(run).posterior.sizes["draw"] == 10
 
 
@@ -165,7 +165,7 @@ def test_a_full_disk_is_no_reason_to_refuse_the_lock(tmp_path, monkeypatch):
     def fail(path, text):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ppl_topics.storage.lock.write_text", fail)
+    monkeypatch.setattr("ppl_topics.results.run_folder.lock.write_text", fail)
     with locked(tmp_path):
         assert not (tmp_path / OWNER).exists()
 
@@ -180,7 +180,7 @@ def test_a_checkpoint_folder_that_cannot_be_made(run):
 @pytest.mark.parametrize("sweep", [8, 11])
 def test_a_statistic_that_comes_late(sweep, corpus, tmp_path, monkeypatch):
     """One that a kernel first returns after chunks are full, in one chain, and that a resumed run has again."""
-    monkeypatch.setattr("ppl_topics.storage.draws.CHUNK_DRAWS", 2)
+    monkeypatch.setattr("ppl_topics.results.run_folder.draws.CHUNK_DRAWS", 2)
 
     @pt.kernel("planted", updates="phi", reads=("z", "beta"), handles=("dirichlet", "words"), exact=True)
     def build(binding):

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import ppl_topics as pt
+from ppl_topics._util.finite import all_finite, first_not_finite
+from ppl_topics.engine.bind import bind
+from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.finite_check import check_recorded
 from ppl_topics.errors import KernelError, NotFiniteError
-from ppl_topics.finite import all_finite, first_not_finite
-from ppl_topics.run.bind import bind
-from ppl_topics.run.execute import Executor
-from ppl_topics.run.finite import check_recorded
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi
 from ppl_topics.samplers.topics.included_rows import draw_included_phi
 from ppl_topics.schedule import make_plan
@@ -160,7 +160,7 @@ def test_topics_that_are_held_as_lists(corpus):
 
 def test_integers_and_what_a_kernel_does_not_update_cost_nothing(corpus, monkeypatch):
     seen = []
-    monkeypatch.setattr("ppl_topics.run.finite.all_finite", lambda array: seen.append(array.shape) or True)
+    monkeypatch.setattr("ppl_topics.engine.finite_check.all_finite", lambda array: seen.append(array.shape) or True)
     advance(bound_model("lda", corpus), 2)
     # The kernel of phi looks at its sums, and z is whole numbers.
     assert seen == []

@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 
 import ppl_topics as pt
-from ppl_topics import planning
-from ppl_topics.declarations import ALL_WORDS, KernelFunctions, WordSelection
-from ppl_topics.registry import unregister_kernel
-from ppl_topics.run.bind import bind
-from ppl_topics.run.calibrate import machine_speed
-from ppl_topics.run.chains import Settings, run_chains
-from ppl_topics.run.execute import Executor
-from ppl_topics.run.resources import recording_seconds, run_bytes, skipped_seconds
+from ppl_topics.api import planning
+from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
+from ppl_topics.core.registry import unregister_kernel
+from ppl_topics.engine.bind import bind
+from ppl_topics.engine.chains import Settings, run_chains
+from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.machine_speed import machine_speed
+from ppl_topics.engine.model_sizes import recording_seconds, run_bytes, skipped_seconds
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes, nominal_sizes, runs, step_bytes, step_seconds, sweep_seconds
 from ppl_topics.schedule.forecast import spell_bytes, spell_seconds

@@ -17,11 +17,11 @@ from hostile_runs import CORPUS, OPTIONS
 from sealing import checked
 
 import ppl_topics as pt
-from ppl_topics.storage.checkpoint import DIGEST, MAGIC, read_checkpoint, write_checkpoint
-from ppl_topics.storage.checkpoint import digest_of as checksum_of
-from ppl_topics.storage.chunks import codecs
-from ppl_topics.storage.files import refuse_links
-from ppl_topics.storage.manifest import digest_of, read_manifest
+from ppl_topics._util.files import refuse_links
+from ppl_topics.results.run_folder.checkpoint import DIGEST, MAGIC, read_checkpoint, write_checkpoint
+from ppl_topics.results.run_folder.checkpoint import digest_of as checksum_of
+from ppl_topics.results.run_folder.chunks import codecs
+from ppl_topics.results.run_folder.manifest import digest_of, read_manifest
 
 
 @pytest.fixture(scope="module")

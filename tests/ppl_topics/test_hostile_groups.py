@@ -8,8 +8,8 @@ import ppl_topics as pt
 from ppl_topics.diagnostics.page.traces import traces_section
 from ppl_topics.diagnostics.report import seconds_by_kernel
 from ppl_topics.fit import Fit
-from ppl_topics.trace.store import save_groups
-from ppl_topics.trace.validation import check_groups
+from ppl_topics.results.store import save_groups
+from ppl_topics.results.validation import check_groups
 
 
 @pytest.fixture(scope="module")

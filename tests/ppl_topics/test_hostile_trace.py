@@ -13,7 +13,7 @@ from hostile_runs import CORPUS, OPTIONS
 
 import ppl_topics as pt
 from ppl_topics.cli import main
-from ppl_topics.trace import opening
+from ppl_topics.results import opening
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,10 @@ import pytest
 
 import ppl_topics as pt
 from ppl_topics.cli import main
+from ppl_topics.engine.available_memory import Available, available_memory
+from ppl_topics.engine.memory import Demand, check_memory, remedies
+from ppl_topics.engine.model_sizes import corpus_bytes
 from ppl_topics.errors import MemoryEstimateError
-from ppl_topics.run import available
-from ppl_topics.run.available import Available, available_memory
-from ppl_topics.run.memory import Demand, check_memory, remedies
-from ppl_topics.run.resources import corpus_bytes
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import nominal_sizes
 
@@ -63,8 +62,8 @@ def test_the_least_of_all_limits_counts(tmp_path, monkeypatch):
     (tmp_path / "memory" / "memory.limit_in_bytes").write_text(f"{2**63 - 4096}\n")
     (tmp_path / "memory" / "memory.usage_in_bytes").write_text("9000\n")
     (tmp_path / "own").write_text("4:memory:/box/not/seen\n0::/\n")
-    monkeypatch.setattr(available, "CGROUPS", tmp_path)
-    monkeypatch.setattr(available, "OWN_CGROUPS", tmp_path / "own")
+    monkeypatch.setattr("ppl_topics.engine.available_memory.CGROUPS", tmp_path)
+    monkeypatch.setattr("ppl_topics.engine.available_memory.OWN_CGROUPS", tmp_path / "own")
     assert available_memory().bytes == 1300
     assert str(group) in available_memory().limit
     (tmp_path / "memory.max").write_text("700")
@@ -76,7 +75,7 @@ def test_the_least_of_all_limits_counts(tmp_path, monkeypatch):
 
 def test_a_run_is_refused_in_python_and_at_the_command_line(tmp_path, monkeypatch, capsys):
     corpus = pt.Corpus.from_texts(["red green red", "green blue"] * 3)
-    monkeypatch.setattr("ppl_topics.run.memory.available_memory", lambda **_: NONE_LEFT)
+    monkeypatch.setattr("ppl_topics.engine.memory.available_memory", lambda **_: NONE_LEFT)
     how = {"topics": 2, "draws": 9, "warmup": 1, "chains": 1, "progress": False, "threads": 1}
     with pytest.raises(pt.RunError, match=r"the run would take about .* more memory .*ignore_memory=True"):
         pt.sample("lda", corpus, **how)

@@ -12,10 +12,10 @@ from scipy import stats
 from scipy.special import gammaln
 
 import ppl_topics as pt
+from ppl_topics.engine.bind import index_tokens
 from ppl_topics.errors import CorpusError
 from ppl_topics.prediction.documents import align_corpus, align_labels
 from ppl_topics.prediction.infer import NewTopics, mean_shares, theta_of
-from ppl_topics.run.bind import index_tokens
 
 FALSE_ALARM = 1e-6
 COPIES = 20_000

@@ -6,10 +6,12 @@ from typing import Annotated, ClassVar, Literal
 import pydantic
 import pytest
 
-from ppl_topics import registry
-from ppl_topics.declarations import ALL_WORDS, Binding, Block, KernelFunctions, WordSelection
+from ppl_topics.core import registry
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.block import Block
+from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
+from ppl_topics.core.registry import block, blocks, kernel, kernels
 from ppl_topics.errors import SpecError
-from ppl_topics.registry import block, blocks, kernel, kernels
 
 DECLARED = {"updates": "z", "integrates_out": "theta", "reads": ("alpha", "phi"), "handles": "words", "exact": True}
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import ppl_topics as pt
+from ppl_topics.core.registry import kernels
 from ppl_topics.models import shipped
-from ppl_topics.registry import kernels
 from ppl_topics.samplers.variates.streams import STREAMS
 from ppl_topics.schedule.tree import steps
 

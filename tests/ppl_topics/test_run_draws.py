@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ppl_topics as pt
-from ppl_topics.registry import unregister_kernel
+from ppl_topics.core.registry import unregister_kernel
 
 OPTIONS = {"topics": 4, "draws": 6, "warmup": 3, "seed": 11, "progress": False}
 RECORD = {"z": "all", "phi": "all", "theta": "all"}

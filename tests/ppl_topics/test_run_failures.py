@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ppl_topics as pt
-from ppl_topics.registry import unregister_kernel
+from ppl_topics.core.registry import unregister_kernel
 
 MAIN = {"topics": 3, "draws": 20, "warmup": 2, "seed": 3, "progress": False, "chains": 3}
 PHI = {"updates": "phi", "reads": ("z", "beta"), "handles": ("dirichlet", "words"), "exact": True}
@@ -239,9 +239,9 @@ def test_a_kernel_that_workers_do_not_know(run):
 
 def test_interrupt_of_processes(corpus, monkeypatch):
     """Workers are told to stop, and what all chains have is kept."""
-    from ppl_topics import running
+    from ppl_topics.engine import run
 
-    class Interrupting(running.ProgressBars):
+    class Interrupting(run.ProgressBars):
         reached: ClassVar[set[int]] = set()
 
         def __call__(self, report):
@@ -251,7 +251,7 @@ def test_interrupt_of_processes(corpus, monkeypatch):
                     os.kill(os.getpid(), signal.SIGINT)
 
     options = {**MAIN, "chains": 2, "threads": 1}
-    monkeypatch.setattr(running, "ProgressBars", Interrupting)
+    monkeypatch.setattr(run, "ProgressBars", Interrupting)
     fit = pt.sample("lda", corpus, **{**options, "draws": 10**6}, processes=2, record={"phi": "none", "theta": "none"})
     assert fit.posterior.attrs["stopped"] == 1
     assert fit.posterior.sizes["draw"] >= 8

@@ -15,13 +15,13 @@ from folder_runs import OPTIONS, flip, load_all, made_corpus, made_run, same
 from zarr.codecs import Crc32cCodec, ZstdCodec
 
 import ppl_topics as pt
-from ppl_topics.registry import unregister_kernel
-from ppl_topics.storage.checkpoint import checkpoints
-from ppl_topics.storage.draws import COMPRESSION
-from ppl_topics.storage.folder import RunFolder
-from ppl_topics.storage.lazy import lazy_group
-from ppl_topics.storage.lock import OWNER, locked
-from ppl_topics.storage.manifest import read_manifest
+from ppl_topics.core.registry import unregister_kernel
+from ppl_topics.results.run_folder.checkpoint import checkpoints
+from ppl_topics.results.run_folder.draws import COMPRESSION
+from ppl_topics.results.run_folder.folder import RunFolder
+from ppl_topics.results.run_folder.lazy import lazy_group
+from ppl_topics.results.run_folder.lock import OWNER, locked
+from ppl_topics.results.run_folder.manifest import read_manifest
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,7 @@ def test_what_is_refused(run, corpus, monkeypatch):
     with pytest.raises(pt.TraceError, match=r"the corpus has changed since the run .* began: 1 documents, 2 tokens"):
         pt.resume(run, corpus=other, progress=False)
     same(pt.load_fit(run), pt.resume(run, corpus=corpus, progress=False))
-    monkeypatch.setattr("ppl_topics.storage.folder.STREAMS", 99)
+    monkeypatch.setattr("ppl_topics.results.run_folder.folder.STREAMS", 99)
     with pytest.raises(pt.TraceError, match=r"whose random streams are of version 1; this one has version 99"):
         pt.resume(run, progress=False)
     monkeypatch.undo()

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ppl_topics import registry
-from ppl_topics.declarations import KernelFunctions
+from ppl_topics.core import registry
+from ppl_topics.core.kernel import KernelFunctions
+from ppl_topics.core.registry import blocks, kernel, kernels
 from ppl_topics.errors import ScheduleError
-from ppl_topics.registry import blocks, kernel, kernels
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.plan import make_plan
 from ppl_topics.schedule.rules import check

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ppl_topics import registry
-from ppl_topics.declarations import ALL_WORDS, Block, KernelFunctions, WordSelection
+from ppl_topics.core import registry
+from ppl_topics.core.block import Block
+from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
+from ppl_topics.core.registry import blocks, kernel, kernels
 from ppl_topics.errors import ScheduleError
 from ppl_topics.models import Assignments
-from ppl_topics.registry import blocks, kernel, kernels
 from ppl_topics.schedule import cycle, mixture, repeat, step
 from ppl_topics.schedule.plan import make_plan
 from ppl_topics.spec import load_spec

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ppl_topics.core.registry import kernels
 from ppl_topics.errors import ScheduleError, SpecError
-from ppl_topics.registry import kernels
 from ppl_topics.schedule import cycle, every, mixture, repeat, step
 from ppl_topics.schedule.plan import make_plan, to_data
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Repeat, Step, parse, steps

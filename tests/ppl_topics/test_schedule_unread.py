@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import ppl_topics as pt
-from ppl_topics.declarations import KernelFunctions
-from ppl_topics.registry import kernel, unregister_kernel
-from ppl_topics.run.bind import bind
-from ppl_topics.run.chains import Settings, run_chains
-from ppl_topics.run.execute import Executor
+from ppl_topics.core.kernel import KernelFunctions
+from ppl_topics.core.registry import kernel, unregister_kernel
+from ppl_topics.engine.bind import bind
+from ppl_topics.engine.chains import Settings, run_chains
+from ppl_topics.engine.executor import Executor
+from ppl_topics.results.run_folder.checkpoint import checkpoints, read_checkpoint
 from ppl_topics.schedule import make_plan
-from ppl_topics.schedule.unread import unread_steps, unread_variables
-from ppl_topics.storage.checkpoint import checkpoints, read_checkpoint
+from ppl_topics.schedule.dead_steps import unread_steps, unread_variables
 
 OUT, GIVEN, PHI = (
     pt.step("z", "collapsed_gibbs"),
@@ -94,7 +94,7 @@ def corpus():
 def draws(corpus, schedule, record, thin, whole, monkeypatch, model="lda"):
     spec = pt.load_spec(model, {"topics": 3}, record=record).with_schedule(schedule, "s")
     if whole:
-        monkeypatch.setattr("ppl_topics.run.execute.unread_steps", lambda schedule, model: {})
+        monkeypatch.setattr("ppl_topics.engine.executor.unread_steps", lambda schedule, model: {})
     settings = Settings(draws=4, warmup=3, thin=thin, seed=5, threads=1)
     return run_chains(Executor(bind(make_plan(spec), corpus)), [0], settings, lambda report: None, lambda: False)[0]
 
@@ -165,7 +165,7 @@ def test_checkpoints_hold_what_the_next_sweep_reads(corpus, tmp_path, schedule, 
 
 
 def test_a_checkpoint_without_what_is_read_would_be_seen(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr("ppl_topics.run.execute.unread_variables", lambda schedule, model: frozenset({"phi"}))
+    monkeypatch.setattr("ppl_topics.engine.executor.unread_variables", lambda schedule, model: frozenset({"phi"}))
     found, ours, theirs = resumed(corpus, pt.cycle(GIVEN, PHI), tmp_path / "a")
     assert not found
     assert not np.array_equal(ours.posterior["phi"], theirs.posterior["phi"])

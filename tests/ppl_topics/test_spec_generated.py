@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ppl_topics as pt
-from ppl_topics.run.bind import bind
+from ppl_topics.engine.bind import bind
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import load_spec

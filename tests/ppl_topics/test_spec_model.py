@@ -4,11 +4,11 @@ from typing import ClassVar, Literal
 
 import pytest
 
-from ppl_topics import registry
-from ppl_topics.declarations import Block
+from ppl_topics.core import registry
+from ppl_topics.core.block import Block
+from ppl_topics.core.registry import block, blocks, kernels
 from ppl_topics.errors import SpecError
 from ppl_topics.models import shipped
-from ppl_topics.registry import block, blocks, kernels
 from ppl_topics.spec import Model, load_spec
 
 PARTS = {

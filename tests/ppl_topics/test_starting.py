@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import ppl_topics as pt
-from ppl_topics.run.bind import bind
-from ppl_topics.run.starting import starting_groups
+from ppl_topics.engine.bind import bind
+from ppl_topics.engine.label_initialisation import starting_groups
 from ppl_topics.samplers.assignments.initial import OWN_SHARE, draw_by_group
 from ppl_topics.schedule import make_plan
 from ppl_topics.spec import load_spec

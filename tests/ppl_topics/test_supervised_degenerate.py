@@ -6,8 +6,8 @@ from scipy import stats
 
 import ppl_topics as pt
 from ppl_topics.corpus.labels import Labels
-from ppl_topics.run.bind import bind
-from ppl_topics.run.execute import Executor
+from ppl_topics.engine.bind import bind
+from ppl_topics.engine.executor import Executor
 from ppl_topics.schedule.plan import make_plan
 
 OPTIONS = {"topics": 3, "draws": 3, "warmup": 2, "chains": 1, "seed": 1, "threads": 1, "progress": False}

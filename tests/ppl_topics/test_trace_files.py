@@ -9,8 +9,8 @@ import pytest
 import xarray as xr
 
 import ppl_topics as pt
-from ppl_topics.trace import opening, store
-from ppl_topics.trace.arviz_compat import from_groups, to_groups
+from ppl_topics.results import opening, store
+from ppl_topics.results.arviz_compat import from_groups, to_groups
 
 OPTIONS = {"topics": 3, "draws": 6, "chains": 2, "seed": 7, "progress": False}
 

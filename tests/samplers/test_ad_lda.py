@@ -14,8 +14,8 @@ import ppl_topics as pt
 from ppl_topics.diagnostics.exactness.enumeration import enumerate_posterior
 from ppl_topics.diagnostics.exactness.goodness import expected_total_variation, total_variation
 from ppl_topics.diagnostics.exactness.tiny import TINY_DOCUMENTS, TinyModel, tiny_spec
-from ppl_topics.run.bind import bind_tokens, index_tokens
-from ppl_topics.run.execute import Executor
+from ppl_topics.engine.bind import bind_tokens, index_tokens
+from ppl_topics.engine.executor import Executor
 from ppl_topics.samplers.assignments.ad_lda import deal_documents, index_shards
 from ppl_topics.schedule import make_plan
 

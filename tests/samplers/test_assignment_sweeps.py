@@ -16,7 +16,7 @@ from ppl_topics.samplers.assignments.collapsed_gibbs import sweep_collapsed
 from ppl_topics.samplers.assignments.counts import count_words, make_chunks, point_to_words, sort_by_word
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
 from ppl_topics.samplers.assignments.sparse_partially_collapsed import list_topics, sweep_sparse_partially_collapsed
-from ppl_topics.samplers.responses.term import NO_RESPONSE
+from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 
 FALSE_ALARM = 1e-6
 KERNELS = ["collapsed", "partially_collapsed", "sparse_partially_collapsed"]

@@ -13,12 +13,12 @@ from scipy import stats
 from scipy.special import log_ndtr
 
 import ppl_topics as pt
+from ppl_topics.core.keys import Key
+from ppl_topics.core.registry import kernels
 from ppl_topics.corpus.labels import Labels
-from ppl_topics.registry import kernels
-from ppl_topics.run.bind import bind
+from ppl_topics.engine.bind import bind
 from ppl_topics.samplers.augmentation.inverse_gamma import draw_inverse_gammas
 from ppl_topics.schedule import make_plan
-from ppl_topics.state import Key
 
 FALSE_ALARM = 1e-6
 DOCS, TOPICS, WORDS = 3000, 4, 6

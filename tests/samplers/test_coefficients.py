@@ -7,16 +7,17 @@ from scipy import linalg, stats
 from test_features import dense, documents, fixed_columns
 
 import ppl_topics as pt
+from ppl_topics.core.keys import Key
+from ppl_topics.core.observed import Design
+from ppl_topics.engine.bind import bind
+from ppl_topics.engine.executor import Executor
 from ppl_topics.errors import RunError, SpecError
-from ppl_topics.run.bind import bind
-from ppl_topics.run.execute import Executor
+from ppl_topics.samplers.coefficients.conditional_normal import conditional_law
 from ppl_topics.samplers.coefficients.coordinate_normal import draw_by_coordinate, shuffle_all
 from ppl_topics.samplers.coefficients.gram import columns_of, gram, rows_of, shared_weights, weighted_sums
 from ppl_topics.samplers.coefficients.joint_normal import draw_jointly, factorise
-from ppl_topics.samplers.coefficients.law import conditional_law
 from ppl_topics.samplers.responses.features import features_of
 from ppl_topics.schedule import make_plan
-from ppl_topics.state import Design, Key
 
 FALSE_ALARM = 1e-6
 KEY = Key(seed=1, chain=0, step=0, kernel=0)

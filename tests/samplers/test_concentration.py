@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 from ppl_topics.samplers.concentration.histograms import alpha_statistics, beta_statistics, tally
-from ppl_topics.samplers.concentration.rising import log_rising
+from ppl_topics.samplers.concentration.log_pochhammer import log_rising
 from ppl_topics.samplers.concentration.slice_alpha import draw_alpha, log_p_z
 from ppl_topics.samplers.concentration.slice_beta import draw_beta, log_p_w
 from ppl_topics.samplers.variates.streams import open_stream

@@ -4,9 +4,9 @@ import numba
 import numpy as np
 import pytest
 
-from ppl_topics.run.bind import index_tokens
+from ppl_topics.core.observed import Design
+from ppl_topics.engine.bind import index_tokens
 from ppl_topics.samplers.responses.features import features_of, scores
-from ppl_topics.state import Design
 
 
 def documents(lengths, n_topics, seed=1):

@@ -14,13 +14,13 @@ from scipy.special import gammaln
 import ppl_topics as pt
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.diagnostics.exactness.goodness import chi_square
-from ppl_topics.run.bind import bind, index_tokens
-from ppl_topics.run.execute import Executor
+from ppl_topics.engine.bind import bind, index_tokens
+from ppl_topics.engine.executor import Executor
 from ppl_topics.samplers.assignments.gram_partially_collapsed import sweep_gram_partially_collapsed
 from ppl_topics.samplers.responses.curvature import curvature_of, shared_factors
-from ppl_topics.samplers.responses.term import new_term
-from ppl_topics.samplers.variates.striped import new_sums
-from ppl_topics.samplers.variates.tilted import LARGEST_EXPONENT, cumulate_tilted
+from ppl_topics.samplers.responses.response_term import new_term
+from ppl_topics.samplers.variates.simd_categorical import new_sums
+from ppl_topics.samplers.variates.simd_exponential_weights import LARGEST_EXPONENT, cumulate_tilted
 from ppl_topics.schedule import make_plan
 
 FALSE_ALARM = 1e-6

@@ -15,13 +15,13 @@ import pytest
 from scipy.special import gammaln
 
 import ppl_topics as pt
+from ppl_topics.core.registry import unregister_proposal
 from ppl_topics.diagnostics.exactness.enumeration import token_counts
 from ppl_topics.diagnostics.exactness.goodness import chi_square
 from ppl_topics.diagnostics.exactness.tiny import ALPHA, BETA, TINY_DOCUMENTS, TinyModel, tiny_spec
+from ppl_topics.engine.bind import bind_tokens, index_tokens
+from ppl_topics.engine.executor import Executor
 from ppl_topics.errors import ScheduleError, SpecError
-from ppl_topics.registry import unregister_proposal
-from ppl_topics.run.bind import bind_tokens, index_tokens
-from ppl_topics.run.execute import Executor
 from ppl_topics.samplers.proposals.doc import draw_doc, weigh_doc
 from ppl_topics.samplers.variates.streams import integer
 from ppl_topics.schedule.plan import make_plan

@@ -7,12 +7,12 @@ from test_coefficients import FALSE_ALARM, KEY, law_p_value
 from test_features import documents
 
 import ppl_topics as pt
+from ppl_topics.core.observed import Design
 from ppl_topics.errors import RunError
 from ppl_topics.samplers.coefficients.joint_normal import draw_jointly
 from ppl_topics.samplers.coefficients.low_rank_normal import FREE, draw_low_rank
 from ppl_topics.samplers.responses.features import features_of, without_topics
 from ppl_topics.schedule.costs import CorpusSizes
-from ppl_topics.state import Design
 
 TOPICS, WIDTH = 5, 19
 F = TOPICS + WIDTH

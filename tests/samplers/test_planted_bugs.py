@@ -17,7 +17,7 @@ from planted_supervised import PLANTED_SUPERVISED
 from planted_tiles import PLANTED_TILES, draw
 
 import ppl_topics as pt
-from ppl_topics.registry import unregister_kernel
+from ppl_topics.core.registry import unregister_kernel
 
 HELD = {"extends": "lda", "name": "lda_held", "blocks": {"theta": {"integrate_out": False}}}
 SYMMETRIC = {"extends": "lda_learned", "name": "lda_symmetric", "blocks": {"alpha": {"per": None}}}

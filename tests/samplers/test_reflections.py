@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ppl_topics.core.keys import Key
+from ppl_topics.core.observed import Design
+from ppl_topics.engine.bind import index_tokens
 from ppl_topics.errors import RunError
-from ppl_topics.run.bind import index_tokens
 from ppl_topics.samplers.coefficients.gram import Rows
 from ppl_topics.samplers.coefficients.joint_normal import draw_jointly
 from ppl_topics.samplers.coefficients.reflections import draw_by_reflections
 from ppl_topics.samplers.responses.features import features_of
-from ppl_topics.state import Design, Key
 
 FALSE_ALARM = 1e-6
 DOCS = 600

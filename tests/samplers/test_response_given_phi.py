@@ -13,15 +13,15 @@ import pytest
 from scipy.special import gammaln
 
 import ppl_topics as pt
-from ppl_topics.declarations import Topics
+from ppl_topics.core.proposal import Topics
 from ppl_topics.diagnostics.exactness.goodness import chi_square
-from ppl_topics.run.bind import bind, bind_tokens, index_tokens
-from ppl_topics.run.execute import Executor
+from ppl_topics.engine.bind import bind, bind_tokens, index_tokens
+from ppl_topics.engine.executor import Executor
 from ppl_topics.samplers.assignments import light_collapsed, light_partially_collapsed
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
 from ppl_topics.samplers.assignments.sparse_partially_collapsed import list_topics, sweep_sparse_partially_collapsed
 from ppl_topics.samplers.proposals.composition import Composition, compile_sweep
-from ppl_topics.samplers.responses.term import new_term
+from ppl_topics.samplers.responses.response_term import new_term
 from ppl_topics.schedule.plan import make_plan
 from ppl_topics.spec import load_spec
 

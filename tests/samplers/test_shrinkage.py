@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ppl_topics.samplers.compiled import compiled
+from ppl_topics._util.compiled import compiled
+from ppl_topics._util.threads import using_threads
 from ppl_topics.samplers.shrinkage.inverse_gamma_lambda import draw_mixed_locals
 from ppl_topics.samplers.shrinkage.inverse_gamma_tau import draw_mixed_globals
 from ppl_topics.samplers.shrinkage.slice_lambda import draw_locals
@@ -21,7 +22,6 @@ from ppl_topics.samplers.shrinkage.slice_slab import draw_slabs
 from ppl_topics.samplers.shrinkage.slice_tau import draw_globals
 from ppl_topics.samplers.variates.streams import open_stream
 from ppl_topics.samplers.variates.truncated_gamma import truncated_exponential, truncated_gamma
-from ppl_topics.threads import using_threads
 
 FALSE_ALARM = 1e-6
 CHAINS, SWEEPS = 20_000, 3

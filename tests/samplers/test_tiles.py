@@ -8,18 +8,12 @@ import pytest
 from scipy import stats
 
 import ppl_topics as pt
-from ppl_topics.registry import unregister_kernel
-from ppl_topics.run.bind import bind_tokens, index_tokens
-from ppl_topics.run.execute import Executor
+from ppl_topics.core.registry import unregister_kernel
+from ppl_topics.engine.bind import bind_tokens, index_tokens
+from ppl_topics.engine.executor import Executor
 from ppl_topics.samplers.assignments.block_collapsed import TileSweeper
-from ppl_topics.samplers.assignments.tiles import (
-    block_sums,
-    count_blocks,
-    default_blocks,
-    draw_masses,
-    make_tiling,
-)
-from ppl_topics.samplers.responses.term import NO_RESPONSE
+from ppl_topics.samplers.assignments.tiles import block_sums, count_blocks, default_blocks, draw_masses, make_tiling
+from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 from ppl_topics.schedule import make_plan
 
 QUICK = {"replicates": 1000, "long_run": 4000}

@@ -8,12 +8,16 @@ import pytest
 from corpus_arrays import fixed
 
 import ppl_topics as pt
+from ppl_topics.core.keys import Key
+from ppl_topics.core.sparse_topics import TopicLists
 from ppl_topics.diagnostics.exactness.goodness import chi_square
-from ppl_topics.diagnostics.likelihood import log_included_phi_part, log_listed_phi_part
-from ppl_topics.run.bind import bind, index_tokens
-from ppl_topics.run.execute import Executor
+from ppl_topics.engine.bind import bind, index_tokens
+from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.log_joint import log_included_phi_part, log_listed_phi_part
+from ppl_topics.engine.recorder import ChainDraws, Recorder
+from ppl_topics.results.mean_topics import mean_topics
 from ppl_topics.samplers.assignments.listed_partially_collapsed import sweep_listed_partially_collapsed
-from ppl_topics.samplers.responses.term import NO_RESPONSE
+from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 from ppl_topics.samplers.topics.expected import add_expected_listed, update_mean_included_phi
 from ppl_topics.samplers.topics.included_rows import draw_included_phi, included_mass
 from ppl_topics.samplers.topics.indicator_scan import log_odds, scan_indicators
@@ -23,10 +27,6 @@ from ppl_topics.samplers.topics.listing import count_listed, list_assigned, list
 from ppl_topics.schedule.plan import make_plan
 from ppl_topics.schedule.tree import steps
 from ppl_topics.spec import load_spec
-from ppl_topics.state import Key
-from ppl_topics.topic_lists import TopicLists
-from ppl_topics.trace.mean_topics import mean_topics
-from ppl_topics.trace.recorder import ChainDraws, Recorder
 
 FALSE_ALARM = 1e-6
 ONE_CORE = pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ppl_topics.samplers.variates.streams import open_stream, uniform
-from ppl_topics.samplers.variates.striped import (
+from ppl_topics.samplers.variates.simd_categorical import (
     cumulate_counts,
     cumulate_listed,
     cumulate_products,
@@ -14,6 +13,7 @@ from ppl_topics.samplers.variates.striped import (
     find_striped,
     new_sums,
 )
+from ppl_topics.samplers.variates.streams import open_stream, uniform
 
 FALSE_ALARM = 1e-6
 LANES = 8

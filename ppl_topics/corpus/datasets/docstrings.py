@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from ppl_topics.corpus.core import Corpus
-from ppl_topics.corpus.datasets.harvest import harvest
+from ppl_topics.corpus.datasets.docstring_extraction import harvest
 from ppl_topics.corpus.datasets.prose import prose
 from ppl_topics.corpus.texts import StopWords
 from ppl_topics.errors import CorpusError

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from ppl_topics._util.paths import as_path
 from ppl_topics.corpus.core import Corpus, VocabularyLike
 from ppl_topics.corpus.labels import LabelKind
 from ppl_topics.corpus.names import entries
@@ -19,7 +20,6 @@ from ppl_topics.corpus.readers.texts import read_texts
 from ppl_topics.corpus.readers.wordlist import load_vocabulary
 from ppl_topics.corpus.texts import TOKEN_PATTERN, StopWords
 from ppl_topics.errors import CorpusError
-from ppl_topics.paths import as_path
 
 __all__ = ["read_corpus"]
 

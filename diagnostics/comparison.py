@@ -1,0 +1,289 @@
+"""Runs side by side: effective draws a second, seconds of kernels, and inefficiency factors of blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+import yaml
+from numpy.typing import NDArray
+
+from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.nearest import nearest
+from ppl_topics.diagnostics.convergence import ess_by_chain
+from ppl_topics.diagnostics.efficiency import inefficiency
+from ppl_topics.diagnostics.report import seconds_by_kernel
+from ppl_topics.errors import TraceError
+from ppl_topics.results.best_words import best_words
+
+__all__ = ["compare", "inefficiency_table", "kernel_seconds"]
+
+Runs = Mapping[str, Mapping[str, xr.Dataset]]
+
+DENSITIES = ("lp", "log_marginal")
+
+NOT_THE_POSTERIOR = ("name", "doc", "schedule", "record", "extends", "start", "integrate_out")
+"""Keys of a model's YAML that do not change its posterior: chains may start elsewhere, or hold fewer variables."""
+
+BLOCKS = ("theta", "phi", "eta")
+
+
+def compare(runs: Runs, var_names: Sequence[str] | None = None) -> pd.DataFrame:
+    """Compare runs of one posterior by the effective draws that each gives a second, to choose a schedule.
+
+    The effective draws of each chain are added up, so that chains in different modes, or with other numbers for their
+    topics, are no worse off: how well the kernels mix is compared, not whether the chains agree. The seconds are those
+    of all kernels, kept draws and the sweeps between them, added up over chains; neither compilation nor warm-up is
+    counted.
+
+    Parameters
+    ----------
+    runs : mapping of str to mapping of str to xarray.Dataset
+        Groups of traces, by the name of the run.
+    var_names : sequence of str, optional
+        The variables to compare; by default ``lp``, ``log_marginal`` and all variables of the posterior that each run
+        has.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each variable and run, with the columns ``variable``, ``run``, ``scalars``, ``ess_median``,
+        ``ess_q05`` (5% of the numbers have less; bulk effective draws, NaN with fewer than four draws a chain),
+        ``seconds`` (of sampling), ``ess_per_second``, ``ess_per_second_q05``, and ``ratio``, the median effective draws
+        a second over those of the first run. ``attrs["notes"]`` is a list of sentences on what makes the runs less
+        than comparable: other models, kernels that are not exact, other numbers of threads, no seconds.
+
+    Raises
+    ------
+    TraceError
+        If there are fewer than two runs, they are of different corpora, or one lacks a variable that is asked for.
+
+    Examples
+    --------
+    >>> import ppl_topics as pt
+    >>> from ppl_topics.diagnostics.comparison import compare
+    >>> corpus = pt.Corpus.from_texts(["red green red", "green blue", "blue blue red"])
+    >>> how = {"topics": 2, "draws": 20, "warmup": 5, "chains": 1, "seed": 1, "progress": False}
+    >>> runs = {name: pt.sample(name, corpus, **how).groups for name in ("lda", "lda_collapsed")}
+    >>> table = compare(runs, ["lp"])
+    >>> table[["variable", "run"]].values.tolist()
+    [['lp', 'lda'], ['lp', 'lda_collapsed']]
+    """
+    notes = _comparable(runs)
+    draws = {name: _draws(name, groups) for name, groups in runs.items()}
+    names = _names(draws, var_names)
+    seconds = {name: _seconds(groups) for name, groups in runs.items()}
+    notes += [f"{name} holds no seconds of its kernels" for name, value in seconds.items() if np.isnan(value)]
+    rows = []
+    for variable in names:
+        first = np.nan
+        for run, arrays in draws.items():
+            values = arrays[variable].transpose("chain", "draw", ...).values
+            ess = ess_by_chain(values).reshape(-1)
+            known = ess[~np.isnan(ess)]
+            median, low = (np.quantile(known, [0.5, 0.05])) if known.size else (np.nan, np.nan)
+            rate = median / seconds[run]
+            first = rate if run == next(iter(draws)) else first
+            rows.append(
+                {
+                    "variable": variable,
+                    "run": run,
+                    "scalars": ess.size,
+                    "ess_median": float(median),
+                    "ess_q05": float(low),
+                    "seconds": seconds[run],
+                    "ess_per_second": float(rate),
+                    "ess_per_second_q05": float(low / seconds[run]),
+                    "ratio": float(rate / first),
+                }
+            )
+    table = pd.DataFrame(rows)
+    table.attrs = {"notes": notes}
+    return table
+
+
+def kernel_seconds(runs: Runs) -> pd.DataFrame:
+    """Return the mean seconds a sweep that each step of each run's schedule took.
+
+    Columns ``run``, ``kernel`` (``variable:kernel``), ``seconds`` and ``share`` of the run's sweep; a run that holds no
+    seconds has no rows.
+    """
+    rows = []
+    for run, groups in runs.items():
+        seconds = seconds_by_kernel(groups)
+        total = sum(seconds.values()) or 1.0
+        rows += [{"run": run, "kernel": kernel, "seconds": s, "share": s / total} for kernel, s in seconds.items()]
+    return pd.DataFrame(rows, columns=["run", "kernel", "seconds", "share"])
+
+
+def inefficiency_table(
+    runs: Runs, var_names: Sequence[str] | None = None, *, method: str = "spectral", top_words: int | None = 1000
+) -> pd.DataFrame:
+    """Return inefficiency factors of blocks, as in tables 3 and 4 of Magnusson, Jonsson, Villani, Broman (2018).
+
+    The inefficiency factor IF is the number of draws over the effective sample size. They take coda's, from the
+    spectral density at zero, for each scalar of theta, and of phi for the 1,000 most probable words of each topic, and
+    print mean and standard deviation over scalars.
+
+    Parameters
+    ----------
+    runs : mapping of str to mapping of str to xarray.Dataset
+        Groups of traces, by the name of the run.
+    var_names : sequence of str, optional
+        By default those of theta, phi and eta that all runs have.
+    method : str
+        Effective sample size; see :func:`ppl_topics.diagnostics.efficiency.ess`. That of ``spectral`` adds up over
+        chains, whatever the numbers of their topics.
+    top_words : int, optional
+        Of phi the most probable words of each topic, by chain, among those recorded; None for all.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each variable and run, with the columns ``variable``, ``run``, ``topics``, ``scalars``, ``constant``
+        (scalars that never changed, which have no IF and do not enter the rest), ``mean``, ``sd``, ``q05``, ``median``,
+        ``q95``, and ``ratio``, the mean over that of the first run.
+
+    Raises
+    ------
+    TraceError
+        If there is no run, or one lacks a variable that is asked for.
+    """
+    if not runs:
+        raise TraceError("inefficiency factors: expected one run at least, got none")
+    if top_words is not None and (not is_whole(top_words) or top_words < 1):
+        raise TraceError(f"top_words: must be a whole number, 1 at least, or None, got {top_words!r}")
+    draws = {name: _draws(name, groups) for name, groups in runs.items()}
+    names = _names(draws, var_names, BLOCKS)
+    rows = []
+    for variable in names:
+        first = np.nan
+        for run, arrays in draws.items():
+            factors = _factors(arrays[variable], method, top_words)
+            moving = factors[np.isfinite(factors)]
+            row: dict[str, Any] = {
+                "variable": variable,
+                "run": run,
+                "topics": int(runs[run]["posterior"].sizes.get("topic", 0)),
+                "scalars": factors.size,
+                "constant": int(factors.size - moving.size),
+            }
+            values = [moving.mean(), moving.std(), *np.quantile(moving, [0.05, 0.5, 0.95])] if moving.size else []
+            row |= dict(zip(("mean", "sd", "q05", "median", "q95"), map(float, values or [np.nan] * 5), strict=True))
+            first = row["mean"] if run == next(iter(draws)) else first
+            rows.append({**row, "ratio": row["mean"] / first})
+    return pd.DataFrame(rows)
+
+
+def _factors(array: xr.DataArray, method: str, top_words: int | None) -> NDArray[np.float64]:
+    """Return the inefficiency factors of all scalars, not finite where draws are constant."""
+    values = array.transpose("chain", "draw", ...).values
+    if "topic" in array.dims and "word" in array.dims and top_words is not None and top_words < array.sizes["word"]:
+        values = array.transpose("chain", "draw", ..., "topic", "word").values
+        # Each chain has its own numbers for its topics, and so its own words.
+        parts = []
+        for chain in values:
+            best = best_words(chain.mean(axis=0, dtype=np.float64), top_words, zeros=True)
+            parts.append(np.take_along_axis(chain, best[None], axis=-1))
+        values = np.stack(parts)
+    values = np.ascontiguousarray(values).reshape(*values.shape[:2], -1)
+    moves = (values != values[:, :1]).any(axis=(0, 1))
+    factors = np.asarray(inefficiency(values, method), dtype=np.float64)
+    return np.where(moves, factors, np.nan)
+
+
+def _comparable(runs: Runs) -> list[str]:
+    """Refuse runs of different corpora; return what else is not the same."""
+    if len(runs) < 2:
+        raise TraceError(f"to compare runs takes two at least, got {len(runs)}")
+    notes = []
+    attributes = {name: groups["posterior"].attrs for name, groups in runs.items()}
+    first = next(iter(runs))
+    corpora = {name: each.get("corpus_fingerprint") for name, each in attributes.items()}
+    others = [
+        name for name, value in corpora.items() if value != corpora[first] and None not in (value, corpora[first])
+    ]
+    if others:
+        raise TraceError(
+            f"{first} and {others[0]} are runs on different corpora ({_called(attributes[first])} and "
+            f"{_called(attributes[others[0]])}), so their effective draws are of different posteriors; compare runs on "
+            "one corpus"
+        )
+    unknown = [name for name, value in corpora.items() if value is None]
+    if unknown:
+        notes.append(f"{', '.join(unknown)}: the corpus is not recorded, so it may be another")
+    models = {name: _posterior_of(each) for name, each in attributes.items()}
+    for name in runs:
+        if models[name] != models[first]:
+            notes.append(
+                f"{name} is of another posterior than {first}: the models differ{_differences(models, first, name)}"
+            )
+    for name, each in attributes.items():
+        if not bool(each.get("exact", 1)):
+            notes.append(f"{name} is not exact: its draws are approximate, so more of them a second need be no gain")
+    threads = {name: each.get("threads") for name, each in attributes.items()}
+    if len(set(threads.values())) > 1:
+        notes.append(f"threads differ: {', '.join(f'{name} {value}' for name, value in threads.items())}")
+    return notes
+
+
+def _called(attributes: Mapping[str, Any]) -> str:
+    return str(attributes.get("corpus_name") or "no name") + f", {str(attributes['corpus_fingerprint'])[:8]}"
+
+
+def _posterior_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a model determines its posterior."""
+
+    def kept(entries: dict[str, Any]) -> dict[str, Any]:
+        return {
+            key: kept(value) if isinstance(value, dict) else value
+            for key, value in entries.items()
+            if key not in NOT_THE_POSTERIOR
+        }
+
+    return kept(yaml.safe_load(attributes.get("model_yaml", "{}")) or {})
+
+
+def _differences(models: Mapping[str, dict[str, Any]], one: str, other: str) -> str:
+    """Name the parameters that differ, where no block does."""
+    a, b = (models[name].get("parameters", {}) for name in (one, other))
+    differ = [f"{key} {a.get(key)} and {b.get(key)}" for key in {**a, **b} if a.get(key) != b.get(key)]
+    return f" ({', '.join(differ)})" if differ else ""
+
+
+def _draws(name: str, groups: Mapping[str, xr.Dataset]) -> dict[str, xr.DataArray]:
+    """Return the log densities and variables of a run that are draws of numbers."""
+    posterior = groups["posterior"]
+    if not {"chain", "draw"} <= set(posterior.dims):
+        raise TraceError(f"{name}: the group `posterior` lacks the dims chain and draw; it is no trace of a sampler")
+    statistics = groups.get("sample_stats", xr.Dataset())
+    found = {density: statistics[density] for density in DENSITIES if density in statistics}
+    for key, array in posterior.data_vars.items():
+        if {"chain", "draw"} <= set(array.dims) and array.dtype.kind in "biuf" and "token" not in array.dims:
+            found[str(key)] = array
+    return found
+
+
+def _names(
+    draws: Mapping[str, Mapping[str, xr.DataArray]], asked: Sequence[str] | None, default: Sequence[str] | None = None
+) -> list[str]:
+    if asked:
+        for variable in asked:
+            for run, arrays in draws.items():
+                if variable not in arrays:
+                    raise TraceError(f"{run} has no variable {variable!r}{nearest(variable, arrays)}")
+        return list(asked)
+    common = [name for name in next(iter(draws.values())) if all(name in arrays for arrays in draws.values())]
+    return common if default is None else [name for name in default if name in common]
+
+
+def _seconds(groups: Mapping[str, xr.Dataset]) -> float:
+    """Return the seconds of the kernels in all sweeps from the first kept draw on, of all chains."""
+    seconds = seconds_by_kernel(groups)
+    if not seconds:
+        return float("nan")
+    sizes, thin = groups["posterior"].sizes, int(groups["posterior"].attrs.get("thin", 1))
+    return sum(seconds.values()) * sizes["chain"] * sizes["draw"] * thin

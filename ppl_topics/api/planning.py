@@ -1,0 +1,135 @@
+"""What a user asks before a run: which kernels it would use and why, how long it would take, and how much memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import isfinite
+from typing import Any
+
+from ppl_topics.api.sampling import ModelLike, check_corpus, make_settings, resolve
+from ppl_topics.corpus import Corpus
+from ppl_topics.engine.chains import Settings
+from ppl_topics.engine.machine_speed import machine_speed
+from ppl_topics.engine.memory import Demand, available_to
+from ppl_topics.engine.model_sizes import corpus_bytes, recording_seconds, skipped_seconds
+from ppl_topics.schedule import Plan, make_plan
+from ppl_topics.schedule.costs import CorpusSizes, sweep_seconds
+from ppl_topics.schedule.forecast import Forecast, forecast_kernels
+
+__all__ = ["forecast", "plan"]
+
+
+def plan(
+    model: ModelLike,
+    corpus: Corpus | None = None,
+    *,
+    schedule: Any = None,
+    draws: int = 200,
+    warmup: int = 200,
+    chains: int = 2,
+    thin: int = 1,
+    threads: int | None = None,
+    processes: int = 1,
+    record: Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> Plan:
+    """Return the schedule that a model would run, with the reason for each choice.
+
+    Parameters
+    ----------
+    model : str, path-like, mapping or Spec
+    corpus : Corpus, optional
+        Its sizes decide between kernels, and the plan gets a ``forecast`` of seconds and memory, for which the speed of
+        this machine is measured. The choice itself depends neither on that speed nor on `threads`.
+    schedule : mapping or list, optional
+        Instead of the model's own.
+    draws, warmup, chains, thin, threads, processes : int
+        Of the run that is forecast; see :func:`ppl_topics.sample`.
+    record : mapping, optional
+        What that run keeps of each variable.
+    **parameters
+        Model parameters to set.
+
+    Raises
+    ------
+    SpecError, ScheduleError
+    CorpusError
+        If the corpus holds no token.
+
+    Examples
+    --------
+    >>> print(plan("lda_collapsed", schedule={"z": "collapsed_gibbs"}, topics=3))
+    model lda_collapsed (topics: 3)
+      theta is integrated out by the model
+      phi is integrated out by the model
+    z: collapsed_gibbs
+    exact
+    >>> corpus = Corpus.from_texts(["red green red", "green blue", "blue blue red"])
+    >>> made = plan("lda", corpus, topics=3, threads=1)
+    >>> [(row.kernel, row.exact) for row in made.forecast.kernels if row.chosen and row.variable == "phi"]
+    [('dirichlet_rows', True)]
+    """
+    settings = make_settings(
+        draws=draws,
+        warmup=warmup,
+        chains=chains,
+        thin=thin,
+        seed=0,
+        threads=threads,
+        processes=processes,
+        debug=False,
+    )
+    if corpus is not None:
+        check_corpus(corpus)
+    spec = resolve(model, parameters, record=record, schedule=schedule)
+    if corpus is None:
+        return make_plan(spec)
+    sizes = CorpusSizes.of(corpus)
+    made = make_plan(spec, sizes)
+    return replace(made, forecast=forecast(made, sizes, settings, chains, processes))
+
+
+def forecast(plan: Plan, corpus: CorpusSizes, settings: Settings, chains: int, processes: int) -> Forecast:
+    """Forecast a run of a plan on this machine.
+
+    Parameters
+    ----------
+    plan : Plan
+    corpus : CorpusSizes
+    settings : Settings
+    chains, processes : int
+    """
+    topics = plan.model.spec.topics
+    demand = Demand(plan, corpus, settings.draws, settings.warmup, settings.thin, chains, processes)
+    available = available_to(demand)
+    # Responses that are apart have chains of their own.
+    chains *= max(1, corpus.responses) if plan.model.apart else 1
+    corpus = corpus.for_model(plan.model)
+    speed = machine_speed()
+    processes = min(processes, chains)
+    one, several = (sweep_seconds(plan.schedule, corpus, topics, n) / speed for n in (1, settings.threads))
+    per_sweep, per_draw = (s / speed for s in recording_seconds(plan.model, corpus, settings.threads))
+    # Chains of one process advance in turn; those of several at the same time.
+    in_turn = -(-chains // processes)
+    recorded = settings.warmup * per_sweep + settings.draws * per_draw
+    how = {"draws": settings.draws, "warmup": settings.warmup}
+    skipped = skipped_seconds(plan.model, plan.schedule, corpus, **how, thin=settings.thin, threads=settings.threads)
+    return Forecast(
+        threads=settings.threads,
+        chains=chains,
+        processes=processes,
+        sweeps=settings.sweeps,
+        speed=speed,
+        sizes=corpus.formula_sizes(topics),
+        kernels=forecast_kernels(plan.model, plan.schedule, corpus, settings.threads, speed),
+        seconds_sweep_one_thread=one,
+        seconds_sweep=several,
+        seconds_recording=per_draw,
+        seconds_run=in_turn * (settings.sweeps * several - skipped / speed + recorded),
+        bytes=demand.bytes,
+        bytes_in_folder=replace(demand, streamed=True).bytes,
+        bytes_before=corpus_bytes(demand.sizes),
+        bytes_available=available.bytes if isfinite(available.bytes) else None,
+        available_by=available.limit,
+    )

@@ -1,0 +1,120 @@
+"""What every block is: one factor of a model, with the variable that it puts a distribution on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pydantic
+from numpy.typing import NDArray
+
+from ppl_topics.core.state import ChainState
+from ppl_topics.core.tokens import Sizes
+from ppl_topics.errors import SpecError
+
+__all__ = ["Block"]
+
+
+class Block(pydantic.BaseModel):
+    """Base of all blocks: a pydantic model whose fields are the keys that YAML may give it.
+
+    A subclass sets the class attributes and overrides the methods that apply to it.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the block, set by the decorator :func:`block`.
+    seams : frozenset of str
+        What other blocks may use it as: ``topic_weights``, ``topics``, ``assignments``, ``concentration``,
+        ``coefficients``, ``features``.
+    handled_as : frozenset of str
+        Forms of factor, beside its own kind, that kernels may take it for. A seam says where a block fits;
+        only a form says what its density is. Forms of `ppl_topics.core.response`: ``quadratic_response``,
+        ``conditional_normal``.
+    references : dict of str to str
+        Fields that hold the name of another block, with the seam that this one must offer.
+    own_role : str or None
+        Role of the variable in every model (``z``, ``w``, of labels ``y``, of covariates ``x``); None where the block
+        that refers to it gives the role (``theta``, ``phi``, ``alpha``, ``beta``, ``eta``).
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    kind: ClassVar[str] = ""
+    seams: ClassVar[frozenset[str]] = frozenset()
+    handled_as: ClassVar[frozenset[str]] = frozenset()
+    references: ClassVar[Mapping[str, str]] = {}
+    own_role: ClassVar[str | None] = None
+
+    def reference_role(self, key: str, own_role: str) -> str:
+        """Return the role that this block, itself in ``own_role``, gives to the block named under ``key``."""
+        raise SpecError(f"block {self.kind!r} refers to {key!r} but gives it no role; override reference_role")
+
+    def referred(self) -> dict[tuple[str | int, ...], str]:
+        """Return the blocks that this one refers to, by field and, in a list, position.
+
+        Raises
+        ------
+        SpecError
+            If a field holds neither names nor a plain value in the place of one.
+        """
+        result: dict[tuple[str | int, ...], str] = {}
+        for key in self.references:
+            value = getattr(self, key)
+            if isinstance(value, str):
+                result[(key,)] = value
+            elif isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
+                result |= {(key, i): item for i, item in enumerate(value)}
+            elif isinstance(value, dict | set | frozenset):
+                raise SpecError(f"block {self.kind!r}: {key}: expected the name of a block or a list of names")
+        return result
+
+    def check(self, role: str, topics: int) -> str | None:
+        """Return what is wrong with this block in the given role of a model of so many topics, or None."""
+        return None
+
+    def check_references(self, roles: Mapping[str, str]) -> str | None:
+        """Return what is wrong with the blocks that this one refers to, given the roles of all by name, or None."""
+        return None
+
+    def dims(self, role: str) -> tuple[str, ...] | None:
+        """Return the dims of the variable, or None for a block that only observes."""
+        return None
+
+    def auxiliaries(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
+        """Return the variables that the block brings along beside its own: role and dims, by name."""
+        return {}
+
+    def forms(self, blocks: Mapping[str, Block]) -> tuple[str, ...]:
+        """Return what messages call this factor, and the forms that kernels may take it for.
+
+        By default its kind and `handled_as`, whatever the other blocks of the model, here by name.
+        """
+        return self.kind, *sorted(self.handled_as)
+
+    @property
+    def integrated_out(self) -> bool:
+        """Whether the model asks never to hold this variable."""
+        return False
+
+    def constants(self, role: str, sizes: Sizes) -> Mapping[str, NDArray[np.float64]]:
+        """Return the fixed vectors that this block sets, by role (``alpha``, ``beta``)."""
+        return {}
+
+    def init(self, role: str, state: ChainState) -> NDArray[Any] | None:
+        """Return a starting value for the variable, given z and the counts."""
+        return None
+
+    def simulate(
+        self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
+    ) -> NDArray[Any] | None:
+        """Return a draw of the variable from its law, given its parents in ``values`` by role.
+
+        None where the joint law of the model excludes those values: then all are to be drawn again.
+        """
+        raise SpecError(f"block {self.kind!r} cannot be simulated, so Geweke's test cannot cover it")
+
+    def log_density(self, value: NDArray[Any], state: ChainState) -> float:
+        """Return the log density of the variable and its auxiliaries, as far as log p(w, z) does not cover it."""
+        return 0.0

@@ -1,0 +1,165 @@
+"""What a kernel declares of itself, and the functions that it consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pydantic
+from numpy.typing import NDArray
+
+from ppl_topics.core.keys import Key
+from ppl_topics.core.state import ChainState
+
+__all__ = ["ALL_WORDS", "FORMULA_NAMES", "KernelFunctions", "KernelSpec", "WordSelection"]
+
+
+class WordSelection(pydantic.BaseModel):
+    """Which words' tokens a kernel updates, by corpus count.
+
+    Attributes
+    ----------
+    min_count, max_count : int
+        Words that occur at least, and at most, so often; ``max_count: null`` sets no bound.
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    min_count: int = pydantic.Field(default=1, ge=1)
+    max_count: int | None = pydantic.Field(default=None, ge=1)
+
+    @pydantic.model_validator(mode="after")
+    def _ordered(self) -> WordSelection:
+        if self.max_count is not None and self.max_count < self.min_count:
+            raise ValueError(f"max_count {self.max_count} is below min_count {self.min_count}")
+        return self
+
+    def mask(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which words are selected, shape (V,), given their corpus counts."""
+        high = np.inf if self.max_count is None else self.max_count
+        return (counts >= self.min_count) & (counts <= high)
+
+
+ALL_WORDS = WordSelection()
+
+FORMULA_NAMES: Mapping[str, str] = {
+    "N": "tokens that the step draws",
+    "D": "documents",
+    "V": "words of the vocabulary",
+    "K": "topics",
+    "C": "responses; 0 without labels",
+    "F": "coefficients of a response: of topics and of covariates",
+    "F_d": "topics and covariates of a document that are not 0, on average",
+    "K_d": "topics that a token finds in its document, on average",
+    "K_w": "topics that a token finds its word in, on average",
+    "L": "cells of phi that are held: V K, or of topics held as lists those that are not 0, on average",
+}
+"""What kernels' formulas may use, beside their own options that are numbers, ``min`` and ``max``."""
+
+
+def _no_memory(state: ChainState) -> None:
+    return None
+
+
+class KernelFunctions(NamedTuple):
+    """What a kernel does: ``step``, and ``init`` for the memory that it has between steps.
+
+    ``step(state, memory, key)`` updates ``state`` in place and returns statistics by name, or None;
+    all its randomness comes from ``key``. ``init(state)`` returns the memory of one chain.
+
+    A run that is to be resumed asks what a checkpoint must hold of that memory. Nothing, where it is only room to work
+    in, of which no step reads what another wrote: then ``scratch`` is true. Otherwise ``keep(memory)`` returns arrays
+    by name, and ``restore(memory, arrays, state)`` brings a memory that ``init`` made for ``state`` into that
+    condition.
+
+    After each step the variables that it updates must be finite. Of the ``checked`` ones, by their names in the model,
+    ``step`` sees to it in passing, and raises FloatingPointError where one is not; all others are looked through.
+    """
+
+    step: Callable[[ChainState, Any, Key], Mapping[str, float] | None]
+    init: Callable[[ChainState], Any] = _no_memory
+    keep: Callable[[Any], Mapping[str, NDArray[Any]]] | None = None
+    restore: Callable[[Any, Mapping[str, NDArray[Any]], ChainState], None] | None = None
+    scratch: bool = False
+    checked: tuple[str, ...] = ()
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether it has any."""
+        return self.init is not _no_memory
+
+    @property
+    def resumable(self) -> bool:
+        """Whether a checkpoint can hold its memory."""
+        return not self.has_memory or self.scratch or (self.keep is not None and self.restore is not None)
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """What a kernel declares of itself; see :func:`kernel`."""
+
+    name: str
+    build: Callable[..., KernelFunctions]
+    updates: tuple[str, ...]
+    integrates_out: tuple[str, ...]
+    reads: tuple[str, ...]
+    handles: tuple[str, ...]
+    exact: bool
+    full_conditional: bool
+    automatic: bool
+    parallel_over: str | None
+    cost: str
+    tasks: str
+    memory: str
+    reference: str
+    options: type[pydantic.BaseModel]
+    doc: str
+
+    def seconds(self, sizes: Mapping[str, float], threads: int = 1, options: pydantic.BaseModel | None = None) -> float:
+        """Evaluate the cost formula on the nominal machine, its work shared evenly by the threads that find some.
+
+        Parameters
+        ----------
+        sizes : mapping of str to float
+            Values of the names of `FORMULA_NAMES`.
+        threads : int
+        options : pydantic.BaseModel, optional
+            Of the kernel; by default its defaults. Formulas may use those that are numbers by their names.
+        """
+        busy = min(float(threads), max(1.0, self.evaluate(self.tasks, sizes, options))) if self.parallel_over else 1.0
+        return 1e-9 * self.evaluate(self.cost, sizes, options) / busy
+
+    def bytes(self, sizes: Mapping[str, float], options: pydantic.BaseModel | None = None) -> float:
+        """Evaluate the formula of the memory of one chain; see `seconds`."""
+        return self.evaluate(self.memory, sizes, options)
+
+    def evaluate(self, formula: str, sizes: Mapping[str, float], options: pydantic.BaseModel | None = None) -> float:
+        """Evaluate a formula of the declaration; see `seconds`."""
+        given = {name: value for name, value in options or self.options() if isinstance(value, int | float)}
+        value: float = eval(formula, {"__builtins__": {}}, {"min": min, "max": max, **given, **sizes})
+        return value
+
+    def declaration(self) -> dict[str, Any]:
+        """Return the declaration as plain data, for listings."""
+        fields = self.options.model_fields
+        return {
+            "name": self.name,
+            "updates": list(self.updates),
+            "integrates_out": list(self.integrates_out),
+            "reads": list(self.reads),
+            "handles": list(self.handles),
+            "exact": self.exact,
+            "parallel_over": self.parallel_over,
+            "cost": self.cost,
+            "tasks": self.tasks if self.parallel_over else "1",
+            "memory": self.memory,
+            "options": {k: _plain(f.get_default(call_default_factory=True)) for k, f in fields.items()},
+            "reference": self.reference,
+            "doc": self.doc,
+        }
+
+
+def _plain(value: Any) -> Any:
+    return value.model_dump() if isinstance(value, pydantic.BaseModel) else value

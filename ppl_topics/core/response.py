@@ -1,0 +1,278 @@
+"""What responses offer to kernels, so that neither knows the other.
+
+A *response* is a factor of each document and response (class, label or target): given its *augmentation*, an auxiliary
+variable, its logarithm is quadratic in the linear predictor s_dc = eta_c . f_d,
+
+    log psi_dc = b_dc s_dc - omega_dc s_dc^2 / 2 + constant,
+
+and (b, omega) is all that kernels of assignments and of coefficients know of it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+import pydantic
+from numpy.typing import NDArray
+
+from ppl_topics.core.block import Block
+from ppl_topics.core.state import ChainState
+from ppl_topics.corpus.covariates import Covariates
+from ppl_topics.corpus.labels import Labels
+from ppl_topics.corpus.scaling import Scaling
+from ppl_topics.errors import SpecError
+
+__all__ = ["FixedFeatures", "LabelResponse", "Matrix", "Potential", "Response"]
+
+
+Matrix = NDArray[np.float64]
+
+SMALLEST, LARGEST = 1e-300, 1.0 - 2.0**-53
+"""Bounds of a probability whose odds are taken."""
+
+
+class Potential(NamedTuple):
+    """The quadratic form of a response given its augmentation.
+
+    Attributes
+    ----------
+    b, omega : ndarray of float64, shape (D, C)
+        Slope and curvature of log psi in the linear predictor; 0 where the target is missing.
+    """
+
+    b: Matrix
+    omega: Matrix
+
+
+class Response(Block):
+    """Base of the blocks that observe labels.
+
+    Attributes
+    ----------
+    augmentation : str
+        Name that the auxiliary variable has in every model with this response.
+    augmentation_dims : tuple of str
+    probabilistic : bool
+        Whether the pseudo-likelihood is a law of the target, so that predictions have probabilities.
+    numeric : bool
+        Whether targets are numbers to be predicted, not classes or labels.
+    coefficients : str
+        Name of the block of coefficients.
+    features : list of str
+        Names of the blocks of assignments and of covariates.
+    intercept : bool
+        Whether a coefficient of a constant feature is added.
+    supervised_topics : int, optional
+        How many topics, the first ones, have coefficients; all by default.
+    """
+
+    handled_as: ClassVar[frozenset[str]] = frozenset({"quadratic_response"})
+    references: ClassVar[Mapping[str, str]] = {"coefficients": "coefficients", "features": "features"}
+    own_role: ClassVar[str | None] = "y"
+    augmentation: ClassVar[str]
+    augmentation_dims: ClassVar[tuple[str, ...]] = ("doc", "response")
+    probabilistic: ClassVar[bool] = True
+    numeric: ClassVar[bool] = False
+
+    coefficients: str
+    features: list[str]
+    intercept: bool = False
+    supervised_topics: int | None = pydantic.Field(default=None, ge=0)
+
+    def reference_role(self, key: str, own_role: str) -> str:
+        """Return ``eta`` for the coefficients; features have roles of their own."""
+        return {"coefficients": "eta"}[key]
+
+    def supervised(self, topics: int) -> int:
+        """Return how many of so many topics have coefficients: the first ones."""
+        return topics if self.supervised_topics is None else self.supervised_topics
+
+    @property
+    def apart(self) -> bool:
+        """Whether each response has a model of its own: topics, assignments and all."""
+        return False
+
+    @property
+    def starts_by_label(self) -> bool:
+        """Whether the first topics of a chain depend on the labels."""
+        return False
+
+    def auxiliaries(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
+        """Return the augmentation, with its role and dims."""
+        return {self.augmentation: ("augmentation", self.augmentation_dims)}
+
+    def check(self, role: str, topics: int) -> str | None:
+        """Return what is wrong with the number of supervised topics, or None."""
+        if self.supervised(topics) > topics:
+            return f"supervised_topics: there are {topics} topics, got {self.supervised_topics}"
+        return None
+
+    def check_references(self, roles: Mapping[str, str]) -> str | None:
+        """Return what is wrong with the features, or None."""
+        given = [roles[name] for name in self.features]
+        unused = next((name for name, role in roles.items() if role == "x" and role not in given), None)
+        if unused is not None:
+            return f"features: {unused!r} is not among them; add it, or remove that block"
+        if given.count("z") != 1 or len(given) != len(set(given)):
+            return (
+                "features: expected the block of assignments and, after it, that of covariates, each once, "
+                f"got {self.features}"
+            )
+        return None
+
+    @property
+    def generative(self) -> bool:
+        """Whether the pseudo-likelihood is the law that `draw_targets` draws from: with its normaliser, and no power.
+
+        Then `verify` makes Geweke's test as well.
+        """
+        return self.probabilistic and type(self).draw_targets is not Response.draw_targets
+
+    @abstractmethod
+    def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
+        """Return the targets, shape (D, C), NaN where missing, and the names of the C responses.
+
+        Raises
+        ------
+        CorpusError
+            If the labels are of a kind, or have values, that this response cannot have.
+        """
+
+    @abstractmethod
+    def potential(self, targets: Matrix, augmentation: NDArray[np.float64]) -> Potential:
+        """Return (b, omega) given the augmentation."""
+
+    @abstractmethod
+    def augmentation_arguments(self, targets: Matrix, scores: Matrix) -> Any:
+        """Return the parameters of the law of the augmentation given the linear predictors, for its kernel."""
+
+    @abstractmethod
+    def log_likelihood(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> Matrix:
+        """Return the log pseudo-likelihood of each cell, shape (D, C), 0 where missing.
+
+        The augmentation is summed over, but for a parameter such as a variance, which is given.
+        """
+
+    def init(self, role: str, state: ChainState) -> NDArray[np.float64]:
+        """Return ones for the augmentation, which is drawn before anything depends on it."""
+        return np.ones([state.sizes.of(dim) for dim in self.augmentation_dims])
+
+    def expectation(self, scores: Matrix) -> Matrix:
+        """Return the probability that the label holds, or the mean of the target.
+
+        Raises
+        ------
+        SpecError
+            If the response is not probabilistic.
+        """
+        raise SpecError(
+            f"block {self.kind!r} is a loss, not a law of the labels, so it gives no probabilities; "
+            "use decision_function, or a model with a logistic response"
+        )
+
+    def log_odds(self, scores: Matrix) -> Matrix:
+        """Return the log odds of each label by itself; of a probability of 0 or 1, those of the nearest one between."""
+        bounded = np.clip(self.expectation(scores), SMALLEST, LARGEST)
+        return np.asarray(np.log(bounded) - np.log1p(-bounded))
+
+    def draw_targets(
+        self, scores: NDArray[np.float64], augmentation: NDArray[np.float64], rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Draw targets given the linear predictors, in the same shape.
+
+        Parameters
+        ----------
+        scores : ndarray of float64, shape (..., C)
+        augmentation : ndarray of float64
+            That broadcasts against the scores, where it is a parameter of the law; otherwise nothing reads it.
+        rng : numpy.random.Generator
+
+        Raises
+        ------
+        SpecError
+            If the response is not probabilistic.
+        """
+        raise SpecError(
+            f"block {self.kind!r} is a loss, not a law of the labels, so none can be drawn; "
+            "use decision_function, or a model with a logistic response"
+        )
+
+    def log_joint(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> float:
+        """Return the log pseudo-likelihood of all targets, with the log prior of an augmentation that is given."""
+        return float(self.log_likelihood(targets, scores, augmentation).sum())
+
+    def log_evidence(self, targets: Matrix, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log pseudo-likelihood of all targets of each response, everything but the scores summed over.
+
+        Parameters
+        ----------
+        targets : ndarray of float64, shape (D, C)
+        scores : ndarray of float64, shape (..., D, C)
+
+        Returns
+        -------
+        ndarray of float64, shape (..., C)
+        """
+        value: NDArray[np.float64] = self.log_likelihood(targets, scores, np.ones(1)).sum(axis=-2)
+        return value
+
+    @abstractmethod
+    def draw_augmentation(self, targets: Matrix, scores: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw the augmentation in plain NumPy, for tests; ones where targets are missing."""
+
+    def loss(self, targets: Matrix, scores: Matrix) -> float:
+        """Return the training loss that users know: the share of wrong signs, or the mean squared error.
+
+        Not a number, where no target is known.
+        """
+        known = ~np.isnan(targets)
+        if not known.any():
+            return float("nan")
+        return self._loss(targets[known], scores[known])
+
+    @abstractmethod
+    def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+        """Return the loss of known targets."""
+
+
+class FixedFeatures(Block):
+    """Base of the blocks that observe what responses have coefficients for beside the topics."""
+
+    seams: ClassVar[frozenset[str]] = frozenset({"features"})
+    own_role: ClassVar[str | None] = "x"
+
+    @abstractmethod
+    def scaling(self, covariates: Covariates) -> Scaling:
+        """Return how the columns of the covariates of a training corpus are centred and scaled."""
+
+    def check_references(self, roles: Mapping[str, str]) -> str | None:
+        """Return what is wrong where no response has the features, or None."""
+        return None if "y" in roles.values() else "no block has these features; add a response, or remove the block"
+
+
+class LabelResponse(Response):
+    """Base of the responses that tell classes or labels apart.
+
+    Attributes
+    ----------
+    one_vs_all : bool
+        Whether each of several classes or labels gets a model of its own, instead of all sharing the topics.
+    start : {"labels", "uniform"}
+        How chains draw their first topics: for each label from topics of its own, or all alike.
+    """
+
+    one_vs_all: bool = False
+    start: Literal["labels", "uniform"] = "labels"
+
+    @property
+    def apart(self) -> bool:
+        """Whether each class has a model of its own."""
+        return self.one_vs_all
+
+    @property
+    def starts_by_label(self) -> bool:
+        """Whether the first topics of a chain depend on the labels."""
+        return self.start == "labels"

@@ -1,0 +1,160 @@
+"""What a chain is made of: topic assignments, counts, and arrays by variable name.
+
+Kernels work on these plain arrays. The counts are always those of ``z``: a kernel that moves tokens
+leaves them so, and :meth:`ChainState.check` says where they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.core.observed import Observed
+from ppl_topics.core.sparse_topics import TopicLists
+from ppl_topics.core.tokens import Sizes, Tokens
+from ppl_topics.errors import RunError
+
+__all__ = ["ChainState"]
+
+
+@dataclass
+class ChainState:
+    """The current values of one chain.
+
+    Attributes
+    ----------
+    tokens : Tokens
+    sizes : Sizes
+    z : ndarray of uint8 or uint16, shape (N,)
+        Topic of each token.
+    n_wk : ndarray of int32, shape (V, K)
+        Tokens of word w in topic k, word-major; of shape (0, K) where there are `lists`.
+    n_k : ndarray of int64, shape (K,)
+    arrays : dict of str to ndarray
+        Every other variable by its name in the model: phi (V x K, float32, word-major), theta
+        (D x K, float32), concentrations (float64).
+    concentrations : dict
+        By role (``alpha``, ``beta``): a fixed vector, or the name of the variable that holds it.
+    observed : Observed, optional
+        Of a supervised model.
+    lists : TopicLists, optional
+        What a model whose topics are held as lists has instead of the counts by word, phi and the indicators.
+    """
+
+    tokens: Tokens
+    sizes: Sizes
+    z: NDArray[Any]
+    n_wk: NDArray[np.int32]
+    n_k: NDArray[np.int64]
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    concentrations: Mapping[str, NDArray[np.float64] | str] = field(default_factory=dict)
+    observed: Observed | None = None
+    lists: TopicLists | None = None
+
+    @property
+    def alpha(self) -> NDArray[np.float64]:
+        """Concentration of each topic in a document's weights, shape (K,)."""
+        return self._concentration("alpha", self.sizes.topics)
+
+    @property
+    def beta(self) -> NDArray[np.float64]:
+        """Concentration of each word in a topic, shape (V,)."""
+        return self._concentration("beta", self.sizes.words)
+
+    def _concentration(self, role: str, size: int) -> NDArray[np.float64]:
+        value = self.concentrations[role]
+        array = self.arrays[value] if isinstance(value, str) else value
+        # A copy: kernels cannot change what is fixed, and compiled code sees one array type.
+        each = np.empty(size)
+        each[:] = array
+        return each
+
+    @property
+    def n_dk(self) -> NDArray[np.int32]:
+        """Tokens of document d in topic k, shape (D, K); counted afresh at each call, in dense memory."""
+        cells = self.tokens.docs * self.sizes.topics + self.z
+        counts = np.bincount(cells, minlength=self.sizes.docs * self.sizes.topics)
+        return counts.reshape(self.sizes.docs, self.sizes.topics).astype(np.int32)
+
+    @property
+    def counts_by_word(self) -> NDArray[np.int32]:
+        """Tokens of word w in topic k, shape (V, K), in dense memory also where the state has lists."""
+        return self.n_wk if self.lists is None else self.lists.dense("counts")
+
+    @property
+    def values(self) -> dict[str, NDArray[Any]]:
+        """Every variable but z by its name, as dense arrays also where the state has lists."""
+        if self.lists is None:
+            return self.arrays
+        return {**self.arrays, "included": self.lists.dense("included"), self.lists.name: self.lists.dense("phi")}
+
+    def set_value(self, name: str, value: Any) -> None:
+        """Set a variable but z to a value; of lists, the indicators before the probabilities."""
+        if self.lists is None or name in self.arrays:
+            self.arrays[name][...] = value
+        elif name == "included":
+            self._relist(np.asarray(value), self._counts()[0])
+        else:
+            self.lists.set_phi(np.asarray(value))
+
+    def set_z(self, z: NDArray[Any]) -> None:
+        """Replace the assignments and count them again; words are included where they have tokens now."""
+        self.z[:] = z
+        n_wk, self.n_k[:] = self._counts()
+        if self.lists is None:
+            self.n_wk[:] = n_wk
+        else:
+            self._relist((n_wk > 0) | (self.lists.dense("included") > 0), n_wk)
+
+    def _relist(self, included: NDArray[Any], n_wk: NDArray[Any]) -> None:
+        """Make the lists anew; words that stay keep their probabilities."""
+        assert self.lists is not None, "a state without lists"
+        phi = self.lists.dense("phi")
+        self.lists = TopicLists.of(self.lists.name, included, n_wk)
+        self.lists.set_phi(phi)
+
+    def _counts(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        cells = self.tokens.words.astype(np.int64) * self.sizes.topics + self.z
+        n_wk = np.bincount(cells, minlength=self.sizes.words * self.sizes.topics)
+        n_wk = n_wk.reshape(self.sizes.words, self.sizes.topics)
+        return n_wk.astype(np.int32), n_wk.sum(axis=0).astype(np.int64)
+
+    def copy(self) -> ChainState:
+        """Return a state that shares only what is observed and the fixed concentrations."""
+        arrays = {name: array.copy() for name, array in self.arrays.items()}
+        return ChainState(
+            self.tokens,
+            self.sizes,
+            self.z.copy(),
+            self.n_wk.copy(),
+            self.n_k.copy(),
+            arrays,
+            self.concentrations,
+            self.observed,
+            None if self.lists is None else self.lists.copy(),
+        )
+
+    def check(self) -> None:
+        """Check what must hold after every kernel.
+
+        Raises
+        ------
+        RunError
+            If the counts are not those of z, a topic is out of range, or a value is not finite.
+        """
+        if self.z.size and int(self.z.max()) >= self.sizes.topics:
+            raise RunError(f"z holds topic {int(self.z.max())}, but there are {self.sizes.topics} topics")
+        n_wk, n_k = self._counts()
+        held = self.counts_by_word
+        if not np.array_equal(n_wk, held):
+            word = int(np.flatnonzero((n_wk != held).any(axis=1))[0])
+            raise RunError(f"the counts n_wk are not those of z; the first word that differs is number {word}")
+        if not np.array_equal(n_k, self.n_k):
+            raise RunError("the counts n_k are not those of z")
+        for name, array in self.values.items():
+            if not np.isfinite(array).all():
+                raise RunError(f"{name} holds a value that is not finite")

@@ -1,0 +1,109 @@
+"""The tokens of a corpus as kernels read them, and the sizes of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MAX_TOPICS", "Sizes", "Tokens", "topic_dtype"]
+
+
+MAX_TOPICS = 65_535
+
+
+class Sizes(NamedTuple):
+    """Sizes of the dims.
+
+    Attributes
+    ----------
+    docs, words, topics, tokens : int
+        Documents, words of the vocabulary, topics, tokens.
+    responses, coefficients : int
+        Responses, and coefficients of each.
+    slopes : int
+        Coefficients of a response less its intercept.
+    supervised : int
+        Topics that have coefficients: the first ones.
+    """
+
+    docs: int
+    words: int
+    topics: int
+    tokens: int
+    responses: int = 0
+    coefficients: int = 0
+    slopes: int = 0
+    supervised: int = 0
+
+    def of(self, dim: str) -> int:
+        """Return the size of a dim by its name: ``doc``, ``word``, ``topic``, ``token``, ``response``, ..."""
+        return self.by_dim[dim]
+
+    @property
+    def by_dim(self) -> dict[str, int]:
+        """The sizes of all dims by name."""
+        return {
+            "doc": self.docs,
+            "word": self.words,
+            "topic": self.topics,
+            "token": self.tokens,
+            "response": self.responses,
+            "coefficient": self.coefficients,
+            "slope": self.slopes,
+            "side": 2,
+        }
+
+
+def topic_dtype(topics: int) -> type[np.uint8] | type[np.uint16]:
+    """Return the smallest unsigned type that holds ``topics`` topics."""
+    return np.uint8 if topics <= 256 else np.uint16
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens of a corpus and two indexes over them, shared by all chains and never changed.
+
+    Attributes
+    ----------
+    doc_ptr : ndarray of int64, shape (D + 1,)
+        Tokens of document d are ``doc_ptr[d]:doc_ptr[d + 1]``.
+    words : ndarray of uint32, shape (N,)
+        Word of each token.
+    word_ptr : ndarray of int64, shape (V + 1,)
+        Tokens of word w are ``by_word[word_ptr[w]:word_ptr[w + 1]]``.
+    chunk_ptr : ndarray of int64
+        Document boundaries of pieces with about equally many tokens, for parallel loops.
+    sort_by_word : callable
+        What computes `by_word` from `words` and `word_ptr`.
+    """
+
+    doc_ptr: NDArray[np.int64]
+    words: NDArray[np.uint32]
+    word_ptr: NDArray[np.int64]
+    chunk_ptr: NDArray[np.int64]
+    sort_by_word: Callable[[NDArray[np.uint32], NDArray[np.int64]], NDArray[np.uint32]]
+
+    @cached_property
+    def by_word(self) -> NDArray[np.uint32]:
+        """Token positions sorted by word, shape (N,); computed for the first kernel that asks."""
+        return self.sort_by_word(self.words, self.word_ptr)
+
+    @property
+    def word_counts(self) -> NDArray[np.int64]:
+        """Corpus count of each word, shape (V,)."""
+        return np.diff(self.word_ptr)
+
+    @property
+    def doc_lengths(self) -> NDArray[np.int64]:
+        """Number of tokens of each document, shape (D,)."""
+        return np.diff(self.doc_ptr)
+
+    @property
+    def docs(self) -> NDArray[np.int64]:
+        """Document of each token, shape (N,); computed at each call."""
+        return np.repeat(np.arange(len(self.doc_ptr) - 1), self.doc_lengths)

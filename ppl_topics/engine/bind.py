@@ -1,0 +1,208 @@
+"""A plan bound to a corpus: token indexes, fixed concentrations, starting values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.block import Block
+from ppl_topics.core.keys import Key
+from ppl_topics.core.observed import MAX_COEFFICIENTS, Observed
+from ppl_topics.core.response import Response
+from ppl_topics.core.state import ChainState
+from ppl_topics.core.tokens import Sizes, Tokens, topic_dtype
+from ppl_topics.corpus import Corpus
+from ppl_topics.engine.encode_observed import observe
+from ppl_topics.engine.label_initialisation import starting_groups
+from ppl_topics.errors import RunError, SpecError
+from ppl_topics.models.spike_slab import listed_block
+from ppl_topics.samplers.assignments.counts import count_tokens, make_chunks, point_to_words, sort_by_word
+from ppl_topics.samplers.assignments.initial import draw_by_group
+from ppl_topics.samplers.topics.listing import list_assigned, set_listed_mean
+from ppl_topics.schedule import Plan
+from ppl_topics.spec import Model
+
+__all__ = ["INITIAL", "BoundModel", "bind", "bind_tokens", "index_tokens"]
+
+DOC_CHUNKS = 256
+"""Pieces that parallel loops over documents are cut into; fixed, so that threads share the work evenly."""
+
+INITIAL = 2**40
+"""Number of the starting values' random streams, beyond that of any kernel."""
+
+
+@dataclass(frozen=True)
+class BoundModel:
+    """A plan and the data that it will run on.
+
+    Attributes
+    ----------
+    plan : Plan
+    sizes : Sizes
+    tokens : Tokens
+    concentrations : dict
+        By role, a fixed vector or the name of a variable.
+    observed : Observed, optional
+        Of a supervised model.
+    """
+
+    plan: Plan
+    sizes: Sizes
+    tokens: Tokens
+    concentrations: Mapping[str, NDArray[np.float64] | str]
+    observed: Observed | None = None
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+        return self.plan.model
+
+    @property
+    def parts(self) -> int:
+        """Number of models that run side by side: one for each response where they are apart, else 1."""
+        apart = self.response is not None and self.response.apart
+        return len(self.observed.responses) if apart and self.observed is not None else 1
+
+    def observed_by(self, chain: int) -> Observed | None:
+        """Return what a chain observes; where responses are apart, chain number ``c`` has number ``c % parts``."""
+        if self.parts == 1 or self.observed is None:
+            return self.observed
+        whole, number = self.observed, chain % self.parts
+        return replace(
+            whole, targets=_read_only(whole.targets[:, [number]], np.float64), responses=(whole.responses[number],)
+        )
+
+    def binding(self, target: str) -> Binding:
+        """Return what a kernel on ``target`` gets to see."""
+        return Binding(target, self.model.names, self.model.spec.blocks, self.sizes, self.tokens)
+
+    def block(self, name: str) -> Block:
+        """Return the block that a variable belongs to."""
+        return self.model.spec.blocks[self.model.variables[name].block]
+
+    @property
+    def response(self) -> Response | None:
+        """The block that observes labels, if the model has one."""
+        return self.binding("").response
+
+    def empty_state(self, chain: int = 0) -> ChainState:
+        """Return a state whose tokens are all in topic 0 and that holds no other variable."""
+        words, topics, tokens = self.sizes.words, self.sizes.topics, self.sizes.tokens
+        z = np.zeros(tokens, dtype=topic_dtype(topics))
+        n_wk = np.zeros((0 if self.lists else words, topics), dtype=np.int32)
+        n_k = np.zeros(topics, dtype=np.int64)
+        state = ChainState(self.tokens, self.sizes, z, n_wk, n_k, {}, self.concentrations, self.observed_by(chain))
+        self.count(state)
+        return state
+
+    @property
+    def lists(self) -> bool:
+        """Whether chains hold the topics as lists."""
+        return listed_block(self.model.spec.blocks) is not None
+
+    def count(self, state: ChainState) -> None:
+        """Count the tokens of a state; where it holds topics as lists, these are made anew."""
+        if self.lists:
+            state.n_k[:] = np.bincount(state.z, minlength=self.sizes.topics)
+            state.lists = list_assigned(self.model.names["phi"], self.tokens, state.z, state.n_k)
+        else:
+            count_tokens(self.tokens.words, state.z, state.n_wk, state.n_k)
+
+    def initial_state(self, seed: int, chain: int) -> ChainState:
+        """Return a state with randomly drawn topics, and each other variable at its block's starting value.
+
+        Topics are uniform, but with labels depend on these; see `ppl_topics.engine.label_initialisation`.
+        """
+        state = self.empty_state(chain)
+        key, topics = Key(seed, chain, 0, INITIAL), self.sizes.topics
+        group, n_groups = np.full(self.sizes.docs, -1), 1
+        supervised = self.sizes.supervised or topics
+        by_label = self.response is not None and self.response.starts_by_label and self.sizes.supervised > 0
+        if by_label and state.observed is not None:
+            group, n_groups = starting_groups(state.observed.targets)
+        draw_by_group(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, supervised, group, n_groups, *key)
+        self.count(state)
+        self.fill(state)
+        return state
+
+    def fill(self, state: ChainState) -> None:
+        """Give every latent variable but z its starting value, concentrations before what depends on them."""
+        in_lists = {"phi", "included"} if self.lists else set()
+        latent = [v for v in self.model.latent.values() if v.role not in {"z", *in_lists}]
+        for variable in sorted(latent, key=lambda v: v.role in ("theta", "phi", "augmentation")):
+            value = self.block(variable.name).init(variable.role, state)
+            if value is None:
+                raise RunError(f"block {variable.name!r} gives {variable.name} no starting value")
+            state.arrays[variable.name] = value
+        if state.lists is not None:
+            set_listed_mean(state.lists, state.n_k, state.beta)
+
+
+def index_tokens(doc_ptr: NDArray[np.int64], words: NDArray[np.uint32], n_words: int) -> Tokens:
+    """Count the tokens of each word of a corpus, and cut its documents into pieces, in O(N + V)."""
+    if len(words) >= 2**32:
+        raise RunError(f"{len(words):,} tokens are more than the 4,294,967,295 that one process can hold")
+    # Views that cannot be written, whatever came in: no copy, and numba compiles for one type of array.
+    doc_ptr, words = _read_only(doc_ptr, np.int64), _read_only(words, np.uint32)
+    return Tokens(doc_ptr, words, point_to_words(words, n_words), make_chunks(doc_ptr, DOC_CHUNKS), sort_by_word)
+
+
+def _read_only(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    view = np.ascontiguousarray(array, dtype=dtype).view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+def bind(plan: Plan, corpus: Corpus) -> BoundModel:
+    """Bind a plan to a corpus.
+
+    Raises
+    ------
+    SpecError
+        If a concentration does not fit the corpus.
+    """
+    tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
+    return bind_tokens(plan, tokens, corpus.n_words, observe(plan.model, corpus))
+
+
+def bind_tokens(plan: Plan, tokens: Tokens, n_words: int, observed: Observed | None = None) -> BoundModel:
+    """Bind a plan to indexed tokens; see :func:`bind`."""
+    topics = plan.model.spec.topics
+    sizes = Sizes(len(tokens.doc_ptr) - 1, n_words, topics, len(tokens.words))
+    if observed is not None:
+        response = plan.model.spec.blocks[plan.model.names["y"]]
+        supervised = response.supervised(topics) if isinstance(response, Response) else topics
+        size = supervised + len(observed.columns)
+        if size > MAX_COEFFICIENTS:
+            raise RunError(f"a response has {size:,} coefficients; the most is {MAX_COEFFICIENTS:,}")
+        sizes = sizes._replace(
+            responses=len(observed.responses),
+            coefficients=size,
+            slopes=size - observed.intercept,
+            supervised=supervised,
+        )
+    bound = BoundModel(plan, sizes, tokens, _concentrations(plan.model, sizes), observed)
+    return bound if bound.parts == 1 else replace(bound, sizes=sizes._replace(responses=1))
+
+
+def _concentrations(model: Model, sizes: Sizes) -> dict[str, NDArray[np.float64] | str]:
+    result: dict[str, NDArray[np.float64] | str] = {}
+    for role, name in model.names.items():
+        if name not in model.spec.blocks:
+            continue
+        if name in model.variables and "concentration" in model.spec.blocks[name].seams:
+            result[role] = name
+        block = model.spec.blocks[name]
+        try:
+            result.update(block.constants(role, sizes))
+        except SpecError as error:
+            # The key that is at fault is the one that the message names first.
+            key = next((word for word in str(error).split() if word in type(block).model_fields), "concentration")
+            place = model.spec.place("blocks", name, key)
+            raise SpecError(f"{place}: block {name!r}: {error}") from None
+    return result

@@ -1,0 +1,204 @@
+"""Chains of one process, advanced in turn, sweep by sweep, so that all have as many draws when stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ppl_topics._util.threads import using_threads
+from ppl_topics.core.keys import Key
+from ppl_topics.core.state import ChainState
+from ppl_topics.engine.checkpointing import ChainKeeper, Keeping
+from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.recorder import ChainDraws, Recorder
+from ppl_topics.errors import RunError
+from ppl_topics.results.run_folder.checkpoint import checkpoint_path
+
+__all__ = ["Report", "Settings", "how_to_resume", "run_chains"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run.
+
+    Attributes
+    ----------
+    draws, warmup : int
+        Kept draws, and sweeps before them, of each chain.
+    thin : int
+        Sweeps for each kept draw.
+    seed : int
+    threads : int
+        Of each process.
+    debug : bool
+        See :class:`ppl_topics.engine.executor.Executor`.
+    """
+
+    draws: int
+    warmup: int
+    thin: int
+    seed: int
+    threads: int
+    debug: bool = False
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps of one chain."""
+        return self.warmup + self.draws * self.thin
+
+
+@dataclass(frozen=True)
+class Report:
+    """One sweep, reported to whoever shows progress.
+
+    Attributes
+    ----------
+    chain : int
+    sweep, sweeps : int
+        How many of how many sweeps are done.
+    warmup : bool
+    log_posterior : float
+    seconds : float
+        Of this sweep, recording included.
+    """
+
+    chain: int
+    sweep: int
+    sweeps: int
+    warmup: bool
+    log_posterior: float
+    seconds: float
+
+
+@dataclass
+class _Chain:
+    number: int
+    state: ChainState
+    memories: list[Any]
+    recorder: Recorder
+    keeper: ChainKeeper | None = None
+    sweep: int = 0
+
+
+def run_chains(
+    executor: Executor,
+    chains: list[int],
+    settings: Settings,
+    report: Callable[[Report], None],
+    stopped: Callable[[], bool],
+    keeping: Keeping | None = None,
+) -> dict[int, ChainDraws]:
+    """Run some chains in this process.
+
+    Parameters
+    ----------
+    executor : Executor
+    chains : list of int
+        Numbers of the chains; their draws do not depend on which others run.
+    settings : Settings
+    report : callable
+        Called with a :class:`Report` after each sweep.
+    stopped : callable
+        Asked before each sweep; once true, what was drawn is returned.
+    keeping : Keeping, optional
+        Where the chains are kept on disk, and go on from; by default in memory.
+
+    Returns
+    -------
+    dict of int to ChainDraws
+        Without draws where they are kept on disk.
+
+    Raises
+    ------
+    RunError
+        If a kernel fails, or the disk does; the message names the checkpoint before it.
+    """
+    with using_threads(settings.threads), ExitStack() as kept:
+        keepers: dict[int, ChainKeeper] = {}
+        if keeping is not None:
+            keepers = {chain: kept.enter_context(keeping.chain(chain, len(chains))) for chain in chains}
+        running = [_start(executor, chain, settings, keepers.get(chain)) for chain in chains]
+        while not stopped():
+            # In turn, so that all have as many draws when stopped; of chains that are resumed, those behind first.
+            behind = min(running, key=lambda chain: chain.sweep)
+            if behind.sweep >= settings.sweeps:
+                break
+            with _named(behind):
+                report(_advance(behind, executor, settings))
+                _keep(behind, executor)
+        for chain in running:
+            with _named(chain):
+                _keep(chain, executor, last=True)
+        return {chain.number: _result(chain) for chain in running}
+
+
+def _start(executor: Executor, number: int, settings: Settings, keeper: ChainKeeper | None) -> _Chain:
+    state = executor.bound.initial_state(settings.seed, number)
+    memories = executor.memories(state)
+    if keeper is None:
+        return _Chain(number, state, memories, Recorder(executor.bound, ChainDraws()))
+    recorder = keeper.restore(executor, state, memories)
+    return _Chain(number, state, memories, recorder, keeper, keeper.sweep)
+
+
+def _advance(chain: _Chain, executor: Executor, settings: Settings) -> Report:
+    started = time.perf_counter()
+    done = chain.sweep + 1
+    warmup = done <= settings.warmup
+    recorded = warmup or (done - settings.warmup) % settings.thin == 0
+    wanted = chain.recorder.kept(warmup).keys() if recorded else frozenset()
+    record = executor.sweep(chain.state, chain.memories, settings.seed, chain.number, chain.sweep, wanted)
+    if recorded:
+        key = Key(settings.seed, chain.number, chain.sweep, 0)
+        chain.recorder.record(chain.state, record, key, warmup=warmup)
+    chain.sweep = done
+    seconds = time.perf_counter() - started
+    return Report(chain.number, chain.sweep, settings.sweeps, warmup, chain.recorder.log_posterior, seconds)
+
+
+def _keep(chain: _Chain, executor: Executor, *, last: bool = False) -> None:
+    keeper = chain.keeper
+    if keeper is not None and chain.sweep > keeper.sweep and (last or keeper.due(chain.sweep)):
+        keeper.save(chain.sweep, executor, chain.state, chain.memories, chain.recorder)
+
+
+@contextmanager
+def _named(chain: _Chain) -> Iterator[None]:
+    """Say of an error which checkpoint is before it."""
+    keeper = chain.keeper
+    if keeper is None:
+        yield
+        return
+    try:
+        yield
+    except RunError as error:
+        error.args = (f"{error}; {_before(keeper)}",)
+        raise
+    except OSError as error:
+        raise RunError(
+            f"{keeper.keeping.folder}: draws or a checkpoint cannot be written ({error.strerror or error}); "
+            f"{_before(keeper)}; mend that, then {how_to_resume(keeper.keeping)}"
+        ) from None
+
+
+def how_to_resume(keeping: Keeping) -> str:
+    """Say how a run that failed goes on."""
+    return f"`ppl-topics resume {keeping.folder}` goes on from the checkpoints"
+
+
+def _before(keeper: ChainKeeper) -> str:
+    if keeper.sweep == 0:
+        return f"chain {keeper.number} has no checkpoint yet"
+    return f"the checkpoint before it is {checkpoint_path(keeper.folder, keeper.sweep)} (sweep {keeper.sweep})"
+
+
+def _result(chain: _Chain) -> ChainDraws:
+    sink = chain.recorder.sink
+    draws = sink if isinstance(sink, ChainDraws) else ChainDraws()
+    if draws is sink:
+        draws.phi_mean, draws.z = chain.recorder.topics.mean, chain.state.z.copy()
+    draws.sweeps = chain.sweep
+    return draws

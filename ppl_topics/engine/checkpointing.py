@@ -1,0 +1,369 @@
+"""What a checkpoint holds of a chain, when one is due, and how a chain goes on from it.
+
+Held are the assignments, the variables that a sweep reads before it draws them, the memory of kernels, and the running
+mean of the topics. Counts are not: they are those of z. Neither is the state of a random generator: streams are named
+by seed, chain and sweep.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.core.sparse_topics import TopicLists
+from ppl_topics.core.state import ChainState
+from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.recorder import Recorder
+from ppl_topics.engine.topic_sums import ListedMean
+from ppl_topics.errors import RunError, TraceError
+from ppl_topics.results.run_folder.checkpoint import (
+    Checkpoint,
+    chain_folder,
+    checkpoints,
+    read_checkpoint,
+    write_checkpoint,
+)
+from ppl_topics.results.run_folder.draws import ChainStream, Place
+from ppl_topics.results.run_folder.lock import locked
+from ppl_topics.results.run_folder.log import log
+from ppl_topics.results.run_folder.manifest import Manifest
+
+__all__ = ["ChainKeeper", "Keeping", "check_resumable", "mean_of", "newest"]
+
+EVERY_MINUTES = 1.0
+"""Between checkpoints, where nothing else is asked for, and"""
+
+LEAST_RATIO = 100
+"""so many times as long as one takes: they cost a hundredth of the time at most."""
+
+ORPHAN_SECONDS = 120.0
+"""How long to wait for a worker whose parent was killed: it ends after the sweep that it is in."""
+
+WRITE_SPEED = 2.5e8
+"""Bytes a second that a checkpoint is thought to be written with, before one was."""
+
+MOST_TRIED = 8
+"""Checkpoints of a chain, of which two are kept; where more are there, somebody put them there."""
+
+MEAN = "mean"
+LISTED = ("pointer", "topics", "counts", "values")
+LISTED_MEAN = ("pointer", "topics", "values", "rest")
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """How the chains of a run are kept; can be sent to worker processes.
+
+    Attributes
+    ----------
+    place : Place
+        Of any chain.
+    manifest : Manifest
+        Where it says no sweeps or minutes between checkpoints, they are written after one minute, and at least 100
+        times as long as those of all chains of a process take, the first by their sizes.
+    """
+
+    place: Place
+    manifest: Manifest
+
+    @property
+    def folder(self) -> Path:
+        """Of the run."""
+        return self.place.folder
+
+    @contextmanager
+    def chain(self, number: int, together: int) -> Iterator[ChainKeeper]:
+        """Hold a chain's part of the folder.
+
+        Parameters
+        ----------
+        number : int
+        together : int
+            Chains of this process, which wait while one is written.
+
+        Raises
+        ------
+        RunError
+            If another process has it, or it cannot be written to.
+        """
+        folder = chain_folder(self.folder, number)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"{folder}: cannot be made a folder for checkpoints ({error.strerror})") from None
+        parts = self.place.responses
+        apart = self.place.response is not None
+        place = replace(self.place, chain=number // parts, response=number % parts) if apart else self.place
+        with locked(folder, ORPHAN_SECONDS):
+            yield ChainKeeper(self, number, together, folder, place if apart else replace(place, chain=number))
+
+
+def newest(
+    folder: Path, chain: int, manifest: Manifest, *, mapped: bool = False
+) -> tuple[Checkpoint | None, list[str]]:
+    """Return the newest checkpoint of a chain that is whole, and what was wrong with newer ones.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Of the chain.
+    chain : int
+        Its number.
+    manifest : Manifest
+        Of the run.
+    mapped : bool
+        See `ppl_topics.results.run_folder.checkpoint.read_checkpoint`.
+    """
+    wrong: list[str] = []
+    tried: set[Path] = set()
+    while len(tried) < MOST_TRIED and (left := [path for path in checkpoints(folder) if path not in tried]):
+        path = left[0]
+        tried.add(path)
+        try:
+            return _whole(path, chain, manifest, mapped), wrong
+        except TraceError as error:
+            # A run that goes on replaces them: where one is gone, there is a newer one.
+            if path.exists():
+                wrong.append(str(error))
+    return None, wrong
+
+
+def _whole(path: Path, chain: int, manifest: Manifest, mapped: bool) -> Checkpoint:
+    found = read_checkpoint(path, mapped=mapped)
+    for name, value in (("run", manifest.run), ("chain", chain)):
+        if found.about.get(name) != value:
+            raise TraceError(f"{path}: the checkpoint is of another {name}")
+    sweep = int(path.stem)
+    if sweep > manifest.sweeps:
+        raise TraceError(f"{path}: the checkpoint is of sweep {sweep:,}, and the run has {manifest.sweeps:,}")
+    expected = {
+        "sweep": sweep,
+        "warmup": min(sweep, manifest.warmup),
+        "draws": max(0, sweep - manifest.warmup) // manifest.thin,
+    }
+    for name, count in expected.items():
+        if type(found.about.get(name)) is not int or found.about[name] != count:
+            raise TraceError(f"{path}: the checkpoint does not say how far it is ({name} is not {count:,})")
+    names = found.about.get("names")
+    if not isinstance(names, list) or not all(isinstance(name, str) and name.isprintable() for name in names):
+        raise TraceError(f"{path}: the checkpoint does not say what was drawn")
+    return found
+
+
+@dataclass
+class ChainKeeper:
+    """The checkpoints and draws of one chain.
+
+    Attributes
+    ----------
+    keeping : Keeping
+    number : int
+    together : int
+        Chains of this process.
+    folder : pathlib.Path
+        Of the checkpoints.
+    place : Place
+        Of the draws.
+    sweep : int
+        Of the newest checkpoint; 0 where there is none.
+    since : float
+        When it was written, or the chain went on from it.
+    cost : float
+        Seconds that it took, or that the first is thought to take.
+    """
+
+    keeping: Keeping
+    number: int
+    together: int
+    folder: Path
+    place: Place
+    sweep: int = 0
+    since: float = 0.0
+    cost: float = 0.0
+
+    def restore(self, executor: Executor, state: ChainState, memories: list[Any]) -> Recorder:
+        """Bring a chain's first state, in place, to where its newest checkpoint is; return what records it.
+
+        Raises
+        ------
+        RunError
+            If the newest checkpoint that is whole does not fit the model.
+        TraceError
+            If the draws before it are not as they were written.
+        """
+        recorder = self._restore(executor, state, memories)
+        self.since = time.monotonic()
+        # As it will be among the draws, with the mean.
+        whole = {**_kept(executor, state, memories, recorder), **_kept_mean(recorder)}
+        self.cost = sum(array.nbytes for array in whole.values()) / WRITE_SPEED
+        return recorder
+
+    def _restore(self, executor: Executor, state: ChainState, memories: list[Any]) -> Recorder:
+        found, wrong = newest(self.folder, self.number, self.keeping.manifest)
+        for problem in wrong:
+            log(self.keeping.folder, problem, warn=True)
+        if found is None:
+            if wrong:
+                log(self.keeping.folder, f"chain {self.number} begins anew, with the same draws", warn=True)
+            return Recorder(executor.bound, ChainStream(self.place))
+        if wrong:
+            log(self.keeping.folder, f"chain {self.number} goes on from the one before, {found.path.name}", warn=True)
+        about = found.about
+        try:
+            _put_state(executor, state, found.arrays)
+            _put_memories(executor, memories, found.arrays, state)
+            stream = ChainStream(self.place, (about["warmup"], about["draws"]), about["names"])
+            recorder = Recorder(executor.bound, stream)
+            if stream.n_draws:
+                recorder.topics.mean = _like(recorder.topics.mean, mean_of(found.arrays))
+        except TraceError:
+            raise
+        except (KeyError, ValueError, TypeError, IndexError) as error:
+            raise RunError(f"{found.path}: the checkpoint does not fit the model ({error})") from None
+        self.sweep = about["sweep"]
+        return recorder
+
+    def due(self, sweep: int) -> bool:
+        """Tell whether a checkpoint is due after a number of sweeps."""
+        passed, manifest = time.monotonic() - self.since, self.keeping.manifest
+        sweeps, minutes = manifest.checkpoint_sweeps, manifest.checkpoint_minutes
+        if sweeps is not None and sweep - self.sweep >= sweeps:
+            return True
+        if minutes is not None:
+            return passed >= 60.0 * minutes
+        least = max(60.0 * EVERY_MINUTES, LEAST_RATIO * self.together * self.cost)
+        return sweeps is None and passed >= least
+
+    def save(self, sweep: int, executor: Executor, state: ChainState, memories: list[Any], recorder: Recorder) -> None:
+        """Write a checkpoint after a number of sweeps, and the draws before it.
+
+        Raises
+        ------
+        OSError
+        """
+        started, sink = time.monotonic(), recorder.sink
+        assert isinstance(sink, ChainStream), "draws that are in memory have no checkpoints"
+        sink.flush()
+        about = {
+            "run": self.keeping.manifest.run,
+            "chain": self.number,
+            "sweep": sweep,
+            "draws": sink.n_draws,
+            "warmup": sink.n_warmup,
+            "names": sink.names,
+        }
+        write_checkpoint(self.folder, sweep, about, _kept(executor, state, memories, recorder))
+        self.sweep, self.since = sweep, time.monotonic()
+        self.cost = self.since - started
+
+
+def check_resumable(executor: Executor) -> None:
+    """Refuse kernels with a memory that a checkpoint cannot hold.
+
+    Raises
+    ------
+    RunError
+    """
+    for step, functions in zip(executor.steps, executor.functions, strict=True):
+        if not functions.resumable:
+            raise RunError(
+                f"kernel {step.kernel.name!r} has a memory between steps, and does not say what a checkpoint must "
+                "hold of it: give its KernelFunctions keep= and restore=, or scratch=True where no step reads what "
+                "another wrote there; or write to a file that ends in .nc, without checkpoints"
+            )
+
+
+def _kept(executor: Executor, state: ChainState, memories: list[Any], recorder: Recorder) -> dict[str, NDArray[Any]]:
+    """Return what a checkpoint holds."""
+    # Before the first draw there is no mean.
+    mean = _kept_mean(recorder) if recorder.sink.n_draws else {}
+    return {**_kept_state(executor, state), **mean, **_kept_memories(executor, memories)}
+
+
+def _read(executor: Executor, state: ChainState) -> dict[str, NDArray[Any]]:
+    """Return the variables that are not drawn anew before they are read."""
+    return {name: array for name, array in state.arrays.items() if name not in executor.redrawn}
+
+
+def _kept_state(executor: Executor, state: ChainState) -> dict[str, NDArray[Any]]:
+    arrays = {"z": state.z, **{f"value/{name}": array for name, array in _read(executor, state).items()}}
+    if state.lists is not None:
+        used = len(state.lists)
+        for name in LISTED:
+            held = getattr(state.lists, name)
+            # What lies beyond the lists means nothing.
+            arrays[f"list/{name}"] = held if name == "pointer" else held[:used]
+    return arrays
+
+
+def _put_state(executor: Executor, state: ChainState, arrays: Mapping[str, NDArray[Any]]) -> None:
+    state.z[...] = _checked("z", arrays["z"], state.z)
+    if state.z.size and int(state.z.max()) >= state.sizes.topics:
+        raise ValueError("z holds a topic that there is not")
+    executor.bound.count(state)
+    for name, array in _read(executor, state).items():
+        array[...] = _checked(name, arrays[f"value/{name}"], array)
+    if state.lists is not None:
+        held = {name: arrays[f"list/{name}"] for name in LISTED}
+        state.lists = TopicLists.restored(state.lists.name, state.sizes.topics, **held)
+        if state.lists.shape[0] != state.sizes.words:
+            raise ValueError("lists of another number of words")
+
+
+def _kept_memories(executor: Executor, memories: list[Any]) -> dict[str, NDArray[Any]]:
+    return {
+        f"memory/{index}/{name}": array
+        for index, (functions, memory) in enumerate(zip(executor.functions, memories, strict=True))
+        if functions.keep is not None
+        for name, array in functions.keep(memory).items()
+    }
+
+
+def _put_memories(
+    executor: Executor, memories: list[Any], arrays: Mapping[str, NDArray[Any]], state: ChainState
+) -> None:
+    for index, (functions, memory) in enumerate(zip(executor.functions, memories, strict=True)):
+        if functions.restore is not None:
+            prefix = f"memory/{index}/"
+            own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+            functions.restore(memory, own, state)
+
+
+def _kept_mean(recorder: Recorder) -> dict[str, NDArray[Any]]:
+    mean = recorder.topics.mean
+    if isinstance(mean, ListedMean):
+        return {f"{MEAN}/{name}": getattr(mean, name) for name in LISTED_MEAN}
+    return {MEAN: mean}
+
+
+def mean_of(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | ListedMean:
+    """Return the mean of the topics that a checkpoint holds.
+
+    Raises
+    ------
+    KeyError
+    """
+    return arrays[MEAN] if MEAN in arrays else ListedMean(*(arrays[f"{MEAN}/{name}"] for name in LISTED_MEAN))
+
+
+def _like(before: Any, found: Any) -> Any:
+    """Return a mean that was found as one that can be added to."""
+    if isinstance(before, ListedMean):
+        if not isinstance(found, ListedMean):
+            raise ValueError("the mean of the topics is held otherwise")
+        return ListedMean(*(np.array(getattr(found, name)) for name in LISTED_MEAN))
+    return np.array(_checked("the mean of the topics", found, before))
+
+
+def _checked(name: str, found: Any, expected: NDArray[Any]) -> NDArray[Any]:
+    if not isinstance(found, np.ndarray) or found.shape != expected.shape or found.dtype != expected.dtype:
+        given = f"{found.dtype} of shape {found.shape}" if isinstance(found, np.ndarray) else "lists"
+        raise ValueError(f"{name}: {given}, expected {expected.dtype} of shape {expected.shape}")
+    return found

@@ -1,0 +1,118 @@
+"""What a supervised model observes of a corpus beside its words: encoded labels, and the fixed features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ppl_topics.core.observed import Design, Observed
+from ppl_topics.core.response import FixedFeatures, Response
+from ppl_topics.corpus import Corpus, Covariates
+from ppl_topics.corpus.scaling import Scaling
+from ppl_topics.errors import CorpusError
+from ppl_topics.spec import Model
+
+__all__ = ["INTERCEPT", "covariates_of", "design_of", "fixed_features", "observe", "observed_of"]
+
+INTERCEPT = "intercept"
+
+
+def observe(model: Model, corpus: Corpus) -> Observed | None:
+    """Encode the labels and covariates of a corpus for the response of a model; None where it has no response.
+
+    Raises
+    ------
+    CorpusError
+        If the corpus has no labels, or labels that the response cannot have; or if it lacks covariates that the model
+        has coefficients for, or one has the name of another coefficient.
+    """
+    block = model.spec.blocks.get(model.names.get("y", ""))
+    if not isinstance(block, Response):
+        return None
+    name = model.names["y"]
+    if corpus.labels is None:
+        raise CorpusError(
+            f"block {name!r} ({block.kind}) of model {model.spec.name!r} observes labels, and the corpus has none; "
+            "name their column (label_column, --label-column), or use a model without a response"
+        )
+    try:
+        targets, responses = block.encode(corpus.labels)
+    except CorpusError as error:
+        raise CorpusError(f"block {name!r} ({block.kind}): {error}") from None
+    fixed = fixed_features(model)
+    if fixed is None:
+        names = (INTERCEPT,) if block.intercept else ()
+        design = design_of(corpus.n_docs, None, None, block.intercept)
+        return observed_of(targets, design, responses, names, block.intercept)
+    covariates = covariates_of(model, corpus)
+    scaling = fixed.scaling(covariates)
+    columns = _names_of(covariates, model.spec.topics)
+    observed = observed_of(
+        targets,
+        design_of(corpus.n_docs, covariates, scaling, block.intercept),
+        responses,
+        (*columns, INTERCEPT) if block.intercept else columns,
+        block.intercept,
+    )
+    return replace(observed, scaling=scaling)
+
+
+def fixed_features(model: Model) -> FixedFeatures | None:
+    """Return the block of covariates, if the model has one."""
+    block = model.spec.blocks.get(model.names.get("x", ""))
+    return block if isinstance(block, FixedFeatures) else None
+
+
+def covariates_of(model: Model, corpus: Corpus) -> Covariates:
+    """Return the covariates of a corpus that a model observes.
+
+    Raises
+    ------
+    CorpusError
+        If there are none.
+    """
+    if corpus.covariates is None:
+        name = model.names["x"]
+        raise CorpusError(
+            f"block {name!r} ({model.spec.blocks[name].kind}) of model {model.spec.name!r} observes covariates, and "
+            "the corpus has none; name their columns (covariates=, --covariates), or use a model without them"
+        )
+    return corpus.covariates
+
+
+def design_of(n_docs: int, covariates: Covariates | None, scaling: Scaling | None, intercept: bool) -> Design:
+    """Return the fixed features of documents: covariates, centred and scaled, and a 1 where there is an intercept."""
+    parts: list[Any] = []
+    if covariates is not None and scaling is not None:
+        parts.append(sparse.csr_array(scaling.apply(covariates.matrix)))
+    if intercept:
+        parts.append(sparse.csr_array(np.ones((n_docs, 1))))
+    return Design.of(sparse.hstack(parts, format="csr") if parts else np.zeros((n_docs, 0)))
+
+
+def observed_of(
+    targets: NDArray[np.float64],
+    design: Design,
+    responses: Iterable[str],
+    columns: Iterable[str],
+    intercept: bool,
+) -> Observed:
+    """Return what is observed, in arrays that cannot be written."""
+    fixed = np.ascontiguousarray(targets, dtype=np.float64).view(np.ndarray)
+    fixed.flags.writeable = False
+    return Observed(fixed, design, tuple(responses), tuple(columns), intercept)
+
+
+def _names_of(covariates: Covariates, topics: int) -> tuple[str, ...]:
+    """Return the names of the covariates; topics and intercept have theirs already."""
+    taken = {INTERCEPT, *(f"topic {topic}" for topic in range(topics))}
+    names = tuple(str(name) for name in covariates.names)
+    clash = next((name for name in names if name in taken), None)
+    if clash is not None:
+        raise CorpusError(f"covariate {clash!r} has the name of another coefficient of the model; rename its column")
+    return names

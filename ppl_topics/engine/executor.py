@@ -1,0 +1,278 @@
+"""A schedule, executed: one sweep of one chain at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.core.kernel import KernelFunctions
+from ppl_topics.core.keys import Key
+from ppl_topics.core.state import ChainState
+from ppl_topics.engine.bind import BoundModel
+from ppl_topics.engine.finite_check import FiniteCheck
+from ppl_topics.errors import KernelError, RunError
+from ppl_topics.schedule.dead_steps import unread_steps, unread_variables
+from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, steps
+
+__all__ = ["Executor", "SweepRecord", "step_labels"]
+
+
+@dataclass
+class SweepRecord:
+    """What a sweep did.
+
+    Attributes
+    ----------
+    seconds : ndarray of float64, shape (steps,)
+        Time spent in each step of the schedule, zero where it was not run.
+    statistics : dict of str to ndarray
+        Statistics that kernels returned, by name, each of shape (steps,); the mean where a step ran more
+        than once, NaN where it did not.
+    """
+
+    seconds: NDArray[np.float64]
+    statistics: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    runs: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def add(self, index: int, seconds: float, statistics: Mapping[str, float] | None) -> None:
+        """Add one execution of step ``index``."""
+        self.seconds[index] += seconds
+        self.runs[index] += 1
+        if statistics is not None and not isinstance(statistics, Mapping):
+            raise TypeError(f"step returned {type(statistics).__name__}; expected None, or numbers by name")
+        # Gibbs kernels take every draw; those with a Metropolis step say otherwise.
+        for name, value in ({"acceptance_rate": 1.0} | dict(statistics or {})).items():
+            if not isinstance(name, str) or (type(value) is not float and np.ndim(value) != 0):
+                raise TypeError(f"step returned {name!r}: {value!r}; expected numbers by name")
+            if name not in self.statistics:
+                self.statistics[name] = np.full(len(self.seconds), np.nan)
+            values = self.statistics[name]
+            before = 0.0 if self.runs[index] == 1 else values[index]
+            values[index] = before + (value - before) / self.runs[index]
+
+
+@dataclass
+class _Sweep:
+    """Where a running sweep stands: its random streams are numbered in order of execution."""
+
+    state: ChainState
+    memories: list[Any]
+    seed: int
+    chain: int
+    number: int
+    record: SweepRecord
+    layout: dict[str, Any]
+    wanted: AbstractSet[str] | None
+    executions: int = 0
+
+    def key(self) -> Key:
+        self.executions += 1
+        return Key(self.seed, self.chain, self.number, self.executions)
+
+
+Runner = Callable[[_Sweep], None]
+
+
+class Executor:
+    """Runs the schedule of a bound model.
+
+    Parameters
+    ----------
+    bound : BoundModel
+    debug : bool
+        Whether to check after each kernel that it changed only what it declares, that the counts are those
+        of z, and that all values are finite. Slow.
+
+    Attributes
+    ----------
+    steps : list of Step
+    functions : list of KernelFunctions
+        Of each step.
+    unread : dict of int to frozenset of str
+        See `ppl_topics.schedule.dead_steps.unread_steps`.
+    redrawn : frozenset of str
+        Variables whose value between two sweeps matters to none.
+    """
+
+    def __init__(self, bound: BoundModel, debug: bool = False) -> None:
+        self.bound = bound
+        self.debug = debug
+        self.steps: list[Step] = []
+        self.functions: list[KernelFunctions] = []
+        self.unread = unread_steps(bound.plan.schedule, bound.model)
+        self.redrawn = unread_variables(bound.plan.schedule, bound.model)
+        self._run = self._compile(bound.plan.schedule)
+
+    def memories(self, state: ChainState) -> list[Any]:
+        """Return the memory of each step's kernel for one chain."""
+        result = []
+        for step, functions in zip(self.steps, self.functions, strict=True):
+            try:
+                result.append(functions.init(state))
+            except Exception as error:
+                name = step.kernel.name
+                raise RunError(f"kernel {name!r} failed to start: {type(error).__name__}: {error}") from error
+        return result
+
+    def sweep(
+        self,
+        state: ChainState,
+        memories: list[Any],
+        seed: int,
+        chain: int,
+        number: int,
+        wanted: AbstractSet[str] | None = None,
+    ) -> SweepRecord:
+        """Run the schedule once, in place.
+
+        Parameters
+        ----------
+        state : ChainState
+        memories : list
+            From :meth:`memories`.
+        seed, chain, number : int
+            Keys of the random streams; ``number`` counts sweeps.
+        wanted : set of str, optional
+            Of the variables that no kernel reads before they are drawn again, those that will be read after this
+            sweep; the others are left as they are. All, unless given.
+        """
+        record = SweepRecord(np.zeros(len(self.steps)), {}, np.zeros(len(self.steps), dtype=np.int64))
+        self._run(_Sweep(state, memories, seed, chain, number, record, _layout(state), wanted))
+        return record
+
+    def _compile(self, node: Node) -> Runner:
+        if isinstance(node, Step):
+            return self._compile_step(node)
+        if isinstance(node, Cycle):
+            return _in_turn([self._compile(child) for child in node.children])
+        if isinstance(node, Mixture):
+            return _one_of([self._compile(child) for child in node.children], node.weights)
+        child = self._compile(node.child)
+        if isinstance(node, Repeat):
+            return _in_turn([child] * node.times)
+        return _every(child, node)
+
+    def _compile_step(self, step: Step) -> Runner:
+        index = len(self.steps)
+        options = {name: getattr(step.options, name) for name in type(step.options).model_fields}
+        name = step.kernel.name
+        try:
+            functions = step.kernel.build(self.bound.binding(step.variable), **options)
+        except Exception as error:
+            raise RunError(f"kernel {name!r}: its builder failed: {type(error).__name__}: {error}") from error
+        if not isinstance(functions, KernelFunctions):
+            raise RunError(f"kernel {name!r}: its builder returned {functions!r}; expected KernelFunctions(step)")
+        self.steps.append(step)
+        self.functions.append(functions)
+        # What a kernel keeps between steps may depend on all of them.
+        drawn = self.unread.get(index) if not functions.has_memory else None
+
+        check_finite = FiniteCheck(self.bound, step, functions.checked)
+
+        def run(sweep: _Sweep) -> None:
+            key = sweep.key()
+            if sweep.wanted is not None and drawn is not None and not drawn & sweep.wanted:
+                return
+            before = sweep.state.copy() if self.debug else None
+            started = time.perf_counter()
+            try:
+                statistics = functions.step(sweep.state, sweep.memories[index], key)
+                sweep.record.add(index, time.perf_counter() - started, statistics)
+            except Exception as error:
+                self._check_layout(step, sweep)
+                if isinstance(error, FloatingPointError):
+                    check_finite.all_variables(sweep.state, sweep.number, sweep.chain)
+                raise _failure(step, sweep, f"failed: {type(error).__name__}: {error}") from error
+            self._check_layout(step, sweep)
+            check_finite(sweep.state, sweep.number, sweep.chain)
+            if before is not None:
+                self._check(step, before, sweep)
+
+        return run
+
+    def _check_layout(self, step: Step, sweep: _Sweep) -> None:
+        """Refuse what would make compiled code read or write out of bounds; cheap, so always done."""
+        state = sweep.state
+        if sweep.layout != _layout(state):
+            changed = ", ".join(sorted(dict(sweep.layout.items() ^ _layout(state).items())))
+            raise _failure(step, sweep, f"replaced {changed} by something of another type, shape or name")
+        # Ours are tested; of others a topic that does not exist would bring the process down.
+        ours = step.kernel.build.__module__.startswith("ppl_topics.")
+        if not ours and state.z.size and int(state.z.max()) >= state.sizes.topics:
+            wrong = int(state.z.max())
+            raise _failure(step, sweep, f"wrote topic {wrong} into z; there are {state.sizes.topics} topics")
+
+    def _check(self, step: Step, before: ChainState, sweep: _Sweep) -> None:
+        state = sweep.state
+        names = self.bound.model.names
+        declared = {names[role] for role in step.kernel.updates if role in names}
+        if state.lists is not None and "included" in declared:
+            # Lists have no place for the probabilities of words that are left out; they are stale.
+            declared.add(state.lists.name)
+        z = names["z"]
+        changed = [z] if not np.array_equal(before.z, state.z) else []
+        earlier = before.values
+        for name, array in state.values.items():
+            if name not in earlier or not np.array_equal(earlier[name], array):
+                changed.append(name)
+        for name in changed:
+            if name not in declared:
+                updates = ", ".join(sorted(declared))
+                raise _failure(step, sweep, f"changed {name}, but declares that it updates {updates}")
+        try:
+            state.check()
+        except RunError as error:
+            raise _failure(step, sweep, str(error), ": ") from None
+
+
+def _layout(state: ChainState) -> dict[str, Any]:
+    """Return type and shape of each array of a state, by name."""
+    arrays = {"z": state.z, "n_wk": state.n_wk, "n_k": state.n_k, **state.arrays}
+    return {name: (type(a), getattr(a, "dtype", None), getattr(a, "shape", None)) for name, a in arrays.items()}
+
+
+def _failure(step: Step, sweep: _Sweep, what: str, joint: str = " ") -> KernelError:
+    name, number, chain = step.kernel.name, sweep.number, sweep.chain
+    return KernelError(f"kernel {name!r} (sweep {number}, chain {chain}){joint}{what}", name, number, chain)
+
+
+def _in_turn(runners: list[Runner]) -> Runner:
+    def run(sweep: _Sweep) -> None:
+        for runner in runners:
+            runner(sweep)
+
+    return run
+
+
+def _one_of(runners: list[Runner], weights: tuple[float, ...]) -> Runner:
+    bounds = np.cumsum(weights) / sum(weights)
+
+    def run(sweep: _Sweep) -> None:
+        chosen = int(np.searchsorted(bounds, sweep.key().generator().random(), side="right"))
+        runners[min(chosen, len(runners) - 1)](sweep)
+
+    return run
+
+
+def _every(runner: Runner, node: Every) -> Runner:
+    def run(sweep: _Sweep) -> None:
+        if sweep.number % node.n == 0:
+            runner(sweep)
+
+    return run
+
+
+def step_labels(schedule: Node) -> list[str]:
+    """Return ``variable:kernel`` of each step of a schedule, numbered where one stands twice."""
+    labels = [step.label for step in steps(schedule)]
+    result = []
+    for i, label in enumerate(labels):
+        nth = labels[: i + 1].count(label)
+        result.append(f"{label}#{nth}" if labels.count(label) > 1 else label)
+    return result

@@ -1,0 +1,154 @@
+"""Whether what is drawn is finite: looked at after every step, at a cost that is small beside that of drawing it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics._util.finite import all_finite, first_not_finite, spelled
+from ppl_topics.core.state import ChainState
+from ppl_topics.engine.bind import BoundModel
+from ppl_topics.errors import NotFiniteError
+from ppl_topics.schedule.tree import Step
+from ppl_topics.spec import Variable
+
+__all__ = ["FiniteCheck", "check_recorded"]
+
+WORD_MAJOR = ("phi", "included")
+"""Roles of variables that are held by words, though their first dim is the topic."""
+
+HINT = (
+    "a number became too large or too small, which the prior or the data may cause: look at the model's parameters for "
+    "values that are extreme, or scale the targets and the covariates"
+)
+
+
+class FiniteCheck:
+    """Looks through the variables that one step of a schedule updates.
+
+    Integers are left out, and so are the variables that the kernel looks through itself.
+
+    Parameters
+    ----------
+    bound : BoundModel
+    step : Step
+    checked : tuple of str
+        Variables that the kernel looks through; see `ppl_topics.core.kernel.KernelFunctions`.
+    """
+
+    def __init__(self, bound: BoundModel, step: Step, checked: tuple[str, ...] = ()) -> None:
+        names, variables = bound.model.names, bound.model.variables
+        updated = [names[role] for role in step.kernel.updates if role in names]
+        self.kernel = step.kernel.name
+        self.variables = [variables[name] for name in updated if name in variables]
+        self.looked_through = [
+            v.name for v in self.variables if v.name not in checked and v.role not in ("z", "included")
+        ]
+
+    def __call__(self, state: ChainState, sweep: int, chain: int) -> None:
+        """Look through a state.
+
+        Raises
+        ------
+        NotFiniteError
+        """
+        for name in self.looked_through:
+            array = _held(state, name)
+            if array is not None and not all_finite(array):
+                self.all_variables(state, sweep, chain)
+
+    def all_variables(self, state: ChainState, sweep: int, chain: int) -> None:
+        """Look through what the kernel updates, also where it does so itself, and say where the first value is.
+
+        Raises
+        ------
+        NotFiniteError
+        """
+        for variable in self.variables:
+            array = _held(state, variable.name)
+            index = None if array is None else first_not_finite(array)
+            if array is None or index is None:
+                continue
+            place = (
+                _listed_place(state, index[0])
+                if array.ndim == 1 and _is_listed(state, variable.name)
+                else (_place(variable, index, state))
+            )
+            raise NotFiniteError(
+                f"kernel {self.kernel!r} (sweep {sweep}, chain {chain}) drew {variable.name}{place} as "
+                f"{spelled(array[index])}; {HINT}",
+                self.kernel,
+                sweep,
+                chain,
+                variable.name,
+            )
+
+
+def check_recorded(values: Mapping[str, Any], sweep: int, chain: int) -> None:
+    """Refuse to record what is not finite: the log posterior, and what is drawn for the trace alone.
+
+    Parameters
+    ----------
+    values : mapping of str to float or ndarray
+        By name.
+    sweep, chain : int
+
+    Raises
+    ------
+    NotFiniteError
+
+    Examples
+    --------
+    >>> check_recorded({"lp": -12.5}, sweep=3, chain=0)
+    """
+    for name, value in values.items():
+        array = np.asarray(value)
+        index = first_not_finite(array)
+        if index is not None:
+            at = f"[{', '.join(map(str, index))}]" if index else ""
+            raise NotFiniteError(
+                f"{name}{at}, to be recorded after sweep {sweep} of chain {chain}, is {spelled(array[index])}; {HINT}",
+                "",
+                sweep,
+                chain,
+                name,
+            )
+
+
+def _held(state: ChainState, name: str) -> NDArray[Any] | None:
+    """Return the floats that a state holds of a variable: all of an array, or of a list what is included."""
+    if _is_listed(state, name):
+        assert state.lists is not None, "a variable that is held as a list, and no lists"
+        return state.lists.values[: len(state.lists)]
+    return state.arrays.get(name)
+
+
+def _is_listed(state: ChainState, name: str) -> bool:
+    return state.lists is not None and name == state.lists.name and name not in state.arrays
+
+
+def _listed_place(state: ChainState, entry: int) -> str:
+    assert state.lists is not None, "a place in lists, and no lists"
+    word = int(np.searchsorted(state.lists.pointer, entry, side="right")) - 1
+    return f" of word {word}, topic {int(state.lists.topics[entry])}"
+
+
+def _place(variable: Variable, index: tuple[int, ...], state: ChainState) -> str:
+    """Say where in a variable a value is: responses and covariates by their names, all else by number."""
+    dims = variable.dims[::-1] if variable.role in WORD_MAJOR else variable.dims
+    if len(dims) != len(index):
+        return f" at {index}" if index else ""
+    parts = [_part(dim, number, state) for dim, number in zip(dims, index, strict=True)]
+    return f" of {', '.join(parts)}" if parts else ""
+
+
+def _part(dim: str, number: int, state: ChainState) -> str:
+    observed, topics = state.observed, state.sizes.supervised
+    if observed is not None and dim == "response" and number < len(observed.responses):
+        return f"response {observed.responses[number]!r}"
+    if observed is not None and dim in ("coefficient", "slope"):
+        return f"topic {number}" if number < topics else f"{observed.columns[number - topics]!r}"
+    return f"{dim} {number}"

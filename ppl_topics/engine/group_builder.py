@@ -1,0 +1,324 @@
+"""From the draws of chains to xarray Datasets, a group each, with dims and coordinates of the model."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.corpus import Corpus
+from ppl_topics.corpus.aligning import columns_to_json
+from ppl_topics.engine.bind import BoundModel
+from ppl_topics.engine.chains import Settings
+from ppl_topics.engine.recorder import ChainDraws, Selection, selections
+from ppl_topics.errors import RunError
+from ppl_topics.results.mean_topics import store_means
+
+__all__ = ["GROUPS", "GroupBuilder", "attributes_of", "build_groups", "by_response", "ends"]
+
+GROUPS = (
+    "posterior",
+    "sample_stats",
+    "warmup_posterior",
+    "warmup_sample_stats",
+    "observed_data",
+    "constant_data",
+)
+
+MAX_COVARIATE_CELLS = 10_000_000
+"""Covariates of more cells, sparse ones as a rule, are left to the corpus."""
+
+SOFTWARE = ("numpy", "numba", "scipy", "xarray", "arviz")
+
+
+def build_groups(
+    bound: BoundModel,
+    corpus: Corpus,
+    chains: Mapping[int, ChainDraws],
+    settings: Settings,
+    labels: Sequence[str],
+) -> dict[str, xr.Dataset]:
+    """Build the groups of a trace.
+
+    Parameters
+    ----------
+    bound : BoundModel
+    corpus : Corpus
+    chains : mapping of int to ChainDraws
+        Where a run was stopped, chains are cut to the draws that all of them have.
+    settings : Settings
+    labels : sequence of str
+        Names of the schedule's steps.
+
+    Returns
+    -------
+    dict of str to xarray.Dataset
+        By the names in ``GROUPS``.
+
+    Raises
+    ------
+    RunError
+        If a chain has no draw.
+    """
+    ordered = [chains[number] for number in sorted(chains)]
+    n_draws = min(chain.n_draws for chain in ordered)
+    if n_draws == 0:
+        sweeps = min(chain.sweeps for chain in ordered)
+        done = "1 sweep" if sweeps == 1 else f"{sweeps} sweeps"
+        raise RunError(f"stopped after {done} of warmup, before the first draw; nothing to keep")
+    n_warmup = min(chain.n_warmup for chain in ordered)
+    builder = GroupBuilder(bound, corpus, sorted(chains), labels)
+    posterior = builder.variables([c.posterior for c in ordered], n_draws)
+    warmup = builder.variables([c.warmup for c in ordered], n_warmup)
+    attributes = attributes_of(bound, corpus, settings, any(chain.sweeps < settings.sweeps for chain in ordered))
+    groups = {
+        "posterior": posterior,
+        "sample_stats": builder.statistics([c.statistics for c in ordered], n_draws),
+        "warmup_posterior": warmup,
+        "warmup_sample_stats": builder.statistics([c.warmup_statistics for c in ordered], n_warmup),
+        "observed_data": builder.observed(),
+        "constant_data": builder.constants().assign(
+            ends(
+                builder.chains,
+                builder.responses,
+                [c.phi_mean for c in ordered],
+                [c.z for c in ordered],
+                [c.sweeps for c in ordered],
+            )
+        ),
+    }
+    return {name: dataset.assign_attrs(attributes) for name, dataset in groups.items()}
+
+
+class GroupBuilder:
+    """Builds the groups of a trace, with dims and coordinates of the model.
+
+    Parameters
+    ----------
+    bound : BoundModel
+    corpus : Corpus
+    chains : sequence of int
+        Numbers of the chains, in order; where responses are apart, of those of all responses.
+    labels : sequence of str
+        Names of the schedule's steps.
+    """
+
+    def __init__(
+        self,
+        bound: BoundModel,
+        corpus: Corpus,
+        chains: Sequence[int],
+        labels: Sequence[str],
+    ) -> None:
+        self.bound, self.corpus, self.kept, self.labels = bound, corpus, selections(bound), list(labels)
+        self.parts = bound.parts
+        self.chains = np.array(chains)[:: self.parts] // self.parts
+        self.topics = np.arange(bound.sizes.topics)
+
+    def variables(self, chains: Sequence[Mapping[str, list[NDArray[Any]]]], draws: int) -> xr.Dataset:
+        """Build a group of variables, each with dims (chain, draw, ...)."""
+        data: dict[str, Any] = {}
+        coords: dict[str, Any] = {"chain": self.chains, "draw": np.arange(draws)}
+        for name in chains[0]:
+            dims = self.dims(name)
+            stacked = _stack([chain[name] for chain in chains], draws)
+            data[name] = by_response(("chain", "draw", *dims), stacked, self.parts)
+            coords |= self.coords(data[name][0][2:], self.kept.get(name))
+        return xr.Dataset(data, coords)
+
+    @property
+    def responses(self) -> NDArray[Any] | None:
+        """Names of the responses, where each has chains of its own."""
+        return _text(np.array(self._names("response"), dtype=object)) if self.parts > 1 else None
+
+    def dims(self, name: str) -> tuple[str, ...]:
+        """Return the dims of one draw of a variable."""
+        return ("topic",) if name == "topic_share" else self.kept[name].variable.dims
+
+    def all_dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the dims of one draw of each variable that is kept."""
+        return {name: self.dims(name) for name in (*self.kept, "topic_share")}
+
+    def empty(self, attributes: Mapping[str, str | int]) -> dict[str, xr.Dataset]:
+        """Return the groups of a trace before the first sweep: constants, observed data, coordinates of the others."""
+        common: dict[str, Any] = {"chain": self.chains}
+        if self.responses is not None:
+            common["response"] = self.responses
+        variables = dict(common)
+        for name, dims in self.all_dims().items():
+            variables |= self.coords(dims, self.kept.get(name))
+        posterior = xr.Dataset(coords=variables)
+        statistics = xr.Dataset(coords=common | {"kernel": np.array(self.labels, dtype=object)})
+        groups = {
+            "posterior": posterior,
+            "sample_stats": statistics,
+            "warmup_posterior": posterior,
+            "warmup_sample_stats": statistics,
+            "observed_data": self.observed(),
+            "constant_data": self.constants(),
+        }
+        return {name: group.assign_attrs(attributes) for name, group in groups.items()}
+
+    def coords(self, dims: Sequence[str], selection: Selection | None) -> dict[str, Any]:
+        """Return the coordinates of dims: words and document ids by name, where they are selected ones."""
+        result: dict[str, Any] = {}
+        for dim in dims:
+            if dim == "topic":
+                result[dim] = self.topics
+            elif dim == "word":
+                words = None if selection is None else selection.words
+                vocabulary = self.corpus.vocabulary
+                result[dim] = _text(vocabulary if words is None else vocabulary[words])
+            elif dim == "doc":
+                docs = None if selection is None else selection.docs
+                result[dim] = _text(self.corpus.doc_ids[:docs])
+            elif dim == "token":
+                result[dim] = np.arange(self.bound.sizes.tokens)
+            elif dim in ("response", "coefficient", "slope"):
+                result[dim] = _text(np.array(self._names(dim), dtype=object))
+        return result
+
+    def _names(self, dim: str) -> tuple[str, ...]:
+        observed = self.bound.observed
+        assert observed is not None, f"{dim} without a response"
+        if dim == "response":
+            return observed.responses
+        sizes = self.bound.sizes
+        names = (*(f"topic {topic}" for topic in range(sizes.supervised)), *observed.columns)
+        return names if dim == "coefficient" else names[: sizes.slopes]
+
+    def statistics(self, chains: Sequence[Mapping[str, list[Any]]], draws: int) -> xr.Dataset:
+        """Build a group of statistics; those of kernels have the dim ``kernel``."""
+        names = list(dict.fromkeys(name for chain in chains for name in chain))
+        data: dict[str, Any] = {}
+        missing = np.full(len(self.labels), np.nan)
+        for name in names:
+            # A statistic that no step of a chain returned is missing in it.
+            stacked = _stack([chain.get(name, [missing] * draws) for chain in chains], draws)
+            dims = ("chain", "draw", "kernel") if stacked.ndim == 3 else ("chain", "draw")
+            data[name] = by_response(dims, stacked, self.parts)
+        coords = {"chain": self.chains, "draw": np.arange(draws), "kernel": self.labels}
+        return xr.Dataset(data, coords | (self.coords(("response",), None) if self.parts > 1 else {}))
+
+    def observed(self) -> xr.Dataset:
+        """Build the group of observed data: the word of each token, and the labels with the names of their classes."""
+        data: dict[str, Any] = {"words": ("token", np.asarray(self.corpus.words))}
+        coords = self.coords(("doc",), None)
+        labels = self.corpus.labels
+        if labels is not None:
+            values = np.asarray(labels.values)
+            dims = ("doc",) if values.ndim == 1 else ("doc", "response")
+            data["labels"] = (dims, values, {"kind": labels.kind})
+            if len(labels.classes):
+                # Labels of one class of several are positions in `class`; the other kinds have a column for each.
+                coords["class" if values.ndim == 1 else "response"] = _text(labels.classes)
+        return xr.Dataset(data, coords)
+
+    def constants(self) -> xr.Dataset:
+        """Build the group of constants: lengths, counts of words, fixed concentrations, covariates and their scales."""
+        sizes = self.bound.sizes
+        data: dict[str, Any] = {
+            "doc_length": ("doc", np.asarray(self.bound.tokens.doc_lengths)),
+            "word_count": ("word", np.asarray(self.bound.tokens.word_counts)),
+        }
+        for role, value in self.bound.concentrations.items():
+            if not isinstance(value, str):
+                data[role] = (("topic",) if role == "alpha" else ("word",), value)
+        coords = {"topic": np.arange(sizes.topics), **self.coords(("doc", "word"), None)}
+        covariates = self.corpus.covariates
+        if covariates is not None and np.prod(covariates.matrix.shape) <= MAX_COVARIATE_CELLS:
+            matrix = covariates.matrix
+            data["covariates"] = (("doc", "covariate"), matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+            coords["covariate"] = _text(covariates.names)
+        scaling = None if self.bound.observed is None else self.bound.observed.scaling
+        if covariates is not None and scaling is not None:
+            # What new documents are encoded by. As a variable, for attributes have a largest size.
+            data["covariate_columns"] = ((), columns_to_json(covariates.columns))
+            data["covariate_mean"], data["covariate_scale"] = (("covariate", values) for values in scaling)
+            coords["covariate"] = _text(covariates.names)
+        return xr.Dataset(data, coords)
+
+
+def ends(
+    chains: NDArray[Any],
+    responses: NDArray[Any] | None,
+    means: Sequence[Any],
+    z: Sequence[NDArray[Any]],
+    sweeps: Sequence[int],
+) -> xr.Dataset:
+    """Build what the constants say of the ends of chains: mean topics, last assignments, sweeps.
+
+    Parameters
+    ----------
+    chains : ndarray
+        Their numbers.
+    responses : ndarray, optional
+        Names of the responses, where each has chains of its own: then there are as many ends of each chain, in order.
+    means : sequence of ndarray of float32 of shape (V, K), or of ListedMean
+    z : sequence of ndarray, shape (N,)
+    sweeps : sequence of int
+    """
+    parts = 1 if responses is None else len(responses)
+    data: dict[str, Any] = {
+        name: by_response(*held, parts) if "chain" in held[0] else held for name, held in store_means(means).items()
+    }
+    data["z_last"] = by_response(("chain", "token"), np.stack(z), parts)
+    data["sweeps"] = by_response(("chain",), np.array(sweeps), parts)
+    return xr.Dataset(data, {"chain": chains, **({} if responses is None else {"response": responses})})
+
+
+def by_response(dims: tuple[str, ...], values: NDArray[Any], parts: int) -> tuple[tuple[str, ...], NDArray[Any]]:
+    """Give values a dim ``response`` where each of several has chains of its own, after ``chain`` and ``draw``."""
+    if parts == 1:
+        return dims, values
+    if "response" in dims:
+        values, dims = values.squeeze(dims.index("response")), tuple(dim for dim in dims if dim != "response")
+    values = values.reshape(-1, parts, *values.shape[1:])
+    place = 2 if "draw" in dims else 1
+    return (*dims[:place], "response", *dims[place:]), np.moveaxis(values, 1, place)
+
+
+def _stack(chains: Sequence[Sequence[Any]], draws: int) -> NDArray[Any]:
+    return (
+        np.stack([np.stack([np.asarray(v) for v in values[:draws]]) for values in chains])
+        if draws
+        else np.zeros((len(chains), 0, *(np.shape(chains[0][0]) if chains[0] else ())))
+    )
+
+
+def _text(values: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(values, dtype=object)
+
+
+def attributes_of(bound: BoundModel, corpus: Corpus, settings: Settings, stopped: bool) -> dict[str, str | int]:
+    """Return the attributes of all groups: model, schedule, settings, corpus, versions; whether the run was stopped."""
+    plan = bound.plan
+    spec = plan.model.spec
+    dropped = corpus.dropped
+    return {
+        "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "inference_library": "ppl-topics",
+        "inference_library_version": version("ppl-topics"),
+        "model_name": spec.name,
+        "model_yaml": spec.to_yaml(),
+        "schedule": str(plan),
+        "exact": int(plan.exact),
+        "seed": settings.seed,
+        "warmup": settings.warmup,
+        "draws": settings.draws,
+        "thin": settings.thin,
+        "threads": settings.threads,
+        "stopped": int(stopped),
+        "corpus_name": corpus.name,
+        "corpus_fingerprint": corpus.fingerprint,
+        "empty_documents": int(corpus.n_empty_docs),
+        "dropped_tokens": int(dropped.tokens),
+        "python_version": platform.python_version(),
+        **{f"{name}_version": version(name) for name in SOFTWARE},
+    }

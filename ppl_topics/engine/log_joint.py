@@ -1,0 +1,224 @@
+"""The marginal likelihood log p(w, z | alpha, beta) of a state, and how sparse its counts and its topics are.
+
+All sums run over a fixed number of chunks that are added in order: the bits do not depend on the threads.
+
+References
+----------
+T. L. Griffiths, M. Steyvers (2004). Finding scientific topics. PNAS 101, equations 2 and 3.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.samplers.assignments.counts import make_chunks
+from ppl_topics.samplers.concentration.log_pochhammer import log_rising
+
+__all__ = [
+    "density_n_dk",
+    "density_n_kw",
+    "density_phi",
+    "log_included_phi_part",
+    "log_marginal",
+    "log_phi_part",
+    "log_theta_part",
+]
+
+Integers = npt.NDArray[np.int64]
+Vector = npt.NDArray[np.float64]
+Tokens = npt.NDArray[np.unsignedinteger[Any]]
+
+CHUNKS = 64
+
+
+@compiled
+def log_marginal(
+    doc_ptr: Integers, z: Tokens, n_wk: npt.NDArray[np.int32], n_k: Integers, alpha: Vector, beta: Vector
+) -> float:
+    """Log p(w, z | alpha, beta) of the sequences of words and topics, theta and phi integrated out.
+
+    Every normalising term is kept; there are no multinomial coefficients.
+
+    Parameters
+    ----------
+    doc_ptr : ndarray of int64 of shape (D + 1,)
+    z : ndarray of uint8 or uint16 of shape (N,)
+    n_wk : ndarray of int32 of shape (V, K)
+    n_k : ndarray of int64 of shape (K,)
+        Counts of z by word, and in all.
+    alpha : ndarray of float64 of shape (K,)
+    beta : ndarray of float64 of shape (V,)
+    """
+    return log_theta_part(doc_ptr, z, alpha) + log_phi_part(n_wk, n_k, beta)
+
+
+@parallel
+def log_theta_part(doc_ptr: Integers, z: Tokens, alpha: Vector) -> float:
+    """Log p(z | alpha), theta integrated out (Griffiths and Steyvers 2004, equation 3).
+
+    Parameters
+    ----------
+    doc_ptr : ndarray of int64 of shape (D + 1,)
+    z : ndarray of uint8 or uint16 of shape (N,)
+    alpha : ndarray of float64 of shape (K,)
+    """
+    alpha_sum = 0.0
+    for topic in range(alpha.size):
+        alpha_sum += alpha[topic]
+    chunk_ptr = make_chunks(doc_ptr, CHUNKS)
+    partial = np.zeros(CHUNKS)
+    for chunk in numba.prange(CHUNKS):
+        in_doc = np.zeros(alpha.size, dtype=np.int64)
+        value = 0.0
+        for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
+            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+                in_doc[z[token]] += 1
+            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+                topic = z[token]
+                value += log_rising(alpha[topic], in_doc[topic])
+                in_doc[topic] = 0
+            value -= log_rising(alpha_sum, doc_ptr[doc + 1] - doc_ptr[doc])
+        partial[chunk] = value
+    return add_in_order(partial)
+
+
+@compiled
+def log_phi_part(n_wk: npt.NDArray[np.int32], n_k: Integers, beta: Vector) -> float:
+    """Log p(w | z, beta), phi integrated out (Griffiths and Steyvers 2004, equation 2).
+
+    Parameters
+    ----------
+    n_wk : ndarray of int32 of shape (V, K)
+    n_k : ndarray of int64 of shape (K,)
+    beta : ndarray of float64 of shape (V,)
+    """
+    n_words, n_topics = n_wk.shape
+    beta_sum = 0.0
+    for word in range(n_words):
+        beta_sum += beta[word]
+    return log_included_phi_part(n_wk, n_k, beta, np.full(n_topics, beta_sum))
+
+
+@parallel
+def log_included_phi_part(n_wk: npt.NDArray[np.int32], n_k: Integers, beta: Vector, mass: Vector) -> float:
+    """Log p(w | z, beta, I), phi integrated out, where each topic includes words of its own.
+
+    Parameters
+    ----------
+    n_wk : ndarray of int32 of shape (V, K)
+    n_k : ndarray of int64 of shape (K,)
+    beta : ndarray of float64 of shape (V,)
+    mass : ndarray of float64 of shape (K,)
+        Sum of beta over the words that each topic includes, those with tokens among them.
+    """
+    n_words, n_topics = n_wk.shape
+    partial = np.zeros(CHUNKS)
+    for chunk in numba.prange(CHUNKS):
+        value = 0.0
+        for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
+            for topic in range(n_topics):
+                if n_wk[word, topic] > 0:
+                    value += log_rising(beta[word], n_wk[word, topic])
+        partial[chunk] = value
+    normaliser = 0.0
+    for topic in range(n_topics):
+        normaliser += log_rising(mass[topic], n_k[topic])
+    return add_in_order(partial) - normaliser
+
+
+@parallel
+def log_listed_phi_part(
+    pointer: Integers, counts: npt.NDArray[np.int32], n_k: Integers, beta: Vector, mass: Vector
+) -> float:
+    """As `log_included_phi_part`, of topics held as lists (see `ppl_topics.core.sparse_topics.TopicLists`).
+
+    Parameters
+    ----------
+    pointer : ndarray of int64 of shape (V + 1,)
+    counts : ndarray of int32 of shape (L + 8,)
+    n_k : ndarray of int64 of shape (K,)
+    beta : ndarray of float64 of shape (V,)
+    mass : ndarray of float64 of shape (K,)
+    """
+    n_words = beta.size
+    partial = np.zeros(CHUNKS)
+    for chunk in numba.prange(CHUNKS):
+        value = 0.0
+        for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
+            for place in range(pointer[word], pointer[word + 1]):
+                if counts[place] > 0:
+                    value += log_rising(beta[word], counts[place])
+        partial[chunk] = value
+    normaliser = 0.0
+    for topic in range(n_k.size):
+        normaliser += log_rising(mass[topic], n_k[topic])
+    return add_in_order(partial) - normaliser
+
+
+@compiled
+def add_in_order(partial: Vector) -> float:
+    """Add numbers one after another, so that the sum keeps its bits."""
+    total = 0.0
+    for value in partial:
+        total += value
+    return total
+
+
+@parallel
+def density_n_dk(doc_ptr: Integers, z: Tokens, n_topics: int) -> float:
+    """Share of the D x K counts of topics in documents that are not zero; 0 without documents.
+
+    Parameters
+    ----------
+    doc_ptr : ndarray of int64 of shape (D + 1,)
+    z : ndarray of uint8 or uint16 of shape (N,)
+    n_topics : int
+    """
+    n_docs = doc_ptr.size - 1
+    chunk_ptr = make_chunks(doc_ptr, CHUNKS)
+    present = np.zeros(CHUNKS, dtype=np.int64)
+    for chunk in numba.prange(CHUNKS):
+        last_doc = np.full(n_topics, -1, dtype=np.int64)
+        for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
+            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+                if last_doc[z[token]] != doc:
+                    last_doc[z[token]] = doc
+                    present[chunk] += 1
+    return present.sum() / (n_docs * n_topics) if n_docs > 0 else 0.0
+
+
+@compiled
+def density_n_kw(n_wk: npt.NDArray[np.int32]) -> float:
+    """Share of the K x V counts of words in topics that are not zero; 0 without words.
+
+    Parameters
+    ----------
+    n_wk : ndarray of int32 of shape (V, K)
+    """
+    present = 0
+    for word in range(n_wk.shape[0]):
+        for topic in range(n_wk.shape[1]):
+            present += n_wk[word, topic] > 0
+    return present / n_wk.size if n_wk.size > 0 else 0.0
+
+
+@parallel
+def density_phi(included: npt.NDArray[np.uint8]) -> float:
+    """Share of the K x V indicators that are 1: words that topics include; 0 without words.
+
+    Parameters
+    ----------
+    included : ndarray of uint8 of shape (V, K)
+    """
+    n_words = included.shape[0]
+    present = np.zeros(CHUNKS, dtype=np.int64)
+    for chunk in numba.prange(CHUNKS):
+        for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
+            for topic in range(included.shape[1]):
+                present[chunk] += included[word, topic]
+    return present.sum() / included.size if included.size > 0 else 0.0

@@ -1,0 +1,261 @@
+"""How much memory a run takes, and how long it takes to record, worked out from sizes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ppl_topics.core.registry import kernels
+from ppl_topics.core.tokens import Sizes, topic_dtype
+from ppl_topics.engine.recorder import rule_for
+from ppl_topics.models.spike_slab import listed_block
+from ppl_topics.schedule.costs import CorpusSizes, runs, step_bytes, step_seconds
+from ppl_topics.schedule.dead_steps import unread_steps
+from ppl_topics.schedule.tree import Node, steps
+from ppl_topics.spec import Docs, TopWords
+from ppl_topics.spec.model import Model, Variable
+
+__all__ = ["corpus_bytes", "recording_seconds", "run_bytes", "skipped_seconds"]
+
+ARRAY = 120
+"""Of a NumPy array, beside its numbers."""
+
+TEXT = 70
+"""Of a word, or a document's id: a short string of Python, and the place that points to it."""
+
+BY_ROLE = {"phi": 4, "theta": 4, "included": 1}
+"""Bytes a number of variables that are not float64; z has its own type."""
+
+DESIGN = 10
+"""Of a value of the covariates that is not zero, with its column, as the kernels have it."""
+
+LISTS = 10
+"""Of a cell of topics that are held as lists: topic, count and probability."""
+
+MEAN_OF_LISTS = 14
+"""Of a cell of their mean, while the trace is put together; there are at most as many as tokens at a time."""
+
+STARTING = 20
+"""Bytes a number while the starting value of theta is worked out, beside that value itself."""
+
+WORKER = 190e6
+"""Of a process that was started to run chains, before it has any: Python and the libraries, as far as not shared."""
+
+ENCODED = 5
+"""Copies of the largest chunk of draws while it is put together, compressed and written, and the room between them."""
+
+STATISTICS_SECONDS = 6.5e-9, 1e-9
+"""Of the log posterior and the densities of the counts, for each token and for each cell of V x K."""
+
+SWEEP_SECONDS = 200e-6
+"""Of recording a state, however small."""
+
+KEEPING_SECONDS = 8e-9, 30e-9
+"""For each cell of V x K, of the mean of phi and of what is kept of phi; for each of theta that is drawn and kept."""
+
+
+def recording_seconds(model: Model, corpus: CorpusSizes, threads: int) -> tuple[float, float]:
+    """Return the seconds that recording takes on the nominal machine, after a sweep of warmup and after a draw.
+
+    Parameters
+    ----------
+    model : Model
+    corpus : CorpusSizes
+    threads : int
+    """
+    dims = _dim_sizes(model, corpus)
+    cells = corpus.held * dims["word"] * dims["topic"]
+    of_token, of_cell = STATISTICS_SECONDS
+    per_sweep = of_token * dims["token"] + of_cell * cells
+    per_draw = per_sweep + KEEPING_SECONDS[0] * cells
+    for name in {name for name, _ in _recorded(model, dims)} & model.variables.keys() - model.latent.keys():
+        if model.variables[name].role == "phi":
+            # The trace draws what the model does not hold, in the same way as this kernel does.
+            per_draw += kernels()["dirichlet_rows"].seconds(corpus.formula_sizes(dims["topic"]))
+        else:
+            per_draw += KEEPING_SECONDS[1] * dict(_recorded(model, dims))[name] / BY_ROLE["theta"]
+    return SWEEP_SECONDS + per_sweep / threads, SWEEP_SECONDS + per_draw / threads
+
+
+def skipped_seconds(
+    model: Model, schedule: Node, corpus: CorpusSizes, *, draws: int, warmup: int, thin: int, threads: int
+) -> float:
+    """Return the seconds on the nominal machine that one chain saves by the draws that nobody reads.
+
+    Parameters
+    ----------
+    model : Model
+    schedule : Node
+    corpus : CorpusSizes
+    draws, warmup, thin, threads : int
+        Of the run.
+    """
+    kept = {name for name, _ in _recorded(model, _dim_sizes(model, corpus))}
+    unread = unread_steps(schedule, model)
+    seconds = 0.0
+    for number, step in enumerate(steps(schedule)):
+        if number in unread:
+            # They are phi and theta, of which warmup keeps nothing.
+            sweeps = warmup + draws * (thin - 1 if unread[number] & kept else thin)
+            seconds += sweeps * step_seconds(step, corpus, model.spec.topics, threads)
+    return seconds
+
+
+def corpus_bytes(corpus: CorpusSizes) -> float:
+    """Return the bytes of the tokens, the words and the ids of the documents, which are there before a run begins."""
+    return 4.0 * corpus.n_tokens + TEXT * (corpus.n_words + corpus.n_docs)
+
+
+def run_bytes(
+    model: Model,
+    schedule: Node,
+    corpus: CorpusSizes,
+    *,
+    draws: int,
+    warmup: int,
+    chains: int,
+    processes: int,
+    streamed: bool = False,
+) -> dict[str, float]:
+    """Return the bytes in use when a run takes most, by what they are for.
+
+    Most is in use either by the last sweep, or after it, when the chains' states are gone and the draws are being
+    copied into one array each. Where draws are streamed to disk, nothing is copied at the end, and a checkpoint writes
+    arrays from where they are.
+
+    Parameters
+    ----------
+    model : Model
+    schedule : Node
+    corpus : CorpusSizes
+    draws, warmup, chains, processes : int
+        Of the run; chains of all responses where these are apart.
+    streamed : bool
+        Whether draws go to a run folder: of each variable and chain, one chunk is in memory.
+
+    Returns
+    -------
+    dict of str to float
+        ``corpus``, ``state``, ``kernels``, ``recorded``, ``assembling``, ``workers`` and ``total``, of all processes
+        together.
+    """
+    dims = _dim_sizes(model, corpus)
+    cells = 4.0 * dims["word"] * dims["topic"]
+    lists = listed_block(model.spec.blocks) is not None
+    copies = 1 if processes == 1 else min(processes, chains) + 1
+    texts = corpus_bytes(corpus)
+    index = 8 * (2 * dims["doc"] + dims["word"])
+    variables = [v for v in model.latent.values() if not (lists and v.role in ("phi", "included"))]
+    held = {v.name: float(_number_bytes(v, dims) * _size(v, dims)) for v in variables}
+    starting = STARTING / 4 * sum(held[v.name] for v in variables if v.role == "theta")
+    # Beside the state, each chain has the counts of words and the mean of phi.
+    of_topics, mean = 2 * cells, cells
+    if lists:
+        counted = _counted_cells(corpus, dims["topic"])
+        mean = MEAN_OF_LISTS * counted
+        of_topics = LISTS * max(counted, corpus.held * dims["word"] * dims["topic"]) + mean
+    state = chains * (sum(held.values()) + of_topics) + DESIGN * processes * corpus.covariate_cells
+    kernels = _kernel_bytes(model, schedule, corpus, chains, min(processes, chains))
+    kept = dict(_recorded(model, dims))
+    small = sum(size for name, size in kept.items() if not {"word", "doc", "token"} & set(_dims(name, model)))
+    statistics = 10 * ARRAY + 40 * sum(1 for _ in runs(schedule))
+    recorded = chains * (draws * (sum(kept.values()) + statistics) + warmup * (small + statistics))
+    if streamed:
+        recorded = _streamed_bytes(kept, statistics, draws, chains)
+    # Of what the model never holds, all of phi is drawn for the trace before some of it is kept.
+    unheld = [model.variables[name] for name in kept if name in model.variables and name not in model.latent]
+    drawn = cells if any(variable.role == "phi" for variable in unheld) else 0.0
+    running = {
+        "corpus": float(copies * (texts + index)),
+        "state": state + max(starting, drawn),
+        "kernels": kernels,
+        "recorded": recorded,
+        "assembling": 0.0,
+        "workers": 0.0 if processes == 1 else WORKER * min(processes, chains),
+    }
+    last = chains * (mean + dims["token"] * np.dtype(topic_dtype(dims["topic"])).itemsize)
+    if streamed:
+        # What the run leaves beside its draws is read back, and not all memory of its states is free again by then.
+        running["assembling"] = last
+        return {**running, "total": sum(running.values())}
+    # Of each variable first one array a chain is made of its draws, then one of all chains.
+    twice = chains * draws * max(kept.values(), default=0.0)
+    after = {
+        "corpus": float(texts + index),
+        "state": last,
+        "kernels": 0.0,
+        "recorded": recorded,
+        "assembling": recorded + twice + last,
+        "workers": running["workers"],
+    }
+    most = max(running, after, key=lambda phase: sum(phase.values()))
+    return {**most, "total": sum(most.values())}
+
+
+def _counted_cells(corpus: CorpusSizes, topics: int) -> float:
+    """Return how many pairs of word and topic have tokens while topics are random; later there are fewer."""
+    if topics == 1:
+        return float(corpus.words[corpus.counts > 0].sum())
+    return float(corpus.words @ (-topics * np.expm1(corpus.counts * np.log1p(-1.0 / topics))))
+
+
+def _kernel_bytes(model: Model, schedule: Node, corpus: CorpusSizes, chains: int, processes: int) -> float:
+    """Return the bytes of kernels.
+
+    Those of z keep theirs in each chain, but for what grows with the responses; this, and all of the other kernels, is
+    free after each step, and chains of one process take their steps in turn.
+    """
+    kept, passing, alone = 0.0, 0.0, replace(corpus, responses=0)
+    for step, _ in runs(schedule):
+        stays = 0.0
+        if model.variables[step.variable].role == "z":
+            stays = step_bytes(step, alone, model.spec.topics)
+        kept += stays
+        passing = max(passing, step_bytes(step, corpus, model.spec.topics) - stays)
+    return chains * kept + processes * passing
+
+
+def _streamed_bytes(kept: Mapping[str, float], statistics: float, draws: int, chains: int) -> float:
+    """Return the bytes of the draws that are not on disk yet: a chunk of each variable, and copies of one at a time."""
+    from ppl_topics.results.run_folder.draws import CHUNK_BYTES, CHUNK_DRAWS
+
+    chunks = [
+        size * max(1, min(CHUNK_DRAWS, draws, CHUNK_BYTES // max(1, int(size - ARRAY)))) for size in kept.values()
+    ]
+    return chains * (sum(chunks) + statistics * min(CHUNK_DRAWS, draws)) + ENCODED * max(chunks, default=0.0)
+
+
+def _dim_sizes(model: Model, corpus: CorpusSizes) -> dict[str, int]:
+    topics = model.spec.topics
+    size = corpus.coefficients(topics)
+    sizes = Sizes(corpus.n_docs, corpus.n_words, topics, corpus.n_tokens, corpus.responses, size, size)
+    return sizes.by_dim
+
+
+def _dims(name: str, model: Model) -> tuple[str, ...]:
+    return model.variables[name].dims if name in model.variables else ()
+
+
+def _size(variable: Variable, dims: Mapping[str, int]) -> int:
+    return int(np.prod([dims[dim] for dim in variable.dims], dtype=np.int64))
+
+
+def _number_bytes(variable: Variable, dims: Mapping[str, int]) -> int:
+    return np.dtype(topic_dtype(dims["topic"])).itemsize if variable.role == "z" else BY_ROLE.get(variable.role, 8)
+
+
+def _recorded(model: Model, dims: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+    """Yield the bytes of each variable in one draw of the trace."""
+    for name, variable in model.variables.items():
+        rule = rule_for(variable, model)
+        if rule == "none":
+            continue
+        kept = dict(dims)
+        if isinstance(rule, TopWords):
+            kept["word"] = min(rule.top_words, dims["word"])
+        if isinstance(rule, Docs):
+            kept["doc"] = min(rule.docs, dims["doc"])
+        yield name, float(ARRAY + _number_bytes(variable, dims) * _size(variable, kept))
+    yield "topic_share", ARRAY + 8.0 * dims["topic"]

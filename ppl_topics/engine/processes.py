@@ -1,0 +1,228 @@
+"""Chains spread over processes.
+
+Workers are spawned, since a forked child cannot use the threads of its parent. They ignore Ctrl-C and SIGTERM: the
+parent tells them to stop, and they return what they have drawn. A worker whose parent is gone ends by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import pickle
+import signal
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, NamedTuple
+
+from ppl_topics.corpus import Corpus
+from ppl_topics.engine.bind import bind
+from ppl_topics.engine.chains import Report, Settings, how_to_resume, run_chains
+from ppl_topics.engine.checkpointing import Keeping
+from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.interrupt import SIGNALS
+from ppl_topics.engine.recorder import ChainDraws
+from ppl_topics.errors import RunError, SpecError
+from ppl_topics.schedule import Plan, make_plan
+from ppl_topics.schedule.costs import CorpusSizes
+from ppl_topics.spec import load_spec
+
+__all__ = ["run_in_processes"]
+
+POLL_SECONDS = 0.1
+
+REPORT_SECONDS = 0.05
+"""Least time between two reports of a chain, so that fast sweeps do not swamp the pipe."""
+
+LOOK_SECONDS = 0.002
+"""Least time between two looks whether to stop, which cost as much as a small sweep."""
+
+HOLDS_SIGNALS = hasattr(signal, "pthread_sigmask")
+"""Not on Windows, which does not start processes in this way either."""
+
+STARTED, RESULT, FAILED, STOP = "started", "result", "failed", "stop"
+
+
+def run_in_processes(
+    plan: Plan,
+    corpus: Corpus,
+    chains: int,
+    processes: int,
+    settings: Settings,
+    report: Callable[[Report], None],
+    stopped: Callable[[], bool],
+    keeping: Keeping | None = None,
+) -> dict[int, ChainDraws]:
+    """Run chains in several processes; arguments and result are those of ``run_chains``.
+
+    Raises
+    ------
+    RunError
+        If a worker fails or dies; the others are stopped after the sweep that they are in.
+    """
+    shares = [list(range(first, chains, processes)) for first in range(processes)]
+    spec = plan.model.spec.to_dict()
+    context = multiprocessing.get_context("spawn")
+    workers: list[_Worker] = []
+    if HOLDS_SIGNALS:
+        # multiprocessing's own helper process goes first: starting it would let signals through.
+        resource_tracker.ensure_running()
+    try:
+        for share in shares:
+            ours, theirs = context.Pipe()
+            task = _Task(spec, corpus, share, settings, keeping)
+            process = context.Process(target=_work, args=(theirs, task), daemon=True)
+            with _deaf():
+                process.start()
+            # The end of the pipe is seen only once nobody else holds it open.
+            theirs.close()
+            workers.append(_Worker(process, ours, keeping))
+        while any(worker.running for worker in workers):
+            wait([worker.reports for worker in workers if worker.running], POLL_SECONDS)
+            for worker in workers:
+                worker.receive(report)
+            if stopped() or any(worker.failure for worker in workers):
+                for worker in workers:
+                    worker.stop()
+    finally:
+        # Only where something else failed here are there any left, and then nobody waits for their draws.
+        for worker in workers:
+            if worker.process.is_alive() and worker.running:
+                worker.process.kill()
+            worker.process.join()
+    failures = [worker.failure for worker in workers if worker.failure is not None]
+    if failures:
+        raise failures[0]
+    return {chain: draws for worker in workers for chain, draws in worker.result.items()}
+
+
+class _Worker:
+    """A process, and what has come from it."""
+
+    def __init__(self, process: BaseProcess, reports: Connection[Any, Any], keeping: Keeping | None) -> None:
+        self.process = process
+        self.reports = reports
+        self.keeping = keeping
+        self.told = False
+        self.running = True
+        self.started = False
+        self.result: dict[int, ChainDraws] = {}
+        self.failure: BaseException | None = None
+
+    def stop(self) -> None:
+        """Tell it, once, to end after the sweep that it is in."""
+        if not self.told:
+            self.told = True
+            # One that has ended is not told any more.
+            with contextlib.suppress(OSError):
+                self.reports.send(STOP)
+
+    def receive(self, report: Callable[[Report], None]) -> None:
+        """Take what has come, without waiting."""
+        while self.running:
+            try:
+                if not self.reports.poll():
+                    return
+                what, content = self.reports.recv()
+            except (EOFError, OSError):
+                self.running = False
+                self.failure = self._death()
+                return
+            if what == STARTED:
+                self.started = True
+            elif what == RESULT:
+                self.running, self.result = False, content
+            elif what == FAILED:
+                self.running, self.failure = False, content
+            else:
+                report(content)
+
+    def _death(self) -> RunError:
+        if not self.started:
+            # Spawned processes import the main script, and there run into this very call.
+            return RunError(
+                "no worker process could start: in a script, processes above 1 need the call to stand under "
+                '`if __name__ == "__main__":`'
+            )
+        self.process.join()
+        return RunError(
+            f"a worker process died (exit code {self.process.exitcode}; was it killed, or out of memory?); run fewer "
+            "processes, or `processes=1`" + ("" if self.keeping is None else f"; {how_to_resume(self.keeping)}")
+        )
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Hold signals back, so that a process begun meanwhile never takes them: Ctrl-C goes to all processes at once."""
+    if not HOLDS_SIGNALS:
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Task(NamedTuple):
+    """What a worker is sent."""
+
+    spec: dict[str, Any]
+    corpus: Corpus
+    chains: list[int]
+    settings: Settings
+    keeping: Keeping | None
+
+
+def _work(pipe: Connection[Any, Any], task: _Task) -> None:
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    pipe.send((STARTED, None))
+    try:
+        pipe.send((RESULT, _run(pipe, task)))
+    except BrokenPipeError:
+        # The parent is gone; what was kept on disk is there.
+        return
+    except BaseException as error:
+        pipe.send((FAILED, _sendable(error)))
+
+
+def _run(pipe: Connection[Any, Any], task: _Task) -> dict[int, ChainDraws]:
+    try:
+        plan = make_plan(load_spec(task.spec), CorpusSizes.of(task.corpus))
+    except SpecError as error:
+        raise RunError(
+            f"a worker process cannot read the model that this one could ({error}); register its blocks and kernels "
+            "in a module that workers can import, by an entry point, or use `processes=1`"
+        ) from None
+    sent: dict[int, float] = {}
+
+    def report(news: Report) -> None:
+        now = time.perf_counter()
+        if news.sweep == news.sweeps or now - sent.get(news.chain, -REPORT_SECONDS) >= REPORT_SECONDS:
+            sent[news.chain] = now
+            pipe.send(("report", news))
+
+    looked = -LOOK_SECONDS
+
+    def told() -> bool:
+        nonlocal looked
+        if (now := time.perf_counter()) - looked < LOOK_SECONDS:
+            return False
+        looked = now
+        # Nothing else comes this way but the end, when the parent is gone.
+        return pipe.poll()
+
+    executor = Executor(bind(plan, task.corpus), task.settings.debug)
+    return run_chains(executor, task.chains, task.settings, report, told, task.keeping)
+
+
+def _sendable(error: BaseException) -> BaseException:
+    """Return an error that arrives as it is, or a RunError that says the same."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RunError(f"{type(error).__name__}: {error}")
+    return error

@@ -1,0 +1,274 @@
+"""Keeps the draws of one chain in arrays, as the model's ``record`` asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.core.keys import Key
+from ppl_topics.core.state import ChainState
+from ppl_topics.engine.bind import BoundModel
+from ppl_topics.engine.executor import SweepRecord
+from ppl_topics.engine.finite_check import check_recorded
+from ppl_topics.engine.log_joint import density_n_dk, log_theta_part
+from ppl_topics.engine.topic_sums import ListedMean, topic_sums
+from ppl_topics.errors import SpecError
+from ppl_topics.samplers.responses.features import features_of, scores
+from ppl_topics.samplers.topics.dirichlet_rows import draw_phi, draw_theta
+from ppl_topics.spec import Docs, Model, RecordRule, TopWords, Variable
+
+__all__ = ["ChainDraws", "Recorder", "Selection", "Sink", "rule_for", "selections"]
+
+RECORDING = 2**41
+"""Number of the streams of what is drawn for the trace alone, beyond that of any kernel."""
+
+DEFAULT_RULES: dict[str, RecordRule] = {
+    "phi": TopWords(top_words=1000),
+    "theta": Docs(docs=1000),
+    "z": "none",
+    "included": "none",
+}
+
+
+def rule_for(variable: Variable, model: Model) -> RecordRule:
+    """Return what is kept of a variable: what the model's ``record`` says, or else the default."""
+    asked = model.spec.record.get(variable.name)
+    if asked is not None:
+        return asked
+    if variable.role == "augmentation" and "doc" in variable.dims:
+        return "none"
+    if variable.role == "pi" and "word" in variable.dims:
+        # Variables of one group of a trace have the same words.
+        of_phi = rule_for(model.variables[model.names["phi"]], model)
+        return "all" if of_phi == "none" else of_phi
+    return DEFAULT_RULES.get(variable.role, "all")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What to keep of a variable.
+
+    Attributes
+    ----------
+    variable : Variable
+    words : ndarray of int64, optional
+        Words to keep, for variables with dim ``word``; None for all.
+    docs : int, optional
+        How many documents to keep, for variables with dim ``doc``.
+    """
+
+    variable: Variable
+    words: NDArray[np.int64] | None = None
+    docs: int | None = None
+
+
+def selections(bound: BoundModel) -> dict[str, Selection]:
+    """Work out what the model's ``record`` keeps, by variable.
+
+    Raises
+    ------
+    SpecError
+        If it keeps more words of one variable than of another: they have the dim ``word`` in common.
+    """
+    result = {}
+    for name, variable in bound.model.variables.items():
+        rule = rule_for(variable, bound.model)
+        if rule == "none":
+            continue
+        words = docs = None
+        if isinstance(rule, TopWords) and rule.top_words < bound.sizes.words:
+            # The most frequent words, in vocabulary order; ties go to the smaller id.
+            order = np.argsort(-bound.tokens.word_counts, kind="stable")
+            words = np.sort(order[: rule.top_words])
+        if isinstance(rule, Docs):
+            docs = min(rule.docs, bound.sizes.docs)
+        result[name] = Selection(variable, words, docs)
+    _check_words(bound, result)
+    return result
+
+
+def _check_words(bound: BoundModel, kept: Mapping[str, Selection]) -> None:
+    words = bound.sizes.words
+    sizes = {n: words if s.words is None else len(s.words) for n, s in kept.items() if "word" in s.variable.dims}
+    if len(set(sizes.values())) > 1:
+        given = ", ".join(f"{size:,} of {name}" for name, size in sizes.items())
+        place = bound.model.spec.place("record")
+        raise SpecError(f"{place}: record: keeps words by different rules, {given}; give these variables the same rule")
+
+
+@dataclass
+class ChainDraws:
+    """The draws of one chain, as lists of arrays, each list as long as the number of draws so far.
+
+    Attributes
+    ----------
+    posterior, warmup : dict of str to list of ndarray
+        By variable; warmup keeps the small variables only.
+    statistics, warmup_statistics : dict of str to list
+        By name.
+    phi_mean : ndarray of float32 of shape (V, K), or ListedMean
+        Mean of E[phi | z], given the indicators where there are, over the kept draws.
+    z : ndarray
+        The last state's assignments.
+    sweeps : int
+        How many sweeps the chain has run.
+    """
+
+    posterior: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+    warmup: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+    statistics: dict[str, list[Any]] = field(default_factory=dict)
+    warmup_statistics: dict[str, list[Any]] = field(default_factory=dict)
+    phi_mean: NDArray[np.float32] | ListedMean = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+    z: NDArray[Any] = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
+    sweeps: int = 0
+
+    def add(self, warmup: bool, values: Mapping[str, NDArray[Any]], statistics: Mapping[str, Any]) -> None:
+        """Keep a state."""
+        kept = self.warmup if warmup else self.posterior
+        kept_statistics = self.warmup_statistics if warmup else self.statistics
+        for name, value in values.items():
+            kept.setdefault(name, []).append(value)
+        n_before = len(kept_statistics.get("lp", []))
+        # A statistic of a kernel that a sweep did not run is missing there.
+        missing = np.full_like(statistics["step_seconds"], np.nan)
+        for name in {**kept_statistics, **statistics}:
+            kept_statistics.setdefault(name, [missing] * n_before).append(statistics.get(name, missing))
+
+    def flush(self) -> None:
+        """Do nothing: draws that are in memory have nowhere else to go."""
+
+    @property
+    def n_draws(self) -> int:
+        """How many draws are kept."""
+        return len(self.statistics.get("lp", []))
+
+    @property
+    def n_warmup(self) -> int:
+        """How many warmup sweeps are kept."""
+        return len(self.warmup_statistics.get("lp", []))
+
+
+class Sink(Protocol):
+    """Where the draws of one chain go: into memory (`ChainDraws`) or to disk (`run_folder.draws`)."""
+
+    @property
+    def n_draws(self) -> int:
+        """How many draws are kept."""
+
+    @property
+    def n_warmup(self) -> int:
+        """How many warmup sweeps are kept."""
+
+    def add(self, warmup: bool, values: Mapping[str, NDArray[Any]], statistics: Mapping[str, Any]) -> None:
+        """Keep a state: the values of variables, and statistics with ``step_seconds`` among them."""
+
+    def flush(self) -> None:
+        """Bring all that was added to where it stays."""
+
+
+class Recorder:
+    """Records the states of one chain.
+
+    Parameters
+    ----------
+    bound : BoundModel
+    sink : Sink
+        Where the draws go.
+    """
+
+    def __init__(self, bound: BoundModel, sink: Sink) -> None:
+        self.bound = bound
+        self.selections = selections(bound)
+        self.sink = sink
+        self.topics = topic_sums(bound.sizes, indicators="included" in bound.model.names, lists=bound.lists)
+        self.log_posterior = float("nan")
+
+    def kept(self, warmup: bool) -> dict[str, Selection]:
+        """Return what is kept of a state: all that is asked for, or in warmup only what is small."""
+        large = {"word", "doc", "token"} if warmup else set()
+        return {name: s for name, s in self.selections.items() if not large & set(s.variable.dims)}
+
+    def record(self, state: ChainState, sweep: SweepRecord, key: Key, *, warmup: bool) -> None:
+        """Keep a state; see `kept`."""
+        statistics = self._statistics(state, sweep)
+        self.log_posterior = statistics["lp"]
+        values = {name: self._value(state, selection, key) for name, selection in self.kept(warmup).items()}
+        values["topic_share"] = state.n_k / max(1, self.bound.sizes.tokens)
+        drawn = {name: value for name, value in values.items() if name not in state.arrays and value.dtype.kind == "f"}
+        check_recorded({"lp": statistics["lp"], **drawn}, key.step, key.chain)
+        if not warmup:
+            self.topics.add(state, 1.0 / (self.sink.n_draws + 1))
+        self.sink.add(warmup, values, statistics)
+
+    def _statistics(self, state: ChainState, sweep: SweepRecord) -> dict[str, Any]:
+        tokens = self.bound.tokens
+        marginal = log_theta_part(tokens.doc_ptr, state.z, state.alpha) + self.topics.log_words(state)
+        blocks = self.bound.model.spec.blocks
+        held = state.arrays if state.lists is None else {**state.arrays, state.lists.name: state.lists.values}
+        priors = sum(blocks[name].log_density(array, state) for name, array in held.items() if name in blocks)
+        fit = self._response_statistics(state)
+        return {
+            **sweep.statistics,
+            **fit,
+            "lp": marginal + priors + fit.get("log_likelihood_y", 0.0),
+            "log_marginal": marginal,
+            "density_n_dk": density_n_dk(tokens.doc_ptr, state.z, self.bound.sizes.topics),
+            **self.topics.densities(state),
+            "step_seconds": sweep.seconds,
+        }
+
+    def _response_statistics(self, state: ChainState) -> dict[str, float]:
+        """Return the log (pseudo-)likelihood of the targets, the augmentation summed over, and the training loss."""
+        response, observed = self.bound.response, state.observed
+        if response is None or observed is None:
+            return {}
+        names = self.bound.model.names
+        features = features_of(state.tokens, state.z, state.sizes.supervised, observed.design)
+        fitted = scores(features, state.arrays[names["eta"]])
+        augmentation = state.arrays[names["augmentation"]]
+        result = {"log_likelihood_y": response.log_joint(observed.targets, fitted, augmentation)}
+        if not np.isnan(observed.targets).all():
+            result["training_loss"] = response.loss(observed.targets, fitted)
+        return result
+
+    def _value(self, state: ChainState, selection: Selection, key: Key) -> NDArray[Any]:
+        variable = selection.variable
+        if variable.role == "z":
+            return state.z.copy()
+        if state.lists is not None and variable.role in ("phi", "included"):
+            return np.ascontiguousarray(state.lists.dense(variable.role, selection.words).T)
+        held = state.arrays.get(variable.name)
+        # What the model never holds is drawn from its full conditional: an exact draw of the posterior.
+        if variable.role == "theta":
+            return self._theta(state, selection, key) if held is None else held[: selection.docs].copy()
+        if variable.role == "phi":
+            phi = self._phi(state, key) if held is None else held
+            return _topics_first(phi, selection)
+        assert held is not None, f"{variable.name} is neither held nor drawn for the trace"
+        if variable.role == "included":
+            # As phi, which they belong to, they are held by words.
+            return _topics_first(held, selection)
+        return held.copy() if selection.words is None else held[selection.words]
+
+    def _theta(self, state: ChainState, selection: Selection, key: Key) -> NDArray[np.float32]:
+        docs = self.bound.sizes.docs if selection.docs is None else selection.docs
+        theta = np.empty((docs, self.bound.sizes.topics), dtype=np.float32)
+        doc_ptr = self.bound.tokens.doc_ptr[: docs + 1]
+        draw_theta(doc_ptr, state.z, state.alpha, key.seed, key.chain, key.step, RECORDING, theta)
+        return theta
+
+    def _phi(self, state: ChainState, key: Key) -> NDArray[np.float32]:
+        phi = np.empty((self.bound.sizes.words, self.bound.sizes.topics), dtype=np.float32)
+        draw_phi(state.n_wk, state.n_k, state.beta, key.seed, key.chain, key.step, RECORDING + 1, phi)
+        return phi
+
+
+def _topics_first(by_word: NDArray[Any], selection: Selection) -> NDArray[Any]:
+    """Return what is kept of an array of shape (V, K), topics first."""
+    kept = by_word if selection.words is None else by_word[selection.words]
+    # A copy always: of one topic the transposed array is the chain's own, which the next sweep changes.
+    return np.array(kept.T, order="C")

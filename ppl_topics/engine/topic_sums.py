@@ -1,0 +1,142 @@
+"""What the trace says of the topics of a state, and of their mean over draws, however a chain holds them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppl_topics.core.sparse_topics import TopicLists
+from ppl_topics.core.state import ChainState
+from ppl_topics.core.tokens import Sizes
+from ppl_topics.engine.log_joint import (
+    density_n_kw,
+    density_phi,
+    log_included_phi_part,
+    log_listed_phi_part,
+    log_phi_part,
+)
+from ppl_topics.samplers.topics.expected import add_expected_listed, update_mean_included_phi, update_mean_phi
+from ppl_topics.samplers.topics.included_rows import included_mass
+from ppl_topics.samplers.topics.listing import listed_mass
+
+__all__ = ["ListedMean", "TopicSums", "topic_sums"]
+
+
+@dataclass
+class ListedMean:
+    """The mean of topics that are held as lists: of the cells that had tokens in a draw, and of all others together.
+
+    The mean of phi_kw is the value of its cell, 0 where that has none, plus ``rest[k] * beta[w] / beta.sum()``: what a
+    topic gives to words without tokens in it is spread over all words as the prior has them. Given the counts, the
+    words without tokens are alike but for beta where the probability of inclusion is the same for all words, so the
+    spread differs from the mean over all indicators only by what is lost between words with tokens and without.
+
+    Attributes
+    ----------
+    pointer : ndarray of int64, shape (V + 1,)
+        Word w has the cells ``pointer[w]`` to ``pointer[w + 1] - 1``.
+    topics : ndarray of uint16, shape (L,)
+    values : ndarray of float64, shape (L,)
+    rest : ndarray of float64, shape (K,)
+    """
+
+    pointer: NDArray[np.int64]
+    topics: NDArray[np.uint16]
+    values: NDArray[np.float64]
+    rest: NDArray[np.float64]
+
+
+class TopicSums(ABC):
+    """Sums over the topics of states, and their running mean.
+
+    Attributes
+    ----------
+    mean : ndarray of float32 of shape (V, K), or ListedMean
+        Of E[phi | z], given the indicators where there are, over the states that were added.
+    """
+
+    mean: Any
+
+    @abstractmethod
+    def log_words(self, state: ChainState) -> float:
+        """Return log p(w | z), given the indicators where there are."""
+
+    @abstractmethod
+    def densities(self, state: ChainState) -> dict[str, float]:
+        """Return the share of the counts by word that are not zero; where there are indicators, that of phi too."""
+
+    @abstractmethod
+    def add(self, state: ChainState, weight: float) -> None:
+        """Move the mean towards the state's expectation by the weight, 1 / n for the n-th state."""
+
+
+class AllWords(TopicSums):
+    """Of topics that include all words."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.mean = np.zeros((sizes.words, sizes.topics), dtype=np.float32)
+
+    def log_words(self, state: ChainState) -> float:
+        return log_phi_part(state.n_wk, state.n_k, state.beta)
+
+    def densities(self, state: ChainState) -> dict[str, float]:
+        return {"density_n_kw": density_n_kw(state.n_wk)}
+
+    def add(self, state: ChainState, weight: float) -> None:
+        update_mean_phi(state.n_wk, state.n_k, state.beta, weight, self.mean)
+
+
+class SomeWords(AllWords):
+    """Of topics that include some words, by indicators."""
+
+    def log_words(self, state: ChainState) -> float:
+        mass = included_mass(state.beta, state.arrays["included"])
+        return log_included_phi_part(state.n_wk, state.n_k, state.beta, mass)
+
+    def densities(self, state: ChainState) -> dict[str, float]:
+        return {**super().densities(state), "density_phi": density_phi(state.arrays["included"])}
+
+    def add(self, state: ChainState, weight: float) -> None:
+        included = state.arrays["included"]
+        mass = included_mass(state.beta, included)
+        update_mean_included_phi(state.n_wk, state.n_k, state.beta, included, mass, weight, self.mean)
+
+
+class ListedWords(TopicSums):
+    """Of topics that are held as lists."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        pointer, topics = np.zeros(sizes.words + 1, np.int64), np.zeros(0, np.uint16)
+        self.mean = ListedMean(pointer, topics, np.zeros(0), np.ones(sizes.topics))
+
+    def log_words(self, state: ChainState) -> float:
+        lists, beta = _lists(state), state.beta
+        mass = listed_mass(beta, lists.pointer, lists.topics, state.sizes.topics)
+        return log_listed_phi_part(lists.pointer, lists.counts, state.n_k, beta, mass)
+
+    def densities(self, state: ChainState) -> dict[str, float]:
+        lists = _lists(state)
+        cells = max(1, state.sizes.words * state.sizes.topics)
+        counted = int(np.count_nonzero(lists.counts[: len(lists)]))
+        return {"density_n_kw": counted / cells, "density_phi": len(lists) / cells}
+
+    def add(self, state: ChainState, weight: float) -> None:
+        lists, before = _lists(state), self.mean
+        arrays = (lists.pointer, lists.topics, lists.counts, state.n_k, state.beta)
+        pointer, topics, values = add_expected_listed(*arrays, weight, before.pointer, before.topics, before.values)
+        given = np.bincount(topics, values, minlength=state.sizes.topics)
+        self.mean = ListedMean(pointer, topics, values, np.maximum(0.0, 1.0 - given))
+
+
+def _lists(state: ChainState) -> TopicLists:
+    assert state.lists is not None, "a state without lists"
+    return state.lists
+
+
+def topic_sums(sizes: Sizes, *, indicators: bool, lists: bool) -> TopicSums:
+    """Return the sums for topics with or without indicators, held as arrays or as lists."""
+    return ListedWords(sizes) if lists else SomeWords(sizes) if indicators else AllWords(sizes)

@@ -1,0 +1,297 @@
+"""What one chain of a trace says of the training documents: the topics of their tokens, and their shares of topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics._util.arguments import is_whole
+from ppl_topics.errors import TraceError
+from ppl_topics.results.mean_topics import mean_topics
+from ppl_topics.results.response_topics import chosen_response
+from ppl_topics.spec import Model, load_spec
+
+__all__ = [
+    "DocumentTopics",
+    "Estimate",
+    "Part",
+    "checked_topics",
+    "concentration",
+    "document_lengths",
+    "document_topics",
+    "last_topics",
+    "mean_phi",
+    "part_of",
+    "recorded",
+    "topic_numbers",
+    "words_of_tokens",
+]
+
+Array = NDArray[np.float64]
+
+Estimate = Literal["auto", "draws", "z_last"]
+"""What shares of topics are taken from: the recorded draws of theta, or the last assignments z."""
+
+ESTIMATES = ("auto", "draws", "z_last")
+
+
+class Part(NamedTuple):
+    """What has one set of topics: a chain, or where each response has topics of its own a response of a chain.
+
+    Attributes
+    ----------
+    chain : int
+    response : str or None
+    """
+
+    chain: int
+    response: str | None
+
+    def of(self, array: xr.DataArray) -> xr.DataArray:
+        """Select the part of what a trace holds."""
+        selected = array.sel(chain=self.chain)
+        return selected if self.response is None else selected.sel(response=self.response)
+
+
+@dataclass(frozen=True)
+class DocumentTopics:
+    """Shares of topics in training documents, by one chain.
+
+    Attributes
+    ----------
+    part : Part
+        Whose topics.
+    estimate : str
+        ``draws``, the mean over the recorded draws of theta, or ``z_last``, E[theta | z, alpha] at the last state.
+    docs : ndarray of object, shape (D,)
+        Their ids: all documents, or the first ones, whose theta was recorded.
+    lengths : ndarray of int64, shape (D,)
+        Tokens of each.
+    topics : ndarray of int64, shape (K,)
+        Numbers of the topics.
+    theta : ndarray of float64, shape (D, K)
+        Rows sum to 1.
+    """
+
+    part: Part
+    estimate: str
+    docs: NDArray[Any]
+    lengths: NDArray[np.int64]
+    topics: NDArray[np.int64]
+    theta: Array
+
+
+def part_of(groups: Mapping[str, xr.Dataset], chain: int = 0, response: str | None = None) -> Part:
+    """Return a chain of a trace, with a response where each has topics of its own.
+
+    Raises
+    ------
+    TraceError
+        If there is no such chain or response, or a response is named where all share the topics.
+    """
+    if not is_whole(chain):
+        raise TraceError(f"chain: must be a whole number, got {chain!r}")
+    constants = groups.get("constant_data", xr.Dataset())
+    holder = constants if "chain" in constants.coords else groups["posterior"]
+    chains = holder["chain"].values.tolist()
+    if chain not in chains:
+        raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
+    return Part(int(chain), chosen_response(groups, response))
+
+
+def recorded(groups: Mapping[str, xr.Dataset], role: str) -> xr.DataArray | None:
+    """Return the draws of the variable of a role, such as ``theta``, whatever the model calls it; None without."""
+    posterior = groups["posterior"]
+    name = role
+    if "model_yaml" in posterior.attrs:
+        name = Model.of(load_spec(posterior.attrs["model_yaml"])).names.get(role, role)
+    found = posterior.get(name)
+    # Traces of other programs may have another variable of this name.
+    of_documents = found is None or role != "theta" or {"chain", "draw", "doc", "topic"} <= set(found.dims)
+    return found if of_documents else None
+
+
+def mean_phi(groups: Mapping[str, xr.Dataset], part: Part) -> NDArray[np.float32]:
+    """Return the mean topics, shape (K, V).
+
+    Raises
+    ------
+    TraceError
+        If the trace holds none.
+    """
+    mean = mean_topics(groups, part.chain)
+    own = mean if part.response is None else mean.sel(response=part.response)
+    return np.asarray(own.transpose("topic", "word").values, dtype=np.float32)
+
+
+def topic_numbers(groups: Mapping[str, xr.Dataset]) -> list[int]:
+    """Return the numbers of the topics."""
+    constants = groups.get("constant_data", xr.Dataset())
+    holder = constants if "topic" in constants.sizes else groups["posterior"]
+    return [int(number) for number in _numbers(holder, holder.sizes.get("topic", 0))]
+
+
+def concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part, draw: int | None) -> Array:
+    """Return the concentrations ``alpha`` of the topics, shape (K,), or ``beta`` of the words, shape (V,).
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    role : {"alpha", "beta"}
+    part : Part
+    draw : int, optional
+        Place of the draw, where it was sampled; by default the mean over draws.
+
+    Raises
+    ------
+    TraceError
+        If it was sampled and not recorded.
+    """
+    constants = groups.get("constant_data", xr.Dataset())
+    dim = "topic" if role == "alpha" else "word"
+    size = constants.sizes.get(dim, groups["posterior"].sizes.get(dim, 1))
+    if role in constants:
+        return np.array(np.broadcast_to(constants[role].values, (size,)), dtype=np.float64)
+    draws = recorded(groups, role)
+    if draws is None:
+        raise TraceError(f"the trace does not hold {role}; run the model without record: {{{role}: none}}")
+    # An alpha for all topics is shared by the responses that have topics of their own too, if it has no such dim.
+    own = part if "response" in draws.dims else Part(part.chain, None)
+    values = own.of(draws)
+    values = values.mean("draw") if draw is None else values.isel(draw=draw)
+    return np.array(np.broadcast_to(values.values, (size,)), dtype=np.float64)
+
+
+def document_lengths(groups: Mapping[str, xr.Dataset]) -> NDArray[np.int64]:
+    """Return the tokens of each document, shape (D,).
+
+    Raises
+    ------
+    TraceError
+        If the trace lacks them.
+    """
+    return np.asarray(_constant(groups, "doc_length").values, dtype=np.int64)
+
+
+def last_topics(groups: Mapping[str, xr.Dataset], part: Part) -> NDArray[np.int64]:
+    """Return the topic of each token in the last state of a chain, shape (N,).
+
+    Raises
+    ------
+    TraceError
+        If the trace lacks them.
+    """
+    return np.asarray(part.of(_constant(groups, "z_last")).values, dtype=np.int64)
+
+
+def checked_topics(z: NDArray[Any], topics: int) -> NDArray[Any]:
+    """Return draws of the topics of tokens, having checked that there are such topics.
+
+    What was drawn last is checked where a trace is loaded; draws may be many, and are checked where they are read.
+    Compiled code counts by them.
+
+    Raises
+    ------
+    TraceError
+    """
+    if z.size and (z.dtype.kind not in "iu" or not 0 <= int(z.min()) <= int(z.max()) < topics):
+        raise TraceError(f"the trace holds draws of z that are no topics below {topics:,}; it is damaged")
+    return z
+
+
+def words_of_tokens(groups: Mapping[str, xr.Dataset]) -> NDArray[np.int64]:
+    """Return the position in the vocabulary of each token's word, shape (N,).
+
+    Raises
+    ------
+    TraceError
+        If the trace lacks them.
+    """
+    observed = groups.get("observed_data", xr.Dataset())
+    if "words" not in observed:
+        raise TraceError("the trace holds no `words` in `observed_data`; it was not written by ppl-topics")
+    return np.asarray(observed["words"].values, dtype=np.int64)
+
+
+def document_topics(
+    groups: Mapping[str, xr.Dataset], chain: int = 0, response: str | None = None, estimate: Estimate = "auto"
+) -> DocumentTopics:
+    """Return the shares of the topics in the training documents.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    chain : int
+        Chains number their topics each in its own way, so they are not put together.
+    response : str, optional
+        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+    estimate : {"auto", "draws", "z_last"}
+        ``draws``: the mean over the recorded draws of theta, for the documents that have them. ``z_last``: for all
+        documents, E[theta_d | z, alpha] = (n_dk + alpha_k) / (N_d + sum of alpha) at the last state of the chain, one
+        draw of z and alpha. ``auto``: the draws if all documents have them, else the last state; not some of each.
+
+    Raises
+    ------
+    TraceError
+        If there is no such chain or response, or the trace lacks what the estimate needs.
+    """
+    if estimate not in ESTIMATES:
+        raise TraceError(f"estimate: expected one of {', '.join(ESTIMATES)}, got {estimate!r}")
+    part = part_of(groups, chain, response)
+    theta = recorded(groups, "theta")
+    lengths = document_lengths(groups) if "doc_length" in groups.get("constant_data", xr.Dataset()) else None
+    if estimate == "draws" and theta is None:
+        raise TraceError("the trace does not hold draws of theta; run the model with record theta: all, or use z_last")
+    if theta is not None and theta.sizes["draw"]:
+        whole = lengths is None or theta.sizes["doc"] == len(lengths)
+        if estimate == "draws" or (estimate == "auto" and whole):
+            return _mean_theta(part, theta, lengths)
+    return _smoothed(groups, part, document_lengths(groups))
+
+
+def _mean_theta(part: Part, theta: xr.DataArray, lengths: NDArray[np.int64] | None) -> DocumentTopics:
+    """Average the recorded draws of theta."""
+    mean = part.of(theta).transpose("draw", "doc", "topic").astype(np.float64).mean("draw")
+    values = mean.values / mean.values.sum(axis=1, keepdims=True)
+    n_docs = len(values)
+    # A trace of another program may lack the lengths.
+    known = np.full(n_docs, -1, dtype=np.int64) if lengths is None else lengths[:n_docs]
+    return DocumentTopics(part, "draws", _names(theta["doc"]), known, _numbers(theta, values.shape[1]), values)
+
+
+def _smoothed(groups: Mapping[str, xr.Dataset], part: Part, lengths: NDArray[np.int64]) -> DocumentTopics:
+    """Return E[theta | z, alpha] at the last state."""
+    z = last_topics(groups, part)
+    alpha = concentration(groups, "alpha", part, draw=-1)
+    n_docs, n_topics = len(lengths), len(alpha)
+    if len(z) != int(lengths.sum()):
+        raise TraceError(f"the trace has {len(z):,} topics of tokens for {int(lengths.sum()):,} tokens")
+    cells = np.repeat(np.arange(n_docs), lengths) * n_topics + z
+    n_dk = np.bincount(cells, minlength=n_docs * n_topics).reshape(n_docs, n_topics)
+    theta = (n_dk + alpha) / (lengths + alpha.sum())[:, None]
+    constants = groups["constant_data"]
+    return DocumentTopics(part, "z_last", _names(constants["doc"]), lengths, _numbers(constants, n_topics), theta)
+
+
+def _constant(groups: Mapping[str, xr.Dataset], name: str) -> xr.DataArray:
+    constants = groups.get("constant_data", xr.Dataset())
+    if name not in constants:
+        raise TraceError(f"the trace holds no `{name}` in `constant_data`; it was not written by ppl-topics")
+    return constants[name]
+
+
+def _names(values: xr.DataArray) -> NDArray[Any]:
+    names = np.empty(values.size, dtype=object)
+    names[:] = [str(value) for value in values.values.tolist()]
+    return names
+
+
+def _numbers(holder: xr.DataArray | xr.Dataset, n_topics: int) -> NDArray[np.int64]:
+    return np.asarray(holder["topic"].values) if "topic" in holder.coords else np.arange(n_topics)

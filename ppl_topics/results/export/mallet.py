@@ -1,0 +1,109 @@
+"""The state of a chain in the format of MALLET's ``--output-state``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.errors import TraceError
+from ppl_topics.results.documents import concentration, document_lengths, last_topics, part_of, words_of_tokens
+from ppl_topics.results.export.writing import written_text
+
+__all__ = ["SUFFIXES", "mallet_state", "write_state"]
+
+SUFFIXES = (".gz",)
+"""MALLET reads and writes compressed states only."""
+
+HEADER = "#doc source pos typeindex type topic"
+
+CHUNK = 100_000
+"""Tokens that are written at a time."""
+
+SPACE = re.compile(r"\s")
+
+
+def mallet_state(groups: Mapping[str, xr.Dataset], *, chain: int = 0, response: str | None = None) -> Iterator[str]:
+    """Yield the lines of the last state of a chain as MALLET writes them, those of some thousand tokens at a time.
+
+    After the lines ``#doc source pos typeindex type topic``, ``#alpha : ...`` and ``#beta : ...`` comes one for each
+    token: number of the document, its id, place in the document, number of the word, word, topic. Numbers are from 0;
+    those of the words are places in the vocabulary. A document without tokens has no line.
+
+    The format parts its fields by spaces and has no escape: each white-space character of a word or an id is written
+    as ``_``, an empty word as ``_``, an empty id as ``NA``. The numbers of documents and words still tell them apart.
+    It has one beta for all words: where betas differ, their mean is written. Concentrations that are sampled are those
+    of the last draw, which belongs to the last assignments.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    chain : int
+    response : str, optional
+        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+
+    Raises
+    ------
+    TraceError
+        If there is no such chain or response, or the trace lacks the words, the assignments or the concentrations.
+    """
+    part = part_of(groups, chain, response)
+    lengths = document_lengths(groups)
+    words, z = words_of_tokens(groups), last_topics(groups, part)
+    if not len(words) == len(z) == int(lengths.sum()):
+        raise TraceError(
+            f"the trace has {len(words):,} words and {len(z):,} topics of tokens in documents of {lengths.sum():,}"
+        )
+    alpha, beta = (concentration(groups, role, part, draw=-1) for role in ("alpha", "beta"))
+    constants = groups["constant_data"]
+    vocabulary = _fields(constants["word"], "_")
+    ids = _fields(constants["doc"], "NA")
+    return _lines(alpha, beta, lengths, words, z, vocabulary, ids)
+
+
+def _lines(
+    alpha: NDArray[np.float64],
+    beta: NDArray[np.float64],
+    lengths: NDArray[np.int64],
+    words: NDArray[np.int64],
+    z: NDArray[np.int64],
+    vocabulary: list[str],
+    ids: list[str],
+) -> Iterator[str]:
+    yield f"{HEADER}\n"
+    yield f"#alpha : {' '.join(map(repr, alpha.tolist()))} \n"
+    # The mean of equal numbers need not be that number.
+    yield f"#beta : {float(beta[0] if (beta == beta[0]).all() else beta.mean())!r}\n"
+    docs = np.repeat(np.arange(len(lengths)), lengths)
+    places = np.arange(len(words)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    for start in range(0, len(words), CHUNK):
+        cut = slice(start, start + CHUNK)
+        tokens = zip(docs[cut].tolist(), places[cut].tolist(), words[cut].tolist(), z[cut].tolist(), strict=True)
+        yield "".join(f"{d} {ids[d]} {place} {w} {vocabulary[w]} {k}\n" for d, place, w, k in tokens)
+
+
+def _fields(values: xr.DataArray, empty: str) -> list[str]:
+    """Return texts that hold no white space and are not empty."""
+    texts: list[Any] = values.values.tolist()
+    return [SPACE.sub("_", str(text)) or empty for text in texts]
+
+
+def write_state(groups: Mapping[str, xr.Dataset], path: Path, *, chain: int, response: str | None) -> None:
+    """Write what `mallet_state` yields.
+
+    Raises
+    ------
+    TraceError
+        As `mallet_state` does.
+    PplTopicsError
+        If it cannot be written.
+    """
+    lines = mallet_state(groups, chain=chain, response=response)
+    with written_text(path) as text:
+        text.writelines(lines)

@@ -1,0 +1,273 @@
+"""A fit as JSON: topics with their words, coefficients, and documents with their shares of topics."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.diagnostics.reading import coefficient_table
+from ppl_topics.diagnostics.reading.topic_words import topic_shares, topic_table
+from ppl_topics.errors import TraceError
+from ppl_topics.results.documents import Estimate, concentration, document_topics, part_of, topic_numbers
+from ppl_topics.results.export.writing import written_text
+
+__all__ = ["FORMAT", "SCHEMA", "SUFFIXES", "VERSION", "topic_model", "write_topic_model"]
+
+FORMAT, VERSION = "ppl-topics topic model", 1
+
+SUFFIXES = (".json", ".json.gz")
+
+_NUMBER = {"type": "number"}
+_SHARE = {"type": "number", "minimum": 0, "maximum": 1}
+_MISSING = {"type": ["number", "null"]}
+_TEXT = {"type": "string"}
+
+
+def _record(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+SCHEMA: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "A fitted topic model, as ppl-topics exports it",
+    **_record(
+        format={"const": FORMAT},
+        version={"const": VERSION},
+        model=_record(
+            name=_TEXT, yaml={"type": ["string", "null"], "description": "the model, resolved; runs it again"}
+        ),
+        corpus=_record(
+            name=_TEXT,
+            documents={"type": "integer", "minimum": 0},
+            tokens={"type": "integer", "minimum": 0},
+            words={"type": "integer", "minimum": 0, "description": "size of the vocabulary"},
+        ),
+        chain={"type": "integer", "description": "whose topics; chains number theirs each in its own way"},
+        response={"type": ["string", "null"], "description": "whose topics, where each response has its own"},
+        draws={"type": "integer", "minimum": 1, "description": "that the means are over"},
+        seed={"type": ["integer", "null"]},
+        probability={**_SHARE, "description": "of the equal-tailed intervals low to high"},
+        alpha={
+            "type": ["array", "null"],
+            "items": _NUMBER,
+            "description": "concentration of each topic in documents; the posterior mean where sampled; null: unknown",
+        },
+        beta={
+            "type": ["array", "number", "null"],
+            "items": _NUMBER,
+            "description": "concentration of the words in topics: one for all, or one for each word of the vocabulary",
+        },
+        topics={
+            "type": "array",
+            "items": _record(
+                topic={"type": "integer", "minimum": 0, "description": "its number, in all places of the file"},
+                share={"type": ["number", "null"], "description": "of the tokens"},
+                words={
+                    "type": "array",
+                    "description": "the most probable first",
+                    "items": _record(word=_TEXT, probability=_SHARE, low=_MISSING, high=_MISSING),
+                },
+            ),
+        },
+        coefficients={
+            "type": ["array", "null"],
+            "description": "null: the model has no response, or they were not recorded",
+            "items": _record(
+                response=_TEXT,
+                coefficient={**_TEXT, "description": "topic 0, ..., the name of a covariate, or intercept"},
+                topic={"type": ["integer", "null"], "description": "null: of a covariate, or the intercept"},
+                mean=_NUMBER,
+                sd=_MISSING,
+                low=_MISSING,
+                high=_MISSING,
+            ),
+        },
+        shares_from={
+            "enum": ["draws", "z_last"],
+            "description": "shares of documents: mean of recorded draws of theta, or E[theta | z, alpha] at the last z",
+        },
+        documents={
+            "type": "array",
+            "items": _record(
+                id=_TEXT,
+                tokens={"type": ["integer", "null"]},
+                shares={"type": "array", "items": _SHARE, "description": "of the topics, in the order of `topics`"},
+            ),
+        },
+    ),
+}
+"""JSON Schema of what `topic_model` returns. ``version`` grows when a reader of the former one could go wrong."""
+
+
+def topic_model(
+    groups: Mapping[str, xr.Dataset],
+    *,
+    chain: int = 0,
+    response: str | None = None,
+    n_words: int | None = 20,
+    probability: float = 0.9,
+    estimate: Estimate = "auto",
+) -> dict[str, Any]:
+    """Return one chain of a fit as plain data for JSON, by the schema `SCHEMA`.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    chain : int
+        Chains number their topics each in its own way, so they are not put together.
+    response : str, optional
+        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+    n_words : int, optional
+        Words of each topic; None for all of positive probability.
+    probability : float
+        Of the equal-tailed intervals.
+    estimate : {"auto", "draws", "z_last"}
+        Of the shares of documents; see `document_table`.
+
+    Returns
+    -------
+    dict
+        Plain data: `json.dumps` takes it. Numbers are rounded to 9 digits; what is missing is None.
+
+    Raises
+    ------
+    TraceError
+        If there is no such chain or response, or the trace lacks the topics or the documents.
+    """
+    result = _without_documents(groups, chain, response, n_words, probability)
+    estimate_used, documents = _documents(groups, chain, response, estimate)
+    return {**result, "shares_from": estimate_used, "documents": list(documents)}
+
+
+def write_topic_model(groups: Mapping[str, xr.Dataset], path: Path, **options: Any) -> None:
+    """Write what `topic_model` returns, a document a line, without holding all of them as text.
+
+    Raises
+    ------
+    TraceError
+        As `topic_model` does.
+    PplTopicsError
+        If it cannot be written.
+    """
+    estimate = options.pop("estimate", "auto")
+    result = _without_documents(
+        groups, options["chain"], options["response"], options["n_words"], options["probability"]
+    )
+    used, documents = _documents(groups, options["chain"], options["response"], estimate)
+    with written_text(path) as text:
+        head = json.dumps({**result, "shares_from": used}, ensure_ascii=False, allow_nan=False, indent=1)
+        text.write(head.removesuffix("\n}") + ',\n "documents": [')
+        for number, document in enumerate(documents):
+            text.write(",\n  " if number else "\n  ")
+            text.write(json.dumps(document, ensure_ascii=False, allow_nan=False))
+        text.write("\n ]\n}\n")
+
+
+def _without_documents(
+    groups: Mapping[str, xr.Dataset], chain: int, response: str | None, n_words: int | None, probability: float
+) -> dict[str, Any]:
+    part = part_of(groups, chain, response)
+    words = topic_table(groups, chain=chain, response=response, n_words=n_words, probability=probability)
+    posterior, constants = groups["posterior"], groups["constant_data"]
+    attributes = posterior.attrs
+    numbers = topic_numbers(groups)
+    try:
+        alpha: Any = [_plain(value) for value in concentration(groups, "alpha", part, None)]
+    except TraceError:
+        alpha = None
+    try:
+        each = concentration(groups, "beta", part, None)
+        beta: Any = _plain(each[0]) if (each == each[0]).all() else [_plain(value) for value in each]
+    except TraceError:
+        beta = None
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": {"name": str(attributes.get("model_name", "")), "yaml": attributes.get("model_yaml")},
+        "corpus": {
+            "name": str(attributes.get("corpus_name", "")),
+            "documents": int(constants.sizes.get("doc", 0)),
+            "tokens": int(constants["doc_length"].sum()) if "doc_length" in constants else 0,
+            "words": int(constants.sizes["word"]),
+        },
+        "chain": part.chain,
+        "response": part.response,
+        "draws": int(posterior.sizes["draw"]),
+        "seed": int(attributes["seed"]) if "seed" in attributes else None,
+        "probability": words.attrs["probability"],
+        "alpha": alpha,
+        "beta": beta,
+        "topics": _topics(words, topic_shares(groups, part, len(numbers)), numbers),
+        "coefficients": _coefficients(groups, chain, response, probability),
+    }
+
+
+def _topics(words: pd.DataFrame, shares: NDArray[np.float64], numbers: list[int]) -> list[dict[str, Any]]:
+    """Return the topics in the order of their numbers; one without any word of positive probability has none."""
+    by_topic: dict[Any, pd.DataFrame] = dict(list(words.groupby("topic")))
+    result = []
+    for number, share in zip(numbers, shares.tolist(), strict=True):
+        rows = by_topic.get(number)
+        listed = [] if rows is None else rows[["word", "probability", "low", "high"]].to_dict("records")
+        result.append(
+            {
+                "topic": number,
+                "share": _plain(share),
+                "words": [{str(key): _plain(value) for key, value in row.items()} for row in listed],
+            }
+        )
+    return result
+
+
+def _coefficients(
+    groups: Mapping[str, xr.Dataset], chain: int, response: str | None, probability: float
+) -> list[dict[str, Any]] | None:
+    try:
+        table = coefficient_table(groups, response=response, chain=chain, probability=probability, n_words=1)
+    except TraceError:
+        # No response, or its coefficients were not recorded: the schema says null.
+        return None
+    columns = ["response", "coefficient", "topic", "mean", "sd", "low", "high"]
+    rows = table[columns].astype({"topic": object}).to_dict("records")
+    return [{str(key): _plain(value) for key, value in row.items()} for row in rows]
+
+
+def _documents(
+    groups: Mapping[str, xr.Dataset], chain: int, response: str | None, estimate: Estimate
+) -> tuple[str, Iterator[dict[str, Any]]]:
+    found = document_topics(groups, chain, response, estimate)
+
+    def each() -> Iterator[dict[str, Any]]:
+        for name, length, shares in zip(found.docs, found.lengths.tolist(), found.theta, strict=True):
+            yield {
+                "id": str(name),
+                "tokens": None if length < 0 else length,
+                "shares": [_plain(share) for share in shares.tolist()],
+            }
+
+    return found.estimate, each()
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON holds it: None where it is missing, and no digits that say nothing."""
+    if value is None or value is pd.NA:
+        return None
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float):
+        return float(f"{value:.9g}") if math.isfinite(value) else None
+    return value

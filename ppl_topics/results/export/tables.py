@@ -1,0 +1,66 @@
+"""Documents as a table for pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from ppl_topics.results.documents import Estimate, document_topics
+from ppl_topics.results.response_topics import own_topics
+
+__all__ = ["document_table"]
+
+
+def document_table(
+    groups: Mapping[str, xr.Dataset],
+    *,
+    chain: int = 0,
+    response: str | None = None,
+    estimate: Estimate = "auto",
+) -> pd.DataFrame:
+    """Return the shares of the topics in each training document, a row for each document.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    chain : int
+        Chains number their topics each in its own way, so they are not put together.
+    response : str, optional
+        Whose topics, where each response has its own (one-vs-all); by default those of all.
+    estimate : {"auto", "draws", "z_last"}
+        See `ppl_topics.results.documents.document_topics`: the mean of the recorded draws of theta, or E[theta | z,
+        alpha] at the last state of the chain. ``auto`` is the first if all documents have draws, else the second.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``doc`` (its id), ``tokens``, ``estimate`` (``draws`` or ``z_last``, the same in all rows), and
+        ``topic 0``, ``topic 1``, ..., which sum to 1. Where each response has topics of its own, ``response`` comes
+        first. ``attrs`` holds ``chain`` and ``estimate``.
+
+    Raises
+    ------
+    TraceError
+        If there is no such chain or response, or the trace lacks what the estimate needs.
+    """
+    apart = own_topics(groups)
+    names: list[str | None] = [response] if response is not None or not apart else [*apart]
+    tables = []
+    estimates = []
+    for name in names:
+        found = document_topics(groups, chain, name, estimate)
+        estimates.append(found.estimate)
+        columns: dict[str, Any] = {"response": name} if apart else {}
+        tokens = pd.array(found.lengths, dtype="Int64")
+        tokens[found.lengths < 0] = pd.NA
+        columns |= {"doc": found.docs.astype(str).astype(object), "tokens": tokens, "estimate": found.estimate}
+        head = pd.DataFrame(columns)
+        shares = pd.DataFrame(found.theta, columns=[f"topic {number}" for number in found.topics])
+        tables.append(pd.concat([head, shares], axis=1))
+    table = pd.concat(tables, ignore_index=True)
+    table.attrs = {"chain": int(chain), "estimate": estimates[0]}
+    return table

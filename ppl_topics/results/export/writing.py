@@ -1,0 +1,122 @@
+"""Files that appear whole or not at all, and tables in the format of their suffix."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, BinaryIO, Literal
+
+from ppl_topics._util.files import replaced
+from ppl_topics._util.paths import as_path, check_replaceable
+from ppl_topics.errors import PplTopicsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TABLE_SUFFIXES", "check_suffix", "suffix_of", "write_table", "written", "written_text"]
+
+TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+
+DIGITS = "%.9g"
+"""Of numbers in text: as many as tell any two numbers of single precision apart."""
+
+
+def suffix_of(path: Path, suffixes: tuple[str, ...]) -> str | None:
+    """Return the suffix of a path, of some, the longest that fits; None if it has none of them."""
+    name = path.name.lower()
+    fitting = [suffix for suffix in suffixes if name.endswith(suffix) and len(name) > len(suffix)]
+    return max(fitting, key=len, default=None)
+
+
+def check_suffix(path: str | Path, suffixes: tuple[str, ...], what: str) -> tuple[Path, str]:
+    """Return a path that a file can be written to, and its suffix.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+    suffixes : tuple of str
+    what : str
+        What is to be written, for the message.
+
+    Raises
+    ------
+    PplTopicsError
+        If it has another suffix, is a folder, or its folder does not exist.
+    """
+    place = as_path(path, "a file to write", PplTopicsError)
+    if os.path.isdir(place):
+        raise PplTopicsError(f"{place}: a folder stands there; name a file to write {what} to")
+    suffix = suffix_of(place, suffixes)
+    if suffix is None:
+        raise PplTopicsError(f"{place}: {what} can be written to a file that ends in {', '.join(suffixes)}")
+    if not os.path.isdir(place.parent):
+        raise PplTopicsError(f"{place}: the folder {place.parent} does not exist; make it first")
+    return place, suffix
+
+
+@contextmanager
+def written(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to write to, and move it to its place once it is complete; ``.gz`` is compressed.
+
+    Raises
+    ------
+    PplTopicsError
+        If it cannot be written.
+    """
+    check_replaceable(path, PplTopicsError)
+    try:
+        with replaced(path) as work, work.open("wb") as raw:
+            if path.suffix.lower() == ".gz":
+                # No time and no name inside: the same fit gives the same bytes.
+                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as zipped:
+                    yield zipped  # type: ignore[misc]
+            else:
+                yield raw
+    except OSError as error:
+        raise PplTopicsError(f"{path}: cannot be written ({error.strerror or error})") from None
+    except UnicodeEncodeError as error:
+        held = error.object[error.start : error.end]
+        raise PplTopicsError(f"{path}: cannot be written: a word or id holds {held!r}, no character of UTF-8") from None
+
+
+@contextmanager
+def written_text(path: Path) -> Iterator[IO[str]]:
+    """Do what `written` does, for UTF-8 text with the line ends of Unix."""
+    with written(path) as raw:
+        text = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+        yield text
+        text.flush()
+        text.detach()
+
+
+def write_table(table: pd.DataFrame, path: Path, suffix: str) -> None:
+    """Write a table: as CSV or TSV, quoted where needed (RFC 4180), or as Parquet.
+
+    Missing values are empty cells of text, and null in Parquet; there ``attrs`` of the table are kept too.
+
+    Raises
+    ------
+    PplTopicsError
+        If it cannot be written, or pyarrow is not installed.
+    """
+    if suffix == ".parquet":
+        if find_spec("pyarrow") is None:
+            raise PplTopicsError(
+                f"{path}: Parquet needs pyarrow, which is not installed; pip install 'ppl-topics[parquet]', or write "
+                "to a file that ends in .csv"
+            )
+        with written(path) as raw:
+            table.to_parquet(raw, index=False, engine="pyarrow")
+        return
+    separator = "\t" if suffix.startswith(".tsv") else ","
+    # Python 3.11 does not quote a carriage return for its own sake, and readers take it for the end of a row.
+    returns = any("\r" in str(cell) for name in table.select_dtypes(["object", "string"]) for cell in table[name])
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
+    with written_text(path) as text:
+        table.to_csv(text, sep=separator, index=False, float_format=DIGITS, lineterminator="\n", quoting=quoting)

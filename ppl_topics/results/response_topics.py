@@ -1,0 +1,58 @@
+"""Whose topics a trace holds: one set for all responses, or one for each (one-vs-all), and the choice of a set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import xarray as xr
+
+from ppl_topics._util.nearest import nearest
+from ppl_topics.errors import TraceError
+
+__all__ = ["chosen_response", "own_topics"]
+
+MOST_NAMED = 12
+
+
+def own_topics(groups: Mapping[str, xr.Dataset]) -> list[str]:
+    """Return the names of the responses where each has topics of its own (one-vs-all); else none.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    """
+    for name in ("constant_data", "posterior"):
+        for array in groups.get(name, xr.Dataset()).data_vars.values():
+            # Of topics, or of the topics of tokens; coefficients of topics that all share have another dim.
+            if {"chain", "response"} <= set(array.dims) and {"topic", "token"} & set(array.dims):
+                return [str(response) for response in array["response"].values]
+    return []
+
+
+def chosen_response(groups: Mapping[str, xr.Dataset], response: str | None) -> str | None:
+    """Return the response whose topics are asked for, having checked that it can be; None where all share the topics.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    response : str, optional
+        It must be given where each response has topics of its own, and only there.
+
+    Raises
+    ------
+    TraceError
+        If it is missing, is named where all share the topics, or is none of the responses.
+    """
+    apart = own_topics(groups)
+    if not apart:
+        if response is not None:
+            raise TraceError(f"response: all share the topics in this fit; leave out {response!r}")
+        return None
+    if response is None:
+        named = ", ".join(apart[:MOST_NAMED]) + (", ..." if len(apart) > MOST_NAMED else "")
+        raise TraceError(f"response: each has topics of its own; name one of them (response=, --response): {named}")
+    if response not in apart:
+        raise TraceError(f"the trace has no response {response!r}{nearest(str(response), apart)}")
+    return response

@@ -1,0 +1,290 @@
+"""The folder of a run: made when the run begins, opened when it is resumed or read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+import zarr
+
+from ppl_topics._util.files import refuse_links, remove_parts, write_text
+from ppl_topics.corpus import Corpus
+from ppl_topics.errors import CorpusError, PplTopicsError, RunError, TraceError
+from ppl_topics.results.run_folder.checkpoint import ANEW, CHECKPOINTS
+from ppl_topics.results.run_folder.chunks import codecs, is_drawn
+from ppl_topics.results.run_folder.draws import DRAWS
+from ppl_topics.results.run_folder.lazy import open_arrays
+from ppl_topics.results.run_folder.lock import LOCK, OWNER, locked
+from ppl_topics.results.run_folder.log import LOG, log
+from ppl_topics.results.run_folder.manifest import (
+    MANIFEST,
+    MODEL,
+    Manifest,
+    digest_of,
+    read_manifest,
+    read_text,
+    software,
+)
+from ppl_topics.samplers.variates.streams import STREAMS
+from ppl_topics.spec import Spec, load_spec
+from ppl_topics.spec.source import parse_source
+
+__all__ = ["CORPUS", "RunFolder", "check_free", "is_run_folder"]
+
+CORPUS = "corpus"
+COMPRESSION = 0
+"""Level of Zstandard, of data and constants."""
+
+PARTS = {MANIFEST, MODEL, CORPUS, DRAWS, CHECKPOINTS, LOG, LOCK, OWNER}
+
+
+def is_run_folder(path: Path) -> bool:
+    """Tell whether a run was begun in a folder."""
+    return os.path.isfile(path / MANIFEST)
+
+
+def check_free(path: Path, overwrite: bool, error: type[PplTopicsError]) -> None:
+    """Refuse a folder with a run in it, unless that is to be replaced, or with anything that no run writes.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    overwrite : bool
+    error : type
+        The error to raise.
+
+    Raises
+    ------
+    PplTopicsError
+    """
+    # A corpus that is being saved is a hidden folder beside its place.
+    ours = (".part", ".old")
+    try:
+        strange = min((e.name for e in path.iterdir() if e.name not in PARTS and not e.name.endswith(ours)), default="")
+    except OSError as reason:
+        raise error(f"{path}: cannot be read ({reason.strerror})") from None
+    if strange:
+        raise error(f"{path}: holds {strange!r}, which is no part of a run; choose another place, or an empty folder")
+    if is_run_folder(path) and not overwrite:
+        raise error(
+            f"{path}: a run stands there already; `ppl-topics resume {path}` continues it, --overwrite "
+            "(overwrite=True) replaces it"
+        )
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The folder of a run.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+    manifest : Manifest
+    """
+
+    path: Path
+    manifest: Manifest
+
+    @classmethod
+    @contextmanager
+    def made(cls, path: Path, *, overwrite: bool = False) -> Iterator[Path]:
+        """Hold a new, or emptied, folder for a run; `begin` makes it one.
+
+        Raises
+        ------
+        RunError
+            If a run, or something else, stands there, another process writes to it, or it cannot be written.
+        """
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"{path}: cannot be made a folder for a run ({error.strerror})") from None
+        # Nothing is written, not even a lock, to a folder of something else.
+        check_free(path, True, RunError)
+        with locked(path):
+            check_free(path, overwrite, RunError)
+            try:
+                # The manifest goes first: what is left of a run that was only half removed is none.
+                for name in (MANIFEST, *sorted(PARTS - {MANIFEST, LOCK, OWNER})):
+                    _remove(path / name)
+                remove_parts(path)
+            except OSError as error:
+                raise RunError(f"{path}: what stands there cannot be removed ({error.strerror})") from None
+            yield path
+
+    @classmethod
+    def begin(
+        cls,
+        path: Path,
+        spec: Spec,
+        corpus: Corpus,
+        groups: Mapping[str, xr.Dataset],
+        **asked: Any,
+    ) -> RunFolder:
+        """Write all that a run knows before its first sweep; the manifest last, which vouches for the rest.
+
+        Parameters
+        ----------
+        path : pathlib.Path
+            From `made`.
+        spec : Spec
+        corpus : Corpus
+        groups : mapping of str to xarray.Dataset
+            Constants and observed data, and of the others coordinates and attributes.
+        **asked
+            Of the `Manifest`: plan, seed, draws, warmup, thin, chains, processes, threads, debug and checkpoints.
+
+        Raises
+        ------
+        RunError
+            If it cannot be written.
+        """
+        text = spec.to_yaml()
+        manifest = Manifest(
+            run=uuid.uuid4().hex,
+            streams=STREAMS,
+            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            model_digest=digest_of(text),
+            corpus_fingerprint=corpus.fingerprint,
+            software=software(),
+            **asked,
+        )
+        try:
+            write_text(path / MODEL, text)
+            corpus.save(path / CORPUS)
+            zarr.create_group(path / DRAWS, zarr_format=3, attributes=dict(groups["posterior"].attrs))
+            for name, group in groups.items():
+                # A reader takes what is not there for lost.
+                how: dict[str, Any] = {"mode": "a", "zarr_format": 3, "consolidated": False, "write_empty_chunks": True}
+                written = _with_text(group)
+                encoding = {title: {"compressors": codecs(COMPRESSION)} for title in written.variables}
+                written.to_zarr(path / DRAWS, group=name, encoding=encoding, **how)
+            (path / CHECKPOINTS).mkdir()
+            manifest.write(path)
+        except OSError as error:
+            raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
+        log(path, f"begun: {manifest.chains} chains, {manifest.warmup} sweeps of warmup, {manifest.draws} draws")
+        return cls(path, manifest)
+
+    @classmethod
+    def opened(cls, path: Path) -> RunFolder:
+        """Open a folder that a run was begun in.
+
+        Raises
+        ------
+        TraceError
+            If it is none.
+        """
+        if path.exists() and not path.is_dir():
+            raise TraceError(f"{path}: a file, not the folder of a run; only a run in a folder can be resumed")
+        if not path.is_dir():
+            raise TraceError(f"{path}: no such folder; `ppl-topics run MODEL --data FILE --out {path}` makes one")
+        if not is_run_folder(path):
+            raise TraceError(
+                f"{path}: not the folder of a run: it has no {MANIFEST}; a run that was killed before it had begun "
+                "is begun again by the same command"
+            )
+        refuse_links(path)
+        return cls(path, read_manifest(path))
+
+    def spec(self) -> Spec:
+        """Read the model.
+
+        Raises
+        ------
+        TraceError
+            If it is not the one that the run began with.
+        """
+        path = self.path / MODEL
+        text = read_text(path)
+        if digest_of(text) != self.manifest.model_digest:
+            raise TraceError(f"{path}: has changed since the run began; put it back, or begin another run with it")
+        # A resolved model stands alone, and what it would extend is a file elsewhere.
+        if "extends" in parse_source(text, str(path)).data:
+            raise TraceError(f"{path}: extends another model; that of a run holds all of its own")
+        return load_spec(path)
+
+    def corpus(self, given: Corpus | None = None) -> Corpus:
+        """Read the corpus, or take one that is given; either must be the one that the run began with.
+
+        Raises
+        ------
+        TraceError
+        """
+        path = self.path / CORPUS
+        if given is None:
+            try:
+                corpus = Corpus.load(path)
+            except CorpusError as error:
+                raise TraceError(f"{path}: the run's copy of its corpus cannot be read: {error}") from None
+        else:
+            corpus = given
+        if corpus.fingerprint != self.manifest.corpus_fingerprint:
+            what = f"{path}: has" if given is None else "the corpus has"
+            raise TraceError(
+                f"{what} changed since the run {self.path} began: {corpus.n_docs:,} documents, {corpus.n_tokens:,} "
+                f"tokens and {corpus.n_words:,} words with fingerprint {corpus.fingerprint[:12]}, and the run's has "
+                f"{self.manifest.corpus_fingerprint[:12]}; give the same documents, vocabulary, labels and covariates, "
+                "prepared in the same way, or none: the run has a copy"
+            )
+        return corpus
+
+    def check_streams(self) -> None:
+        """Refuse to go on where the same seed no longer gives the same draws.
+
+        Raises
+        ------
+        TraceError
+        """
+        if self.manifest.streams != STREAMS:
+            raise TraceError(
+                f"{self.path}: was begun by ppl-topics {self.manifest.software.get('ppl-topics')}, whose random "
+                f"streams are of version {self.manifest.streams}; this one has version {STREAMS}, and would draw "
+                "something else. Resume it with that version, or begin another run"
+            )
+
+    def grown(self, draws: int) -> RunFolder:
+        """Make room for more draws."""
+        place = self.path / DRAWS
+        try:
+            for name in ("posterior", "sample_stats"):
+                place = self.path / DRAWS / name
+                for array in open_arrays(place, "r+")[1].values():
+                    # One that has more room keeps it: a run that was killed here may have been asked for more.
+                    if is_drawn(array) and array.shape[1] < draws:
+                        array.resize((array.shape[0], draws, *array.shape[2:]))
+            manifest = self.manifest.model_copy(update={"draws": draws})
+            manifest.write(self.path)
+        except TraceError:
+            raise
+        except FileNotFoundError as error:
+            raise TraceError(f"{place}: a part of it is lost ({error}). {ANEW}") from None
+        except OSError as error:
+            raise RunError(f"{self.path}: cannot be written ({error.strerror or error})") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise TraceError(f"{place}: a part of it is lost or damaged ({error}). {ANEW}") from None
+        log(self.path, f"asked for {draws} draws, before {self.manifest.draws}")
+        return RunFolder(self.path, manifest)
+
+
+def _with_text(group: xr.Dataset) -> xr.Dataset:
+    """Return a group with text as objects, which zarr has a lasting format for."""
+    texts = {name: value.astype(object) for name, value in group.variables.items() if value.dtype.kind == "U"}
+    return group.assign({name: text for name, text in texts.items() if name in group.data_vars}).assign_coords(
+        {name: text for name, text in texts.items() if name in group.coords}
+    )
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        path.unlink()

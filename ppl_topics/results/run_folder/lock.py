@@ -1,0 +1,74 @@
+"""One writer for a folder: the second process is refused, and told who the first is."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ppl_topics._util.files import write_text
+from ppl_topics.errors import RunError
+
+__all__ = ["LOCK", "OWNER", "locked"]
+
+LOCK, OWNER = "lock", "owner.json"
+MAX_BYTES = 2**16
+"""That are read of who the owner is."""
+
+
+@contextmanager
+def locked(folder: Path, seconds: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a folder; the system gives it back when the process ends, however it ends.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+    seconds : float
+        How long to wait for another process.
+
+    Raises
+    ------
+    RunError
+        If another process has it, or the folder cannot be written to.
+    """
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(timeout=seconds)
+    except Timeout:
+        raise RunError(
+            f"{folder}: another process is writing to it{_owner(folder)}; wait for it to end, or choose another folder"
+        ) from None
+    # NotImplementedError is what filelock raises for a file system without locks.
+    except (OSError, NotImplementedError) as error:
+        raise RunError(f"{folder}: cannot be locked ({getattr(error, 'strerror', None) or error})") from None
+    try:
+        _say_whose(folder / OWNER)
+        yield
+    finally:
+        lock.release()
+
+
+def _say_whose(path: Path) -> None:
+    """Leave word for those that come second; where the disk is full, they are refused without it."""
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    with contextlib.suppress(OSError):
+        # That of the last process is wrong from now on.
+        path.unlink(missing_ok=True)
+        write_text(path, json.dumps({"process": os.getpid(), "host": platform.node(), "since": started}))
+
+
+def _owner(folder: Path) -> str:
+    try:
+        with (folder / OWNER).open("rb") as file:
+            owner = json.loads(file.read(MAX_BYTES))
+        since = str(owner["since"])[:30]
+        return f" (process {int(owner['process'])} on {str(owner['host'])[:60]!r} since {since})"
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, OverflowError):
+        return ""

@@ -1,0 +1,136 @@
+"""Traces on disk: netCDF, a group for each group, readable by ``arviz.from_netcdf``."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py  # type: ignore[import-untyped]
+import numpy as np
+import xarray as xr
+
+from ppl_topics._util.files import replaced
+from ppl_topics._util.paths import check_replaceable
+from ppl_topics.errors import TraceError
+from ppl_topics.results.attributes import wrong_attribute
+from ppl_topics.results.netcdf import read_group
+from ppl_topics.results.opening import probe
+from ppl_topics.results.preallocate import file_in_memory, largest_size, take_room
+from ppl_topics.results.validation import check_finite, check_groups
+
+__all__ = ["check_new", "check_writable", "load_groups", "save_groups"]
+
+COMPRESS_OVER = 1_000
+"""Numbers of an array from which compression pays."""
+
+
+def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
+    """Write the groups to one netCDF file, whole or not at all.
+
+    Raises
+    ------
+    TraceError
+        If the file cannot be written, or something that is no file stands there.
+    """
+    path = Path(path)
+    check_replaceable(path, TraceError)
+    try:
+        if wrong := wrong_attribute(groups):
+            raise ValueError(wrong)
+        with replaced(path) as work:
+            _write(groups, str(work))
+    except MemoryError:
+        raise
+    # Of what a Dataset may hold there is no end, nor of what HDF5 and xarray make of it.
+    except Exception as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise TraceError(f"{path}: cannot write the trace ({reason})") from None
+    return path
+
+
+def _write(groups: Mapping[str, xr.Dataset], path: str) -> None:
+    """Write the groups to a new file."""
+    # The root carries the attributes too, as `idata.attrs`.
+    attributes = groups["posterior"].attrs
+    Path(path).write_bytes(file_in_memory({}, attributes, {}))
+    encodings = {name: _encoding(group) for name, group in groups.items()}
+    for name, group in groups.items():
+        try:
+            take_room(path, largest_size(group))
+        except OSError:
+            # Compressed, it may fit.
+            Path(path).write_bytes(file_in_memory(groups, attributes, encodings))
+            return
+        group.to_netcdf(path, mode="a", group=name, engine="h5netcdf", encoding=encodings[name])
+
+
+def load_groups(path: str | Path) -> dict[str, xr.Dataset]:
+    """Read all groups of a trace into memory.
+
+    Raises
+    ------
+    TraceError
+        If the file is missing, is no netCDF file, or holds no posterior.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise TraceError(f"{path}: no such file; `ppl-topics run MODEL --data FILE --out {path}` writes one")
+    try:
+        names = probe(path)
+        with h5py.File(path, "r") as file:
+            groups = {name: read_group(file[name]) for name in names}
+    except Exception as error:
+        # Of what can be wrong with a file there is no end, nor of what HDF5 and xarray make of it.
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise TraceError(f"{path}: not a trace that can be read ({reason}); was it written by ppl-topics?") from None
+    if "posterior" not in groups:
+        raise TraceError(f"{path}: no group `posterior` (groups: {', '.join(names) or 'none'}); not a trace")
+    check_groups(groups, path)
+    check_finite(groups, path)
+    return groups
+
+
+def check_writable(path: str | Path) -> None:
+    """Refuse, before a run begins, a place that its result could not be written to.
+
+    Raises
+    ------
+    TraceError
+    """
+    path = Path(path)
+    folder = path.parent
+    if path.is_dir():
+        raise TraceError(f"{path}: a folder stands there; name a file that ends in .nc")
+    if not folder.is_dir():
+        raise TraceError(f"{path}: the folder {folder} does not exist; make it first")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise TraceError(f"{path}: the folder {folder} cannot be written to ({error.strerror})") from None
+
+
+def check_new(path: Path, overwrite: bool) -> None:
+    """Refuse, before a run begins, a file that stands there already, or could not be written.
+
+    Raises
+    ------
+    TraceError
+    """
+    if os.path.isfile(path) and not overwrite:
+        raise TraceError(
+            f"{path}: a run stands there already; choose another place, or --overwrite (overwrite=True) replaces it"
+        )
+    check_replaceable(path, TraceError)
+    check_writable(path)
+
+
+def _encoding(dataset: xr.Dataset) -> dict[str, dict[str, Any]]:
+    return {
+        str(name): {"zlib": True, "complevel": 1, "shuffle": True}
+        for name, array in dataset.variables.items()
+        if array.size > COMPRESS_OVER and np.issubdtype(array.dtype, np.number)
+    }

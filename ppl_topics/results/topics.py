@@ -1,0 +1,68 @@
+"""Topics of a trace, as words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics.errors import TraceError
+from ppl_topics.results.best_words import best_words
+from ppl_topics.results.mean_topics import mean_topics
+
+__all__ = ["top_words"]
+
+
+def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 0) -> pd.DataFrame:
+    """Return each topic's share of the tokens and its most probable words.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    n_words : int
+    chain : int
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``topic``, ``share`` (posterior mean) and ``words``, largest share first; words of probability 0 are
+        left out. Where each response has topics
+        of its own, ``response`` comes first, and names whose topics they are.
+
+    Raises
+    ------
+    TraceError
+        If the trace has no such chain, or holds no mean topics or shares.
+    """
+    phi = mean_topics(groups, chain)
+    if n_words < 1:
+        raise TraceError(f"the number of words must be at least 1, got {n_words}")
+    if "topic_share" not in groups["posterior"]:
+        raise TraceError("the trace holds no `topic_share` in `posterior`; it was not written by ppl-topics")
+    share = groups["posterior"]["topic_share"].sel(chain=chain).mean("draw")
+    words = phi["word"].values
+    if "response" not in phi.dims:
+        return _table(phi, share, words, n_words)
+    tables = {
+        name: _table(phi.sel(response=name), share.sel(response=name), words, n_words) for name in phi.response.values
+    }
+    joined: pd.DataFrame = pd.concat(tables, names=["response"])
+    return joined.reset_index("response").reset_index(drop=True)
+
+
+def _table(topics: xr.DataArray, shares: xr.DataArray, words: NDArray[Any], n_words: int) -> pd.DataFrame:
+    phi, share = topics.transpose("topic", "word").values, shares.values
+    best = best_words(phi, n_words)
+    order = np.argsort(-share, kind="stable")
+    return pd.DataFrame(
+        {
+            "topic": order,
+            "share": share[order],
+            "words": [" ".join(str(w) for w in words[best[k][best[k] >= 0]]) for k in order],
+        }
+    )

@@ -1,0 +1,67 @@
+"""Draws that nobody reads: in sweeps that are not recorded they need not be made, and checkpoints need not hold them.
+
+A kernel that sums over phi, followed by a draw of phi, is the example: the next sweep leaves that phi stale before it
+is read, so it matters to the trace alone.
+"""
+
+from __future__ import annotations
+
+from ppl_topics.core.block import Block
+from ppl_topics.schedule.rules import UNRECORDED, reads_old_values, variables_in
+from ppl_topics.schedule.tree import Cycle, Node, Step, steps
+from ppl_topics.spec.model import Model
+
+__all__ = ["unread_steps", "unread_variables"]
+
+
+def unread_steps(schedule: Node, model: Model) -> dict[int, frozenset[str]]:
+    """Return the steps that only the trace needs, by their number in the schedule, with the variables they draw.
+
+    Only entries of the outermost cycle are looked at, which run once in every sweep. Such a step counts if it draws
+    each of its variables afresh, if each is one that the log posterior does not read, and if in what follows, into the
+    next sweep, each is drawn afresh again or left stale before any kernel reads it.
+    """
+    if not isinstance(schedule, Cycle):
+        return {}
+    result: dict[int, frozenset[str]] = {}
+    number = 0
+    for place, child in enumerate(schedule.children):
+        if isinstance(child, Step):
+            drawn = frozenset(variables_in(child.kernel.updates, model))
+            following = (*schedule.children[place + 1 :], *schedule.children[: place + 1])
+            if not reads_old_values(child) and all(_only_recorded(name, following, model) for name in drawn):
+                result[number] = drawn
+        number += sum(1 for _ in steps(child))
+    return result
+
+
+def unread_variables(schedule: Node, model: Model) -> frozenset[str]:
+    """Return the variables whose value before a sweep matters to none: each sweep draws them before they are read.
+
+    Where a sweep does not draw one because it is not recorded (`unread_steps`), neither is its old value.
+    """
+    if not isinstance(schedule, Cycle):
+        return frozenset()
+    steps_of_all = [child for child in schedule.children if isinstance(child, Step) and not reads_old_values(child)]
+    drawn = {name for step in steps_of_all for name in variables_in(step.kernel.updates, model)}
+    return frozenset(name for name in drawn if _only_recorded(name, schedule.children, model))
+
+
+def _only_recorded(name: str, following: tuple[Node, ...], model: Model) -> bool:
+    # The log posterior adds up what blocks say of their variables; those of these roles say nothing, unless a block of
+    # someone else's does.
+    silent = type(model.spec.blocks[model.variables[name].block]).log_density is Block.log_density
+    if model.variables[name].role not in UNRECORDED or not silent:
+        return False
+    for node in following:
+        for step in steps(node):
+            drawn, read, summed = (
+                name in variables_in(roles, model)
+                for roles in (step.kernel.updates, step.kernel.reads, step.kernel.integrates_out)
+            )
+            if read or (drawn and reads_old_values(step)):
+                return False
+            # Inside another node a step may not run, so only what stands in the cycle itself ends the search.
+            if node is step and (drawn or summed):
+                return True
+    return True

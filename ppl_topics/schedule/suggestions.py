@@ -1,0 +1,58 @@
+"""Changes that mend a schedule; those proposed are those that were tried and keep the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ppl_topics.core.registry import kernels
+from ppl_topics.schedule.tree import Cycle, Mixture, Node, Step
+from ppl_topics.spec.model import Model
+
+__all__ = ["Proposal", "additions", "exchanged", "redraws", "replacements"]
+
+Proposal = tuple[str, Node]
+"""What a person is told to do, and the schedule that this gives."""
+
+
+def exchanged(node: Node, old: Node, new: Node) -> Node:
+    """Return the tree with ``old``, the very object, exchanged for ``new``."""
+    if node is old:
+        return new
+    if isinstance(node, Step):
+        return node
+    if isinstance(node, Cycle | Mixture):
+        children = tuple(exchanged(child, old, new) for child in node.children)
+        same = all(a is b for a, b in zip(children, node.children, strict=True))
+        return node if same else replace(node, children=children)
+    child = exchanged(node.child, old, new)
+    return node if child is node.child else replace(node, child=child)
+
+
+def replacements(node: Node, step: Step, model: Model) -> Iterator[Proposal]:
+    """Yield the schedules with another exact kernel in the place of a step."""
+    role = model.variables[step.variable].role
+    for kernel in kernels().values():
+        if kernel.exact and kernel is not step.kernel and role in kernel.updates:
+            other = Step(step.variable, kernel, kernel.options(), step.path)
+            yield f"use `{kernel.name}` here", exchanged(node, step, other)
+
+
+def additions(node: Node, name: str, model: Model) -> Iterator[Proposal]:
+    """Yield the schedules with an exact kernel for ``name`` added at either end."""
+    for step in _steps_on(name, model):
+        yield f"add `{name}: {step.kernel.name}` at the end of the schedule", Cycle((node, step))
+        yield f"add `{name}: {step.kernel.name}` at the start of the schedule", Cycle((step, node))
+
+
+def redraws(name: str, model: Model) -> Iterator[tuple[str, Step]]:
+    """Yield the kernels that draw ``name`` from its full conditional, with what a person is told to put."""
+    for step in _steps_on(name, model):
+        if step.kernel.full_conditional:
+            yield f"put `{name}: {step.kernel.name}`", step
+
+
+def _steps_on(name: str, model: Model) -> Iterator[Step]:
+    for kernel in kernels().values():
+        if kernel.exact and model.variables[name].role in kernel.updates:
+            yield Step(name, kernel, kernel.options())

@@ -1,0 +1,64 @@
+"""What the law of the coefficients given everything else is made of, in any model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.prior import Coefficients
+from ppl_topics.core.state import ChainState
+from ppl_topics.errors import RunError
+from ppl_topics.samplers.responses.features import Features, features_of
+
+__all__ = ["Law", "conditional_law"]
+
+Matrix = npt.NDArray[np.float64]
+
+
+class Law(NamedTuple):
+    """A normal law of the coefficients of each response c, of precision Q and mean Q^-1 r.
+
+    Q = diag(precision_c) + sum_d omega_dc f_d f_d' and r = sum_d b_dc f_d.
+
+    Attributes
+    ----------
+    features : Features
+        f_d.
+    b, omega : ndarray of float64, shape (D, C)
+        Slope and curvature of the log likelihood in the linear predictor; 0 where the target is missing.
+    precision : ndarray of float64, shape (C, F)
+        Of the prior.
+    """
+
+    features: Features
+    b: Matrix
+    omega: Matrix
+    precision: Matrix
+
+
+def conditional_law(binding: Binding) -> Callable[[ChainState], Law]:
+    """Return the function that gives the law of the coefficients in a state.
+
+    Raises
+    ------
+    RunError
+        If the model has no response, or its block of coefficients gives no precision.
+    """
+    response = binding.response
+    prior = binding.blocks[binding.names["eta"]]
+    if response is None or not isinstance(prior, Coefficients):
+        raise RunError(f"{binding.target} are no coefficients of a response with a normal prior")
+    augmentation, n_topics = binding.names["augmentation"], binding.sizes.supervised
+
+    def law(state: ChainState) -> Law:
+        observed = state.observed
+        assert observed is not None
+        features = features_of(state.tokens, state.z, n_topics, observed.design)
+        b, omega = response.potential(observed.targets, state.arrays[augmentation])
+        return Law(features, b, omega, prior.precision(state))
+
+    return law

@@ -1,0 +1,171 @@
+"""What a response adds to the conditional of a token's topic, and the Metropolis step that accounts for it.
+
+With delta_c = eta_c,new - eta_c,old, and m_dc the sum of eta_c over the document's tokens (N_d times the linear
+predictor), moving one token changes the log density of the document's responses by
+
+    sum_c delta_c (slope_dc - curvature_dc delta_c / 2),  slope_dc = (b_dc - omega_dc m_dc / N_d) / N_d,
+                                                          curvature_dc = omega_dc / N_d^2,
+
+for which the token itself may stay in m_dc. So where a kernel can draw a topic from the conditional without the
+response, that draw is a proposal which does not depend on the current topic, and is accepted with the exponential of
+that change: O(C) for the topics of one token, where a draw from the full conditional takes O(C K).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ppl_topics._util.compiled import inlined
+from ppl_topics.core.binding import Binding
+from ppl_topics.core.state import ChainState
+from ppl_topics.core.tokens import Sizes
+from ppl_topics.samplers.responses.features import features_of, scores
+from ppl_topics.samplers.variates.simd_categorical import Integer
+from ppl_topics.samplers.variates.streams import Stream, uniform
+
+__all__ = [
+    "NO_RESPONSE",
+    "ResponseTerm",
+    "acceptance",
+    "accepts",
+    "follow_move",
+    "gain_of_move",
+    "new_term",
+    "term_of",
+    "topic_coefficients",
+]
+
+Doubles = npt.NDArray[np.float64]
+
+LANES = 4
+"""Responses are padded to a multiple, so that as many sums run side by side."""
+
+
+class ResponseTerm(NamedTuple):
+    """The responses of all documents, given their augmentation, as a move of one token sees them.
+
+    Attributes
+    ----------
+    eta : ndarray of float64 of shape (K, C')
+        Coefficients of the topics; C' is C rounded up to a multiple of 4, with zeros, or 0 without a response.
+    slope, curvature : ndarray of float64 of shape (D, C')
+        The slope is kept up to date by `accepts`.
+    rejected : ndarray of int32 of shape (D,)
+        Moves of each document's tokens that were not accepted.
+    """
+
+    eta: Doubles
+    slope: Doubles
+    curvature: Doubles
+    rejected: npt.NDArray[np.int32]
+
+
+NO_RESPONSE = ResponseTerm(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0, np.int32))
+
+
+@inlined
+def accepts(stream: Stream, doc: Integer, old: Integer, new: Integer, term: ResponseTerm) -> bool:
+    """Decide on the move of a token of a document from one topic to another; where accepted, keep the slope right.
+
+    Parameters
+    ----------
+    stream : ndarray of uint64 of shape (15,)
+    doc, old, new : int
+        Topics `old` and `new` differ.
+    term : ResponseTerm
+    """
+    gain = gain_of_move(doc, old, new, term)
+    # Written so that what is not a number is not accepted.
+    accepted = gain >= 0.0 or uniform(stream) < math.exp(gain)
+    if accepted:
+        follow_move(doc, old, new, term)
+    else:
+        term.rejected[doc] += 1
+    return accepted
+
+
+@inlined
+def gain_of_move(doc: Integer, old: Integer, new: Integer, term: ResponseTerm) -> float:
+    """Return what moving a token from one topic to another adds to the log density of the document's responses."""
+    eta, slope, curvature = term.eta, term.slope, term.curvature
+    # Four sums run side by side.
+    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+    for c in range(0, eta.shape[1], 4):
+        d0, d1 = eta[new, c] - eta[old, c], eta[new, c + 1] - eta[old, c + 1]
+        d2, d3 = eta[new, c + 2] - eta[old, c + 2], eta[new, c + 3] - eta[old, c + 3]
+        first += d0 * (slope[doc, c] - 0.5 * curvature[doc, c] * d0)
+        second += d1 * (slope[doc, c + 1] - 0.5 * curvature[doc, c + 1] * d1)
+        third += d2 * (slope[doc, c + 2] - 0.5 * curvature[doc, c + 2] * d2)
+        fourth += d3 * (slope[doc, c + 3] - 0.5 * curvature[doc, c + 3] * d3)
+    return (first + second) + (third + fourth)
+
+
+@inlined
+def follow_move(doc: Integer, old: Integer, new: Integer, term: ResponseTerm) -> None:
+    """Keep the slope right where a token has moved."""
+    for c in range(term.eta.shape[1]):
+        term.slope[doc, c] -= term.curvature[doc, c] * (term.eta[new, c] - term.eta[old, c])
+
+
+def new_term(eta: Doubles, b: Doubles, omega: Doubles, fitted: Doubles, lengths: npt.NDArray[np.int64]) -> ResponseTerm:
+    """Return the term of given coefficients and responses.
+
+    Parameters
+    ----------
+    eta : ndarray of float64 of shape (C, K)
+        Of the topics.
+    b, omega : ndarray of float64 of shape (D, C)
+    fitted : ndarray of float64 of shape (D, C)
+        Linear predictors.
+    lengths : ndarray of int64 of shape (D,)
+    """
+    n_docs, size = b.shape
+    room = -(-size // LANES) * LANES
+    tokens = np.maximum(lengths, 1)[:, None]
+    padded = ResponseTerm(
+        np.zeros((eta.shape[1], room)),
+        np.zeros((n_docs, room)),
+        np.zeros((n_docs, room)),
+        np.zeros(n_docs, np.int32),
+    )
+    padded.eta[:, :size] = eta.T
+    padded.slope[:, :size] = (b - omega * fitted) / tokens
+    padded.curvature[:, :size] = omega / tokens**2
+    return padded
+
+
+def topic_coefficients(eta: Doubles, sizes: Sizes) -> Doubles:
+    """Return the coefficients of all topics, shape (C, K): zeros for those that are not supervised."""
+    result = np.zeros((len(eta), sizes.topics))
+    result[:, : sizes.supervised] = eta[:, : sizes.supervised]
+    return result
+
+
+def term_of(binding: Binding) -> Callable[[ChainState], ResponseTerm]:
+    """Return what computes the term of a state; of a model without a response, `NO_RESPONSE`."""
+    response = binding.response
+    if response is None:
+        return lambda state: NO_RESPONSE
+    names, tokens, sizes = binding.names, binding.tokens, binding.sizes
+    lengths = tokens.doc_lengths
+
+    def term(state: ChainState) -> ResponseTerm:
+        eta, observed = state.arrays[names["eta"]], state.observed
+        assert observed is not None
+        fitted = scores(features_of(tokens, state.z, sizes.supervised, observed.design), eta)
+        b, omega = response.potential(observed.targets, state.arrays[names["augmentation"]])
+        return new_term(topic_coefficients(eta, sizes), b, omega, fitted, lengths)
+
+    return term
+
+
+def acceptance(term: ResponseTerm, n_tokens: int) -> dict[str, float] | None:
+    """Return the share of tokens whose draw was kept, as kernels report it; None without a response."""
+    if not len(term.rejected):
+        return None
+    return {"acceptance_rate": 1.0 - float(term.rejected.sum()) / max(1, n_tokens)}
