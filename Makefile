@@ -37,14 +37,15 @@ FUZZ_TARGETS ?=
 fuzz: $(VENV)/.installed-test $(VENV)/.compiled  ## feed damaged files to each reader, FUZZ_MINUTES (20) each
 	$(BIN)/python tests/fuzz --minutes $(FUZZ_MINUTES) --seed $(FUZZ_SEED) $(FUZZ_TARGETS)
 
-# The type checker reads an installed copy: it cannot follow the folder mapping of the sources. All of build/
-# goes first, since setuptools would copy files that were deleted since from a left-over build/lib.
-check: $(VENV)/.installed-check  ## lint, check the format, check the types
+# The type checker and the import linter read an installed copy: they cannot follow the folder mapping of the sources.
+# All of build/ goes first, since setuptools would copy files that were deleted since from a left-over build/lib.
+check: $(VENV)/.installed-check  ## lint, check the format, the types and who imports whom
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	rm -rf build
 	$(PIP) install --no-deps --target build/typed .
 	$(BIN)/mypy build/typed/ppl_topics
+	cd build/typed && ../../$(BIN)/lint-imports --no-cache --config ../../pyproject.toml
 
 # A script is run if benchmarks/README.md names it.
 bench: $(VENV)/.installed-bench $(VENV)/.compiled  ## run the benchmarks that benchmarks/README.md documents

@@ -24,7 +24,7 @@ from numba.np.ufunc import parallel
 from numpy.typing import NDArray
 
 import ppl_topics as pt
-from ppl_topics.models import shipped
+from ppl_topics.spec.shipped import shipped
 
 __all__ = ["Case", "Child", "Program", "Result", "go_on", "made_case", "turns"]
 

@@ -45,7 +45,7 @@ from fault_stops import memory, stops, two_at_once, workers
 import ppl_topics.cli.app
 import ppl_topics.cli.run
 import ppl_topics.results.run_folder.reading
-from ppl_topics.models import shipped
+from ppl_topics.spec.shipped import shipped
 
 Fault = Callable[[Case, int, Path, np.random.Generator], Iterator[dict[str, Any]]]
 

@@ -10,7 +10,7 @@ import xarray as xr
 
 from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.efficiency import efficiency_table
-from ppl_topics.diagnostics.reading import reading_summary
+from ppl_topics.diagnostics.tables import reading_summary
 from ppl_topics.errors import TraceError
 
 __all__ = ["efficiency", "seconds_by_kernel", "summary"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ppl_topics.models.assignments import Assignments
 from ppl_topics.models.beta import Beta
 from ppl_topics.models.covariates import Covariates
@@ -38,10 +36,4 @@ __all__ = [
     "RegularisedHorseshoe",
     "SpikeSlab",
     "Words",
-    "shipped",
 ]
-
-
-def shipped() -> dict[str, Path]:
-    """Return the YAML file of each shipped model by name."""
-    return {path.stem: path for path in sorted(Path(__file__).parent.glob("*.yaml"))}

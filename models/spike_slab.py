@@ -17,7 +17,7 @@ from ppl_topics.core.tokens import Sizes
 from ppl_topics.errors import SpecError
 from ppl_topics.models.dirichlet import PIECE, FixedConcentration, concentration_vector
 
-__all__ = ["SpikeSlab", "holds_lists", "listed_block"]
+__all__ = ["SpikeSlab"]
 
 
 def _possible(value: float) -> float:
@@ -85,9 +85,14 @@ class SpikeSlab(Block):
 
     def forms(self, blocks: Mapping[str, Block]) -> tuple[str, ...]:
         """Return ``spike_slab``; where the topics are held as lists, ``listed_spike_slab``."""
-        return ("spike_slab, storage: sparse", "listed_spike_slab") if self.storage == "sparse" else (self.kind,)
+        return ("spike_slab, storage: sparse", "listed_spike_slab") if self.sparse_storage else (self.kind,)
 
-    def share(self, blocks: Mapping[str, Block]) -> float:
+    @property
+    def sparse_storage(self) -> bool:
+        """Whether ``storage`` is sparse."""
+        return self.storage == "sparse"
+
+    def included_share(self, blocks: Mapping[str, Block]) -> float:
         """Return the share of the cells that are included, by the prior."""
         if isinstance(self.inclusion, str):
             prior: Any = blocks[self.inclusion]
@@ -171,16 +176,6 @@ class SpikeSlab(Block):
         if pi.ndim == 0:
             number, size = number.sum(), n_words * n_topics
         return float((xlogy(number, pi) + xlog1py(size - number, -pi)).sum())
-
-
-def listed_block(blocks: Mapping[str, Block]) -> SpikeSlab | None:
-    """Return the block of topics that are held as lists, if the model has one."""
-    return next((b for b in blocks.values() if isinstance(b, SpikeSlab) and holds_lists(b)), None)
-
-
-def holds_lists(block: Block) -> bool:
-    """Tell whether a chain holds the topics of a block as lists."""
-    return isinstance(block, SpikeSlab) and block.storage == "sparse"
 
 
 def words_included(state: ChainState) -> NDArray[np.int64]:

@@ -12,7 +12,6 @@ from ppl_topics.core.block import Block
 from ppl_topics.core.registry import block
 from ppl_topics.core.state import ChainState
 from ppl_topics.models.assignments import draw_rows
-from ppl_topics.models.spike_slab import holds_lists
 
 __all__ = ["Words"]
 
@@ -43,7 +42,7 @@ class Words(Block):
 
     def forms(self, blocks: Mapping[str, Block]) -> tuple[str, ...]:
         """Return ``words``; where the topics are held as lists, ``listed_words``."""
-        return ("words, storage: sparse", "listed_words") if holds_lists(blocks[self.topics]) else ("words",)
+        return ("words, storage: sparse", "listed_words") if blocks[self.topics].sparse_storage else ("words",)
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ppl_topics.api.grid import sweep
+    from ppl_topics.api.resuming import resume
     from ppl_topics.api.sampling import InexactKernelWarning, sample
     from ppl_topics.core.binding import Binding
     from ppl_topics.core.block import Block
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
         write_svmlight,
     )
     from ppl_topics.diagnostics.exactness import Certificate, Verification, verify
-    from ppl_topics.engine.run import resume
     from ppl_topics.errors import CorpusError, PplTopicsError, RunError, ScheduleError, SpecError, TraceError
     from ppl_topics.fit import Fit, load_fit
     from ppl_topics.results.run_folder.log import RunWarning
@@ -101,6 +101,7 @@ __all__ = [
 _HOMES = {
     "ppl_topics.api.grid": "sweep",
     "ppl_topics.api.planning": "plan",
+    "ppl_topics.api.resuming": "resume",
     "ppl_topics.api.sampling": "InexactKernelWarning sample",
     "ppl_topics.core.binding": "Binding",
     "ppl_topics.core.block": "Block",
@@ -112,7 +113,6 @@ _HOMES = {
     "ppl_topics.corpus": "Corpus CorpusBuilder CovariateWarning Covariates Labels "
     "load_20newsgroups load_docstrings read_corpus write_svmlight",
     "ppl_topics.diagnostics.exactness": "Certificate Verification verify",
-    "ppl_topics.engine.run": "resume",
     "ppl_topics.errors": "CorpusError PplTopicsError RunError ScheduleError SpecError TraceError",
     "ppl_topics.fit": "Fit load_fit",
     "ppl_topics.results.run_folder.log": "RunWarning",

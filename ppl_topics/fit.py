@@ -14,12 +14,12 @@ import xarray as xr
 from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.paths import as_path
 from ppl_topics.errors import TraceError, on_one_line
+from ppl_topics.exporting import Exporting
 from ppl_topics.judging import Judging
 from ppl_topics.plotting import Plotting
 from ppl_topics.prediction import Predicting
 from ppl_topics.reading import Reading
 from ppl_topics.results.arviz_compat import from_groups
-from ppl_topics.results.export.methods import Exporting
 from ppl_topics.results.store import load_groups, save_groups
 from ppl_topics.results.topics import top_words
 from ppl_topics.results.validation import check_groups

@@ -14,7 +14,7 @@ class Reading:
     """Reading of coefficients and sparse topics, for a class that holds the groups of a trace.
 
     Chains number their topics each in its own way, so all tables are of one chain, and so are their intervals, which
-    are equal-tailed. All of it is in `ppl_topics.diagnostics.reading` too, as functions of the groups.
+    are equal-tailed. All of it is in `ppl_topics.diagnostics.tables` too, as functions of the groups.
     """
 
     groups: Mapping[str, xr.Dataset]
@@ -47,7 +47,7 @@ class Reading:
         pandas.DataFrame
             Columns ``response``, ``coefficient``, ``topic``, ``mean``, ``sd``, ``low``, ``high``, ``excludes_0``,
             ``ess``, ``rhat``, ``share`` and ``words``; see
-            :func:`ppl_topics.diagnostics.reading.coefficient_table`.
+            :func:`ppl_topics.diagnostics.tables.coefficient_table`.
 
         Raises
         ------
@@ -64,7 +64,7 @@ class Reading:
         >>> sorted(zip(table["mean"] > 0, table["words"]))
         [(False, 'vote law'), (True, 'goal match')]
         """
-        from ppl_topics.diagnostics.reading import coefficient_table
+        from ppl_topics.diagnostics.tables import coefficient_table
 
         return coefficient_table(
             self.groups, response=response, chain=chain, probability=probability, top=top, n_words=n_words
@@ -74,9 +74,9 @@ class Reading:
         """Return how much the responses depend on each topic, r_k = sum_l abs(eta_lk), the largest first.
 
         Columns ``topic``, ``relevance``, ``low``, ``high``, ``share`` and ``words``; see
-        :func:`ppl_topics.diagnostics.reading.topic_relevance`.
+        :func:`ppl_topics.diagnostics.tables.topic_relevance`.
         """
-        from ppl_topics.diagnostics.reading import topic_relevance
+        from ppl_topics.diagnostics.tables import topic_relevance
 
         return topic_relevance(self.groups, chain=chain, probability=probability, n_words=n_words)
 
@@ -84,9 +84,9 @@ class Reading:
         """Tell the topics with a coefficient whose interval excludes 0, signal, from the others, noise.
 
         Columns ``topic``, ``signal``, ``responses``, ``relevance``, ``share`` and ``words``; see
-        :func:`ppl_topics.diagnostics.reading.signal_topics`.
+        :func:`ppl_topics.diagnostics.tables.signal_topics`.
         """
-        from ppl_topics.diagnostics.reading import signal_topics
+        from ppl_topics.diagnostics.tables import signal_topics
 
         return signal_topics(self.groups, chain=chain, probability=probability, n_words=n_words)
 
@@ -96,9 +96,9 @@ class Reading:
         """Return how many coefficients of each response the data determine, and the prior does not.
 
         Columns ``response``, ``coefficients``, ``effective``, ``low`` and ``high``; see
-        :func:`ppl_topics.diagnostics.reading.effective_coefficients`, which states the definition.
+        :func:`ppl_topics.diagnostics.tables.effective_coefficients`, which states the definition.
         """
-        from ppl_topics.diagnostics.reading import effective_coefficients
+        from ppl_topics.diagnostics.tables import effective_coefficients
 
         return effective_coefficients(self.groups, response=response, chain=chain, probability=probability)
 
@@ -106,8 +106,8 @@ class Reading:
         """Return the share of the cells of phi that are zero, for spike_slab topics.
 
         Columns ``chain``, ``zeros``, ``low`` and ``high``; see
-        :func:`ppl_topics.diagnostics.reading.zeros_in_phi`.
+        :func:`ppl_topics.diagnostics.tables.zeros_in_phi`.
         """
-        from ppl_topics.diagnostics.reading import zeros_in_phi
+        from ppl_topics.diagnostics.tables import zeros_in_phi
 
         return zeros_in_phi(self.groups, probability=probability)

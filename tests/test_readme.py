@@ -12,7 +12,7 @@ import yaml
 import ppl_topics as pt
 from ppl_topics.core.registry import unregister_kernel
 from ppl_topics.errors import ScheduleError
-from ppl_topics.models import shipped
+from ppl_topics.spec.shipped import shipped
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ppl_topics.diagnostics.alignment.align import Alignment, align, chain_topics, stretches_of
 from ppl_topics.diagnostics.alignment.switches import base_numbers
 from ppl_topics.diagnostics.alignment.topics import chains_of
-from ppl_topics.engine.group_builder import GROUPS
 from ppl_topics.errors import TraceError
 from ppl_topics.results.documents import checked_topics
+from ppl_topics.results.groups import GROUPS
 from ppl_topics.results.mean_topics import CHAIN, TOPIC
 
 __all__ = ["aligned"]

@@ -22,8 +22,8 @@ from ppl_topics.diagnostics.page.sections import Groups, attempt
 from ppl_topics.diagnostics.page.tables import agreement_section, efficiency_section, quality_section
 from ppl_topics.diagnostics.page.topics import topics_section
 from ppl_topics.diagnostics.page.traces import traces_section
-from ppl_topics.diagnostics.reading.draws import check_probability
 from ppl_topics.errors import PplTopicsError, TraceError
+from ppl_topics.results.coefficient_draws import check_probability
 from ppl_topics.results.export.writing import written
 
 __all__ = ["embedded_json", "report_html", "write_report"]

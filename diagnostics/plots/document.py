@@ -22,8 +22,8 @@ from ppl_topics.diagnostics.plots.canvas import (
     pyplot,
     topic_labels,
 )
-from ppl_topics.diagnostics.reading.draws import check_probability, interval
 from ppl_topics.errors import TraceError
+from ppl_topics.results.coefficient_draws import check_probability, interval
 from ppl_topics.results.documents import (
     DocumentTopics,
     Part,

@@ -17,8 +17,8 @@ from ppl_topics.diagnostics.plots.canvas import (
     sequence_of,
     topic_labels,
 )
-from ppl_topics.diagnostics.reading.draws import check_probability, coefficient_draws, interval
 from ppl_topics.errors import TraceError
+from ppl_topics.results.coefficient_draws import check_probability, coefficient_draws, interval
 from ppl_topics.results.documents import Part
 
 __all__ = ["plot_eta"]

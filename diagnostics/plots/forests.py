@@ -19,9 +19,9 @@ from ppl_topics.diagnostics.plots.canvas import (
     new_figure,
     plain,
 )
-from ppl_topics.diagnostics.reading import coefficient_table, topic_relevance
-from ppl_topics.diagnostics.reading.draws import coefficient_draws
+from ppl_topics.diagnostics.tables import coefficient_table, topic_relevance
 from ppl_topics.errors import TraceError
+from ppl_topics.results.coefficient_draws import coefficient_draws
 
 __all__ = ["plot_coefficients", "plot_relevance"]
 

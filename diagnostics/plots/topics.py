@@ -10,10 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ppl_topics.diagnostics.plots.canvas import SURE, WORD, bare, check_positive, grid, groups_of, plain, sequence_of
-from ppl_topics.diagnostics.reading.draws import check_probability
-from ppl_topics.diagnostics.reading.topic_words import topic_shares, topic_table
 from ppl_topics.errors import TraceError
+from ppl_topics.results.coefficient_draws import check_probability
 from ppl_topics.results.documents import part_of, topic_numbers
+from ppl_topics.results.topic_table import topic_shares, topic_table
 
 __all__ = ["plot_topics"]
 

@@ -13,8 +13,8 @@ from ppl_topics.diagnostics.quality.exclusive import exclusivity, frex, mean_ove
 from ppl_topics.diagnostics.quality.reference import Reference
 from ppl_topics.diagnostics.quality.spread import effective_words, entropy_of_assignments
 from ppl_topics.diagnostics.quality.topics import TopicSet
-from ppl_topics.diagnostics.reading.draws import interval
 from ppl_topics.results.best_words import best_words
+from ppl_topics.results.coefficient_draws import interval
 from ppl_topics.results.documents import checked_topics
 
 __all__ = ["MOST_DRAWS", "evenly", "over_draws"]

@@ -18,9 +18,9 @@ from ppl_topics.diagnostics.quality.exclusive import exclusivity, frex, mean_ove
 from ppl_topics.diagnostics.quality.reference import Reference, ReferenceLike
 from ppl_topics.diagnostics.quality.spread import effective_words, entropy_of_assignments
 from ppl_topics.diagnostics.quality.topics import TopicSet, check_words, texts_of, topic_sets
-from ppl_topics.diagnostics.reading.draws import check_probability
 from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
+from ppl_topics.results.coefficient_draws import check_probability
 
 __all__ = ["MEASURES", "topic_quality"]
 

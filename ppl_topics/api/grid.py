@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.paths import as_path, file_names
-from ppl_topics.api.sampling import ModelLike, check_corpus, make_settings, resolve, run_plan
+from ppl_topics.api.sampling import ModelLike, check_corpus, make_settings, resolve
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.encode_observed import observe
+from ppl_topics.engine.run import run_plan
 from ppl_topics.errors import CorpusError, PplTopicsError, RunError, SpecError, TraceError
 from ppl_topics.fit import Fit
 from ppl_topics.prediction.held_out import HeldOut, HeldOutOptions, ratio_error
@@ -180,7 +181,7 @@ def sweep(
     def run(plan: Plan | PplTopicsError) -> Fit:
         if isinstance(plan, PplTopicsError):
             raise plan
-        return run_plan(plan, train, settings, chains=chains, processes=processes, progress=progress)
+        return Fit(run_plan(plan, train, settings, chains=chains, processes=processes, progress=progress))
 
     rows: list[Row] = []
     stopped = False

@@ -24,7 +24,7 @@ from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import Spec, load_spec
 from ppl_topics.spec.source import Source
 
-__all__ = ["InexactKernelWarning", "check_corpus", "make_settings", "resolve", "run_plan", "sample"]
+__all__ = ["InexactKernelWarning", "check_corpus", "make_settings", "resolve", "sample"]
 
 ModelLike = str | Path | Mapping[str, Any] | Spec
 
@@ -143,10 +143,10 @@ def sample(
     how["ignore_memory"] = ignore_memory
     policy = make_policy(checkpoint_sweeps, checkpoint_minutes, out)
     if out is not None and policy is not None:
-        return run_in_folder(chosen, corpus, settings, out, policy=policy, overwrite=overwrite, **how)
+        return Fit(run_in_folder(chosen, corpus, settings, out, policy=policy, overwrite=overwrite, **how))
     if out is not None:
         check_new(trace_path(out), overwrite)
-    fit = run_plan(chosen, corpus, settings, **how)
+    fit = Fit(run_plan(chosen, corpus, settings, **how))
     if out is not None:
         save_somewhere(fit, out)
     return fit

@@ -41,7 +41,7 @@ def coefficients(
       ppl-topics coefficients run.nc --response sci.med --top 5
       ppl-topics coefficients run.nc --probability 0.99 --json
     """
-    from ppl_topics.diagnostics.reading import effective_coefficients, signal_topics
+    from ppl_topics.diagnostics.tables import effective_coefficients, signal_topics
     from ppl_topics.fit import load_fit
 
     fit = load_fit(run)

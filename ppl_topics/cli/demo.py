@@ -37,8 +37,10 @@ def demo(
     started = time.perf_counter()
     check_target(out, overwrite=True)
     say("loading")
-    from ppl_topics.api.sampling import make_settings, resolve, run_plan
+    from ppl_topics.api.sampling import make_settings, resolve
     from ppl_topics.corpus import load_docstrings
+    from ppl_topics.engine.run import run_plan
+    from ppl_topics.fit import Fit
     from ppl_topics.schedule import make_plan
     from ppl_topics.schedule.costs import CorpusSizes
 
@@ -59,7 +61,7 @@ def demo(
     say(co.describe(corpus))
     chosen = make_plan(spec, CorpusSizes.of(corpus))
     say(f"running LDA with {TOPICS} topics: {CHAINS} chains, {WARMUP} sweeps of warmup, {DRAWS} draws")
-    fit = run_plan(chosen, corpus, how, chains=CHAINS, processes=1, progress=not no_progress)
+    fit = Fit(run_plan(chosen, corpus, how, chains=CHAINS, processes=1, progress=not no_progress))
     say_if_stopped(fit, DRAWS)
     path = save(fit, out)
     print("Topics, their share of the tokens and their most probable words (chain 0):\n")

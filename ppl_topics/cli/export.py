@@ -64,8 +64,8 @@ def export(
       ppl-topics export run.nc --what theta -o theta.parquet
       ppl-topics export run.nc --what state -o state.gz
     """
+    from ppl_topics.diagnostics.tables.export import destination
     from ppl_topics.fit import load_fit
-    from ppl_topics.results.export.what import destination
 
     place, _ = destination(what, out)
     asked = {"words": words, "all_words": all_words or None, "probability": probability, "estimate": estimate}

@@ -28,8 +28,8 @@ def models(name: Name = None, json: AsJson = False) -> None:
       ppl-topics models
       ppl-topics models lda > my_model.yaml
     """
-    from ppl_topics.models import shipped
     from ppl_topics.spec import load_spec
+    from ppl_topics.spec.shipped import shipped
 
     files = shipped()
     if name is not None:

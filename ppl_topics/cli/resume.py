@@ -37,9 +37,9 @@ def resume(
       ppl-topics resume runs/a
       ppl-topics resume runs/a --draws +500
     """
+    from ppl_topics.api.resuming import resume as go_on
     from ppl_topics.corpus.covariates import CovariateWarning
     from ppl_topics.engine.run import InexactKernelWarning
-    from ppl_topics.engine.run import resume as go_on
 
     for category in (InexactKernelWarning, CovariateWarning):
         warnings.simplefilter("always", category)

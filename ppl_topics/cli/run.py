@@ -91,6 +91,7 @@ def run(
     warnings.simplefilter("always", InexactKernelWarning)
     warnings.simplefilter("always", CovariateWarning)
     from ppl_topics.engine.run import make_policy, run_in_folder, run_plan
+    from ppl_topics.fit import Fit
 
     path = check_target(out, overwrite)
     policy = make_policy(checkpoint_sweeps, checkpoint_minutes, out, "--checkpoint-{name}")
@@ -138,9 +139,9 @@ def run(
     shares: dict[str, Any] = {"chains": chains, "processes": processes, "progress": not no_progress}
     shares["ignore_memory"] = ignore_memory
     if policy is not None:
-        fit = run_in_folder(chosen, corpus, how, path, policy=policy, overwrite=overwrite, **shares)
+        fit = Fit(run_in_folder(chosen, corpus, how, path, policy=policy, overwrite=overwrite, **shares))
     else:
-        fit = run_plan(chosen, corpus, how, **shares)
+        fit = Fit(run_plan(chosen, corpus, how, **shares))
     seconds = time.perf_counter() - started
     say_if_stopped(fit, draws, path if policy is not None else None)
     written = path if policy is not None else save(fit, out)

@@ -13,7 +13,7 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
 from ppl_topics.errors import SpecError
 
-__all__ = ["Block"]
+__all__ = ["Block", "sparse_topics_block"]
 
 
 class Block(pydantic.BaseModel):
@@ -98,6 +98,15 @@ class Block(pydantic.BaseModel):
         """Whether the model asks never to hold this variable."""
         return False
 
+    @property
+    def sparse_storage(self) -> bool:
+        """Whether a chain holds the topics of this block as lists of what is not zero, not as arrays."""
+        return False
+
+    def included_share(self, blocks: Mapping[str, Block]) -> float:
+        """Return the share of the cells of topics that are not zero, by the prior; the other blocks are given."""
+        return 1.0
+
     def constants(self, role: str, sizes: Sizes) -> Mapping[str, NDArray[np.float64]]:
         """Return the fixed vectors that this block sets, by role (``alpha``, ``beta``)."""
         return {}
@@ -118,3 +127,8 @@ class Block(pydantic.BaseModel):
     def log_density(self, value: NDArray[Any], state: ChainState) -> float:
         """Return the log density of the variable and its auxiliaries, as far as log p(w, z) does not cover it."""
         return 0.0
+
+
+def sparse_topics_block(blocks: Mapping[str, Block]) -> Block | None:
+    """Return the block of topics that a chain holds as lists, if the model has one."""
+    return next((block for block in blocks.values() if block.sparse_storage), None)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics.core.binding import Binding
-from ppl_topics.core.block import Block
+from ppl_topics.core.block import Block, sparse_topics_block
 from ppl_topics.core.keys import Key
 from ppl_topics.core.observed import MAX_COEFFICIENTS, Observed
 from ppl_topics.core.response import Response
@@ -20,7 +20,6 @@ from ppl_topics.corpus import Corpus
 from ppl_topics.engine.encode_observed import observe
 from ppl_topics.engine.label_initialisation import starting_groups
 from ppl_topics.errors import RunError, SpecError
-from ppl_topics.models.spike_slab import listed_block
 from ppl_topics.samplers.assignments.counts import count_tokens, make_chunks, point_to_words, sort_by_word
 from ppl_topics.samplers.assignments.initial import draw_by_group
 from ppl_topics.samplers.topics.listing import list_assigned, set_listed_mean
@@ -103,7 +102,7 @@ class BoundModel:
     @property
     def lists(self) -> bool:
         """Whether chains hold the topics as lists."""
-        return listed_block(self.model.spec.blocks) is not None
+        return sparse_topics_block(self.model.spec.blocks) is not None
 
     def count(self, state: ChainState) -> None:
         """Count the tokens of a state; where it holds topics as lists, these are made anew."""

@@ -21,21 +21,19 @@ from ppl_topics.core.sparse_topics import TopicLists
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.recorder import Recorder
-from ppl_topics.engine.topic_sums import ListedMean
 from ppl_topics.errors import RunError, TraceError
+from ppl_topics.results.mean_topics import SparseMean, mean_arrays, mean_of
 from ppl_topics.results.run_folder.checkpoint import (
-    Checkpoint,
     chain_folder,
-    checkpoints,
-    read_checkpoint,
     write_checkpoint,
 )
 from ppl_topics.results.run_folder.draws import ChainStream, Place
 from ppl_topics.results.run_folder.lock import locked
 from ppl_topics.results.run_folder.log import log
 from ppl_topics.results.run_folder.manifest import Manifest
+from ppl_topics.results.run_folder.newest import newest
 
-__all__ = ["ChainKeeper", "Keeping", "check_resumable", "mean_of", "newest"]
+__all__ = ["ChainKeeper", "Keeping", "check_resumable"]
 
 EVERY_MINUTES = 1.0
 """Between checkpoints, where nothing else is asked for, and"""
@@ -49,12 +47,7 @@ ORPHAN_SECONDS = 120.0
 WRITE_SPEED = 2.5e8
 """Bytes a second that a checkpoint is thought to be written with, before one was."""
 
-MOST_TRIED = 8
-"""Checkpoints of a chain, of which two are kept; where more are there, somebody put them there."""
-
-MEAN = "mean"
 LISTED = ("pointer", "topics", "counts", "values")
-LISTED_MEAN = ("pointer", "topics", "values", "rest")
 
 
 @dataclass(frozen=True)
@@ -105,58 +98,6 @@ class Keeping:
             yield ChainKeeper(self, number, together, folder, place if apart else replace(place, chain=number))
 
 
-def newest(
-    folder: Path, chain: int, manifest: Manifest, *, mapped: bool = False
-) -> tuple[Checkpoint | None, list[str]]:
-    """Return the newest checkpoint of a chain that is whole, and what was wrong with newer ones.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Of the chain.
-    chain : int
-        Its number.
-    manifest : Manifest
-        Of the run.
-    mapped : bool
-        See `ppl_topics.results.run_folder.checkpoint.read_checkpoint`.
-    """
-    wrong: list[str] = []
-    tried: set[Path] = set()
-    while len(tried) < MOST_TRIED and (left := [path for path in checkpoints(folder) if path not in tried]):
-        path = left[0]
-        tried.add(path)
-        try:
-            return _whole(path, chain, manifest, mapped), wrong
-        except TraceError as error:
-            # A run that goes on replaces them: where one is gone, there is a newer one.
-            if path.exists():
-                wrong.append(str(error))
-    return None, wrong
-
-
-def _whole(path: Path, chain: int, manifest: Manifest, mapped: bool) -> Checkpoint:
-    found = read_checkpoint(path, mapped=mapped)
-    for name, value in (("run", manifest.run), ("chain", chain)):
-        if found.about.get(name) != value:
-            raise TraceError(f"{path}: the checkpoint is of another {name}")
-    sweep = int(path.stem)
-    if sweep > manifest.sweeps:
-        raise TraceError(f"{path}: the checkpoint is of sweep {sweep:,}, and the run has {manifest.sweeps:,}")
-    expected = {
-        "sweep": sweep,
-        "warmup": min(sweep, manifest.warmup),
-        "draws": max(0, sweep - manifest.warmup) // manifest.thin,
-    }
-    for name, count in expected.items():
-        if type(found.about.get(name)) is not int or found.about[name] != count:
-            raise TraceError(f"{path}: the checkpoint does not say how far it is ({name} is not {count:,})")
-    names = found.about.get("names")
-    if not isinstance(names, list) or not all(isinstance(name, str) and name.isprintable() for name in names):
-        raise TraceError(f"{path}: the checkpoint does not say what was drawn")
-    return found
-
-
 @dataclass
 class ChainKeeper:
     """The checkpoints and draws of one chain.
@@ -201,7 +142,7 @@ class ChainKeeper:
         recorder = self._restore(executor, state, memories)
         self.since = time.monotonic()
         # As it will be among the draws, with the mean.
-        whole = {**_kept(executor, state, memories, recorder), **_kept_mean(recorder)}
+        whole = {**_kept(executor, state, memories, recorder), **mean_arrays(recorder.topics.mean)}
         self.cost = sum(array.nbytes for array in whole.values()) / WRITE_SPEED
         return recorder
 
@@ -283,7 +224,7 @@ def check_resumable(executor: Executor) -> None:
 def _kept(executor: Executor, state: ChainState, memories: list[Any], recorder: Recorder) -> dict[str, NDArray[Any]]:
     """Return what a checkpoint holds."""
     # Before the first draw there is no mean.
-    mean = _kept_mean(recorder) if recorder.sink.n_draws else {}
+    mean = mean_arrays(recorder.topics.mean) if recorder.sink.n_draws else {}
     return {**_kept_state(executor, state), **mean, **_kept_memories(executor, memories)}
 
 
@@ -336,29 +277,12 @@ def _put_memories(
             functions.restore(memory, own, state)
 
 
-def _kept_mean(recorder: Recorder) -> dict[str, NDArray[Any]]:
-    mean = recorder.topics.mean
-    if isinstance(mean, ListedMean):
-        return {f"{MEAN}/{name}": getattr(mean, name) for name in LISTED_MEAN}
-    return {MEAN: mean}
-
-
-def mean_of(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | ListedMean:
-    """Return the mean of the topics that a checkpoint holds.
-
-    Raises
-    ------
-    KeyError
-    """
-    return arrays[MEAN] if MEAN in arrays else ListedMean(*(arrays[f"{MEAN}/{name}"] for name in LISTED_MEAN))
-
-
 def _like(before: Any, found: Any) -> Any:
     """Return a mean that was found as one that can be added to."""
-    if isinstance(before, ListedMean):
-        if not isinstance(found, ListedMean):
+    if isinstance(before, SparseMean):
+        if not isinstance(found, SparseMean):
             raise ValueError("the mean of the topics is held otherwise")
-        return ListedMean(*(np.array(getattr(found, name)) for name in LISTED_MEAN))
+        return SparseMean(found.pointer.copy(), found.topics.copy(), found.values.copy(), found.rest.copy())
     return np.array(_checked("the mean of the topics", found, before))
 
 

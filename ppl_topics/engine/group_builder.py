@@ -18,18 +18,9 @@ from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.recorder import ChainDraws, Selection, selections
 from ppl_topics.errors import RunError
-from ppl_topics.results.mean_topics import store_means
+from ppl_topics.results.groups import by_response, ends
 
-__all__ = ["GROUPS", "GroupBuilder", "attributes_of", "build_groups", "by_response", "ends"]
-
-GROUPS = (
-    "posterior",
-    "sample_stats",
-    "warmup_posterior",
-    "warmup_sample_stats",
-    "observed_data",
-    "constant_data",
-)
+__all__ = ["GroupBuilder", "attributes_of", "build_groups"]
 
 MAX_COVARIATE_CELLS = 10_000_000
 """Covariates of more cells, sparse ones as a rule, are left to the corpus."""
@@ -59,7 +50,7 @@ def build_groups(
     Returns
     -------
     dict of str to xarray.Dataset
-        By the names in ``GROUPS``.
+        By the names in `ppl_topics.results.groups.GROUPS`.
 
     Raises
     ------
@@ -243,45 +234,6 @@ class GroupBuilder:
             data["covariate_mean"], data["covariate_scale"] = (("covariate", values) for values in scaling)
             coords["covariate"] = _text(covariates.names)
         return xr.Dataset(data, coords)
-
-
-def ends(
-    chains: NDArray[Any],
-    responses: NDArray[Any] | None,
-    means: Sequence[Any],
-    z: Sequence[NDArray[Any]],
-    sweeps: Sequence[int],
-) -> xr.Dataset:
-    """Build what the constants say of the ends of chains: mean topics, last assignments, sweeps.
-
-    Parameters
-    ----------
-    chains : ndarray
-        Their numbers.
-    responses : ndarray, optional
-        Names of the responses, where each has chains of its own: then there are as many ends of each chain, in order.
-    means : sequence of ndarray of float32 of shape (V, K), or of ListedMean
-    z : sequence of ndarray, shape (N,)
-    sweeps : sequence of int
-    """
-    parts = 1 if responses is None else len(responses)
-    data: dict[str, Any] = {
-        name: by_response(*held, parts) if "chain" in held[0] else held for name, held in store_means(means).items()
-    }
-    data["z_last"] = by_response(("chain", "token"), np.stack(z), parts)
-    data["sweeps"] = by_response(("chain",), np.array(sweeps), parts)
-    return xr.Dataset(data, {"chain": chains, **({} if responses is None else {"response": responses})})
-
-
-def by_response(dims: tuple[str, ...], values: NDArray[Any], parts: int) -> tuple[tuple[str, ...], NDArray[Any]]:
-    """Give values a dim ``response`` where each of several has chains of its own, after ``chain`` and ``draw``."""
-    if parts == 1:
-        return dims, values
-    if "response" in dims:
-        values, dims = values.squeeze(dims.index("response")), tuple(dim for dim in dims if dim != "response")
-    values = values.reshape(-1, parts, *values.shape[1:])
-    place = 2 if "draw" in dims else 1
-    return (*dims[:place], "response", *dims[place:]), np.moveaxis(values, 1, place)
 
 
 def _stack(chains: Sequence[Sequence[Any]], draws: int) -> NDArray[Any]:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ppl_topics.core.block import sparse_topics_block
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.available_memory import Available, available_memory
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.model_sizes import corpus_bytes, run_bytes
 from ppl_topics.engine.recorder import rule_for
 from ppl_topics.errors import MemoryEstimateError, PplTopicsError
-from ppl_topics.models.spike_slab import listed_block
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.forecast import MEMORY, spell_bytes
@@ -200,7 +200,7 @@ def _to_disk(before: Remedy, available: float) -> Iterator[Remedy]:
 
 def _sparse(before: Remedy, available: float) -> Iterator[Remedy]:
     spec = before.demand.plan.model.spec
-    if "storage" in spec.parameters and listed_block(spec.blocks) is None:
+    if "storage" in spec.parameters and sparse_topics_block(spec.blocks) is None:
         yield from _parameter(before, "storage", "sparse")
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from ppl_topics.core.block import sparse_topics_block
 from ppl_topics.core.registry import kernels
 from ppl_topics.core.tokens import Sizes, topic_dtype
 from ppl_topics.engine.recorder import rule_for
-from ppl_topics.models.spike_slab import listed_block
 from ppl_topics.schedule.costs import CorpusSizes, runs, step_bytes, step_seconds
 from ppl_topics.schedule.dead_steps import unread_steps
 from ppl_topics.schedule.tree import Node, steps
@@ -143,7 +143,7 @@ def run_bytes(
     """
     dims = _dim_sizes(model, corpus)
     cells = 4.0 * dims["word"] * dims["topic"]
-    lists = listed_block(model.spec.blocks) is not None
+    lists = sparse_topics_block(model.spec.blocks) is not None
     copies = 1 if processes == 1 else min(processes, chains) + 1
     texts = corpus_bytes(corpus)
     index = 8 * (2 * dims["doc"] + dims["word"])

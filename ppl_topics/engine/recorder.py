@@ -15,8 +15,9 @@ from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.executor import SweepRecord
 from ppl_topics.engine.finite_check import check_recorded
 from ppl_topics.engine.log_joint import density_n_dk, log_theta_part
-from ppl_topics.engine.topic_sums import ListedMean, topic_sums
+from ppl_topics.engine.topic_sums import topic_sums
 from ppl_topics.errors import SpecError
+from ppl_topics.results.mean_topics import SparseMean
 from ppl_topics.samplers.responses.features import features_of, scores
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi, draw_theta
 from ppl_topics.spec import Docs, Model, RecordRule, TopWords, Variable
@@ -110,7 +111,7 @@ class ChainDraws:
         By variable; warmup keeps the small variables only.
     statistics, warmup_statistics : dict of str to list
         By name.
-    phi_mean : ndarray of float32 of shape (V, K), or ListedMean
+    phi_mean : ndarray of float32 of shape (V, K), or SparseMean
         Mean of E[phi | z], given the indicators where there are, over the kept draws.
     z : ndarray
         The last state's assignments.
@@ -122,7 +123,7 @@ class ChainDraws:
     warmup: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
     statistics: dict[str, list[Any]] = field(default_factory=dict)
     warmup_statistics: dict[str, list[Any]] = field(default_factory=dict)
-    phi_mean: NDArray[np.float32] | ListedMean = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+    phi_mean: NDArray[np.float32] | SparseMean = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     z: NDArray[Any] = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
     sweeps: int = 0
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from ppl_topics._util.arguments import MAX_SWEEPS, check_threads, check_whole
-from ppl_topics._util.files import remove_parts
+import xarray as xr
+
+from ppl_topics._util.arguments import MAX_SWEEPS, check_whole
 from ppl_topics._util.paths import as_path
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.covariates import CovariateWarning
@@ -24,20 +24,21 @@ from ppl_topics.engine.processes import run_in_processes
 from ppl_topics.engine.progress import ProgressBars
 from ppl_topics.engine.recorder import ChainDraws
 from ppl_topics.errors import PplTopicsError, RunError, TraceError
-from ppl_topics.fit import Fit
 from ppl_topics.results.run_folder.draws import Place
 from ppl_topics.results.run_folder.folder import RunFolder
-from ppl_topics.results.run_folder.lock import locked
 from ppl_topics.results.run_folder.log import log
-from ppl_topics.results.run_folder.manifest import software
 from ppl_topics.results.run_folder.reading import load_run
-from ppl_topics.schedule import Plan, make_plan
-from ppl_topics.schedule.costs import CorpusSizes
+from ppl_topics.schedule import Plan
 
-__all__ = ["CheckpointPolicy", "InexactKernelWarning", "make_policy", "resume", "run_in_folder", "run_plan"]
-
-CONTEXT = 60
-"""Characters of a plan that are told on either side of where it changed."""
+__all__ = [
+    "CheckpointPolicy",
+    "InexactKernelWarning",
+    "bind_with_warnings",
+    "make_policy",
+    "run_in_folder",
+    "run_on",
+    "run_plan",
+]
 
 
 class InexactKernelWarning(UserWarning):
@@ -88,14 +89,14 @@ def run_plan(
     processes: int,
     progress: bool,
     ignore_memory: bool = False,
-) -> Fit:
+) -> dict[str, xr.Dataset]:
     """Run a plan that was checked, in memory; see :func:`ppl_topics.sample`."""
     if not ignore_memory:
         check_memory(Demand.of(chosen, corpus, settings, chains, processes))
-    bound = _bind(chosen, corpus)
+    bound = bind_with_warnings(chosen, corpus)
     # Responses that are apart have chains of their own.
     results = _run(Executor(bound, settings.debug), corpus, settings, chains * bound.parts, processes, progress)
-    return Fit(build_groups(bound, corpus, results, settings, step_labels(chosen.schedule)))
+    return build_groups(bound, corpus, results, settings, step_labels(chosen.schedule))
 
 
 def run_in_folder(
@@ -110,7 +111,7 @@ def run_in_folder(
     progress: bool,
     overwrite: bool = False,
     ignore_memory: bool = False,
-) -> Fit:
+) -> dict[str, xr.Dataset]:
     """Run a plan that was checked, in a new folder; see :func:`ppl_topics.sample`.
 
     Raises
@@ -121,7 +122,7 @@ def run_in_folder(
     path = as_path(out, "a run", TraceError)
     if not ignore_memory:
         check_memory(Demand.of(chosen, corpus, settings, chains, processes, streamed=True))
-    bound = _bind(chosen, corpus)
+    bound = bind_with_warnings(chosen, corpus)
     executor = Executor(bound, settings.debug)
     check_resumable(executor)
     units = chains * bound.parts
@@ -147,99 +148,10 @@ def run_in_folder(
             checkpoint_sweeps=policy.sweeps,
             checkpoint_minutes=policy.minutes,
         )
-        return _run_on(folder, executor, corpus, settings, builder, processes, progress)
+        return run_on(folder, executor, corpus, settings, builder, processes, progress)
 
 
-def resume(
-    path: str | Path,
-    *,
-    draws: int | str | None = None,
-    corpus: Corpus | None = None,
-    threads: int | None = None,
-    processes: int | None = None,
-    progress: bool = True,
-    ignore_memory: bool = False,
-    call: str = "{name}",
-) -> Fit:
-    """Continue a run from the checkpoints in its folder: its draws are those of a run that was never stopped.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Folder of a run (``out`` of :func:`ppl_topics.sample`), whether it was stopped, killed, or has ended.
-    draws : int or str, optional
-        Kept draws of each chain in all, or ``"+100"`` for so many more; by default those that were asked for.
-    corpus : Corpus, optional
-        Of the run, which has a copy of it; one that is given must be the same.
-    threads, processes : int, optional
-        Other ones than before; the draws do not depend on them.
-    progress : bool
-        Whether to show progress on standard error.
-    ignore_memory : bool
-        Whether to go on where the memory that the run would take is not there.
-    call : str
-        How messages call an argument.
-
-    Returns
-    -------
-    Fit
-
-    Raises
-    ------
-    TraceError
-        If the folder is no run's, or model, corpus, schedule or random streams are not those that it began with.
-    PplTopicsError
-        If fewer draws are asked for than before.
-    RunError
-        If another process runs in the folder, or the run fails.
-
-    Warns
-    -----
-    RunWarning
-        If a checkpoint is damaged, so that one before it is taken; or other versions of libraries are installed than
-        when the run began, so that the last bits of draws may differ.
-    """
-    place = as_path(path, "a run", TraceError)
-    folder = RunFolder.opened(place)
-    manifest = folder.manifest
-    folder.check_streams()
-    asked = _asked_draws(draws, manifest.draws, call.format(name="draws"))
-    processes = manifest.processes if processes is None else processes
-    check_whole(call.format(name="processes"), processes, 1, MAX_SWEEPS)
-    if threads is not None:
-        check_threads(call.format(name="threads"), threads)
-    with locked(place):
-        remove_parts(place)
-        _warn_of_versions(folder)
-        spec = folder.spec()
-        held = folder.corpus(corpus)
-        chosen = make_plan(spec, CorpusSizes.of(held))
-        if str(chosen) != manifest.plan:
-            raise TraceError(
-                f"{place}: the model now has another schedule than when the run began, as where kernels were added or "
-                f"changed: {_first_change(manifest.plan, str(chosen))}. Resume with the version that began the run"
-            )
-        if asked > manifest.draws:
-            folder = folder.grown(asked)
-        settings = Settings(
-            asked,
-            manifest.warmup,
-            manifest.thin,
-            manifest.seed,
-            _threads(manifest.threads) if threads is None else threads,
-            manifest.debug,
-        )
-        if not ignore_memory:
-            check_memory(Demand.of(chosen, held, settings, manifest.chains, processes, streamed=True))
-        bound = _bind(chosen, held)
-        executor = Executor(bound, settings.debug)
-        check_resumable(executor)
-        builder = GroupBuilder(bound, held, range(manifest.units), step_labels(chosen.schedule))
-        log(place, "resumed")
-        return _run_on(folder, executor, held, settings, builder, processes, progress)
-
-
-def _run_on(
+def run_on(
     folder: RunFolder,
     executor: Executor,
     corpus: Corpus,
@@ -247,7 +159,8 @@ def _run_on(
     builder: GroupBuilder,
     processes: int,
     progress: bool,
-) -> Fit:
+) -> dict[str, xr.Dataset]:
+    """Run the chains of a folder from where its checkpoints are, and return the groups of its trace."""
     manifest = folder.manifest
     place = Place(
         folder=folder.path,
@@ -279,7 +192,7 @@ def _run_on(
             f"{folder.path}: stopped after {sweeps:,} sweeps, before the first draw; `ppl-topics resume {folder.path}` "
             "goes on from there"
         )
-    return Fit(load_run(folder.path))
+    return load_run(folder.path)
 
 
 def _run(
@@ -298,7 +211,7 @@ def _run(
         return run_in_processes(executor.bound.plan, corpus, units, shared, settings, report, stop, keeping)
 
 
-def _bind(chosen: Plan, corpus: Corpus) -> BoundModel:
+def bind_with_warnings(chosen: Plan, corpus: Corpus) -> BoundModel:
     """Bind a plan to a corpus, and warn of what a user should know of them."""
     if not chosen.exact:
         inexact = ", ".join(chosen.inexact_kernels)
@@ -319,57 +232,3 @@ def _bind(chosen: Plan, corpus: Corpus) -> BoundModel:
         what = "covariate {} is constant; its coefficient" if len(names) == 1 else "covariates {} are constant; each"
         warnings.warn(f"{what.format(shown)} follows its prior alone", CovariateWarning, stacklevel=4)
     return bound
-
-
-def _asked_draws(draws: int | str | None, before: int, name: str) -> int:
-    if draws is None:
-        return before
-    more = isinstance(draws, str) and draws.startswith("+")
-    try:
-        number = int(draws) if isinstance(draws, str) else draws
-    except ValueError:
-        raise PplTopicsError(
-            f"{name}: must be a whole number, or one after a + for so many more, got {draws!r}"
-        ) from None
-    check_whole(name, number, 1, MAX_SWEEPS)
-    asked = before + number if more else number
-    if asked < before:
-        raise PplTopicsError(
-            f"{name}: the run was asked for {before:,} draws a chain, and they are not taken back; give {before:,} or "
-            f"more in all, or +{number:,} for so many more"
-        )
-    check_whole(name, asked, 1, MAX_SWEEPS)
-    return asked
-
-
-def _threads(before: int) -> int:
-    """Return the threads that a run had, or as many as this machine has."""
-    import numba
-
-    return min(before, int(numba.config.NUMBA_NUM_THREADS))
-
-
-def _first_change(before: str, after: str) -> str:
-    """Say where two plans differ first."""
-    lines = zip_longest(before.splitlines(), after.splitlines(), fillvalue="")
-    was, now = next(((one, other) for one, other in lines if one != other), ("", ""))
-    unlike = (i for i, (one, other) in enumerate(zip(was, now, strict=False)) if one != other)
-    at = next(unlike, min(len(was), len(now)))
-    begin = max(0, at - CONTEXT)
-    return f"{was[begin:][: 2 * CONTEXT]!r} is {now[begin:][: 2 * CONTEXT]!r} now"
-
-
-def _warn_of_versions(folder: RunFolder) -> None:
-    now, then = software(), folder.manifest.software
-    changed = [
-        f"{name} {then.get(name, 'of no known version')}, now {now[name]}"
-        for name in now
-        if now[name] != then.get(name)
-    ]
-    if changed:
-        log(
-            folder.path,
-            f"begun with {'; '.join(changed)}: the draws to come follow the same law, but their last bits may differ "
-            "from those of a run that was never stopped",
-            warn=True,
-        )

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ppl_topics.core.sparse_topics import TopicLists
 from ppl_topics.core.state import ChainState
@@ -19,35 +17,12 @@ from ppl_topics.engine.log_joint import (
     log_listed_phi_part,
     log_phi_part,
 )
+from ppl_topics.results.mean_topics import SparseMean
 from ppl_topics.samplers.topics.expected import add_expected_listed, update_mean_included_phi, update_mean_phi
 from ppl_topics.samplers.topics.included_rows import included_mass
 from ppl_topics.samplers.topics.listing import listed_mass
 
-__all__ = ["ListedMean", "TopicSums", "topic_sums"]
-
-
-@dataclass
-class ListedMean:
-    """The mean of topics that are held as lists: of the cells that had tokens in a draw, and of all others together.
-
-    The mean of phi_kw is the value of its cell, 0 where that has none, plus ``rest[k] * beta[w] / beta.sum()``: what a
-    topic gives to words without tokens in it is spread over all words as the prior has them. Given the counts, the
-    words without tokens are alike but for beta where the probability of inclusion is the same for all words, so the
-    spread differs from the mean over all indicators only by what is lost between words with tokens and without.
-
-    Attributes
-    ----------
-    pointer : ndarray of int64, shape (V + 1,)
-        Word w has the cells ``pointer[w]`` to ``pointer[w + 1] - 1``.
-    topics : ndarray of uint16, shape (L,)
-    values : ndarray of float64, shape (L,)
-    rest : ndarray of float64, shape (K,)
-    """
-
-    pointer: NDArray[np.int64]
-    topics: NDArray[np.uint16]
-    values: NDArray[np.float64]
-    rest: NDArray[np.float64]
+__all__ = ["TopicSums", "topic_sums"]
 
 
 class TopicSums(ABC):
@@ -55,7 +30,7 @@ class TopicSums(ABC):
 
     Attributes
     ----------
-    mean : ndarray of float32 of shape (V, K), or ListedMean
+    mean : ndarray of float32 of shape (V, K), or SparseMean
         Of E[phi | z], given the indicators where there are, over the states that were added.
     """
 
@@ -111,7 +86,7 @@ class ListedWords(TopicSums):
 
     def __init__(self, sizes: Sizes) -> None:
         pointer, topics = np.zeros(sizes.words + 1, np.int64), np.zeros(0, np.uint16)
-        self.mean = ListedMean(pointer, topics, np.zeros(0), np.ones(sizes.topics))
+        self.mean = SparseMean(pointer, topics, np.zeros(0), np.ones(sizes.topics))
 
     def log_words(self, state: ChainState) -> float:
         lists, beta = _lists(state), state.beta
@@ -129,7 +104,7 @@ class ListedWords(TopicSums):
         arrays = (lists.pointer, lists.topics, lists.counts, state.n_k, state.beta)
         pointer, topics, values = add_expected_listed(*arrays, weight, before.pointer, before.topics, before.values)
         given = np.bincount(topics, values, minlength=state.sizes.topics)
-        self.mean = ListedMean(pointer, topics, values, np.maximum(0.0, 1.0 - given))
+        self.mean = SparseMean(pointer, topics, values, np.maximum(0.0, 1.0 - given))
 
 
 def _lists(state: ChainState) -> TopicLists:

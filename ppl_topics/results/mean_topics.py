@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from ppl_topics.engine.topic_sums import ListedMean
 from ppl_topics.errors import TraceError
 
-__all__ = ["has_mean_topics", "mean_topics", "store_means"]
+__all__ = ["SparseMean", "has_mean_topics", "mean_arrays", "mean_of", "mean_topics", "store_means"]
 
 VALUE, TOPIC, WORD, CHAIN, REST = (f"phi_mean_{what}" for what in ("value", "topic", "word", "chain", "rest"))
 """Variables of ``constant_data``: the first four have the dim ``cell``, of which a chain may have any number."""
@@ -22,15 +22,62 @@ MEANS = ("phi_mean", VALUE, TOPIC, WORD, CHAIN, REST)
 """All variables of ``constant_data`` that mean topics are held in."""
 
 
+@dataclass
+class SparseMean:
+    """The mean of topics that are held as lists: of the cells that had tokens in a draw, and of all others together.
+
+    The mean of phi_kw is the value of its cell, 0 where that has none, plus ``rest[k] * beta[w] / beta.sum()``: what a
+    topic gives to words without tokens in it is spread over all words as the prior has them. Given the counts, the
+    words without tokens are alike but for beta where the probability of inclusion is the same for all words, so the
+    spread differs from the mean over all indicators only by what is lost between words with tokens and without.
+
+    Attributes
+    ----------
+    pointer : ndarray of int64, shape (V + 1,)
+        Word w has the cells ``pointer[w]`` to ``pointer[w + 1] - 1``.
+    topics : ndarray of uint16, shape (L,)
+    values : ndarray of float64, shape (L,)
+    rest : ndarray of float64, shape (K,)
+    """
+
+    pointer: NDArray[np.int64]
+    topics: NDArray[np.uint16]
+    values: NDArray[np.float64]
+    rest: NDArray[np.float64]
+
+
+OF_CHECKPOINT = "mean"
+SPARSE = ("pointer", "topics", "values", "rest")
+
+
+def mean_arrays(mean: NDArray[Any] | SparseMean) -> dict[str, NDArray[Any]]:
+    """Return the arrays by which a checkpoint holds the mean of the topics."""
+    if isinstance(mean, SparseMean):
+        return {f"{OF_CHECKPOINT}/{name}": getattr(mean, name) for name in SPARSE}
+    return {OF_CHECKPOINT: mean}
+
+
+def mean_of(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | SparseMean:
+    """Return the mean of the topics that a checkpoint holds; see `mean_arrays`.
+
+    Raises
+    ------
+    KeyError
+    """
+    if OF_CHECKPOINT in arrays:
+        return arrays[OF_CHECKPOINT]
+    return SparseMean(*(arrays[f"{OF_CHECKPOINT}/{name}"] for name in SPARSE))
+
+
 def store_means(means: Sequence[Any]) -> dict[str, tuple[tuple[str, ...], NDArray[Any]]]:
     """Return what the trace keeps of the means of chains: dims and values by name.
 
     Parameters
     ----------
-    means : sequence of ndarray of float32 of shape (V, K), or of ListedMean
+    means : sequence of ndarray of float32 of shape (V, K), or of SparseMean
         One for each chain; of `REST` and ``phi_mean`` the first dim is ``chain``.
     """
-    if not isinstance(means[0], ListedMean):
+    if not isinstance(means[0], SparseMean):
         return {"phi_mean": (("chain", "topic", "word"), np.stack([mean.T for mean in means]))}
     words = [np.repeat(np.arange(len(mean.pointer) - 1), np.diff(mean.pointer)) for mean in means]
     return {
@@ -62,7 +109,7 @@ def mean_topics(groups: Mapping[str, xr.Dataset], chain: int | None = None) -> x
     -------
     xarray.DataArray of float32
         With dims (chain, topic, word), or (topic, word) of one chain, and perhaps ``response`` before the last two.
-        Of topics that were held as lists see `ppl_topics.engine.topic_sums.ListedMean`.
+        Of topics that were held as lists see `SparseMean`.
 
     Raises
     ------

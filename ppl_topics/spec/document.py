@@ -17,6 +17,7 @@ from ppl_topics.core.tokens import MAX_TOPICS
 from ppl_topics.errors import SpecError
 from ppl_topics.spec.merge import merged
 from ppl_topics.spec.parameters import overridden, parameters_of, substituted
+from ppl_topics.spec.shipped import shipped
 from ppl_topics.spec.source import KeyPath, Place, Source, dump_yaml, parse_source, plain, read_source, source_of, spell
 from ppl_topics.spec.validation import validated
 
@@ -236,8 +237,6 @@ def _read(model: str | Path | Mapping[str, Any], folder: Path, by: str) -> tuple
         return source_of(model, str(model.get("name", "model"))), folder, None
     if not isinstance(model, str | os.PathLike):
         raise SpecError(f"the model is of type {type(model).__name__}; give a model's name, a file, a dict or a Spec")
-    from ppl_topics.models import shipped
-
     files = shipped()
     if isinstance(model, str) and model in files:
         return read_source(files[model], f"{model}.yaml"), files[model].parent, files[model].resolve()

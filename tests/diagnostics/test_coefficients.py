@@ -8,7 +8,8 @@ from scipy import stats
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.efficiency import ess, rhat
-from ppl_topics.diagnostics.reading import (
+from ppl_topics.diagnostics.report import summary
+from ppl_topics.diagnostics.tables import (
     coefficient_table,
     effective_coefficients,
     reading_summary,
@@ -16,7 +17,6 @@ from ppl_topics.diagnostics.reading import (
     topic_relevance,
     zeros_in_phi,
 )
-from ppl_topics.diagnostics.report import summary
 
 WORDS = ["ball", "team", "law", "vote", "sea"]
 

@@ -8,7 +8,7 @@ import xarray as xr
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.plots import plot_coefficients, plot_relevance
-from ppl_topics.diagnostics.reading import coefficient_table, topic_relevance
+from ppl_topics.diagnostics.tables import coefficient_table, topic_relevance
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

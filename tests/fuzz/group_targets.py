@@ -16,9 +16,9 @@ from trace_targets import Traces
 
 import ppl_topics as pt
 from ppl_topics.fit import Fit
-from ppl_topics.models import shipped
 from ppl_topics.results import store
 from ppl_topics.results.validation import check_groups
+from ppl_topics.spec.shipped import shipped
 
 __all__ = ["TraceGroupsTarget"]
 

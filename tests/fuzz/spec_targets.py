@@ -16,10 +16,10 @@ from ppl_topics.api.sampling import resolve
 from ppl_topics.cli import main
 from ppl_topics.cli.model_options import assignments, load
 from ppl_topics.engine.bind import bind
-from ppl_topics.models import shipped
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import Model, load_spec
+from ppl_topics.spec.shipped import shipped
 from ppl_topics.spec.source import Source
 
 __all__ = ["OptionsTarget", "SpecTarget", "check_exit"]

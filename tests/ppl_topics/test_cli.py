@@ -12,7 +12,7 @@ import pytest
 import ppl_topics
 from ppl_topics.cli import main
 from ppl_topics.cli.output import number
-from ppl_topics.models import shipped
+from ppl_topics.spec.shipped import shipped
 
 COMMANDS = [
     "demo",
@@ -149,7 +149,7 @@ def test_what_goes_wrong_unforeseen_is_one_line_too(capsys, monkeypatch, raised,
     def fail():
         raise raised
 
-    monkeypatch.setattr("ppl_topics.models.shipped", fail)
+    monkeypatch.setattr("ppl_topics.spec.shipped.shipped", fail)
     code, out, err = call(capsys, "models")
     assert (code, out) == (1, "")
     assert err.startswith(message)

@@ -14,9 +14,11 @@ import pytest
 import xarray as xr
 
 import ppl_topics as pt
-from ppl_topics.results.export import SCHEMA, document_table, export, mallet_state, to_frame, topic_model, topic_table
+from ppl_topics.diagnostics.tables.export import export, to_frame
+from ppl_topics.results.export import SCHEMA, document_table, mallet_state, topic_model
 from ppl_topics.results.export.writing import written_text
 from ppl_topics.results.mean_topics import mean_topics
+from ppl_topics.results.topic_table import topic_table
 
 FAST = {"draws": 6, "warmup": 4, "seed": 1, "threads": 1, "progress": False}
 ODD = ['"quoted"', "a,comma", "a\ttab", "a\nline", "a\rreturn", " space ", "#doc", "größe", "日本語", "NA", "\u2028"]

@@ -11,9 +11,9 @@ import pytest
 
 import ppl_topics as pt
 from ppl_topics.core.registry import kernels
-from ppl_topics.models import shipped
 from ppl_topics.samplers.variates.streams import STREAMS
 from ppl_topics.schedule.tree import steps
+from ppl_topics.spec.shipped import shipped
 
 OPTIONS = {"topics": 3, "warmup": 2, "seed": 17, "chains": 2, "progress": False}
 RECORD = {"z": "all"}

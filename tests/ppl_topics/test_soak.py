@@ -21,12 +21,12 @@ from ppl_topics.core.keys import Key
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.recorder import Recorder
-from ppl_topics.models import shipped
 from ppl_topics.samplers.assignments.block_collapsed import TileSweeper
 from ppl_topics.samplers.responses import response_term as response_term
 from ppl_topics.samplers.topics.expected import update_mean_phi
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.tree import Cycle, steps
+from ppl_topics.spec.shipped import shipped
 
 TOPICS = 4
 LENGTHS = (9, 0, 1, 14, 30, 8, 11, 6, 17, 5, 12, 7)

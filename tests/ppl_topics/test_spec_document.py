@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from ppl_topics.errors import SpecError
-from ppl_topics.models import shipped
 from ppl_topics.schedule import cycle, step
 from ppl_topics.spec import Model, load_spec
 from ppl_topics.spec.document import TopWords
+from ppl_topics.spec.shipped import shipped
 
 LDA = """\
 name: m

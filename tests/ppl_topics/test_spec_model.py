@@ -8,8 +8,8 @@ from ppl_topics.core import registry
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import block, blocks, kernels
 from ppl_topics.errors import SpecError
-from ppl_topics.models import shipped
 from ppl_topics.spec import Model, load_spec
+from ppl_topics.spec.shipped import shipped
 
 PARTS = {
     "theta": {"block": "dirichlet", "over": "topic", "per": "doc", "concentration": 0.1},

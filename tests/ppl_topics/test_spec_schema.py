@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from ppl_topics.errors import SpecError
-from ppl_topics.models import shipped
 from ppl_topics.schedule.plan import make_plan
 from ppl_topics.spec import load_spec
 from ppl_topics.spec.schema import json_schema
+from ppl_topics.spec.shipped import shipped
 
 BASE = {
     "name": "m",

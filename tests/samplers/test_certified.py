@@ -7,7 +7,7 @@ shown in `test_planted_bugs.py`.
 import pytest
 
 import ppl_topics as pt
-from ppl_topics.models import shipped
+from ppl_topics.spec.shipped import shipped
 
 HELD = {"extends": "lda", "name": "lda_held", "blocks": {"theta": {"integrate_out": False}}}
 COLLAPSED_HELD = {

@@ -13,11 +13,11 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from ppl_topics.diagnostics.reading import coefficient_table
-from ppl_topics.diagnostics.reading.topic_words import topic_shares, topic_table
 from ppl_topics.errors import TraceError
+from ppl_topics.results.coefficient_summary import coefficient_summary
 from ppl_topics.results.documents import Estimate, concentration, document_topics, part_of, topic_numbers
 from ppl_topics.results.export.writing import written_text
+from ppl_topics.results.topic_table import topic_shares, topic_table
 
 __all__ = ["FORMAT", "SCHEMA", "SUFFIXES", "VERSION", "topic_model", "write_topic_model"]
 
@@ -237,7 +237,7 @@ def _coefficients(
     groups: Mapping[str, xr.Dataset], chain: int, response: str | None, probability: float
 ) -> list[dict[str, Any]] | None:
     try:
-        table = coefficient_table(groups, response=response, chain=chain, probability=probability, n_words=1)
+        table = coefficient_summary(groups, response=response, chain=chain, probability=probability, n_words=1)
     except TraceError:
         # No response, or its coefficients were not recorded: the schema says null.
         return None

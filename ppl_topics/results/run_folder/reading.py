@@ -9,15 +9,16 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from ppl_topics.engine.checkpointing import mean_of, newest
-from ppl_topics.engine.group_builder import GROUPS, ends
 from ppl_topics.errors import TraceError
+from ppl_topics.results.groups import GROUPS, ends
+from ppl_topics.results.mean_topics import mean_of
 from ppl_topics.results.run_folder.checkpoint import Checkpoint, chain_folder
 from ppl_topics.results.run_folder.draws import DRAWS, STREAMED
 from ppl_topics.results.run_folder.folder import RunFolder
 from ppl_topics.results.run_folder.lazy import lazy_group
 from ppl_topics.results.run_folder.log import RunWarning
 from ppl_topics.results.run_folder.manifest import Manifest
+from ppl_topics.results.run_folder.newest import newest
 
 __all__ = ["load_run"]
 

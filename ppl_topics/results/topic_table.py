@@ -10,9 +10,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import is_whole
-from ppl_topics.diagnostics.reading.draws import check_probability, interval
 from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
+from ppl_topics.results.coefficient_draws import check_probability, interval
 from ppl_topics.results.documents import Part, mean_phi, part_of, recorded, topic_numbers
 from ppl_topics.results.response_topics import own_topics
 

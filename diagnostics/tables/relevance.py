@@ -10,7 +10,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from ppl_topics.diagnostics.reading.draws import (
+from ppl_topics.errors import TraceError
+from ppl_topics.results.coefficient_draws import (
     Array,
     CoefficientDraws,
     check_probability,
@@ -18,7 +19,6 @@ from ppl_topics.diagnostics.reading.draws import (
     interval,
     topic_texts,
 )
-from ppl_topics.errors import TraceError
 
 __all__ = ["excluding_zero", "signal_topics", "topic_relevance"]
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from ppl_topics.diagnostics.reading.draws import check_probability, interval
 from ppl_topics.errors import TraceError
+from ppl_topics.results.coefficient_draws import check_probability, interval
 
 __all__ = ["DENSITY", "zeros_in_phi"]
 

@@ -9,11 +9,10 @@ import pandas as pd
 import xarray as xr
 
 from ppl_topics._util.arguments import is_whole
-from ppl_topics.diagnostics.efficiency import all_statistics
-from ppl_topics.diagnostics.reading.draws import check_probability, coefficient_draws, interval, topic_texts
 from ppl_topics.errors import TraceError
+from ppl_topics.results.coefficient_draws import check_probability, coefficient_draws, interval, topic_texts
 
-__all__ = ["coefficient_table"]
+__all__ = ["coefficient_summary"]
 
 COLUMNS = [
     "response",
@@ -24,14 +23,12 @@ COLUMNS = [
     "low",
     "high",
     "excludes_0",
-    "ess",
-    "rhat",
     "share",
     "words",
 ]
 
 
-def coefficient_table(
+def coefficient_summary(
     groups: Mapping[str, xr.Dataset],
     *,
     response: str | None = None,
@@ -62,9 +59,8 @@ def coefficient_table(
     pandas.DataFrame
         A row for each response and coefficient, with the columns ``response``, ``coefficient``, ``topic`` (its number;
         missing for covariates and the intercept), ``mean``, ``sd``, ``low`` and ``high`` (the ends of the interval),
-        ``excludes_0``, ``ess`` (bulk effective sample size), ``rhat`` (of the chain's halves), ``share`` (of the tokens
-        that the topic has) and ``words``. Not numbers, where there are too few draws: one has no interval and no
-        standard deviation, fewer than four no effective sample size. ``attrs`` holds ``chain`` and ``probability``.
+        ``excludes_0``, ``share`` (of the tokens that the topic has) and ``words``. One draw has no interval and no
+        standard deviation: these are not numbers then. ``attrs`` holds ``chain`` and ``probability``.
 
     Raises
     ------
@@ -81,7 +77,6 @@ def coefficient_table(
     mean = draws.mean(axis=0)
     spread = draws.std(axis=0, ddof=1) if len(draws) > 1 else np.full(mean.shape, np.nan)
     low, high = interval(draws, probability)
-    efficiency = all_statistics(draws[None], ["ess_bulk", "rhat"])
     rows = []
     for c in asked:
         order = np.argsort(-np.abs(mean[c, : coefficients.n_slopes]), kind="stable")[:top].tolist()
@@ -97,8 +92,6 @@ def coefficient_table(
                     "low": low[c, j],
                     "high": high[c, j],
                     "excludes_0": bool(low[c, j] > 0 or high[c, j] < 0),
-                    "ess": efficiency["ess_bulk"][c, j],
-                    "rhat": efficiency["rhat"][c, j],
                     "share": np.nan if text is None else text.share,
                     "words": "" if text is None else text.words,
                 }

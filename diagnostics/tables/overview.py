@@ -7,11 +7,11 @@ from typing import Any
 
 import xarray as xr
 
-from ppl_topics.diagnostics.reading.draws import coefficient_draws
-from ppl_topics.diagnostics.reading.effective import effective_coefficients
-from ppl_topics.diagnostics.reading.relevance import excluding_zero
-from ppl_topics.diagnostics.reading.zeros import DENSITY, zeros_in_phi
+from ppl_topics.diagnostics.tables.effective import effective_coefficients
+from ppl_topics.diagnostics.tables.relevance import excluding_zero
+from ppl_topics.diagnostics.tables.zeros import DENSITY, zeros_in_phi
 from ppl_topics.errors import PplTopicsError
+from ppl_topics.results.coefficient_draws import coefficient_draws
 
 __all__ = ["PROBABILITY", "reading_summary"]
 

@@ -31,7 +31,7 @@ class Exporting:
             Chains number their topics each in its own way, so they are not put together.
         **options
             ``response``, ``n_words``, ``probability`` and ``estimate`` of
-            :func:`ppl_topics.results.export.to_frame`.
+            :func:`ppl_topics.diagnostics.tables.export.to_frame`.
 
         Returns
         -------
@@ -52,7 +52,7 @@ class Exporting:
         >>> list(fit.to_frame("theta").columns)
         ['doc', 'tokens', 'estimate', 'topic 0', 'topic 1']
         """
-        from ppl_topics.results.export.what import to_frame
+        from ppl_topics.diagnostics.tables.export import to_frame
 
         return to_frame(self.groups, what, chain=chain, **options)
 
@@ -67,7 +67,8 @@ class Exporting:
             ``.gz``; of JSON ``.json`` or ``.json.gz``. A file that stands there is replaced.
         chain : int
         **options
-            ``response``, ``n_words``, ``probability`` and ``estimate`` of :func:`ppl_topics.results.export.export`.
+            ``response``, ``n_words``, ``probability`` and ``estimate`` of
+            :func:`ppl_topics.diagnostics.tables.export.export`.
 
         Returns
         -------
@@ -78,7 +79,7 @@ class Exporting:
         PplTopicsError
             If the trace lacks what is to be written, or the file cannot be written.
         """
-        from ppl_topics.results.export.what import export
+        from ppl_topics.diagnostics.tables.export import export
 
         return export(self.groups, what, path, chain=chain, **options)
 

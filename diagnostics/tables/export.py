@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from ppl_topics._util.nearest import nearest
-from ppl_topics.diagnostics.reading.topic_words import topic_table
 from ppl_topics.errors import TraceError
 from ppl_topics.results.documents import Estimate
 from ppl_topics.results.export import mallet, model_json, writing
 from ppl_topics.results.export.tables import document_table
+from ppl_topics.results.topic_table import topic_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +48,7 @@ def to_frame(
         Groups of a trace.
     what : {"topics", "theta", "eta"}
         The words of topics, see `topic_table`; the shares of topics in documents, see `document_table`; or the
-        coefficients of responses, see `ppl_topics.diagnostics.reading.coefficient_table`.
+        coefficients of responses, see `ppl_topics.diagnostics.tables.coefficient_table`.
     chain : int
         Chains number their topics each in its own way, so they are not put together.
     response : str, optional
@@ -74,7 +74,7 @@ def to_frame(
     if what == "theta":
         return document_table(groups, chain=chain, response=response, estimate=estimate)
     if what == "eta":
-        from ppl_topics.diagnostics.reading import coefficient_table
+        from ppl_topics.diagnostics.tables import coefficient_table
 
         if n_words is None:
             raise TraceError("n_words: of coefficients, give a number of words, 1 at least")

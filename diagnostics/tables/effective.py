@@ -14,9 +14,9 @@ from scipy import sparse
 from ppl_topics.core.prior import Coefficients
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes, Tokens
-from ppl_topics.diagnostics.reading.draws import Array, CoefficientDraws, check_probability, coefficient_draws, interval
 from ppl_topics.errors import TraceError
 from ppl_topics.prediction.trained import Part, TrainedResponse, TrainedTopics
+from ppl_topics.results.coefficient_draws import Array, CoefficientDraws, check_probability, coefficient_draws, interval
 
 __all__ = ["effective_coefficients", "information", "mean_curvature"]
 

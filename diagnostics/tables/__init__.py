@@ -1,0 +1,16 @@
+"""Reading a supervised model, and sparse topics: which topics matter, to which class, and how surely."""
+
+from ppl_topics.diagnostics.tables.coefficients import coefficient_table
+from ppl_topics.diagnostics.tables.effective import effective_coefficients
+from ppl_topics.diagnostics.tables.overview import reading_summary
+from ppl_topics.diagnostics.tables.relevance import signal_topics, topic_relevance
+from ppl_topics.diagnostics.tables.zeros import zeros_in_phi
+
+__all__ = [
+    "coefficient_table",
+    "effective_coefficients",
+    "reading_summary",
+    "signal_topics",
+    "topic_relevance",
+    "zeros_in_phi",
+]

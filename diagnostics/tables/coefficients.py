@@ -1,0 +1,69 @@
+"""The coefficients of a supervised model as a table, with effective sample sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+import xarray as xr
+
+from ppl_topics.diagnostics.efficiency import all_statistics
+from ppl_topics.results.coefficient_draws import coefficient_draws
+from ppl_topics.results.coefficient_summary import coefficient_summary
+
+__all__ = ["coefficient_table"]
+
+
+def coefficient_table(
+    groups: Mapping[str, xr.Dataset],
+    *,
+    response: str | None = None,
+    chain: int = 0,
+    probability: float = 0.9,
+    top: int | None = None,
+    n_words: int = 10,
+) -> pd.DataFrame:
+    """Summarise the coefficients of each response in one chain, the largest first, the intercept last.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    response : str, optional
+        A class, label or target; by default all of them.
+    chain : int
+        Chains number their topics each in its own way, so they are not put together.
+    probability : float
+        Of the equal-tailed intervals.
+    top : int, optional
+        Only so many coefficients of each response, the largest by abs(mean), beside the intercept.
+    n_words : int
+        Most probable words of each topic.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each response and coefficient, with the columns ``response``, ``coefficient``, ``topic`` (its number;
+        missing for covariates and the intercept), ``mean``, ``sd``, ``low`` and ``high`` (the ends of the interval),
+        ``excludes_0``, ``ess`` (bulk effective sample size), ``rhat`` (of the chain's halves), ``share`` (of the tokens
+        that the topic has) and ``words``. Not numbers, where there are too few draws: one has no interval and no
+        standard deviation, fewer than four no effective sample size. ``attrs`` holds ``chain`` and ``probability``.
+
+    Raises
+    ------
+    TraceError
+        If the model has no response, its coefficients were not recorded, or there is no such response or chain.
+    """
+    table = coefficient_summary(
+        groups, response=response, chain=chain, probability=probability, top=top, n_words=n_words
+    )
+    coefficients = coefficient_draws(groups, chain)
+    efficiency = all_statistics(coefficients.draws[None], ["ess_bulk", "rhat"])
+    cells = (
+        [coefficients.responses.index(name) for name in table["response"]],
+        [coefficients.names.index(name) for name in table["coefficient"]],
+    )
+    place = table.columns.get_loc("share")
+    table.insert(place, "ess", efficiency["ess_bulk"][cells])
+    table.insert(place + 1, "rhat", efficiency["rhat"][cells])
+    return table
