@@ -14,8 +14,8 @@ from typing import Any
 import numba
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import Float32Array, FloatArray
 from ppl_topics.diagnostics.efficiency import all_statistics
 
 with warnings.catch_warnings():
@@ -32,7 +32,7 @@ TASKS = {
 }
 
 
-def simulate(chains: int, draws: int, topics: int, words: int, correlation: float) -> NDArray[np.float32]:
+def simulate(chains: int, draws: int, topics: int, words: int, correlation: float) -> Float32Array:
     """Log-normal autoregressions of shape (chains, draws, topics, words), each row of a draw summing to one."""
     rng = np.random.default_rng(1)
     phi = np.empty((chains, draws, topics, words), np.float32)
@@ -58,7 +58,7 @@ def seconds(work: Callable[[], Any], repeats: int) -> tuple[float, float]:
     return min(walls), min(processors)
 
 
-def arviz(draws: xr.Dataset, names: list[str]) -> list[NDArray[np.float64]]:
+def arviz(draws: xr.Dataset, names: list[str]) -> list[FloatArray]:
     """ArviZ's values of the named statistics."""
     results = []
     for name in names:

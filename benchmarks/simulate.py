@@ -1,4 +1,4 @@
-"""Simulated corpora of any size, with Zipf's law for words, Heaps' law for the vocabulary, and topics.
+"""Simulated corpora of any size, with words by Zipf, a vocabulary by Heaps, and topics.
 
     python benchmarks/simulate.py --tokens 1000000
 
@@ -9,9 +9,9 @@ that occur among N tokens grows as N^(1/2): V is about 37 sqrt(N) for N of a mil
 
 Topics. A word of rank r belongs to two of T topics, at random. Of its tokens, a share 0.9 r / (r + 100) comes from
 these topics and the rest from a background that all topics share, so that the frequent words are those of all
-topics. Topics have the masses of their words, hence Zipf's law holds exactly for the whole. The topics of a document
-come from Polya's urn: a token has a new topic with probability a / (a + i) after i tokens, else that of an earlier
-one. This is LDA with alpha_k = a times the mass of k: with a = 2, about 10 topics in a document of 250 tokens.
+topics. Topics have the masses of their words, hence Zipf's distribution holds exactly for the whole. The topics of a
+document come from Polya's urn: a token has a new topic with probability a / (a + i) after i tokens, else that of an
+earlier one. This is LDA with alpha_k = a times the mass of k: with a = 2, about 10 topics in a document of 250 tokens.
 
 Lengths are log-normal with sigma = 1 and the given mean. Every document has a random stream of its own, so a corpus
 depends on its parameters and seed only, not on threads. 100 million tokens take half a minute on two cores.
@@ -33,6 +33,7 @@ from common import resident
 from numpy.typing import NDArray
 
 import ppl_topics as pt
+from ppl_topics._util.arrays import FloatArray, IntArray, UInt32Array
 from ppl_topics._util.compiled import compiled
 from ppl_topics.corpus.tokens import count_words
 from ppl_topics.samplers.variates.alias import build_alias, draw_alias
@@ -44,23 +45,21 @@ AFFILIATIONS = 2
 CONCENTRATION = 2.0
 CHUNK_TOKENS = 1_000_000
 
-Floats = NDArray[np.float64]
 
-
-def word_law(n_tokens: int) -> Floats:
+def word_distribution(n_tokens: int) -> FloatArray:
     """Return the probability of each rank, for a corpus of N tokens."""
     n_ranks = max(20 * BEND, int(16 * 37 * n_tokens**0.5))
     rank = np.arange(1.0, n_ranks + 1)
-    law = np.where(rank <= BEND, 1 / rank, BEND / rank**2)
-    return law / law.sum()
+    distribution = np.where(rank <= BEND, 1 / rank, BEND / rank**2)
+    return distribution / distribution.sum()
 
 
 def expected_words(n_tokens: int) -> float:
     """Return the expected size of the vocabulary of N tokens."""
-    return float(-np.expm1(-n_tokens * word_law(n_tokens)).sum())
+    return float(-np.expm1(-n_tokens * word_distribution(n_tokens)).sum())
 
 
-def document_pointer(rng: np.random.Generator, n_tokens: int, mean_length: float) -> NDArray[np.int64]:
+def document_pointer(rng: np.random.Generator, n_tokens: int, mean_length: float) -> IntArray:
     """Draw lengths until N tokens are reached, at least one token each; the last document is cut."""
     n_docs = int(1.2 * n_tokens / mean_length) + 100
     while True:
@@ -117,7 +116,7 @@ def simulate(n_tokens: int, mean_length: float = 250.0, topics: int = 200, seed:
     rng = np.random.default_rng([seed, n_tokens])
     doc_ptr = document_pointer(rng, n_tokens, mean_length)
     words = np.empty(n_tokens, dtype=np.uint32)
-    tables = _tables(rng, word_law(n_tokens), topics)
+    tables = _tables(rng, word_distribution(n_tokens), topics)
     ends = np.searchsorted(doc_ptr, np.arange(CHUNK_TOKENS, n_tokens, CHUNK_TOKENS)).tolist()
     cuts = sorted({0, *ends, len(doc_ptr) - 1})
     chunks = list(itertools.pairwise(cuts))
@@ -132,24 +131,26 @@ def simulate(n_tokens: int, mean_length: float = 250.0, topics: int = 200, seed:
     return pt.Corpus(doc_ptr, words, vocabulary, name="simulated")
 
 
-def _tables(rng: np.random.Generator, law: Floats, topics: int) -> tuple[NDArray, NDArray, NDArray, NDArray, float]:
+def _tables(
+    rng: np.random.Generator, distribution: FloatArray, topics: int
+) -> tuple[NDArray, NDArray, NDArray, NDArray, float]:
     """Return pointer, members, probability and alias of the tables, and the share of tokens that topics draw."""
-    rank = np.arange(len(law), dtype=np.uint32)
-    specific = TOPIC_SHARE * law * (rank + 1.0) / (rank + 1.0 + BACKGROUND_RANKS)
-    topic = rng.integers(topics, size=AFFILIATIONS * len(law))
+    rank = np.arange(len(distribution), dtype=np.uint32)
+    specific = TOPIC_SHARE * distribution * (rank + 1.0) / (rank + 1.0 + BACKGROUND_RANKS)
+    topic = rng.integers(topics, size=AFFILIATIONS * len(distribution))
     order = np.argsort(topic, kind="stable")
     of_topics = np.tile(rank, AFFILIATIONS)[order]
     sizes = np.bincount(topic, minlength=topics)
     mass = np.bincount(topic, np.tile(specific, AFFILIATIONS), topics)
-    pointer = np.cumsum([0, topics, len(law), *sizes])
+    pointer = np.cumsum([0, topics, len(distribution), *sizes])
     members = np.concatenate([np.arange(topics, dtype=np.uint32), rank, of_topics])
-    weights = np.concatenate([mass, law - specific, specific[of_topics]])
+    weights = np.concatenate([mass, distribution - specific, specific[of_topics]])
     probability, alias = np.empty(len(weights), np.float32), np.empty(len(weights), np.uint32)
     build_tables(pointer, weights, probability, alias, np.empty(topics + 2))
     return pointer, members, probability, alias, float(specific.sum())
 
 
-def _rename(doc_ptr: NDArray[np.int64], ids: NDArray[np.uint32], words: NDArray[np.uint32]) -> None:
+def _rename(doc_ptr: IntArray, ids: UInt32Array, words: UInt32Array) -> None:
     """Replace ranks by ids, and sort the tokens of each document by them."""
     part = words[doc_ptr[0] : doc_ptr[-1]]
     keys = np.repeat(np.arange(len(doc_ptr) - 1, dtype=np.uint64) << np.uint64(32), np.diff(doc_ptr))
@@ -158,7 +159,7 @@ def _rename(doc_ptr: NDArray[np.int64], ids: NDArray[np.uint32], words: NDArray[
     part[:] = keys.astype(np.uint32)
 
 
-def zipf_exponent(counts: NDArray[np.int64], first: int, last: int) -> float:
+def zipf_exponent(counts: IntArray, first: int, last: int) -> float:
     """Return minus the slope of log count over log rank, by least squares over ranks evenly spaced in the log."""
     ranks = np.unique(np.geomspace(first, last, 50).astype(np.int64))
     ordered = np.sort(counts)[::-1]

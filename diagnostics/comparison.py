@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 import yaml
-from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.convergence import ess_by_chain
 from ppl_topics.diagnostics.efficiency import inefficiency
@@ -178,7 +178,7 @@ def inefficiency_table(
     return pd.DataFrame(rows)
 
 
-def _factors(array: xr.DataArray, method: str, top_words: int | None) -> NDArray[np.float64]:
+def _factors(array: xr.DataArray, method: str, top_words: int | None) -> FloatArray:
     """Return the inefficiency factors of all scalars, not finite where draws are constant."""
     values = array.transpose("chain", "draw", ...).values
     if "topic" in array.dims and "word" in array.dims and top_words is not None and top_words < array.sizes["word"]:

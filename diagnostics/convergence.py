@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from ppl_topics._util.arrays import BoolArray, FloatArray
 from ppl_topics.diagnostics.alignment import Alignment, aligned
 from ppl_topics.diagnostics.alignment.table import top_word_draws
 from ppl_topics.diagnostics.efficiency import all_statistics
@@ -19,7 +20,6 @@ from ppl_topics.results.mean_topics import MEANS
 
 __all__ = ["ESS_WANTED", "Quantity", "Walk", "density_walks", "ess_by_chain", "quantities"]
 
-Array = NDArray[np.float64]
 
 ESS_WANTED = 400
 """Effective draws that make R-hat and quantiles reliable: 100 for each of four chains (Vehtari et al. 2021)."""
@@ -61,9 +61,9 @@ class Walk:
     """
 
     chains: list[int]
-    mean: Array
-    shift: Array
-    half_sd: Array
+    mean: FloatArray
+    shift: FloatArray
+    half_sd: FloatArray
     sd: float
     where: str
 
@@ -124,7 +124,7 @@ class Quantity(NamedTuple):
     rhat : float
         Of the chains of one mode, and of topics that chains agree on; 5% of the numbers have more. NaN if undefined.
     chance : float
-        R-hat that chains of one law have by chance once in a thousand, with so few effective draws.
+        R-hat that chains of one distribution have by chance once in a thousand, with so few effective draws.
     ess : float
         Bulk effective draws of all chains, each chain's own added up; 5% of the numbers have fewer. NaN if undefined.
     """
@@ -137,7 +137,7 @@ class Quantity(NamedTuple):
     ess: float
 
 
-def ess_by_chain(draws: NDArray[Any], method: str = "ess_bulk") -> Array:
+def ess_by_chain(draws: NDArray[Any], method: str = "ess_bulk") -> FloatArray:
     """Return the effective draws of each chain added up, for draws of shape (chain, draw, ...).
 
     Chains in different modes, or with other numbers for their topics, add what they have all the same.
@@ -206,7 +206,7 @@ def _needed(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     return {"posterior": posterior, "constant_data": constants.drop_vars(("z_last", *MEANS), errors="ignore")}
 
 
-def _agrees(alignment: Alignment, chains: Sequence[int]) -> NDArray[np.bool_]:
+def _agrees(alignment: Alignment, chains: Sequence[int]) -> BoolArray:
     """Return which topics the chains agree on, shape (K,) or (R, K)."""
     return np.asarray(alignment.agrees_in[list(chains)].all(axis=0))
 
@@ -232,9 +232,7 @@ def _variable(name: str, array: xr.DataArray, alignment: Alignment | None, chain
     return _quantity(name, name, ordered.values, np.broadcast_to(of, ordered.shape[2:]), chains)
 
 
-def _quantity(
-    name: str, title: str, draws: NDArray[Any], of: NDArray[np.bool_] | None, chains: Sequence[int]
-) -> Quantity:
+def _quantity(name: str, title: str, draws: NDArray[Any], of: BoolArray | None, chains: Sequence[int]) -> Quantity:
     """Return how well a variable was sampled, R-hat being that of the scalars ``of`` only, an array of their shape."""
     compared = np.ascontiguousarray(draws[list(chains)])
     rhat = np.asarray(all_statistics(compared, ["rhat"])["rhat"])
@@ -253,11 +251,11 @@ def _quantity(
 
 
 def rhat_by_chance(ess: float, chains: int) -> float:
-    """Return R-hat that chains of one law exceed once in a thousand, when they have so many effective draws together.
+    """Return R-hat that chains of one distribution exceed once in a thousand, given their effective draws together.
 
     Of the means of the m halves of chains, each of ESS / m effective draws, (m - 1) times the variance, in units of
-    m / ESS of that within chains, has a chi-squared law of m - 1 degrees of freedom; R-hat is the square root of 1 plus
-    the variance of these means.
+    m / ESS of that within chains, has a chi-squared distribution of m - 1 degrees of freedom; R-hat is the square root
+    of 1 plus the variance of these means.
     """
     halves = 2 * chains
     factor = float(chi2.isf(0.001, halves - 1)) / (halves - 1)

@@ -17,6 +17,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import MAX_SEED, check_whole
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.diagnostics.quality.draws import evenly
 from ppl_topics.diagnostics.quality.topics import TopicSet, check_words, texts_of, topic_sets
 from ppl_topics.diagnostics.word_information import replicate_information
@@ -30,8 +31,6 @@ __all__ = ["predictive_checks"]
 
 TIE = 1e-9
 """Information that differs by less, relative to 1 + its size, is the same."""
-
-Array = NDArray[np.float64]
 
 
 def predictive_checks(
@@ -103,9 +102,10 @@ def predictive_checks(
 
     Where the data are from the model, and z is a draw from the posterior, the p-values of permutations are uniform on
     1/(R+1), ..., 1 (rather larger where there are ties): p <= 0.01 has the probability 0.01 for each topic. Each
-    predictive replication draws its own phi from the Dirichlet law that it has given z and the words; these p-values
-    have the mean 1/2 too, but vary less, so that p <= 0.01 has at most the probability 0.02 (Meng 1994), and the same
-    holds of means over several draws of z. Permutations keep N(w, k) as it is, and so tell bursts from a misjudged phi.
+    predictive replication draws its own phi from the Dirichlet distribution that it has given z and the words; these
+    p-values have the mean 1/2 too, but vary less, so that p <= 0.01 has at most the probability 0.02 (Meng 1994), and
+    the same holds of means over several draws of z. Permutations keep N(w, k) as it is, and so tell bursts from a
+    misjudged phi.
     """
     if by not in ("topic", "word"):
         raise TraceError(f"by: must be 'topic' or 'word', got {by!r}")
@@ -138,18 +138,18 @@ class _State(NamedTuple):
     """A draw: the topic of each token, and the concentration of each word (none where words are permuted)."""
 
     z: NDArray[Any]
-    beta: Array
+    beta: FloatArray
 
 
 class _Found(NamedTuple):
     """Tokens and information of topics (K,) or their top words (K, M), and of their replications (R, ...)."""
 
-    tokens: NDArray[np.int64]
-    information: Array
-    replicated: Array
-    word_tokens: NDArray[np.int64]
-    word_information: Array
-    word_replicated: Array
+    tokens: IntArray
+    information: FloatArray
+    replicated: FloatArray
+    word_tokens: IntArray
+    word_information: FloatArray
+    word_replicated: FloatArray
 
 
 def _kind(groups: Mapping[str, xr.Dataset], asked: str | None) -> str:
@@ -202,7 +202,7 @@ def _states(part: TopicSet, draws: int, kind: str) -> list[_State]:
     ]
 
 
-def _beta(part: TopicSet, draw: int, kind: str) -> Array:
+def _beta(part: TopicSet, draw: int, kind: str) -> FloatArray:
     """Return the concentration of each word of the vocabulary, shape (V,); empty where it is not needed."""
     if kind == "permutation":
         return np.zeros(0)
@@ -218,7 +218,7 @@ def _beta(part: TopicSet, draw: int, kind: str) -> Array:
 def _check(
     part: TopicSet,
     state: _State,
-    best: NDArray[np.int64],
+    best: IntArray,
     replications: int,
     kind: str,
     seed: int,
@@ -258,14 +258,14 @@ def _check(
     return _Found(np.diff(ptr), information[0], information[1:], tokens_of_words, of_words[0], of_words[1:])
 
 
-def _by_topic(part: TopicSet, found: list[_Found], best: NDArray[np.int64]) -> pd.DataFrame:
+def _by_topic(part: TopicSet, found: list[_Found], best: IntArray) -> pd.DataFrame:
     tokens = np.mean([each.tokens for each in found], axis=0)
     columns = {"share": part.share, "tokens": tokens.astype(np.int64) if len(found) == 1 else tokens}
     compared = _compare([each.information for each in found], [each.replicated for each in found])
     return part.table({**columns, **compared, "words": texts_of(best, part.vocabulary)})
 
 
-def _by_word(part: TopicSet, found: list[_Found], best: NDArray[np.int64]) -> pd.DataFrame:
+def _by_word(part: TopicSet, found: list[_Found], best: IntArray) -> pd.DataFrame:
     tokens = np.mean([each.word_tokens for each in found], axis=0)
     compared = _compare([each.word_information for each in found], [each.word_replicated for each in found])
     tokens = tokens.astype(np.int64) if len(found) == 1 else tokens
@@ -287,7 +287,7 @@ def _by_word(part: TopicSet, found: list[_Found], best: NDArray[np.int64]) -> pd
     return joined
 
 
-def _compare(information: list[Array], replicated: list[Array]) -> dict[str, Array]:
+def _compare(information: list[FloatArray], replicated: list[FloatArray]) -> dict[str, FloatArray]:
     """Compare the data with their replications at each draw; replications come first in their arrays."""
     deviations, sds, at_least = [], [], []
     for real, others in zip(information, replicated, strict=True):

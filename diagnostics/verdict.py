@@ -98,9 +98,9 @@ def verdict(groups: Mapping[str, xr.Dataset], *, alignment: Alignment | None = N
     -------
     Verdict
         Not converged: chains sit in different modes, the log posterior still moves, chains do not agree on topics, or
-        R-hat is above 1.05 and above what chains of one law with so few effective draws have once in a thousand. Cannot
-        tell: none of these, but there is one chain, a kernel is not exact, or there are too few draws or effective
-        draws to rule them out, or R-hat is above 1.01. Else converged.
+        R-hat is above 1.05 and above what chains of one distribution with so few effective draws have once in a
+        thousand. Cannot tell: none of these, but there is one chain, a kernel is not exact, or there are too few draws
+        or effective draws to rule them out, or R-hat is above 1.01. Else converged.
 
     Raises
     ------

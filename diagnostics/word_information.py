@@ -6,15 +6,14 @@ import math
 
 import numpy as np
 from numba import prange
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.samplers.variates.categorical import find_cumulated
 from ppl_topics.samplers.variates.streams import Stream, integer, new_stream, start, uniform
 
 __all__ = ["polya_urn", "replicate_information"]
 
-Array = NDArray[np.float64]
 
 CHECKS = 2**44
 """Number of the random streams of replications, beyond that of any kernel, and of predicted targets."""
@@ -22,17 +21,17 @@ CHECKS = 2**44
 
 @parallel
 def replicate_information(
-    ptr: NDArray[np.int64],
-    words: NDArray[np.int32],
-    docs: NDArray[np.int32],
-    best: NDArray[np.int64],
-    beta: Array,
+    ptr: IntArray,
+    words: Int32Array,
+    docs: Int32Array,
+    best: IntArray,
+    beta: FloatArray,
     n_words: int,
     permute: bool,
     key: tuple[int, int, int],
-    information: Array,
-    of_words: Array,
-    tokens_of_words: NDArray[np.int64],
+    information: FloatArray,
+    of_words: FloatArray,
+    tokens_of_words: IntArray,
 ) -> None:
     """Fill in the information of each topic, and of its top words: that of the data first, then of replications.
 
@@ -88,7 +87,7 @@ def replicate_information(
 
 
 @compiled
-def _shuffle(stream: Stream, words: NDArray[np.int32]) -> None:
+def _shuffle(stream: Stream, words: Int32Array) -> None:
     """Permute words (Fisher and Yates)."""
     for i in range(len(words) - 1, 0, -1):
         j = integer(stream, i + 1)
@@ -96,7 +95,7 @@ def _shuffle(stream: Stream, words: NDArray[np.int32]) -> None:
 
 
 @compiled
-def polya_urn(stream: Stream, real: NDArray[np.int32], beta: Array, words: NDArray[np.int32]) -> None:
+def polya_urn(stream: Stream, real: Int32Array, beta: FloatArray, words: Int32Array) -> None:
     """Draw words from phi ~ Dirichlet(counts of the real words + beta), phi summed over: by Polya's urn.
 
     It holds the real words, and beta of each word of the vocabulary (given as sums up to it); each draw puts another
@@ -115,11 +114,11 @@ def polya_urn(stream: Stream, real: NDArray[np.int32], beta: Array, words: NDArr
 
 @compiled
 def _measure(
-    words: NDArray[np.int32],
-    docs: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    in_doc: NDArray[np.int64],
-    sums: Array,
+    words: Int32Array,
+    docs: Int32Array,
+    counts: IntArray,
+    in_doc: IntArray,
+    sums: FloatArray,
 ) -> tuple[float, float]:
     """Return MI(W, D | k) and H(D | k) of the tokens of a topic, documents together.
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import block
 from ppl_topics.core.state import ChainState
@@ -42,14 +43,14 @@ class Assignments(Block):
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
-    ) -> NDArray[np.int64]:
+    ) -> IntArray:
         """Draw each token's topic given theta."""
         return draw_rows(values["theta"][state.tokens.docs], rng)
 
 
-def draw_rows(probabilities: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_rows(probabilities: FloatArray, rng: np.random.Generator) -> IntArray:
     """Draw one category from each row of unnormalised probabilities."""
     cumulative = np.cumsum(probabilities, axis=1)
     uniforms = rng.random((len(probabilities), 1)) * cumulative[:, -1:]
-    drawn: NDArray[np.int64] = (cumulative <= uniforms).sum(axis=1).clip(max=probabilities.shape[1] - 1)
+    drawn: IntArray = (cumulative <= uniforms).sum(axis=1).clip(max=probabilities.shape[1] - 1)
     return drawn

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri_exp
+
+from ppl_topics._util.arrays import FloatArray
 
 __all__ = ["simulate_inverse_gaussian", "simulate_polya_gamma", "simulate_truncated_normal"]
 
-Array = NDArray[np.float64]
 
 TERMS = 400
 """Of the series of a Polya-Gamma variate; the mean of the rest, a share of about 1 / (5 TERMS), is added."""
 
 LARGEST_MEAN = 1e8
-"""Of an inverse Gaussian law that NumPy draws from without losing digits."""
+"""Of an inverse Gaussian distribution that NumPy draws from without losing digits."""
 
 
-def simulate_inverse_gaussian(mean: Array, rng: np.random.Generator) -> Array:
+def simulate_inverse_gaussian(mean: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Draw from InvGauss(mean, 1); ones where the mean is not a number, as where a target is missing."""
     known = ~np.isnan(mean)
     drawn = rng.wald(np.where(known, np.minimum(mean, LARGEST_MEAN), 1.0), 1.0)
     return np.where(known, drawn, 1.0)
 
 
-def simulate_polya_gamma(shape: Array, tilt: Array, rng: np.random.Generator) -> Array:
+def simulate_polya_gamma(shape: FloatArray, tilt: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Draw from PG(shape, tilt) by its series (Polson, Scott, Windle 2013, equation 2); ones where the shape is 0."""
     known = shape > 0
     terms = (np.arange(TERMS) + 0.5) ** 2
@@ -36,7 +36,7 @@ def simulate_polya_gamma(shape: Array, tilt: Array, rng: np.random.Generator) ->
     return np.where(known, (gammas / rates).sum(axis=-1) + rest, 1.0)
 
 
-def simulate_truncated_normal(sign: Array, mean: Array, rng: np.random.Generator) -> Array:
+def simulate_truncated_normal(sign: FloatArray, mean: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Draw from Normal(mean, 1) given its sign, by inversion of the logarithm; ones where the sign is 0."""
     inside = sign * mean
     distance = inside - ndtri_exp(np.log(rng.uniform(1e-300, 1.0, np.shape(inside))) + log_ndtr(inside))

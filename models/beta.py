@@ -9,6 +9,7 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import block
 from ppl_topics.core.state import ChainState
@@ -21,7 +22,7 @@ SMALLEST, LARGEST = 1e-300, 1.0 - 2.0**-53
 
 @block("beta")
 class Beta(Block):
-    """Probabilities with a beta law.
+    """Probabilities with a beta distribution.
 
     Attributes
     ----------
@@ -42,13 +43,13 @@ class Beta(Block):
         """Return (), (topic,) or (word,)."""
         return () if self.per is None else (self.per,)
 
-    def init(self, role: str, state: ChainState) -> NDArray[np.float64]:
+    def init(self, role: str, state: ChainState) -> FloatArray:
         """Return the prior mean."""
         return np.full(self._shape(role, state), np.clip(self.a / (self.a + self.b), SMALLEST, LARGEST))
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    ) -> FloatArray:
         """Draw from the prior."""
         return np.clip(rng.beta(self.a, self.b, size=self._shape(role, state)), SMALLEST, LARGEST)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import Float32Array, FloatArray
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import block
 from ppl_topics.core.state import ChainState
@@ -47,7 +48,7 @@ PIECE = 1024
 
 @block("dirichlet")
 class Dirichlet(Block):
-    """Rows with a Dirichlet law.
+    """Rows with a Dirichlet distribution.
 
     As ``prior`` of assignments it is theta (over topic, per doc); as ``topics`` of words it is phi (over
     word, per topic).
@@ -96,14 +97,14 @@ class Dirichlet(Block):
         """Whether the model never holds it."""
         return self.integrate_out
 
-    def constants(self, role: str, sizes: Sizes) -> Mapping[str, NDArray[np.float64]]:
+    def constants(self, role: str, sizes: Sizes) -> Mapping[str, FloatArray]:
         """Return the concentration as a vector, where it is fixed."""
         if isinstance(self.concentration, str):
             return {}
         vector = concentration_vector(self.concentration, self.over, sizes.of(self.over))
         return {self.reference_role("concentration", role): vector}
 
-    def init(self, role: str, state: ChainState) -> NDArray[np.float32]:
+    def init(self, role: str, state: ChainState) -> Float32Array:
         """Return the mean of the rows given z."""
         if role == "theta":
             counts, prior = state.n_dk.astype(np.float64), state.alpha
@@ -119,14 +120,14 @@ class Dirichlet(Block):
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    ) -> FloatArray:
         """Draw rows from the prior; phi comes out word-major, as the state holds it."""
         concentration = values[self.reference_role("concentration", role)]
         rows = rng.dirichlet(concentration, size=state.sizes.of(self.per))
         return np.ascontiguousarray(rows.T) if role == "phi" else rows
 
 
-def concentration_vector(value: FixedConcentration, over: str, size: int) -> NDArray[np.float64]:
+def concentration_vector(value: FixedConcentration, over: str, size: int) -> FloatArray:
     """Return a fixed concentration as a vector.
 
     Raises

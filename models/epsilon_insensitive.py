@@ -6,10 +6,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import pydantic
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.registry import block
-from ppl_topics.core.response import Matrix, Potential, Response
+from ppl_topics.core.response import Potential, Response
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.augmentation import simulate_inverse_gaussian
 from ppl_topics.models.targets import encode_numbers
@@ -46,31 +46,31 @@ class EpsilonInsensitive(Response):
     cost: float = pydantic.Field(default=1.0, ge=0)
     epsilon: float = pydantic.Field(default=0.1, ge=0)
 
-    def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
+    def encode(self, labels: Labels) -> tuple[FloatArray, list[str]]:
         """Return the targets as they are."""
         return encode_numbers(labels)
 
-    def potential(self, targets: Matrix, augmentation: NDArray[np.float64]) -> Potential:
+    def potential(self, targets: FloatArray, augmentation: FloatArray) -> Potential:
         """Return b = cost^2 (xi+ (y - epsilon) + xi- (y + epsilon)) and omega = cost^2 (xi+ + xi-)."""
         known, y = ~np.isnan(targets), np.nan_to_num(targets, nan=0.0)
         above, below = augmentation[..., 0], augmentation[..., 1]
         b = self.cost**2 * np.where(known, above * (y - self.epsilon) + below * (y + self.epsilon), 0.0)
         return Potential(b, self.cost**2 * np.where(known, above + below, 0.0))
 
-    def augmentation_arguments(self, targets: Matrix, scores: Matrix) -> NDArray[np.float64]:
+    def augmentation_arguments(self, targets: FloatArray, scores: FloatArray) -> FloatArray:
         """Return the means of xi+ and xi-, shape (D, C, 2); infinite where the loss has a kink."""
         gap = np.stack([targets - scores - self.epsilon, scores - targets - self.epsilon], axis=-1)
         with np.errstate(divide="ignore"):
             return np.asarray(1.0 / (self.cost * np.abs(gap)))
 
-    def draw_augmentation(self, targets: Matrix, scores: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw_augmentation(self, targets: FloatArray, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw xi given the linear predictors."""
         return simulate_inverse_gaussian(self.augmentation_arguments(targets, scores), rng)
 
-    def log_likelihood(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> Matrix:
+    def log_likelihood(self, targets: FloatArray, scores: FloatArray, augmentation: FloatArray) -> FloatArray:
         """Return -2 cost max(0, |y - s| - epsilon)."""
         excess = np.maximum(0.0, np.abs(targets - scores) - self.epsilon)
         return np.where(np.isnan(targets), 0.0, -2.0 * self.cost * excess)
 
-    def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+    def _loss(self, targets: FloatArray, scores: FloatArray) -> float:
         return float(np.mean((targets - scores) ** 2))

@@ -9,6 +9,7 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import block
 from ppl_topics.core.state import ChainState
@@ -18,7 +19,7 @@ __all__ = ["Gamma"]
 
 @block("gamma")
 class Gamma(Block):
-    """A concentration with a gamma law, in shape and rate.
+    """A concentration with a gamma distribution, in shape and rate.
 
     Attributes
     ----------
@@ -45,14 +46,14 @@ class Gamma(Block):
         """Return () or (topic,)."""
         return () if self.per is None else (self.per,)
 
-    def init(self, role: str, state: ChainState) -> NDArray[np.float64]:
+    def init(self, role: str, state: ChainState) -> FloatArray:
         """Return the prior mean, or where that is extreme the nearest of 1e-6 and 1e6."""
         mean = min(max(self.shape / self.rate, 1e-6), 1e6)
         return np.full([state.sizes.of(dim) for dim in self.dims(role)], mean)
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    ) -> FloatArray:
         """Draw from the prior."""
         size = [state.sizes.of(dim) for dim in self.dims(role)]
         return np.asarray(rng.gamma(self.shape, 1 / self.rate, size=size))

@@ -6,11 +6,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import pydantic
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.registry import block
-from ppl_topics.core.response import Matrix, Potential, Response
+from ppl_topics.core.response import Potential, Response
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.targets import encode_numbers
 
@@ -41,30 +41,28 @@ class Gaussian(Response):
     shape: float = pydantic.Field(default=1.0, gt=0)
     rate: float = pydantic.Field(default=1.0, gt=0)
 
-    def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
+    def encode(self, labels: Labels) -> tuple[FloatArray, list[str]]:
         """Return the targets as they are."""
         return encode_numbers(labels)
 
-    def potential(self, targets: Matrix, augmentation: NDArray[np.float64]) -> Potential:
+    def potential(self, targets: FloatArray, augmentation: FloatArray) -> Potential:
         """Return b = y / sigma2 and omega = 1 / sigma2."""
         known = ~np.isnan(targets)
         omega = np.where(known, 1.0 / augmentation, 0.0)
         return Potential(np.where(known, targets, 0.0) * omega, omega)
 
-    def augmentation_arguments(
-        self, targets: Matrix, scores: Matrix
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return shape and rate of the law of each sigma2."""
+    def augmentation_arguments(self, targets: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return shape and rate of the distribution of each sigma2."""
         known = ~np.isnan(targets)
         squares = np.where(known, targets - scores, 0.0) ** 2
         return self.shape + known.sum(axis=0) / 2.0, self.rate + squares.sum(axis=0) / 2.0
 
-    def draw_augmentation(self, targets: Matrix, scores: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw_augmentation(self, targets: FloatArray, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw sigma2 given the linear predictors."""
         shape, rate = self.augmentation_arguments(targets, scores)
         return np.asarray(rate / rng.gamma(shape))
 
-    def log_evidence(self, targets: Matrix, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_evidence(self, targets: FloatArray, scores: FloatArray) -> FloatArray:
         """Return the log density of the targets of each response, sigma2 integrated out."""
         known = ~np.isnan(targets)
         number = known.sum(axis=0)
@@ -73,27 +71,25 @@ class Gaussian(Response):
         constant = self.shape * np.log(self.rate) - gammaln(self.shape) - number / 2.0 * np.log(2.0 * np.pi)
         return np.asarray(constant + gammaln(shape) - shape * np.log(self.rate + squares / 2.0))
 
-    def log_likelihood(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> Matrix:
+    def log_likelihood(self, targets: FloatArray, scores: FloatArray, augmentation: FloatArray) -> FloatArray:
         """Return the log density of the targets given sigma2."""
         squares = (targets - scores) ** 2
         return np.where(np.isnan(targets), 0.0, -0.5 * (np.log(2.0 * np.pi * augmentation) + squares / augmentation))
 
-    def log_joint(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> float:
+    def log_joint(self, targets: FloatArray, scores: FloatArray, augmentation: FloatArray) -> float:
         """Return the log likelihood of all targets with the log prior of sigma2."""
         from scipy.stats import invgamma
 
         prior = invgamma.logpdf(augmentation, self.shape, scale=self.rate).sum()
         return float(self.log_likelihood(targets, scores, augmentation).sum() + prior)
 
-    def expectation(self, scores: Matrix) -> Matrix:
+    def expectation(self, scores: FloatArray) -> FloatArray:
         """Return the mean of the targets."""
         return scores
 
-    def draw_targets(
-        self, scores: NDArray[np.float64], augmentation: NDArray[np.float64], rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def draw_targets(self, scores: FloatArray, augmentation: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw targets with errors of variance sigma2."""
         return np.asarray(scores + np.sqrt(augmentation) * rng.normal(size=scores.shape))
 
-    def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+    def _loss(self, targets: FloatArray, scores: FloatArray) -> float:
         return float(np.mean((targets - scores) ** 2))

@@ -6,10 +6,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import pydantic
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.registry import block
-from ppl_topics.core.response import LabelResponse, Matrix, Potential
+from ppl_topics.core.response import LabelResponse, Potential
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.augmentation import simulate_inverse_gaussian
 from ppl_topics.models.targets import encode_signs
@@ -47,28 +47,28 @@ class Hinge(LabelResponse):
     cost: float = pydantic.Field(default=1.0, ge=0)
     margin: float = pydantic.Field(default=1.0, gt=0)
 
-    def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
+    def encode(self, labels: Labels) -> tuple[FloatArray, list[str]]:
         """Return the labels as -1 and +1."""
         return encode_signs(labels)
 
-    def potential(self, targets: Matrix, augmentation: NDArray[np.float64]) -> Potential:
+    def potential(self, targets: FloatArray, augmentation: FloatArray) -> Potential:
         """Return b = cost y (1 + cost margin xi) and omega = cost^2 xi."""
         known = ~np.isnan(targets)
         b = self.cost * np.where(known, targets, 0.0) * (1.0 + self.cost * self.margin * augmentation)
         return Potential(b, self.cost**2 * np.where(known, augmentation, 0.0))
 
-    def augmentation_arguments(self, targets: Matrix, scores: Matrix) -> Matrix:
+    def augmentation_arguments(self, targets: FloatArray, scores: FloatArray) -> FloatArray:
         """Return the mean of each xi; infinite where the loss has its kink."""
         with np.errstate(divide="ignore"):
             return 1.0 / (self.cost * np.abs(self.margin - targets * scores))
 
-    def draw_augmentation(self, targets: Matrix, scores: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw_augmentation(self, targets: FloatArray, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw xi given the linear predictors."""
         return simulate_inverse_gaussian(self.augmentation_arguments(targets, scores), rng)
 
-    def log_likelihood(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> Matrix:
+    def log_likelihood(self, targets: FloatArray, scores: FloatArray, augmentation: FloatArray) -> FloatArray:
         """Return -2 cost max(0, margin - y s)."""
         return np.where(np.isnan(targets), 0.0, -2.0 * self.cost * np.maximum(0.0, self.margin - targets * scores))
 
-    def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+    def _loss(self, targets: FloatArray, scores: FloatArray) -> float:
         return float(np.mean(targets * scores <= 0))

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.registry import block
-from ppl_topics.core.response import Matrix
 from ppl_topics.models.shrinkage import Shrinkage
 
 __all__ = ["Horseshoe"]
@@ -18,8 +18,8 @@ __all__ = ["Horseshoe"]
 class Horseshoe(Shrinkage):
     """Slopes eta_cj ~ Normal(0, tau_c^2 lambda_cj^2), with tau_c ~ C+(0, scale) and lambda_cj ~ C+(0, 1).
 
-    C+ is the half-Cauchy law (Carvalho, Polson, Scott 2010; Magnusson, Jonsson, Villani 2020, section 2). The variables
-    ``tau`` and ``lambda`` are the block's. An intercept is Normal(0, intercept_variance), not shrunk.
+    C+ is the half-Cauchy distribution (Carvalho, Polson, Scott 2010; Magnusson, Jonsson, Villani 2020, section 2). The
+    variables ``tau`` and ``lambda`` are the block's. An intercept is Normal(0, intercept_variance), not shrunk.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Horseshoe(Shrinkage):
 
     block: Literal["horseshoe"] = "horseshoe"
 
-    def slope_precision(self, scales: Mapping[str, NDArray[Any]]) -> Matrix:
+    def slope_precision(self, scales: Mapping[str, NDArray[Any]]) -> FloatArray:
         """Return 1 / (tau lambda)^2."""
-        precision: Matrix = (scales["tau"][:, None] * scales["lambda"]) ** -2.0
+        precision: FloatArray = (scales["tau"][:, None] * scales["lambda"]) ** -2.0
         return precision

@@ -6,11 +6,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import pydantic
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.registry import block
-from ppl_topics.core.response import LabelResponse, Matrix, Potential
+from ppl_topics.core.response import LabelResponse, Potential
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.augmentation import simulate_polya_gamma
 from ppl_topics.models.targets import encode_signs
@@ -49,41 +49,39 @@ class Logistic(LabelResponse):
         """Whether the likelihood has its own weight."""
         return self.c == 1.0
 
-    def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
+    def encode(self, labels: Labels) -> tuple[FloatArray, list[str]]:
         """Return the labels as 0 and 1."""
         signs, names = encode_signs(labels)
         return (signs + 1.0) / 2.0, names
 
-    def potential(self, targets: Matrix, augmentation: NDArray[np.float64]) -> Potential:
+    def potential(self, targets: FloatArray, augmentation: FloatArray) -> Potential:
         """Return b = c (y - 1/2) and omega."""
         known = ~np.isnan(targets)
         return Potential(self.c * np.where(known, targets - 0.5, 0.0), np.where(known, augmentation, 0.0))
 
-    def augmentation_arguments(self, targets: Matrix, scores: Matrix) -> tuple[Matrix, Matrix]:
-        """Return shape c and tilt s of the Polya-Gamma law, shape 0 where the label is missing."""
+    def augmentation_arguments(self, targets: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return shape c and tilt s of the Polya-Gamma distribution, shape 0 where the label is missing."""
         return np.where(np.isnan(targets), 0.0, self.c), scores
 
-    def draw_augmentation(self, targets: Matrix, scores: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw_augmentation(self, targets: FloatArray, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw omega given the linear predictors."""
         return simulate_polya_gamma(*self.augmentation_arguments(targets, scores), rng)
 
-    def log_likelihood(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> Matrix:
+    def log_likelihood(self, targets: FloatArray, scores: FloatArray, augmentation: FloatArray) -> FloatArray:
         """Return c (y s - log(1 + exp(s)))."""
         return np.where(np.isnan(targets), 0.0, self.c * (targets * scores - np.logaddexp(0.0, scores)))
 
-    def expectation(self, scores: Matrix) -> Matrix:
+    def expectation(self, scores: FloatArray) -> FloatArray:
         """Return the probability that the label is 1."""
         return np.asarray(expit(scores))
 
-    def log_odds(self, scores: Matrix) -> Matrix:
+    def log_odds(self, scores: FloatArray) -> FloatArray:
         """Return the linear predictors, which they are."""
         return scores
 
-    def draw_targets(
-        self, scores: NDArray[np.float64], augmentation: NDArray[np.float64], rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        """Draw labels 0 and 1 by the logistic law, whatever c."""
+    def draw_targets(self, scores: FloatArray, augmentation: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Draw labels 0 and 1 by the logistic distribution, whatever c."""
         return (rng.random(scores.shape) < self.expectation(scores)).astype(np.float64)
 
-    def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+    def _loss(self, targets: FloatArray, scores: FloatArray) -> float:
         return float(np.mean((2.0 * targets - 1.0) * scores <= 0))

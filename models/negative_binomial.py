@@ -1,4 +1,4 @@
-"""Counts with a negative binomial law: supervised LDA."""
+"""Counts with a negative binomial distribution: supervised LDA."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import pydantic
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.registry import block
-from ppl_topics.core.response import Matrix, Potential, Response
+from ppl_topics.core.response import Potential, Response
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.augmentation import simulate_polya_gamma
 from ppl_topics.models.targets import encode_counts
@@ -20,7 +20,7 @@ __all__ = ["NegativeBinomial"]
 
 @block("negative_binomial")
 class NegativeBinomial(Response):
-    """Counts y with the law NB(y; r, p), logit p = s, mean r exp(s).
+    """Counts y with the distribution NB(y; r, p), logit p = s, mean r exp(s).
 
     Given omega ~ PG(y + r, s) it is quadratic in s (Polson, Scott, Windle 2013; proposed for topic models in Zhu,
     Zheng, Zhang 2013).
@@ -42,42 +42,40 @@ class NegativeBinomial(Response):
     observed: Literal["labels"] = "labels"
     dispersion: float = pydantic.Field(default=1.0, gt=0)
 
-    def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
+    def encode(self, labels: Labels) -> tuple[FloatArray, list[str]]:
         """Return the counts as they are."""
         return encode_counts(labels)
 
-    def potential(self, targets: Matrix, augmentation: NDArray[np.float64]) -> Potential:
+    def potential(self, targets: FloatArray, augmentation: FloatArray) -> Potential:
         """Return b = (y - r) / 2 and omega."""
         known = ~np.isnan(targets)
         return Potential(np.where(known, (targets - self.dispersion) / 2.0, 0.0), np.where(known, augmentation, 0.0))
 
-    def augmentation_arguments(self, targets: Matrix, scores: Matrix) -> tuple[Matrix, Matrix]:
-        """Return shape y + r and tilt s of the Polya-Gamma law, shape 0 where the count is missing."""
+    def augmentation_arguments(self, targets: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return shape y + r and tilt s of the Polya-Gamma distribution, shape 0 where the count is missing."""
         return np.where(np.isnan(targets), 0.0, targets + self.dispersion), scores
 
-    def draw_augmentation(self, targets: Matrix, scores: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw_augmentation(self, targets: FloatArray, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw omega given the linear predictors."""
         return simulate_polya_gamma(*self.augmentation_arguments(targets, scores), rng)
 
-    def log_likelihood(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> Matrix:
+    def log_likelihood(self, targets: FloatArray, scores: FloatArray, augmentation: FloatArray) -> FloatArray:
         """Return the log probability of the counts."""
         r = self.dispersion
         constant = gammaln(targets + r) - gammaln(r) - gammaln(targets + 1.0)
         value = constant + targets * scores - (targets + r) * np.logaddexp(0.0, scores)
         return np.where(np.isnan(targets), 0.0, value)
 
-    def expectation(self, scores: Matrix) -> Matrix:
+    def expectation(self, scores: FloatArray) -> FloatArray:
         """Return the mean of the counts."""
         with np.errstate(over="ignore"):
             return np.asarray(self.dispersion * np.exp(scores))
 
-    def draw_targets(
-        self, scores: NDArray[np.float64], augmentation: NDArray[np.float64], rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def draw_targets(self, scores: FloatArray, augmentation: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw counts: Poisson with a gamma mean, none above 1e18."""
         with np.errstate(over="ignore"):
             means = rng.gamma(self.dispersion, np.exp(scores))
         return rng.poisson(np.minimum(means, 1e18)).astype(np.float64)
 
-    def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+    def _loss(self, targets: FloatArray, scores: FloatArray) -> float:
         return float(np.mean((targets - self.expectation(scores)) ** 2))

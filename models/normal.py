@@ -9,9 +9,9 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.prior import Coefficients
 from ppl_topics.core.registry import block
-from ppl_topics.core.response import Matrix
 from ppl_topics.core.state import ChainState
 
 __all__ = ["Normal"]
@@ -33,13 +33,13 @@ class Normal(Coefficients):
     per: Literal["response"] = "response"
     variance: float = pydantic.Field(default=1.0, gt=0)
 
-    def precision(self, state: ChainState) -> Matrix:
+    def precision(self, state: ChainState) -> FloatArray:
         """Return 1 / variance for each coefficient, that of the intercept apart."""
         return self.with_intercept(np.full((state.sizes.responses, state.sizes.slopes), 1.0 / self.variance), state)
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
-    ) -> Matrix:
+    ) -> FloatArray:
         """Draw from the prior."""
         precision = self.precision(state)
         return rng.normal(size=precision.shape) / np.sqrt(precision)

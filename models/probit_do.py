@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.registry import block
-from ppl_topics.core.response import LabelResponse, Matrix, Potential
+from ppl_topics.core.response import LabelResponse, Potential
 from ppl_topics.core.state import ChainState
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.augmentation import simulate_truncated_normal
@@ -20,13 +20,13 @@ __all__ = ["ProbitDo"]
 
 @block("probit_do")
 class ProbitDo(LabelResponse):
-    """Labels y = -1 or +1 with probability Phi(y s), Phi the distribution function of the standard normal law.
+    """Labels y = -1 or +1 with probability Phi(y s), Phi the distribution function of the standard normal distribution.
 
     Given a ~ Normal(s, 1), cut to the side of zero that the label says, it is quadratic in s, with the same curvature
     for all classes: the diagonal orthant probit of Johndrow, Dunson, Lum (2013), as in DOLDA (Magnusson, Jonsson,
     Villani 2020). A document of class c has +1 in column c and -1 in the others, and the posterior is that of the
-    product of these probits; the law of a class normalises the product over classes. Two classes make one response: the
-    plain probit (Albert, Chib 1993).
+    product of these probits; the distribution of a class normalises the product over classes. Two classes make one
+    response: the plain probit (Albert, Chib 1993).
 
     Attributes
     ----------
@@ -53,47 +53,45 @@ class ProbitDo(LabelResponse):
     block: Literal["probit_do"] = "probit_do"
     observed: Literal["labels"] = "labels"
 
-    def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
+    def encode(self, labels: Labels) -> tuple[FloatArray, list[str]]:
         """Return the labels as -1 and +1."""
         return encode_signs(labels)
 
-    def init(self, role: str, state: ChainState) -> NDArray[np.float64]:
+    def init(self, role: str, state: ChainState) -> FloatArray:
         """Return the labels themselves, which are on the right side of zero; 1 where missing."""
         observed = state.observed
         assert observed is not None, "the model has a response, so the state holds what is observed"
         return np.where(np.isnan(observed.targets), 1.0, observed.targets)
 
-    def potential(self, targets: Matrix, augmentation: NDArray[np.float64]) -> Potential:
+    def potential(self, targets: FloatArray, augmentation: FloatArray) -> Potential:
         """Return b = a and omega = 1."""
         known = ~np.isnan(targets)
         return Potential(np.where(known, augmentation, 0.0), known.astype(np.float64))
 
-    def augmentation_arguments(self, targets: Matrix, scores: Matrix) -> tuple[Matrix, Matrix]:
-        """Return sign and mean of the truncated normal law, sign 0 where the label is missing."""
+    def augmentation_arguments(self, targets: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return sign and mean of the truncated normal distribution, sign 0 where the label is missing."""
         return np.nan_to_num(targets), scores
 
-    def draw_augmentation(self, targets: Matrix, scores: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw_augmentation(self, targets: FloatArray, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw a given the linear predictors."""
         return simulate_truncated_normal(*self.augmentation_arguments(targets, scores), rng)
 
-    def log_likelihood(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> Matrix:
+    def log_likelihood(self, targets: FloatArray, scores: FloatArray, augmentation: FloatArray) -> FloatArray:
         """Return log Phi(y s), exact in the tails."""
         known = ~np.isnan(targets)
         return np.where(known, log_ndtr(np.where(known, targets * scores, 0.0)), 0.0)
 
-    def expectation(self, scores: Matrix) -> Matrix:
+    def expectation(self, scores: FloatArray) -> FloatArray:
         """Return the probability that the label is +1."""
         return np.asarray(ndtr(scores))
 
-    def log_odds(self, scores: Matrix) -> Matrix:
+    def log_odds(self, scores: FloatArray) -> FloatArray:
         """Return log Phi(s) - log Phi(-s), exact in the tails."""
         return np.asarray(log_ndtr(scores) - log_ndtr(-scores))
 
-    def draw_targets(
-        self, scores: NDArray[np.float64], augmentation: NDArray[np.float64], rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def draw_targets(self, scores: FloatArray, augmentation: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw labels -1 and +1, each for itself."""
         return np.where(rng.random(scores.shape) < self.expectation(scores), 1.0, -1.0)
 
-    def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+    def _loss(self, targets: FloatArray, scores: FloatArray) -> float:
         return float(np.mean(targets * scores <= 0))

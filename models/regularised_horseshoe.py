@@ -10,14 +10,12 @@ import pydantic
 from numpy.typing import NDArray
 from scipy.special import gammainccinv, gammaln
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.prior import LARGEST_SCALE, SMALLEST_SCALE
 from ppl_topics.core.registry import block
-from ppl_topics.core.response import Matrix
 from ppl_topics.models.shrinkage import Shrinkage
 
 __all__ = ["RegularisedHorseshoe"]
-
-Array = NDArray[np.float64]
 
 
 @block("regularised_horseshoe")
@@ -27,8 +25,9 @@ class RegularisedHorseshoe(Shrinkage):
     Their variance is tau^2 slab^2 lambda^2 / (slab^2 + tau^2 lambda^2), that is, 1 / variance = 1 / (tau lambda)^2 +
     1 / slab^2: where tau lambda is small that of the horseshoe, and never above slab^2, so that coefficients that the
     data do not bound, such as those of separable classes, stay finite. slab^2 ~ InvGamma(df / 2, df slab_scale^2 / 2)
-    for each response, which gives large coefficients a Student law of ``slab_df`` degrees of freedom and that scale.
-    The variables ``tau``, ``lambda`` and ``slab`` are the block's. An intercept is Normal(0, intercept_variance).
+    for each response, which gives large coefficients a Student distribution of ``slab_df`` degrees of freedom and that
+    scale. The variables ``tau``, ``lambda`` and ``slab`` are the block's. An intercept is Normal(0,
+    intercept_variance).
 
     Attributes
     ----------
@@ -48,12 +47,12 @@ class RegularisedHorseshoe(Shrinkage):
         """Return the scales, with their roles and dims."""
         return {**super().auxiliaries(), "slab": ("slab", ("response",))}
 
-    def slope_precision(self, scales: Mapping[str, NDArray[Any]]) -> Matrix:
+    def slope_precision(self, scales: Mapping[str, NDArray[Any]]) -> FloatArray:
         """Return 1 / (tau lambda)^2 + 1 / slab^2."""
-        precision: Matrix = (scales["tau"][:, None] * scales["lambda"]) ** -2.0 + scales["slab"][:, None] ** -2.0
+        precision: FloatArray = (scales["tau"][:, None] * scales["lambda"]) ** -2.0 + scales["slab"][:, None] ** -2.0
         return precision
 
-    def quantile(self, role: str, probability: Array) -> Array:
+    def quantile(self, role: str, probability: FloatArray) -> FloatArray:
         """Return quantiles of the prior of a scale, cut to the range of scales."""
         if role != "slab":
             return super().quantile(role, probability)
@@ -61,7 +60,7 @@ class RegularisedHorseshoe(Shrinkage):
             square = self._rate / gammainccinv(self.slab_df / 2.0, probability)
         return np.asarray(np.clip(np.sqrt(square), SMALLEST_SCALE, LARGEST_SCALE))
 
-    def log_prior(self, role: str, value: Array) -> float:
+    def log_prior(self, role: str, value: FloatArray) -> float:
         """Return the log density of a scale, summed over the elements."""
         if role != "slab":
             return super().log_prior(role, value)

@@ -10,13 +10,11 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.prior import LARGEST_SCALE, SMALLEST_SCALE, Coefficients
-from ppl_topics.core.response import Matrix
 from ppl_topics.core.state import ChainState
 
 __all__ = ["Shrinkage"]
-
-Array = NDArray[np.float64]
 
 
 class Shrinkage(Coefficients):
@@ -41,19 +39,19 @@ class Shrinkage(Coefficients):
         return {"tau": ("tau", ("response",)), "lambda": ("lambda", ("response", "slope"))}
 
     @abstractmethod
-    def slope_precision(self, scales: Mapping[str, NDArray[Any]]) -> Matrix:
+    def slope_precision(self, scales: Mapping[str, NDArray[Any]]) -> FloatArray:
         """Return the precision of each slope, shape (C, slopes), given the scales by role."""
 
-    def precision(self, state: ChainState) -> Matrix:
+    def precision(self, state: ChainState) -> FloatArray:
         """Return the precision of each coefficient given the scales, that of the intercept apart."""
         return self.with_intercept(self.slope_precision(state.arrays), state)
 
-    def quantile(self, role: str, probability: Array) -> Array:
+    def quantile(self, role: str, probability: FloatArray) -> FloatArray:
         """Return quantiles of the prior of tau or lambda, cut to the range of scales."""
         scale = {"tau": self.scale, "lambda": 1.0}[role]
         return np.clip(scale * np.tan(0.5 * np.pi * probability), SMALLEST_SCALE, LARGEST_SCALE)
 
-    def init(self, role: str, state: ChainState) -> Array:
+    def init(self, role: str, state: ChainState) -> FloatArray:
         """Return ones for the scales, zeros for the coefficients."""
         for own, dims in self.auxiliaries().values():
             if own == role:
@@ -62,7 +60,7 @@ class Shrinkage(Coefficients):
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
-    ) -> Array:
+    ) -> FloatArray:
         """Draw scales, or coefficients given the scales in ``values``, from the prior."""
         for own, dims in self.auxiliaries().values():
             if own == role:
@@ -76,7 +74,7 @@ class Shrinkage(Coefficients):
             self.log_prior(role, state.arrays[name]) for name, (role, _) in self.auxiliaries().items()
         )
 
-    def log_prior(self, role: str, value: Array) -> float:
+    def log_prior(self, role: str, value: FloatArray) -> float:
         """Return the log density of tau or lambda, summed over the elements."""
         scale = {"tau": self.scale, "lambda": 1.0}[role]
         return float((np.log(2.0 / (np.pi * scale)) - np.log1p((value / scale) ** 2)).sum())

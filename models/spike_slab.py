@@ -10,6 +10,7 @@ import pydantic
 from numpy.typing import NDArray
 from scipy.special import xlog1py, xlogy
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import block
 from ppl_topics.core.state import ChainState
@@ -36,10 +37,10 @@ class SpikeSlab(Block):
     """Topics over words of which each includes some and gives the others probability zero.
 
     An indicator I_kv, Bernoulli(pi), says whether topic k includes word v; phi_k is Dirichlet over the words that it
-    includes, with their concentrations, and 0 elsewhere. A topic needs a word: the joint law of pi and all indicators
-    is their product restricted to topics with at least one word each, and is not normalised anew given pi. So pi given
-    the indicators has its plain conjugate law, Beta(a + included, b + not included), and to draw from the prior is to
-    draw pi and all indicators until no topic is empty.
+    includes, with their concentrations, and 0 elsewhere. A topic needs a word: the joint distribution of pi and all
+    indicators is their product restricted to topics with at least one word each, and is not normalised anew given pi.
+    So pi given the indicators has its plain conjugate distribution, Beta(a + included, b + not included), and to draw
+    from the prior is to draw pi and all indicators until no topic is empty.
 
     Attributes
     ----------
@@ -99,7 +100,7 @@ class SpikeSlab(Block):
             return float(prior.a / (prior.a + prior.b))
         return float(np.mean(self.inclusion))
 
-    def constants(self, role: str, sizes: Sizes) -> Mapping[str, NDArray[np.float64]]:
+    def constants(self, role: str, sizes: Sizes) -> Mapping[str, FloatArray]:
         """Return the concentration as a vector.
 
         Raises
@@ -114,13 +115,13 @@ class SpikeSlab(Block):
             )
         return {"beta": concentration_vector(self.concentration, "word", sizes.words)}
 
-    def probability(self, state: ChainState) -> NDArray[np.float64]:
+    def probability(self, state: ChainState) -> FloatArray:
         """Return pi, in a shape that broadcasts to (V, K): (), (V, 1) or (K,)."""
         if isinstance(self.inclusion, str):
             return self._shaped(state.arrays[self.inclusion], state.sizes)
         return self._shaped(np.array(self.inclusion, dtype=np.float64), state.sizes)
 
-    def _shaped(self, pi: NDArray[np.float64], sizes: Sizes) -> NDArray[np.float64]:
+    def _shaped(self, pi: FloatArray, sizes: Sizes) -> FloatArray:
         if pi.ndim and isinstance(self.inclusion, str) and sizes.words == sizes.topics:
             raise SpecError(
                 f"block {self.inclusion!r}: there are as many topics as words, {sizes.words}, so probabilities per "
@@ -178,14 +179,14 @@ class SpikeSlab(Block):
         return float((xlogy(number, pi) + xlog1py(size - number, -pi)).sum())
 
 
-def words_included(state: ChainState) -> NDArray[np.int64]:
+def words_included(state: ChainState) -> IntArray:
     """Return how many topics include each word, shape (V,)."""
     if state.lists is not None:
         return state.lists.topics_of_words
     return np.asarray(state.arrays["included"].sum(axis=1, dtype=np.int64))
 
 
-def topics_included(state: ChainState) -> NDArray[np.int64]:
+def topics_included(state: ChainState) -> IntArray:
     """Return how many words each topic includes, shape (K,)."""
     if state.lists is not None:
         return state.lists.words_of_topics

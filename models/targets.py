@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.errors import CorpusError
 
 __all__ = ["encode_counts", "encode_numbers", "encode_signs"]
 
-Matrix = NDArray[np.float64]
 
 LARGEST = 1e100
 """Beyond it, squares of targets overflow."""
 
 
-def encode_signs(labels: Labels) -> tuple[Matrix, list[str]]:
+def encode_signs(labels: Labels) -> tuple[FloatArray, list[str]]:
     """Return +1 where a class is the document's, or a label holds, and -1 elsewhere.
 
     Two classes make one response, named after the second; more make one each, which share the topics.
@@ -51,7 +50,7 @@ def encode_signs(labels: Labels) -> tuple[Matrix, list[str]]:
     return (targets[:, 1:], names[1:]) if len(names) == 2 else (targets, names)
 
 
-def encode_numbers(labels: Labels) -> tuple[Matrix, list[str]]:
+def encode_numbers(labels: Labels) -> tuple[FloatArray, list[str]]:
     """Return real targets as they are, shape (D, R), NaN where missing, and their names.
 
     Raises
@@ -67,7 +66,7 @@ def encode_numbers(labels: Labels) -> tuple[Matrix, list[str]]:
     return targets, _names(labels, targets.shape[1])
 
 
-def encode_counts(labels: Labels) -> tuple[Matrix, list[str]]:
+def encode_counts(labels: Labels) -> tuple[FloatArray, list[str]]:
     """Return counts as they are, shape (D, R), NaN where missing, and their names.
 
     Raises
@@ -81,7 +80,7 @@ def encode_counts(labels: Labels) -> tuple[Matrix, list[str]]:
     return targets, _names(labels, targets.shape[1])
 
 
-def _columns(labels: Labels) -> Matrix:
+def _columns(labels: Labels) -> FloatArray:
     targets = np.where(labels.missing, np.nan, labels.values.astype(np.float64))
     return targets if targets.ndim == 2 else targets[:, None]
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import IntArray
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import block
 from ppl_topics.core.state import ChainState
@@ -46,6 +47,6 @@ class Words(Block):
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
-    ) -> NDArray[np.int64]:
+    ) -> IntArray:
         """Draw each token's word given phi (word-major) and z."""
         return draw_rows(values["phi"].T[values["z"]], rng)

@@ -1,4 +1,4 @@
-"""The benchmarks run, on corpora small enough for a test, and simulated corpora follow the laws they state."""
+"""The benchmarks run, on corpora small enough for a test, and simulated corpora follow the distributions they state."""
 
 from __future__ import annotations
 

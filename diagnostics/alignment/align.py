@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from ppl_topics._util.arrays import BoolArray, FloatArray, IntArray, RealArray
 from ppl_topics.diagnostics.alignment.switches import Switch, base_numbers, find_switches, numbers_of, unmixed
 from ppl_topics.diagnostics.alignment.topics import (
     TOPIC_DIMS,
@@ -25,9 +24,6 @@ from ppl_topics.results.response_topics import own_topics
 
 __all__ = ["Alignment", "align", "chain_topics"]
 
-Array = NDArray[np.float64]
-Topics = NDArray[np.floating[Any]]
-Numbers = NDArray[np.int64]
 
 NEARER = 0.5
 """Topics agree where their distance is at most this part of that to the nearest other topic. By the triangle inequality
@@ -77,12 +73,12 @@ class Alignment:
 
     reference: int
     chains: list[int]
-    permutation: Numbers
-    similarity: Array
-    agrees: NDArray[np.bool_]
-    agrees_in: NDArray[np.bool_]
-    nearest: Array
-    exchangeable: Numbers
+    permutation: IntArray
+    similarity: FloatArray
+    agrees: BoolArray
+    agrees_in: BoolArray
+    nearest: FloatArray
+    exchangeable: IntArray
     switches: tuple[Switch, ...]
     responses: list[str] | None
     by: str
@@ -102,8 +98,8 @@ def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
     is at most half of that from the topic to the nearest other topic of the reference, so that the match cannot be
     nearer to any other. And it is sampled from the same mode: the similarity is at least 0.98, or of a topic of few
     tokens at least 1 - (v - 1) / (8 n), the similarity that a draw has to its mean on average for n tokens over v
-    words, of a Dirichlet law of many tokens. The means of chains that agree are closer than that. A similarity of 0.99
-    suffices alone.
+    words, of a Dirichlet distribution of many tokens. The means of chains that agree are closer than that. A similarity
+    of 0.99 suffices alone.
 
     Parameters
     ----------
@@ -183,7 +179,7 @@ def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
     )
 
 
-def _similarity_of_draws(topics: Topics, groups: Mapping[str, xr.Dataset], reference: int) -> Array:
+def _similarity_of_draws(topics: RealArray, groups: Mapping[str, xr.Dataset], reference: int) -> FloatArray:
     """Return the similarity of draws of topics to their mean, given how many tokens they have, shape (R, K).
 
     It is 1 where the trace does not say how many: nothing is then known of how far draws lie apart.
@@ -195,11 +191,11 @@ def _similarity_of_draws(topics: Topics, groups: Mapping[str, xr.Dataset], refer
     mean = by_response(share, ("chain", "response", "draw", "topic"))[reference].mean(axis=1)
     tokens = np.maximum(mean * float(lengths.sum()), 1.0)
     words = (topics >= (TYPICAL_TOKENS / tokens)[..., None]).sum(axis=-1)
-    result: Array = np.maximum(0.0, 1.0 - np.maximum(words - 1, 0) / (8.0 * tokens))
+    result: FloatArray = np.maximum(0.0, 1.0 - np.maximum(words - 1, 0) / (8.0 * tokens))
     return result
 
 
-def best_match(similarity: Array, classes: Numbers) -> Numbers:
+def best_match(similarity: FloatArray, classes: IntArray) -> IntArray:
     """Return the column of each row that makes the total the largest, within the classes.
 
     Raises
@@ -216,7 +212,7 @@ def best_match(similarity: Array, classes: Numbers) -> Numbers:
     return place
 
 
-def chain_topics(groups: Mapping[str, xr.Dataset], switches: tuple[Switch, ...], by: str = "phi") -> Topics:
+def chain_topics(groups: Mapping[str, xr.Dataset], switches: tuple[Switch, ...], by: str = "phi") -> RealArray:
     """Return the topics of each chain by its own numbers, those of most draws, shape (C, R, K, V); switches undone."""
     topics = mean_topics(groups, by)
     if not switches:
@@ -242,9 +238,9 @@ def stretches_of(
     groups: Mapping[str, xr.Dataset],
     switches: tuple[Switch, ...],
     responses: list[str] | None,
-    draws: Numbers,
+    draws: IntArray,
     topics: int,
-) -> dict[tuple[int, int], list[tuple[int, int, Numbers]]]:
+) -> dict[tuple[int, int], list[tuple[int, int, IntArray]]]:
     """Return the stretches of draws of equal numbers of chains that switch, by the positions of chain and response."""
     result = {}
     for c, chain in enumerate(groups["posterior"]["chain"].values):
@@ -255,7 +251,7 @@ def stretches_of(
     return result
 
 
-def _positions(groups: Mapping[str, xr.Dataset], n_words: int) -> Numbers:
+def _positions(groups: Mapping[str, xr.Dataset], n_words: int) -> IntArray:
     """Return the positions of the words of phi among those of the mean topics."""
     words = groups["posterior"]["word"].values
     if len(words) == n_words:
@@ -264,7 +260,7 @@ def _positions(groups: Mapping[str, xr.Dataset], n_words: int) -> Numbers:
     return np.array([at[word] for word in words], dtype=np.int64)
 
 
-def _reference(totals: Array, groups: Mapping[str, xr.Dataset]) -> int:
+def _reference(totals: FloatArray, groups: Mapping[str, xr.Dataset]) -> int:
     """Return the position of the chain of the largest total similarity, or of those the highest log posterior."""
     statistics = groups.get("sample_stats", xr.Dataset())
     density = np.zeros(len(totals))

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import IntArray
 from ppl_topics.diagnostics.alignment.align import Alignment, align, chain_topics, stretches_of
 from ppl_topics.diagnostics.alignment.switches import base_numbers
 from ppl_topics.diagnostics.alignment.topics import chains_of
@@ -19,8 +20,7 @@ from ppl_topics.results.mean_topics import CHAIN, TOPIC
 
 __all__ = ["aligned"]
 
-Numbers = NDArray[np.int64]
-Pieces = list[tuple[int, int, Numbers]]
+Pieces = list[tuple[int, int, IntArray]]
 
 
 def aligned(groups: Mapping[str, xr.Dataset], alignment: Alignment | None = None) -> dict[str, xr.Dataset]:
@@ -102,7 +102,7 @@ def aligned(groups: Mapping[str, xr.Dataset], alignment: Alignment | None = None
 
 
 def _with_means(
-    constants: xr.Dataset, groups: Mapping[str, xr.Dataset], alignment: Alignment, permutation: Numbers
+    constants: xr.Dataset, groups: Mapping[str, xr.Dataset], alignment: Alignment, permutation: IntArray
 ) -> xr.Dataset:
     """Replace the mean topics of chains with switches, whose numbers stand for several topics, by those of topics."""
     means = chain_topics(groups, alignment.switches)
@@ -133,7 +133,7 @@ def _renumbered(
     return array
 
 
-def _order(numbers: Numbers, size: int) -> Numbers:
+def _order(numbers: IntArray, size: int) -> IntArray:
     """Return the positions to take: those of topics in another order, the rest as they are."""
     return np.concatenate([numbers, np.arange(len(numbers), size)])
 
@@ -149,7 +149,7 @@ def _reassigned(
     return _over(array, inverse, "token", apart, lambda values, number: number[checked_topics(values, topics)])
 
 
-def _reassigned_cells(constants: xr.Dataset, permutation: Numbers) -> xr.DataArray:
+def _reassigned_cells(constants: xr.Dataset, permutation: IntArray) -> xr.DataArray:
     """Give the cells of mean topics that are kept as lists the new numbers of their topics."""
     inverse = np.argsort(permutation, axis=-1).reshape(-1, permutation.shape[-1])
     topics = constants[TOPIC]

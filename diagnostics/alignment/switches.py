@@ -21,13 +21,12 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, RealArray
 from ppl_topics.diagnostics.alignment.topics import TOPIC_DIMS, by_response, check_comparable
 from ppl_topics.results.response_topics import own_topics
 
 __all__ = ["Switch", "base_numbers", "find_switches", "numbers_of", "unmixed"]
 
-Array = NDArray[np.float64]
-Numbers = NDArray[np.int64]
 
 MARGIN = 0.2
 """By how much a topic must be more like the one whose place it takes. In four chains of 20 Newsgroups that were still
@@ -72,7 +71,7 @@ class Switch(NamedTuple):
     response: str | None = None
 
 
-def find_switches(groups: Mapping[str, xr.Dataset], classes: Numbers) -> tuple[Switch, ...]:
+def find_switches(groups: Mapping[str, xr.Dataset], classes: IntArray) -> tuple[Switch, ...]:
     """Find the switches of each chain, by the draws of phi, or else by those of topic shares and coefficients.
 
     Without phi, two topics can be told apart only where their shares or coefficients differ by much more than they
@@ -125,14 +124,14 @@ class _Comparison(NamedTuple):
     """
 
     values: NDArray[Any]
-    similar: Callable[[NDArray[Any], NDArray[Any]], Array]
+    similar: Callable[[NDArray[Any], NDArray[Any]], FloatArray]
     first: int
     margin: float
     memory: int
     jump: bool
 
 
-def _by_phi(phi: NDArray[np.float32]) -> _Comparison:
+def _by_phi(phi: Float32Array) -> _Comparison:
     """Compare by the Bhattacharyya coefficient of probabilities of words."""
     if phi.shape[2] > MOST_WORDS:
         most = np.argsort(-phi.mean(axis=(0, 1)), kind="stable")[:MOST_WORDS]
@@ -140,7 +139,7 @@ def _by_phi(phi: NDArray[np.float32]) -> _Comparison:
     totals = phi.sum(axis=2, keepdims=True)
     roots = np.sqrt(phi / np.where(totals > 0.0, totals, 1.0))
 
-    def similar(draws: NDArray[Any], mean: NDArray[Any]) -> Array:
+    def similar(draws: NDArray[Any], mean: NDArray[Any]) -> FloatArray:
         size = np.sqrt((mean**2).sum(axis=1))
         flat = draws.reshape(-1, draws.shape[2]) @ mean.T
         return np.asarray(flat / np.where(size > 0.0, size, 1.0), dtype=np.float64).reshape(*draws.shape[:2], len(mean))
@@ -148,7 +147,7 @@ def _by_phi(phi: NDArray[np.float32]) -> _Comparison:
     return _Comparison(roots, similar, first=1, margin=MARGIN, memory=MEMORY, jump=False)
 
 
-def _by_profile(profiles: Array) -> _Comparison:
+def _by_profile(profiles: FloatArray) -> _Comparison:
     """Compare by the largest distance of any feature, in its standard deviations: 1 up to `NEAR`, 0 from `FAR`."""
     # From successive draws, so that a drift or a switch counts for nothing; of each topic, at least the typical one.
     steps = np.abs(np.diff(profiles, axis=0))
@@ -156,7 +155,7 @@ def _by_profile(profiles: Array) -> _Comparison:
     sd = np.maximum(sd, np.median(sd, axis=0))
     sd = np.maximum(sd, 1e-9 + 1e-6 * np.abs(profiles).max(axis=(0, 1)))
 
-    def similar(draws: Array, mean: Array) -> Array:
+    def similar(draws: FloatArray, mean: FloatArray) -> FloatArray:
         distance = np.zeros((*draws.shape[:2], len(mean)))
         for m in range(draws.shape[2]):
             spread = np.maximum(sd[:, None, m], sd[None, :, m])
@@ -166,7 +165,7 @@ def _by_profile(profiles: Array) -> _Comparison:
     return _Comparison(profiles, similar, first=AHEAD, margin=1.0 - 1e-9, memory=AHEAD, jump=True)
 
 
-def _profiles(groups: Mapping[str, xr.Dataset], topics: int) -> Array | None:
+def _profiles(groups: Mapping[str, xr.Dataset], topics: int) -> FloatArray | None:
     """Return square roots of shares, whose noise does not grow with them, and coefficients, shape (C, R, T, K, M)."""
     posterior = groups["posterior"]
     parts = []
@@ -182,7 +181,7 @@ def _profiles(groups: Mapping[str, xr.Dataset], topics: int) -> Array | None:
     return np.concatenate(parts, axis=-1).astype(np.float64) if parts else None
 
 
-def _search(comparison: _Comparison, classes: Numbers) -> list[tuple[int, tuple[int, ...], tuple[int, ...]]]:
+def _search(comparison: _Comparison, classes: IntArray) -> list[tuple[int, tuple[int, ...], tuple[int, ...]]]:
     """Return draws at which topics switch, the numbers that they had until then, and those that they have from then.
 
     Draws go by in blocks, each compared with the mean of the one before; the first blocks are short, each as long as
@@ -218,7 +217,7 @@ def _search(comparison: _Comparison, classes: Numbers) -> list[tuple[int, tuple[
     return found
 
 
-def _cycles(similarity: Array, classes: Numbers, margin: float) -> list[dict[int, int]]:
+def _cycles(similarity: FloatArray, classes: IntArray, margin: float) -> list[dict[int, int]]:
     """Return the cycles of the best assignment that are decisive: by topic, where it now stands."""
     own = np.diagonal(similarity)
     # Without a topic that is much more like another's mean there is nothing to assign.
@@ -241,11 +240,11 @@ def _cycles(similarity: Array, classes: Numbers, margin: float) -> list[dict[int
     return cycles
 
 
-def _moved(similarity: Array, cycle: Mapping[int, int], margin: float) -> bool:
+def _moved(similarity: FloatArray, cycle: Mapping[int, int], margin: float) -> bool:
     return all(similarity[place, k] - similarity[k, k] >= margin for k, place in cycle.items())
 
 
-def numbers_of(switches: Sequence[Switch], topics: int, draws: Numbers) -> list[tuple[int, int, Numbers]]:
+def numbers_of(switches: Sequence[Switch], topics: int, draws: IntArray) -> list[tuple[int, int, IntArray]]:
     """Return the stretches of draws of equal numbers of one chain.
 
     Parameters
@@ -273,7 +272,7 @@ def numbers_of(switches: Sequence[Switch], topics: int, draws: Numbers) -> list[
     return [*result, (start, len(draws), numbers)]
 
 
-def base_numbers(stretches: Sequence[tuple[int, int, Numbers]]) -> Numbers:
+def base_numbers(stretches: Sequence[tuple[int, int, IntArray]]) -> IntArray:
     """Return the numbers that hold in the most draws, which are called the chain's own."""
     lengths: dict[tuple[int, ...], int] = {}
     for start, stop, numbers in stretches:
@@ -283,11 +282,11 @@ def base_numbers(stretches: Sequence[tuple[int, int, Numbers]]) -> Numbers:
 
 
 def unmixed(
-    mean: NDArray[np.floating[Any]],
-    phi: NDArray[np.float32],
-    words: Numbers,
-    stretches: Sequence[tuple[int, int, Numbers]],
-) -> Array:
+    mean: RealArray,
+    phi: Float32Array,
+    words: IntArray,
+    stretches: Sequence[tuple[int, int, IntArray]],
+) -> FloatArray:
     """Return the mean topics of a chain with switches, by its own numbers, from means that mix the topics of a number.
 
     What is recorded of phi replaces the mean, topic by topic; words of which no draws are kept, the rare ones, keep the

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.arrays import Float32Array, FloatArray
 from ppl_topics.diagnostics.alignment.align import Alignment, align
 from ppl_topics.diagnostics.alignment.renumber import aligned
 from ppl_topics.diagnostics.alignment.topics import TOPIC_DIMS, by_response, topics_of_chain, word_names
@@ -98,7 +98,7 @@ def agreement_table(
 
 def top_word_draws(
     groups: Mapping[str, xr.Dataset], aligned_groups: Mapping[str, xr.Dataset], reference: int, n_words: int
-) -> NDArray[np.float32] | None:
+) -> Float32Array | None:
     """Return the draws of phi for the top words of each topic of the reference, shape (C, T, R, K, words).
 
     None where draws of phi are not recorded. Top are those of the largest mean in the draws of the reference, of the
@@ -121,7 +121,7 @@ def top_words_of(groups: Mapping[str, xr.Dataset], chain: int, response: int, n_
     return [[str(names[v]) for v in best if v >= 0] for best in best_words(topics, n_words)]
 
 
-def _rhats(draws: NDArray[np.float32] | None, shape: tuple[int, ...]) -> tuple[NDArray[np.float64], ...]:
+def _rhats(draws: Float32Array | None, shape: tuple[int, ...]) -> tuple[FloatArray, ...]:
     """Return the largest and the median R-hat of each topic's words; those of constant words do not enter."""
     largest, median = np.full(shape, np.nan), np.full(shape, np.nan)
     if draws is not None:
@@ -133,7 +133,7 @@ def _rhats(draws: NDArray[np.float32] | None, shape: tuple[int, ...]) -> tuple[N
     return largest, median
 
 
-def _shares(groups: Mapping[str, xr.Dataset], shape: tuple[int, ...]) -> NDArray[np.float64]:
+def _shares(groups: Mapping[str, xr.Dataset], shape: tuple[int, ...]) -> FloatArray:
     posterior = groups["posterior"]
     if "topic_share" not in posterior or "topic" not in posterior["topic_share"].dims:
         return np.full(shape, np.nan)

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray, IntArray, RealArray
 from ppl_topics.core.response import Response
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.results import mean_topics as trace_means
@@ -53,7 +54,7 @@ def n_topics(groups: Mapping[str, xr.Dataset]) -> int:
     return max(sizes, default=0)
 
 
-def exchangeable(groups: Mapping[str, xr.Dataset]) -> NDArray[np.int64]:
+def exchangeable(groups: Mapping[str, xr.Dataset]) -> IntArray:
     """Return the class of each topic, shape (K,): topics of one class may change their numbers without loss.
 
     The posterior is the same under every renumbering within a class. Topics are of one class where their fixed
@@ -85,7 +86,7 @@ def _supervised(groups: Mapping[str, xr.Dataset], topics: int) -> int:
     return response.supervised(topics) if isinstance(response, Response) else topics
 
 
-def mean_topics(groups: Mapping[str, xr.Dataset], by: str) -> NDArray[np.floating[Any]]:
+def mean_topics(groups: Mapping[str, xr.Dataset], by: str) -> RealArray:
     """Return the topics of each chain, shape (C, R, K, V); R is 1 where responses share topics.
 
     Means are as precise as the trace holds them, which is single precision; counts are in double precision.
@@ -106,7 +107,7 @@ def mean_topics(groups: Mapping[str, xr.Dataset], by: str) -> NDArray[np.floatin
     return _counts(groups) if by == "counts" else _means(groups)
 
 
-def topics_of_chain(groups: Mapping[str, xr.Dataset], chain: int) -> NDArray[np.floating[Any]]:
+def topics_of_chain(groups: Mapping[str, xr.Dataset], chain: int) -> RealArray:
     """Return the topics of one chain, by its number, shape (R, K, V); see `mean_topics` by phi.
 
     Raises
@@ -117,7 +118,7 @@ def topics_of_chain(groups: Mapping[str, xr.Dataset], chain: int) -> NDArray[np.
     return _means(groups, chain)
 
 
-def _means(groups: Mapping[str, xr.Dataset], chain: int | None = None) -> NDArray[np.floating[Any]]:
+def _means(groups: Mapping[str, xr.Dataset], chain: int | None = None) -> RealArray:
     posterior = groups["posterior"]
     if has_mean_topics(groups):
         mean = trace_means.mean_topics(groups, chain)
@@ -131,7 +132,7 @@ def _means(groups: Mapping[str, xr.Dataset], chain: int | None = None) -> NDArra
     return by_response(mean, (*(["chain"] if chain is None else []), "response", "topic", "word"))
 
 
-def _counts(groups: Mapping[str, xr.Dataset]) -> NDArray[np.float64]:
+def _counts(groups: Mapping[str, xr.Dataset]) -> FloatArray:
     constants, observed = groups.get("constant_data", xr.Dataset()), groups.get("observed_data", xr.Dataset())
     if "z_last" not in constants or "words" not in observed:
         raise TraceError(
@@ -161,7 +162,7 @@ def word_names(groups: Mapping[str, xr.Dataset]) -> NDArray[Any]:
     return np.asarray(source["word"].values)
 
 
-def check_comparable(similarity: NDArray[np.float64]) -> None:
+def check_comparable(similarity: FloatArray) -> None:
     """Refuse similarities of topics that are not finite, and so are like none.
 
     Raises

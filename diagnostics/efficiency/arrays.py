@@ -10,6 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.efficiency.moments import MOMENTS, fill_moments
 from ppl_topics.diagnostics.efficiency.ranked import RANKED, fill_ranked
@@ -25,7 +26,7 @@ FEWEST_DRAWS = 4
 
 
 @compiled
-def _gather(rows: NDArray[Any], start: int, block: NDArray[np.float64]) -> None:
+def _gather(rows: NDArray[Any], start: int, block: FloatArray) -> None:
     """Transpose columns ``start, start + 1, ...`` of ``rows`` into the rows of ``block``, eight rows at a time."""
     n_scalars, size = block.shape
     for top in range(0, size, 8):
@@ -35,7 +36,7 @@ def _gather(rows: NDArray[Any], start: int, block: NDArray[np.float64]) -> None:
                 block[scalar, i] = rows[i, start + scalar]
 
 
-def _load(rows: NDArray[Any], start: int, stop: int) -> NDArray[np.float64]:
+def _load(rows: NDArray[Any], start: int, stop: int) -> FloatArray:
     """Return columns ``start, ..., stop - 1`` as contiguous float64 rows."""
     block = np.empty((stop - start, len(rows)))
     if rows.dtype in (np.float32, np.float64) and rows.flags.c_contiguous:
@@ -45,7 +46,7 @@ def _load(rows: NDArray[Any], start: int, stop: int) -> NDArray[np.float64]:
     return block
 
 
-def array_statistics(draws: NDArray[Any], names: Sequence[str]) -> list[NDArray[np.float64]]:
+def array_statistics(draws: NDArray[Any], names: Sequence[str]) -> list[FloatArray]:
     """Return statistics of every scalar of an array.
 
     As many threads as numba is set to use share the work; the results do not depend on their number.
@@ -85,7 +86,7 @@ def array_statistics(draws: NDArray[Any], names: Sequence[str]) -> list[NDArray[
     return [results[STATISTICS.index(name)].reshape(event) for name in names]
 
 
-def _fill(rows: NDArray[Any], n_chains: int, names: Sequence[str], results: NDArray[np.float64]) -> None:
+def _fill(rows: NDArray[Any], n_chains: int, names: Sequence[str], results: FloatArray) -> None:
     """Fill the named rows of ``results``, tile by tile."""
     size, n_scalars = rows.shape
     ranked = np.array([name in names for name in RANKED])

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled
 
 __all__ = ["centre", "halving_sum", "has_nan", "lag_pair", "lag_sum"]
 
 
 @compiled
-def halving_sum(terms: NDArray[np.float64], size: int) -> float:
+def halving_sum(terms: FloatArray, size: int) -> float:
     """Return the sum of the first ``size`` terms, adding the upper half to the lower until few are left.
 
     Each pass adds element to element, so it vectorises without reordering a sum. ``terms`` is overwritten.
@@ -28,7 +28,7 @@ def halving_sum(terms: NDArray[np.float64], size: int) -> float:
 
 
 @compiled
-def has_nan(values: NDArray[np.float64]) -> bool:
+def has_nan(values: FloatArray) -> bool:
     """Whether any of the values is NaN."""
     count = 0
     for value in values:
@@ -38,10 +38,10 @@ def has_nan(values: NDArray[np.float64]) -> bool:
 
 @compiled
 def centre(
-    chains: NDArray[np.float64],
-    centred: NDArray[np.float64],
-    means: NDArray[np.float64],
-    terms: NDArray[np.float64],
+    chains: FloatArray,
+    centred: FloatArray,
+    means: FloatArray,
+    terms: FloatArray,
 ) -> None:
     """Subtract each chain's mean.
 
@@ -68,7 +68,7 @@ def centre(
 
 
 @compiled
-def lag_sum(row: NDArray[np.float64], lag: int, terms: NDArray[np.float64]) -> float:
+def lag_sum(row: FloatArray, lag: int, terms: FloatArray) -> float:
     """Return the sum over ``j`` of ``row[j] * row[j + lag]`` for one centred chain."""
     size = row.size - lag
     for j in range(size):
@@ -78,10 +78,10 @@ def lag_sum(row: NDArray[np.float64], lag: int, terms: NDArray[np.float64]) -> f
 
 @compiled
 def lag_pair(
-    centred: NDArray[np.float64],
+    centred: FloatArray,
     lag: int,
-    terms: NDArray[np.float64],
-    more_terms: NDArray[np.float64],
+    terms: FloatArray,
+    more_terms: FloatArray,
 ) -> tuple[float, float]:
     """Return the lagged products at ``lag`` and ``lag + 1``, summed over draws and chains.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled
 
 __all__ = ["fill_lag_sums", "lags_worth_a_transform"]
@@ -51,7 +52,7 @@ def _gather_frequencies(spectrum: NDArray[np.complex128], roots: NDArray[np.comp
 
 
 @compiled
-def fill_lag_sums(centred: NDArray[np.float64], sums: NDArray[np.float64]) -> None:
+def fill_lag_sums(centred: FloatArray, sums: FloatArray) -> None:
     """Fill ``sums[t]`` with the products of draws ``t`` apart, summed over draws and chains.
 
     Two real chains travel as the real and the imaginary part of one signal: the real part of its

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray, UInt64Array
 from ppl_topics._util.compiled import compiled
 
 __all__ = ["indicator_lag", "pack", "unpack", "words_per_chain"]
@@ -32,18 +32,18 @@ def _ones(word: np.uint64) -> int:
 
 
 @compiled
-def _bit(words: NDArray[np.uint64], draw: int) -> int:
+def _bit(words: UInt64Array, draw: int) -> int:
     return int(np.int64((words[draw >> 6] >> (np.uint64(draw) & WORD_MASK)) & ONE))
 
 
 @compiled
 def pack(
-    order: NDArray[np.int32],
+    order: Int32Array,
     start: int,
     stop: int,
     n_draws: int,
-    words: NDArray[np.uint64],
-    means: NDArray[np.float64],
+    words: UInt64Array,
+    means: FloatArray,
 ) -> None:
     """Set the bits of the draws ``order[start:stop]`` and no others.
 
@@ -74,7 +74,7 @@ def pack(
 
 
 @compiled
-def unpack(words: NDArray[np.uint64], means: NDArray[np.float64], centred: NDArray[np.float64]) -> None:
+def unpack(words: UInt64Array, means: FloatArray, centred: FloatArray) -> None:
     """Write the chains out as centred real numbers, float64 of shape (n_chains, n_draws)."""
     n_chains, n_draws = centred.shape
     for chain in range(n_chains):
@@ -83,9 +83,7 @@ def unpack(words: NDArray[np.uint64], means: NDArray[np.float64], centred: NDArr
 
 
 @compiled
-def indicator_lag(
-    words: NDArray[np.uint64], means: NDArray[np.float64], n_draws: int, lag: int, edges: NDArray[np.int64]
-) -> float:
+def indicator_lag(words: UInt64Array, means: FloatArray, n_draws: int, lag: int, edges: IntArray) -> float:
     """Return the lagged products of the centred chains, summed over draws and chains.
 
     Expanding the product of two centred draws leaves the number of ones that meet a one ``lag`` draws on,

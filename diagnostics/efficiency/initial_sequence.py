@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray, IntArray, UInt64Array
 from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.efficiency.autocovariance import lag_pair
 from ppl_topics.diagnostics.efficiency.fourier import fill_lag_sums, lags_worth_a_transform
@@ -14,7 +14,7 @@ __all__ = ["effective_size"]
 
 
 @compiled
-def _variance(values: NDArray[np.float64]) -> float:
+def _variance(values: FloatArray) -> float:
     mean = 0.0
     for value in values:
         mean += value
@@ -26,7 +26,7 @@ def _variance(values: NDArray[np.float64]) -> float:
 
 
 @compiled
-def _monotone_tau(rho: NDArray[np.float64], last: int) -> float:
+def _monotone_tau(rho: FloatArray, last: int) -> float:
     """Return the autocorrelation time of ``rho`` up to ``last``, its pair sums made to descend."""
     t = 1
     while t <= last - 2:
@@ -44,12 +44,12 @@ def _monotone_tau(rho: NDArray[np.float64], last: int) -> float:
 @compiled
 def effective_size(
     packed: bool,
-    centred: NDArray[np.float64],
-    words: NDArray[np.uint64],
-    means: NDArray[np.float64],
-    edges: NDArray[np.int64],
-    terms: NDArray[np.float64],
-    rho: NDArray[np.float64],
+    centred: FloatArray,
+    words: UInt64Array,
+    means: FloatArray,
+    edges: IntArray,
+    terms: FloatArray,
+    rho: FloatArray,
 ) -> float:
     """Return the effective sample size of split chains [1]_, truncated as Geyer proposes [2]_.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import BoolArray, FloatArray, IntArray, UInt64Array
 from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.efficiency.autocovariance import centre, halving_sum, has_nan
 from ppl_topics.diagnostics.efficiency.initial_sequence import effective_size
@@ -17,7 +17,7 @@ CONSTANT = 1e-15
 
 
 @compiled
-def _halves(draws: NDArray[np.float64], split: NDArray[np.float64]) -> None:
+def _halves(draws: FloatArray, split: FloatArray) -> None:
     """Copy each chain's first and last half into two rows; the middle draw of an odd chain is left out."""
     n_chains, n_draws = draws.shape
     half = n_draws // 2
@@ -28,7 +28,7 @@ def _halves(draws: NDArray[np.float64], split: NDArray[np.float64]) -> None:
 
 
 @compiled
-def _is_constant(values: NDArray[np.float64]) -> bool:
+def _is_constant(values: FloatArray) -> bool:
     """Whether the values range over less than ArviZ takes for a constant."""
     lowest = values[0, 0]
     highest = lowest
@@ -43,12 +43,12 @@ def _is_constant(values: NDArray[np.float64]) -> bool:
 
 @compiled
 def _moment_size(
-    split: NDArray[np.float64],
-    words: NDArray[np.uint64],
-    means: NDArray[np.float64],
-    edges: NDArray[np.int64],
-    terms: NDArray[np.float64],
-    rho: NDArray[np.float64],
+    split: FloatArray,
+    words: UInt64Array,
+    means: FloatArray,
+    edges: IntArray,
+    terms: FloatArray,
+    rho: FloatArray,
 ) -> float:
     """Return the effective sample size of the mean of split chains, which are centred in place."""
     if _is_constant(split):
@@ -58,9 +58,7 @@ def _moment_size(
 
 
 @compiled
-def fill_moments(
-    block: NDArray[np.float64], n_chains: int, wanted: NDArray[np.bool_], out: NDArray[np.float64]
-) -> None:
+def fill_moments(block: FloatArray, n_chains: int, wanted: BoolArray, out: FloatArray) -> None:
     """Fill the moment statistics of every scalar of a block.
 
     Parameters

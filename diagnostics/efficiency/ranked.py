@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import BoolArray, FloatArray, Int32Array, IntArray, UInt64Array
 from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.efficiency.autocovariance import centre, has_nan
 from ppl_topics.diagnostics.efficiency.indicators import pack, words_per_chain
@@ -22,11 +22,11 @@ LOW_TAIL, HIGH_TAIL = 0.05, 0.95
 
 @compiled
 def _keep_halves(
-    ordered: NDArray[np.float64],
-    order: NDArray[np.int32],
+    ordered: FloatArray,
+    order: Int32Array,
     n_draws: int,
-    kept_ordered: NDArray[np.float64],
-    kept_order: NDArray[np.int32],
+    kept_ordered: FloatArray,
+    kept_order: Int32Array,
 ) -> None:
     """Renumber sorted draws by their place in the split chains, and collect those that have one.
 
@@ -49,15 +49,15 @@ def _keep_halves(
 
 @compiled
 def _tail_size(
-    ordered: NDArray[np.float64],
-    order: NDArray[np.int32],
+    ordered: FloatArray,
+    order: Int32Array,
     probability: float,
-    split: NDArray[np.float64],
-    words: NDArray[np.uint64],
-    means: NDArray[np.float64],
-    edges: NDArray[np.int64],
-    terms: NDArray[np.float64],
-    rho: NDArray[np.float64],
+    split: FloatArray,
+    words: UInt64Array,
+    means: FloatArray,
+    edges: IntArray,
+    terms: FloatArray,
+    rho: FloatArray,
 ) -> float:
     """Return the effective sample size of the indicator of lying at or below a quantile."""
     half = split.shape[1]
@@ -78,11 +78,11 @@ def _tail_size(
 
 @compiled
 def fill_ranked(
-    block: NDArray[np.float64],
+    block: FloatArray,
     n_chains: int,
-    wanted: NDArray[np.bool_],
-    table: NDArray[np.float64],
-    out: NDArray[np.float64],
+    wanted: BoolArray,
+    table: FloatArray,
+    out: FloatArray,
 ) -> None:
     """Fill the rank statistics of every scalar of a block.
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from ppl_topics._util.arrays import FloatArray, Int32Array
 from ppl_topics._util.compiled import compiled
 
 __all__ = ["count_at_most_quantile", "fold", "normal_score_table", "normal_scores"]
 
 
-def normal_score_table(size: int) -> NDArray[np.float64]:
+def normal_score_table(size: int) -> FloatArray:
     """Return the normal scores of all ranks, halves included, among ``size`` draws.
 
     Entry ``2 r`` is the standard normal quantile of ``(r - 3/8) / (size + 1/4)`` for the average rank ``r``
@@ -39,11 +39,11 @@ def normal_score_table(size: int) -> NDArray[np.float64]:
 
 @compiled
 def normal_scores(
-    ordered: NDArray[np.float64],
-    order: NDArray[np.int32],
+    ordered: FloatArray,
+    order: Int32Array,
     size: int,
-    table: NDArray[np.float64],
-    scores: NDArray[np.float64],
+    table: FloatArray,
+    scores: FloatArray,
 ) -> None:
     """Fill ``scores[order[r]]`` with the normal score of the ``r``-th smallest draw; ties share their mean rank.
 
@@ -75,11 +75,11 @@ def normal_scores(
 
 @compiled
 def fold(
-    ordered: NDArray[np.float64],
-    order: NDArray[np.int32],
+    ordered: FloatArray,
+    order: Int32Array,
     size: int,
-    folded: NDArray[np.float64],
-    folded_order: NDArray[np.int32],
+    folded: FloatArray,
+    folded_order: Int32Array,
 ) -> bool:
     """Sort the distances from the median by merging the two sides of it.
 
@@ -126,7 +126,7 @@ def fold(
 
 
 @compiled
-def count_at_most_quantile(ordered: NDArray[np.float64], probability: float) -> int:
+def count_at_most_quantile(ordered: FloatArray, probability: float) -> int:
     """Return how many draws do not exceed the quantile (type 7, interpolated as NumPy does).
 
     Parameters

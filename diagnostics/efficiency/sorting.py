@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray, Int32Array, UInt32Array, UInt64Array
 from ppl_topics._util.compiled import compiled
 
 __all__ = ["BUCKETS", "argsort_draws"]
@@ -17,7 +17,7 @@ REPAIRS_PER_DRAW = 16
 
 
 @compiled
-def _leading_bits(values: NDArray[np.float64], keys: NDArray[np.uint64], leading: NDArray[np.uint32]) -> None:
+def _leading_bits(values: FloatArray, keys: UInt64Array, leading: UInt32Array) -> None:
     """Fill ``leading`` with the 22 most significant bits of each draw's key, counted from the least key.
 
     A double, read as an integer with its sign bit flipped (all bits, where it is negative), has the order of
@@ -44,10 +44,10 @@ def _leading_bits(values: NDArray[np.float64], keys: NDArray[np.uint64], leading
 
 @compiled
 def _scatter_twice(
-    leading: NDArray[np.uint32],
-    counts: NDArray[np.int32],
-    halfway: NDArray[np.int32],
-    order: NDArray[np.int32],
+    leading: UInt32Array,
+    counts: Int32Array,
+    halfway: Int32Array,
+    order: Int32Array,
 ) -> None:
     """Two stable counting passes of 11 bits each: ``order`` sorts ``leading``."""
     n = leading.size
@@ -77,10 +77,10 @@ def _scatter_twice(
 
 @compiled
 def _sort_fully(
-    keys: NDArray[np.uint64],
-    counts: NDArray[np.int32],
-    halfway: NDArray[np.int32],
-    order: NDArray[np.int32],
+    keys: UInt64Array,
+    counts: Int32Array,
+    halfway: Int32Array,
+    order: Int32Array,
 ) -> None:
     """Sort the whole keys, in six passes from the last bits to the first."""
     n = keys.size
@@ -108,13 +108,13 @@ def _sort_fully(
 
 @compiled
 def argsort_draws(
-    values: NDArray[np.float64],
-    keys: NDArray[np.uint64],
-    leading: NDArray[np.uint32],
-    counts: NDArray[np.int32],
-    halfway: NDArray[np.int32],
-    order: NDArray[np.int32],
-    ordered: NDArray[np.float64],
+    values: FloatArray,
+    keys: UInt64Array,
+    leading: UInt32Array,
+    counts: Int32Array,
+    halfway: Int32Array,
+    order: Int32Array,
+    ordered: FloatArray,
 ) -> None:
     """Sort ``values``: ``ordered[r] = values[order[r]]`` ascends.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.efficiency.autocovariance import centre, has_nan, lag_sum
 
@@ -21,7 +21,7 @@ def _largest_order(n_draws: int) -> int:
 
 
 @compiled
-def _is_linear(centred: NDArray[np.float64], squares: float) -> bool:
+def _is_linear(centred: FloatArray, squares: float) -> bool:
     """Whether a straight line through the draws leaves no residual, as in a constant chain."""
     n = centred.size
     products = 0.0
@@ -32,7 +32,7 @@ def _is_linear(centred: NDArray[np.float64], squares: float) -> bool:
 
 
 @compiled
-def _spectrum_at_zero(correlations: NDArray[np.float64], n_draws: int) -> float:
+def _spectrum_at_zero(correlations: FloatArray, n_draws: int) -> float:
     """Return the spectral density at zero over the variance, the order chosen by AIC.
 
     Levinson's recursion solves the Yule-Walker equations for one order after another.
@@ -67,9 +67,7 @@ def _spectrum_at_zero(correlations: NDArray[np.float64], n_draws: int) -> float:
 
 
 @compiled
-def _spectral_size(
-    centred: NDArray[np.float64], correlations: NDArray[np.float64], terms: NDArray[np.float64]
-) -> float:
+def _spectral_size(centred: FloatArray, correlations: FloatArray, terms: FloatArray) -> float:
     """Return ``n * var / spectrum(0)`` of each centred chain, summed over chains."""
     n_chains, n_draws = centred.shape
     total = 0.0
@@ -89,7 +87,7 @@ def _spectral_size(
 
 
 @compiled
-def fill_spectral(block: NDArray[np.float64], n_chains: int, out: NDArray[np.float64]) -> None:
+def fill_spectral(block: FloatArray, n_chains: int, out: FloatArray) -> None:
     """Fill the effective sample size of R's coda [1]_ for every scalar of a block.
 
     An autoregression is fitted to each whole chain by the Yule-Walker equations, its order chosen by AIC, and

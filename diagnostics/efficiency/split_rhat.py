@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.efficiency.autocovariance import halving_sum
 
@@ -12,7 +12,7 @@ __all__ = ["scale_reduction"]
 
 
 @compiled
-def scale_reduction(centred: NDArray[np.float64], means: NDArray[np.float64], terms: NDArray[np.float64]) -> float:
+def scale_reduction(centred: FloatArray, means: FloatArray, terms: FloatArray) -> float:
     """Return R-hat of chains given as their means and their draws about them.
 
     Parameters

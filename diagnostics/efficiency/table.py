@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.diagnostics.efficiency.dataset import all_statistics
 
 __all__ = ["efficiency_table"]
@@ -17,8 +17,8 @@ STATISTICS = ("ess_bulk", "ess_tail", "ess_mean", "rhat")
 CONVERGED = 1.01
 
 
-def _row(bulk: NDArray[np.float64], tail: NDArray[np.float64], factor: NDArray[np.float64],
-         rhat: NDArray[np.float64]) -> dict[str, float]:  # fmt: skip
+def _row(bulk: FloatArray, tail: FloatArray, factor: FloatArray,
+         rhat: FloatArray) -> dict[str, float]:  # fmt: skip
     """Summarise the scalars of one variable; those without a value for a statistic do not enter it."""
     row: dict[str, float] = {"scalars": rhat.size, "undefined": int(np.isnan(rhat).sum())}
     for name, values in (("ess_bulk", bulk), ("ess_tail", tail)):

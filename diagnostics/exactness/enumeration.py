@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 from scipy.stats import gamma
 
+from ppl_topics._util.arrays import FloatArray, IntArray, RealArray, UInt8Array, UInt32Array
 from ppl_topics.core.state import ChainState
 from ppl_topics.models.gamma import Gamma
 
@@ -28,7 +29,7 @@ NODES = {1: 200, 2: 48, 3: 20}
 
 @dataclass(frozen=True)
 class ExactPosterior:
-    """The law of z given the words, and of the concentrations given z.
+    """The distribution of z given the words, and of the concentrations given z.
 
     Attributes
     ----------
@@ -41,12 +42,12 @@ class ExactPosterior:
         Probability of each node given each state.
     """
 
-    states: NDArray[np.uint8]
-    probability: NDArray[np.float64]
-    alpha_nodes: NDArray[np.float64]
-    beta_nodes: NDArray[np.float64]
-    alpha_given: NDArray[np.float64]
-    beta_given: NDArray[np.float64]
+    states: UInt8Array
+    probability: FloatArray
+    alpha_nodes: FloatArray
+    beta_nodes: FloatArray
+    alpha_given: FloatArray
+    beta_given: FloatArray
 
     def index(self, z: NDArray[Any], topics: int) -> int:
         """Return the number of a state."""
@@ -60,9 +61,9 @@ def enumerate_posterior(
     state: ChainState,
     alpha_prior: Gamma | None = None,
     beta_prior: Gamma | None = None,
-    phi: NDArray[np.floating[Any]] | None = None,
-    log_response: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None,
-    log_topics: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None,
+    phi: RealArray | None = None,
+    log_response: Callable[[NDArray[Any]], FloatArray] | None = None,
+    log_topics: Callable[[NDArray[Any]], FloatArray] | None = None,
 ) -> ExactPosterior:
     """Compute the exact posterior of z.
 
@@ -118,21 +119,21 @@ def enumerate_posterior(
         alpha_nodes=alpha_nodes,
         beta_nodes=beta_nodes,
         alpha_given=np.exp(theta_part - theta_total[:, None]),
-        # Of impossible states, which have no such law, nothing is asked.
+        # Of impossible states, which have no such distribution, nothing is asked.
         beta_given=np.exp(phi_part - np.where(np.isfinite(phi_total), phi_total, 0.0)[:, None]),
     )
 
 
-def _dirichlet_multinomial(counts: NDArray[np.float64], concentration: NDArray[np.float64]) -> NDArray[np.float64]:
+def _dirichlet_multinomial(counts: FloatArray, concentration: FloatArray) -> FloatArray:
     """Log probability of sequences with the given counts, shape (S, rows, size), summed over rows."""
     total = concentration.sum()
     cells = (gammaln(counts + concentration) - gammaln(concentration)).sum(axis=(1, 2))
     rows = (gammaln(total) - gammaln(counts.sum(axis=2) + total)).sum(axis=1)
-    result: NDArray[np.float64] = cells + rows
+    result: FloatArray = cells + rows
     return result
 
 
-def _nodes(fixed: NDArray[np.float64], prior: Gamma | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _nodes(fixed: FloatArray, prior: Gamma | None) -> tuple[FloatArray, FloatArray]:
     """Return the nodes of a concentration, each a vector over its row, and their prior weights."""
     if prior is None:
         return fixed[None, :], np.ones(1)
@@ -144,7 +145,7 @@ def _nodes(fixed: NDArray[np.float64], prior: Gamma | None) -> tuple[NDArray[np.
     return np.broadcast_to(nodes, (len(nodes), len(fixed))) if size == 1 else nodes, node_weights
 
 
-def token_counts(documents: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+def token_counts(documents: Sequence[Sequence[int]]) -> tuple[IntArray, UInt32Array]:
     """Return (doc_ptr, words) of documents that are lists of word ids."""
     lengths = [len(document) for document in documents]
     doc_ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

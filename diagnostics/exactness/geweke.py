@@ -17,8 +17,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.keys import Key
 from ppl_topics.diagnostics.exactness.statistics import paired_p_values, state_statistics
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
@@ -102,7 +102,7 @@ class GewekeTest:
             values[role] = value
         return values
 
-    def _draw_targets(self, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _draw_targets(self, rng: np.random.Generator) -> FloatArray:
         """Draw targets, and the augmentation given them; where they are missing, they stay so."""
         state, response = self.state, self.tiny.bound.response
         assert state.observed is not None, "the corpus has no targets"
@@ -110,7 +110,7 @@ class GewekeTest:
         missing = np.isnan(state.observed.targets)
         features = document_features(state.n_dk, state)
         scores = features @ state.arrays[self.tiny.model.names["eta"]].T
-        # Given no target, an augmentation that is a parameter of their law has its prior.
+        # Given no target, an augmentation that is a parameter of their distribution has its prior.
         parameter = response.draw_augmentation(np.full_like(scores, np.nan), scores, rng)
         targets = np.where(missing, np.nan, response.draw_targets(scores, parameter, rng))
         augmentation = response.draw_augmentation(targets, scores, rng)

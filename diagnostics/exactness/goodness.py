@@ -1,4 +1,4 @@
-"""p-values for a sample of states against their exact law, and for paired draws.
+"""p-values for a sample of states against their exact distribution, and for paired draws.
 
 References
 ----------
@@ -13,17 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
+from ppl_topics._util.arrays import FloatArray, IntArray
+
 __all__ = ["chi_square", "expected_total_variation", "paired_mean", "total_variation"]
 
 LEAST_EXPECTED = 10.0
 POWER = 2 / 3
 
 
-def chi_square(observed: NDArray[np.int64], probability: NDArray[np.float64]) -> float:
-    """Return the p-value of a chi-square test of independent draws from a known law.
+def chi_square(observed: IntArray, probability: FloatArray) -> float:
+    """Return the p-value of a chi-square test of independent draws from a known distribution.
 
-    The statistic is Cressie and Read's, of power 2/3. Its tail follows the chi-square law about down to p-values of
-    1e-6, where Pearson's exceeds it twofold and more, and so would break the stated rate of false alarms.
+    The statistic is Cressie and Read's, of power 2/3. Its tail follows the chi-square distribution about down to
+    p-values of 1e-6, where Pearson's exceeds it twofold and more, and so would break the stated rate of false alarms.
     Cells are joined, rarest first, until each is expected about 10 times; never less than 5.
 
     Parameters
@@ -57,7 +59,7 @@ def chi_square(observed: NDArray[np.int64], probability: NDArray[np.float64]) ->
 
 
 def paired_mean(before: NDArray[Any], after: NDArray[Any]) -> float:
-    """Return the p-value of the hypothesis that paired values have the same mean, by the normal law.
+    """Return the p-value of the hypothesis that paired values have the same mean, by the normal distribution.
 
     Parameters
     ----------
@@ -73,14 +75,14 @@ def paired_mean(before: NDArray[Any], after: NDArray[Any]) -> float:
     return float(2 * norm.sf(abs(difference.mean()) / (spread / np.sqrt(len(difference)))))
 
 
-def total_variation(observed: NDArray[np.int64], probability: NDArray[np.float64]) -> float:
-    """Return the total variation distance of observed frequencies from a law; NaN where nothing was observed."""
+def total_variation(observed: IntArray, probability: FloatArray) -> float:
+    """Return the total variation of observed frequencies from a distribution; NaN where nothing was observed."""
     if not observed.any():
         return float("nan")
     return float(0.5 * np.abs(observed / observed.sum() - probability).sum())
 
 
-def expected_total_variation(samples: int, probability: NDArray[np.float64]) -> float:
-    """Return about what total variation that many independent draws from the very law would show."""
+def expected_total_variation(samples: int, probability: FloatArray) -> float:
+    """Return about what total variation that many independent draws from the very distribution would show."""
     spread = np.sqrt(probability * (1 - probability) / samples)
     return float(0.5 * np.sqrt(2 / np.pi) * spread.sum())

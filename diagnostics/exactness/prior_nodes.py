@@ -6,16 +6,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.prior import Coefficients
 from ppl_topics.core.state import ChainState
 
 __all__ = ["NODES", "PriorNodes", "cumulated_weights", "draw_nodes"]
 
-Array = NDArray[np.float64]
 
 NODES = 2**14
 """Of the Sobol sequence that coefficients are summed over: the sums err by about one part in a thousand."""
@@ -65,8 +64,8 @@ class PriorNodes:
         self.precision = np.stack(precision)
         self.eta = ndtri(points[:, : sizes.coefficients]) / np.sqrt(self.precision)
 
-    def weights_given(self, eta: Array) -> Array:
-        """Return the log weights of the nodes as points of the law of the scales given the coefficients.
+    def weights_given(self, eta: FloatArray) -> FloatArray:
+        """Return the log weights of the nodes as points of the distribution of the scales given the coefficients.
 
         Parameters
         ----------
@@ -76,16 +75,16 @@ class PriorNodes:
         -------
         ndarray of float64, shape (NODES, C)
         """
-        value: Array = 0.5 * (np.log(self.precision) - self.precision * eta[:, None] ** 2).sum(axis=2)
+        value: FloatArray = 0.5 * (np.log(self.precision) - self.precision * eta[:, None] ** 2).sum(axis=2)
         return value.T
 
 
-def cumulated_weights(log_weights: Array) -> Array:
+def cumulated_weights(log_weights: FloatArray) -> FloatArray:
     """Return the cumulated probabilities of the nodes for each response, shape (C, NODES), from log weights by node."""
     cumulated = np.cumsum(np.exp(log_weights - log_weights.max(axis=0)), axis=0).T
     return np.ascontiguousarray(cumulated / cumulated[:, -1:])
 
 
-def draw_nodes(cumulated: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_nodes(cumulated: FloatArray, rng: np.random.Generator) -> IntArray:
     """Draw the number of a node for each response."""
     return np.array([min(int(np.searchsorted(c, rng.random())), len(c) - 1) for c in cumulated])

@@ -3,7 +3,7 @@
 Many short chains, each begun in an exact draw from the posterior: if the schedule leaves it invariant, their
 last states are independent exact draws again, and a chi-square test applies as it stands, without burn-in or
 autocorrelation. Doing nothing would pass, so one long chain must also visit every state of some weight, and
-every quarter of the law of each continuous element that the schedule updates.
+every quarter of the distribution of each continuous element that the schedule updates.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.enumeration import ExactPosterior, enumerate_posterior
@@ -37,7 +38,7 @@ CHECKED_SWEEPS = 100
 """Sweeps in which each kernel is held to its declaration."""
 
 EXACT_DRAWS = 400
-"""Exact draws that the quarters of the continuous laws are estimated from."""
+"""Exact draws that the quarters of the continuous distributions are estimated from."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,10 @@ class LongRun:
     never_reached : int
         States expected 100 times or more that it was never in.
     stuck : tuple of str
-        Elements of continuous variables that missed a quarter of their law.
+        Elements of continuous variables that missed a quarter of their distribution.
     """
 
-    visits: NDArray[np.int64]
+    visits: IntArray
     never_reached: int
     stuck: tuple[str, ...]
 
@@ -84,13 +85,13 @@ class StationaryTest:
         self.features = _features(self.exact, self.state)
 
     def _indicators(self) -> TinyIndicators | None:
-        """Return the law of the words that topics include; what the schedule leaves alone is given."""
+        """Return the distribution of the words that topics include; what the schedule leaves alone is given."""
         if "included" not in self.tiny.model.names:
             return None
         rng = Key(self.seed, 0, 0, INITIAL).generator(3)
         return TinyIndicators(self.tiny.bound, self.state, self._moved(), rng)
 
-    def _given_phi(self) -> NDArray[np.float32] | None:
+    def _given_phi(self) -> Float32Array | None:
         """Return phi where the schedule neither updates it nor integrates it out: then it is given."""
         if self.indicators is not None:
             return self.indicators.given_phi
@@ -108,7 +109,7 @@ class StationaryTest:
         }
 
     def _response(self) -> TinyResponse | None:
-        """Return the response's law; coefficients, scales and augmentation that the schedule leaves alone are given."""
+        """Return the response's distribution; what the schedule leaves alone is given."""
         names = self.tiny.model.names
         if "y" not in names or self.state.observed is None:
             return None
@@ -125,7 +126,7 @@ class StationaryTest:
     def short_chains(self, look: int, samples: int) -> dict[str, float]:
         """Run ``samples`` chains from exact draws; return p-values by feature of the last states.
 
-        Assignments are compared with their exact law, and bounded statistics of all that the chain holds with
+        Assignments are compared with their exact distribution, and bounded statistics of all that the chain holds with
         those of the first states.
         """
         numbers = np.empty(samples, dtype=np.int64)
@@ -141,8 +142,8 @@ class StationaryTest:
                 self.executor.sweep(self.state, memories, self.seed, look + 1, i * self.sweeps + sweep)
             numbers[i] = self.exact.index(self.state.z, self.state.sizes.topics)
             after.append(state_statistics(self.tiny, self.state))
-        laws = {name: chi_square(*self._counts(cells, numbers)) for name, cells in self.features.items()}
-        return laws | paired_p_values(before, after)
+        distributions = {name: chi_square(*self._counts(cells, numbers)) for name, cells in self.features.items()}
+        return distributions | paired_p_values(before, after)
 
     def check_declarations(self) -> None:
         """Run a few sweeps from exact draws, checking after each kernel what it changed.
@@ -202,13 +203,13 @@ class StationaryTest:
             values = {**values, "phi": self.given_phi}
         self.tiny.set_values(state, values)
 
-    def _counts(self, cells: NDArray[np.int64], numbers: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _counts(self, cells: IntArray, numbers: IntArray) -> tuple[NDArray[Any], NDArray[Any]]:
         size = int(cells.max()) + 1
         return np.bincount(cells[numbers], minlength=size), np.bincount(cells, self.exact.probability, minlength=size)
 
 
 class _Quarters:
-    """Which quarters of their laws the elements of some variables have visited."""
+    """Which quarters of their distributions the elements of some variables have visited."""
 
     def __init__(self, names: list[str], draws: list[dict[str, NDArray[Any]]]) -> None:
         self.names = names
@@ -228,12 +229,12 @@ class _Quarters:
         """Return the elements that were not everywhere."""
         return tuple(label for label, missed in zip(self.labels, self.missed, strict=True) if missed.any())
 
-    def _cells(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        cells: NDArray[np.int64] = (values > self.edges).sum(axis=0)
+    def _cells(self, values: NDArray[Any]) -> IntArray:
+        cells: IntArray = (values > self.edges).sum(axis=0)
         return cells
 
 
-def _flat(names: list[str], arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+def _flat(names: list[str], arrays: Mapping[str, NDArray[Any]]) -> FloatArray:
     return np.concatenate([np.zeros(0), *(arrays[name].ravel() for name in names)])
 
 
@@ -241,19 +242,19 @@ def _element(name: str, index: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
-def _fit(vector: NDArray[np.float64], state: ChainState, role: str) -> NDArray[np.float64]:
+def _fit(vector: FloatArray, state: ChainState, role: str) -> FloatArray:
     """Return the value of a concentration's variable: one number where it is shared."""
     name = state.concentrations[role]
     shared = isinstance(name, str) and state.arrays[name].ndim == 0
     return vector[0] if shared else vector
 
 
-def _features(exact: ExactPosterior, state: ChainState) -> dict[str, NDArray[np.int64]]:
+def _features(exact: ExactPosterior, state: ChainState) -> dict[str, IntArray]:
     """Return coarser and coarser cells of the states: rough ones see small errors that fine ones blur."""
     states, docs, words = exact.states, state.tokens.docs, state.tokens.words
     topics = range(state.sizes.topics)
 
-    def cells(columns: list[NDArray[Any]]) -> NDArray[np.int64]:
+    def cells(columns: list[NDArray[Any]]) -> IntArray:
         _, number = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
         return np.asarray(number, dtype=np.int64).reshape(-1)
 

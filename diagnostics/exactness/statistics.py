@@ -1,4 +1,4 @@
-"""Bounded statistics of a state, and p-values of the hypothesis that states before and after have the same law."""
+"""Bounded statistics of a state, and p-values of the hypothesis that two samples of states have one distribution."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.goodness import paired_mean
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
@@ -55,7 +56,7 @@ def paired_p_values(before: Sequence[Mapping[str, float]], after: Sequence[Mappi
     return {name: paired_mean(*pair) for name, pair in {**columns, **products}.items()}
 
 
-def _column(rows: Sequence[Mapping[str, float]], name: str) -> NDArray[np.float64]:
+def _column(rows: Sequence[Mapping[str, float]], name: str) -> FloatArray:
     return np.array([row[name] for row in rows])
 
 

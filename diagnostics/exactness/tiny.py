@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.prior import Coefficients
 from ppl_topics.core.response import Response
 from ppl_topics.core.state import ChainState
@@ -21,7 +22,7 @@ from ppl_topics.models.spike_slab import SpikeSlab
 from ppl_topics.schedule import Plan
 from ppl_topics.spec import Model, Spec
 
-__all__ = ["TINY_DOCUMENTS", "TINY_WORDS", "TinyModel", "tiny_spec", "with_a_law", "with_heavy_topics"]
+__all__ = ["TINY_DOCUMENTS", "TINY_WORDS", "TinyModel", "tiny_spec", "with_a_distribution", "with_heavy_topics"]
 
 TINY_DOCUMENTS: Sequence[Sequence[int]] = ((0, 0, 1), (0, 1), (), (2,))
 """A repeated word, documents that share words, an empty one, one of a single token of a word that occurs once."""
@@ -49,11 +50,11 @@ SUPERVISED: Mapping[str, Mapping[str, float]] = {
 """Parameters of responses and of priors of coefficients at which the targets matter, and no two factors are alike."""
 
 SHRUNK: Mapping[str, Mapping[str, float]] = {"hinge": {"cost": 0.8}, "logistic": {"c": 1.5}}
-"""Parameters where the prior of the coefficients has scales, whose laws have heavy tails. Of sharper pseudo-likelihoods
+"""Parameters where the prior of the coefficients has scales, with heavy tails. Of sharper pseudo-likelihoods
 only a few dozen nodes would matter, and the sums err by a tenth; of these they err by a hundredth or two."""
 
-LAWS: Mapping[str, Mapping[str, float]] = {"logistic": {"c": 1.0}}
-"""Parameters at which a pseudo-likelihood is a law of the targets."""
+DISTRIBUTIONS: Mapping[str, Mapping[str, float]] = {"logistic": {"c": 1.0}}
+"""Parameters at which a pseudo-likelihood is a distribution of the targets."""
 
 
 def tiny_spec(spec: Spec) -> Spec:
@@ -106,11 +107,11 @@ def with_heavy_topics(plan: Plan) -> Plan | None:
     return replace(plan, model=Model.of(replace(spec, blocks={**spec.blocks, phi: heavy})))
 
 
-def with_a_law(plan: Plan) -> Plan | None:
-    """Return the plan with a response that is a law of the targets, or None where that would be another response."""
+def with_a_distribution(plan: Plan) -> Plan | None:
+    """Return the plan with a response that is a distribution of the targets, or None if there is none."""
     name = plan.model.names["y"]
     blocks = plan.model.spec.blocks
-    response = blocks[name].model_copy(update=dict(LAWS.get(blocks[name].kind, {})))
+    response = blocks[name].model_copy(update=dict(DISTRIBUTIONS.get(blocks[name].kind, {})))
     if not isinstance(response, Response) or not response.generative:
         return None
     return replace(plan, model=Model.of(replace(plan.model.spec, blocks={**blocks, name: response})))
@@ -143,7 +144,7 @@ class TinyModel:
         block = self.model.spec.blocks.get(self.model.names.get(role, ""))
         return block if isinstance(block, Gamma) else None
 
-    def with_data(self, words: NDArray[np.integer], targets: NDArray[np.float64] | None = None) -> BoundModel:
+    def with_data(self, words: NDArray[np.integer], targets: FloatArray | None = None) -> BoundModel:
         """Return the plan bound to documents of the same lengths and other words, and perhaps other targets."""
         tokens = index_tokens(self._doc_ptr, words.astype(np.uint32), TINY_WORDS)
         response = self.plan.model.spec.blocks.get(self.plan.model.names.get("y", ""))
@@ -167,7 +168,7 @@ class TinyModel:
                 state.set_value(name, value)
 
     def conditional(self, state: ChainState, rng: np.random.Generator) -> dict[str, NDArray[np.floating]]:
-        """Draw theta and phi from their laws given z, the words and the concentrations."""
+        """Draw theta and phi from their distributions given z, the words and the concentrations."""
         of_topics = state.counts_by_word + state.beta[:, None]
         return {
             "theta": np.stack([rng.dirichlet(row) for row in state.n_dk + state.alpha]),

@@ -1,4 +1,4 @@
-"""Topics that include some words only, on the tiny corpus: their law given the assignments, by sums over all subsets.
+"""Topics that include some words only, on the tiny corpus: their distribution given z, by sums over all subsets.
 
 Of the indicators and of the probability of inclusion, what the schedule leaves as it is counts as given.
 """
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, logsumexp, xlog1py, xlogy
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.models.beta import LARGEST, SMALLEST, Beta
@@ -19,11 +20,9 @@ from ppl_topics.models.spike_slab import SpikeSlab
 
 __all__ = ["TinyIndicators", "indicator_statistics"]
 
-Array = NDArray[np.float64]
-
 
 class TinyIndicators:
-    """The law of the indicators, of pi and of phi, given assignments.
+    """The distribution of the indicators, of pi and of phi, given assignments.
 
     Parameters
     ----------
@@ -74,7 +73,7 @@ class TinyIndicators:
         """The topics, where the schedule leaves them as they are."""
         return self._given_phi
 
-    def log_evidence(self, n_kw: NDArray[Any]) -> Array:
+    def log_evidence(self, n_kw: NDArray[Any]) -> FloatArray:
         """Return log p(w | z) of each state, indicators and pi summed over, up to a constant.
 
         Parameters
@@ -105,7 +104,7 @@ class TinyIndicators:
         values["phi"] = phi if self._given_phi is None else self._given_phi
         return values
 
-    def _log_prior_of(self, included: NDArray[Any]) -> Array:
+    def _log_prior_of(self, included: NDArray[Any]) -> FloatArray:
         """Return log p(indicators), pi summed over where it moves, of combinations of shape (n, K, V)."""
         if not (isinstance(self._prior, Beta) and self._moves_pi):
             pi = self._given_pi.T
@@ -115,7 +114,7 @@ class TinyIndicators:
         value = betaln(self._prior.a + inside, self._prior.b + outside) - betaln(self._prior.a, self._prior.b)
         return np.asarray(value.reshape(len(included), -1).sum(axis=1))
 
-    def _log_weights(self, counts: NDArray[Any]) -> Array:
+    def _log_weights(self, counts: NDArray[Any]) -> FloatArray:
         """Return log p(w, indicators | z) of each combination, for counts of shape (K, V)."""
         mass = self._subsets @ self._beta
         # Minus infinity where a word with tokens is excluded.

@@ -1,4 +1,4 @@
-"""The response of a model on the tiny corpus: its law given the assignments, by quadrature over the coefficients.
+"""The response of a model on the tiny corpus: its distribution given z, by quadrature over the coefficients.
 
 Of the coefficients, the scales of their prior, and the augmentation, what the schedule leaves as it is counts as given.
 """
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.observed import Design, Observed
 from ppl_topics.core.prior import Coefficients
 from ppl_topics.core.response import Response
@@ -24,7 +25,6 @@ from ppl_topics.errors import CorpusError
 
 __all__ = ["TinyResponse", "document_features", "response_statistics", "tiny_observed"]
 
-Array = NDArray[np.float64]
 
 SIGNS = ((1, 0, -1), (0, 1, 0), (1, 1, 0), (0, 1, 1))
 NUMBERS = ((0.7, -1.2, np.nan), (-0.4, 0.3, 1.1), (0.2, -0.6, 0.5), (1.3, 0.8, -0.9))
@@ -54,7 +54,7 @@ def tiny_observed(response: Response, n_docs: int, columns: int, covariates: boo
     raise CorpusError(f"block {response.kind!r} takes neither signs, nor numbers, nor counts; nothing to verify it on")
 
 
-def document_features(n_dk: NDArray[Any], state: ChainState) -> Array:
+def document_features(n_dk: NDArray[Any], state: ChainState) -> FloatArray:
     """Return the features of documents with the given counts of topics, shape (D, F)."""
     assert state.observed is not None, "features without targets"
     shares = n_dk / np.maximum(n_dk.sum(axis=1, keepdims=True), 1)
@@ -62,7 +62,7 @@ def document_features(n_dk: NDArray[Any], state: ChainState) -> Array:
 
 
 class TinyResponse:
-    """The law of the targets, the coefficients, the scales of their prior and the augmentation, given assignments.
+    """The distribution of the targets, the coefficients, the scales of their prior and the augmentation, given z.
 
     Parameters
     ----------
@@ -90,32 +90,32 @@ class TinyResponse:
         self._given_eta = state.arrays[self.names["eta"]].copy()
         self._given_augmentation = state.arrays[self.names["augmentation"]].copy()
         self._given_scales = cumulated_weights(self.nodes.weights_given(self._given_eta))
-        self._laws: dict[bytes, tuple[Array, Array]] = {}
+        self._distributions: dict[bytes, tuple[FloatArray, FloatArray]] = {}
         # Unless something that documents share is summed over, each has a factor of its own; few of those differ.
         self._adds_up = type(response).log_evidence is Response.log_evidence or not self.moves_augmentation
-        self._by_document: dict[tuple[int, bytes], Array] = {}
+        self._by_document: dict[tuple[int, bytes], FloatArray] = {}
 
-    def features(self, n_dk: NDArray[Any]) -> Array:
+    def features(self, n_dk: NDArray[Any]) -> FloatArray:
         """Return the features of documents, shape (D, F)."""
         return document_features(n_dk, self._state)
 
-    def log_evidence(self, n_dk: NDArray[Any]) -> Array:
+    def log_evidence(self, n_dk: NDArray[Any]) -> FloatArray:
         """Return log p(targets | z) up to a constant for each state.
 
         Parameters
         ----------
         n_dk : ndarray of int, shape (S, D, K)
         """
-        return np.array([self._law(counts)[0].sum() for counts in n_dk])
+        return np.array([self._distribution(counts)[0].sum() for counts in n_dk])
 
-    def draw(self, n_dk: NDArray[Any], rng: np.random.Generator) -> dict[str, Array]:
+    def draw(self, n_dk: NDArray[Any], rng: np.random.Generator) -> dict[str, FloatArray]:
         """Draw coefficients, the scales that are not given, and augmentation given the assignments; by role."""
         features = self.features(n_dk)
         eta, scales = self._given_eta, {}
         if self._is_normal:
             eta = np.stack([rng.multivariate_normal(mean, cov) for mean, cov in self._normal(features)])
         else:
-            number = draw_nodes(self._law(n_dk)[1] if self.moves_eta else self._given_scales, rng)
+            number = draw_nodes(self._distribution(n_dk)[1] if self.moves_eta else self._given_scales, rng)
             scales = {role: values[number] for role, values in self.nodes.scales.items()}
             if self.moves_eta:
                 eta = self.nodes.eta[np.arange(len(number)), number]
@@ -126,17 +126,17 @@ class TinyResponse:
 
     @property
     def _is_normal(self) -> bool:
-        """Whether the law of the coefficients is normal: they alone are summed over."""
+        """Whether the distribution of the coefficients is normal: they alone are summed over."""
         return self.moves_eta and not self.moves_augmentation and not self.nodes.scales
 
-    def _law(self, n_dk: NDArray[Any]) -> tuple[Array, Array]:
+    def _distribution(self, n_dk: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         """Return each response's log evidence, shape (C,), and the cumulated weights of the nodes, shape (C, NODES)."""
         key = np.ascontiguousarray(n_dk, dtype=np.int64).tobytes()
-        if key not in self._laws:
-            self._laws[key] = self._compute(self.features(n_dk))
-        return self._laws[key]
+        if key not in self._distributions:
+            self._distributions[key] = self._compute(self.features(n_dk))
+        return self._distributions[key]
 
-    def _compute(self, features: Array) -> tuple[Array, Array]:
+    def _compute(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
         targets, nothing = self.observed.targets, np.zeros((0, 0))
         if not self.moves_eta:
             fitted = features @ self._given_eta.T
@@ -153,7 +153,7 @@ class TinyResponse:
         weights = np.sum(parts, axis=0) if self._adds_up else self.response.log_evidence(targets, np.stack(parts, 1))
         return logsumexp(weights, axis=0) - np.log(NODES), cumulated_weights(weights)
 
-    def _at_nodes(self, doc: int, features: Array) -> Array:
+    def _at_nodes(self, doc: int, features: FloatArray) -> FloatArray:
         """Return a document's log pseudo-likelihood, or else its linear predictors, at all nodes, shape (NODES, C)."""
         key = (doc, features.tobytes())
         if key not in self._by_document:
@@ -165,12 +165,12 @@ class TinyResponse:
             self._by_document[key] = fitted
         return self._by_document[key]
 
-    def _quadratic(self, fitted: Array, doc: int | slice = slice(None)) -> Array:
+    def _quadratic(self, fitted: FloatArray, doc: int | slice = slice(None)) -> FloatArray:
         """Return the log pseudo-likelihood given the augmentation, up to a constant."""
         b, omega = self.response.potential(self.observed.targets, self._given_augmentation)
         return b[doc] * fitted - omega[doc] * fitted**2 / 2.0
 
-    def _normal(self, features: Array) -> list[tuple[Array, Array]]:
+    def _normal(self, features: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
         """Return mean and covariance of each response's coefficients given the augmentation."""
         b, omega = self.response.potential(self.observed.targets, self._given_augmentation)
         result = []

@@ -16,7 +16,7 @@ from ppl_topics.diagnostics.exactness.geweke import GewekeTest
 from ppl_topics.diagnostics.exactness.goodness import expected_total_variation, total_variation
 from ppl_topics.diagnostics.exactness.sequential import Verdict, sequential_test
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
-from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_law, with_heavy_topics
+from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_distribution, with_heavy_topics
 from ppl_topics.errors import ScheduleError
 from ppl_topics.schedule import Plan
 from ppl_topics.schedule.assign import assign
@@ -57,7 +57,7 @@ class Certificate:
     never_reached : int
         States expected 100 times or more that the long chain never visited.
     stuck : tuple of str
-        Elements of continuous variables that missed a quarter of their law in the long chain.
+        Elements of continuous variables that missed a quarter of their distribution in the long chain.
     states, chains : int
         Enumerated states, and short chains run for the decision.
     seconds : float
@@ -130,7 +130,7 @@ class Verification:
             if c.never_reached:
                 lines.append(f"    {c.never_reached} states expected 100 times or more were never reached")
             if c.stuck:
-                lines.append(f"    {', '.join(c.stuck)} never left a part of the law")
+                lines.append(f"    {', '.join(c.stuck)} never left a part of the distribution")
         lines += [f"  {name}: not admissible: {reason}" for name, reason in self.not_admissible.items()]
         return "\n".join(lines)
 
@@ -154,10 +154,10 @@ def verify(
     states of short chains that begin in exact draws, and Geweke's joint-distribution test, with small
     concentrations of phi and with large ones. Of a model with a response, the former is made with three responses and
     with one, the coefficients and the scales of their prior being summed over by quadrature; the latter, where the
-    response is a law of its targets (of a hinge loss there is none to draw). Each test goes by Gandy and Scott's
-    sequential rule at its share of ``false_alarm``. Beside them a long chain must reach all of the
-    posterior, so a schedule that is exact but moves only once in hundreds of sweeps is refused as well; give it a
-    longer ``long_run``.
+    response is a distribution of its targets (of a hinge loss there is none to draw). Each test goes by Gandy and
+    Scott's sequential rule at its share of ``false_alarm``. Beside them a long chain must reach all of the posterior,
+    so a schedule that is exact but moves only once in hundreds of sweeps is refused as well; give it a longer
+    ``long_run``.
 
     Parameters
     ----------
@@ -272,16 +272,16 @@ def _plan_with(model: Model, kernel: KernelSpec) -> Plan:
     return Plan(model, node)
 
 
-def _tiny_laws(plan: Plan) -> list[TinyModel]:
+def _tiny_distributions(plan: Plan) -> list[TinyModel]:
     """Return the models that Geweke's test draws from.
 
     Two where the schedule updates phi and its concentrations are fixed. One of a model with a response, and none where
-    that is a pseudo-likelihood and no law to draw targets from.
+    that is a pseudo-likelihood and no distribution to draw targets from.
     """
     if plan.model.supervised:
-        law = with_a_law(plan)
+        distribution = with_a_distribution(plan)
         # Where each response has a model of its own, a chain sees one.
-        return [] if law is None else [TinyModel(law, responses=1 if plan.model.apart else 3)]
+        return [] if distribution is None else [TinyModel(distribution, responses=1 if plan.model.apart else 3)]
     updates_phi = any("phi" in step.kernel.updates for step in steps(plan.schedule))
     heavy = with_heavy_topics(plan) if updates_phi else None
     return [TinyModel(p) for p in (plan, heavy) if p is not None]
@@ -297,7 +297,7 @@ def _certify(plan: Plan, kernel: KernelSpec | None, settings: _Settings) -> Cert
         one = StationaryTest(TinyModel(plan, responses=1), settings.seed, settings.sweeps)
         looks.append(one.short_chains)
     if stationary.given_phi is None:
-        looks += [GewekeTest(tiny, settings.seed, settings.sweeps).replicates for tiny in _tiny_laws(plan)]
+        looks += [GewekeTest(tiny, settings.seed, settings.sweeps).replicates for tiny in _tiny_distributions(plan)]
     verdicts: list[Verdict] = [
         sequential_test(look, settings.replicates, false_alarm=settings.false_alarm / len(looks)) for look in looks
     ]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.diagnostics.page.sections import Groups
 from ppl_topics.errors import TraceError
 
@@ -80,7 +80,7 @@ class Documents:
         part = array.sel(chain=self.chain)
         return part.isel(response=self.response) if self.response is not None and "response" in part.dims else part
 
-    def _shares(self) -> tuple[NDArray[np.float64], str]:
+    def _shares(self) -> tuple[FloatArray, str]:
         theta = self._recorded_theta()
         n_docs = None if self.lengths is None else len(self.lengths)
         if theta is not None and (n_docs is None or len(theta) == n_docs):
@@ -100,7 +100,7 @@ class Documents:
             return theta, f"Shares are posterior means, of the first {len(theta):,} documents, which were recorded."
         raise TraceError("the trace holds neither theta nor the last assignments of its tokens")
 
-    def _recorded_theta(self) -> NDArray[np.float64] | None:
+    def _recorded_theta(self) -> FloatArray | None:
         for array in self.groups["posterior"].data_vars.values():
             dims = set(array.dims) - {"response"}
             if dims == {"chain", "draw", "doc", "topic"} and array.size and array.dtype.kind == "f":
@@ -108,7 +108,7 @@ class Documents:
                 return np.asarray(part.transpose("doc", "topic").values, dtype=np.float64)
         return None
 
-    def _alpha(self) -> NDArray[np.float64] | None:
+    def _alpha(self) -> FloatArray | None:
         """Return the concentration of the topics in a document, or its posterior mean."""
         constants, posterior = self.groups.get("constant_data", xr.Dataset()), self.groups["posterior"]
         if "alpha" in constants:
@@ -144,7 +144,7 @@ class Documents:
         return [", ".join(f"{value:g}" for value in row if value == value) for row in numbers]
 
 
-def _counted(words: NDArray[np.int64], n: int, vocabulary: Any) -> list[list[Any]]:
+def _counted(words: IntArray, n: int, vocabulary: Any) -> list[list[Any]]:
     """Return the most frequent of some words with their counts."""
     found, counts = np.unique(words, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:n]

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from html import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.diagnostics.page.formats import percent, tick_texts
 
 __all__ = ["Line", "circle_map", "interval_bar", "line_chart", "ticks"]
 
-Array = NDArray[np.float64]
 
 WIDTH, HEIGHT = 360, 210
 LEFT, RIGHT, TOP, BOTTOM = 58, 10, 20, 30
@@ -46,8 +45,8 @@ class Line:
     """
 
     name: str
-    x: Array
-    y: Array
+    x: FloatArray
+    y: FloatArray
     style: int
 
 
@@ -105,10 +104,10 @@ def line_chart(lines: Sequence[Line], label: str, *, x_label: str, shade_to: flo
     cut = any(bool((line.y[np.isfinite(line.y)] < y_low).any() | (line.y[np.isfinite(line.y)] > y_high).any())
               for line in lines)  # fmt: skip
 
-    def across(value: Array | float) -> Array | float:
+    def across(value: FloatArray | float) -> FloatArray | float:
         return LEFT + (value - x_low) / (x_high - x_low) * (WIDTH - LEFT - RIGHT)
 
-    def down(value: Array | float) -> Array | float:
+    def down(value: FloatArray | float) -> FloatArray | float:
         return TOP + (y_high - value) / (y_high - y_low) * (HEIGHT - TOP - BOTTOM)
 
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
@@ -159,7 +158,7 @@ def _path(line: Line, across: object, down: object) -> str:
     return f'<path class="{style}" d="{"".join(runs)}">{title}</path>'
 
 
-def _thinned(x: Array, y: Array) -> tuple[Array, Array]:
+def _thinned(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return few points whose line looks the same: the lowest and the highest of each of many bins."""
     if len(y) <= MOST_POINTS:
         return x, y
@@ -191,7 +190,7 @@ def interval_bar(mean: float, low: float, high: float, bound: float) -> str:
     return "".join(parts)
 
 
-def _apart(places: Array, radii: Array) -> Array:
+def _apart(places: FloatArray, radii: FloatArray) -> FloatArray:
     """Move topics that lie on each other, such as empty ones, onto a spiral about their place."""
     result = places.copy()
     for topic in range(1, len(places)):
@@ -203,7 +202,7 @@ def _apart(places: Array, radii: Array) -> Array:
     return result
 
 
-def circle_map(places: Array, shares: Array, texts: Sequence[str], view: int) -> str:
+def circle_map(places: FloatArray, shares: FloatArray, texts: Sequence[str], view: int) -> str:
     """Draw topics as circles whose areas are their shares; each can be reached and chosen.
 
     Parameters

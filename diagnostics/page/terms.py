@@ -11,7 +11,8 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ppl_topics._util.arrays import FloatArray, IntArray
 
 __all__ = ["STEPS", "relevant_words"]
 
@@ -22,7 +23,7 @@ SPANS = 5
 """Of lambda, by which words that are never relevant are ruled out."""
 
 
-def relevant_words(phi: NDArray[np.float64], p: NDArray[np.float64], n_words: int) -> NDArray[np.int64]:
+def relevant_words(phi: FloatArray, p: FloatArray, n_words: int) -> IntArray:
     """Return the words of a topic that are among its most relevant ones for some lambda of the slider.
 
     The relevance of a word (Sievert, Shirley 2014, equation 1) is lambda log phi_w + (1 - lambda) log(phi_w / p_w). It
@@ -62,5 +63,5 @@ def relevant_words(phi: NDArray[np.float64], p: NDArray[np.float64], n_words: in
         # Ties are broken by the order of the words, on the page too.
         shown[np.argsort(-(log_phi - (1.0 - step / STEPS) * log_p), kind="stable")[:n]] = True
     chosen = places[shown]
-    words: NDArray[np.int64] = possible[chosen[np.argsort(-log_phi[shown], kind="stable")]].astype(np.int64)
+    words: IntArray = possible[chosen[np.argsort(-log_phi[shown], kind="stable")]].astype(np.int64)
     return words

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.diagnostics.page.documents import Documents
 from ppl_topics.diagnostics.page.formats import percent
 from ppl_topics.diagnostics.page.sections import Groups, Section, attempt, sentence
@@ -20,7 +21,6 @@ from ppl_topics.results.mean_topics import has_mean_topics, mean_topics
 
 __all__ = ["TopicView", "topic_views", "topics_section"]
 
-Array = NDArray[np.float64]
 
 N_WORDS = 30
 """Words of a topic that are shown at each place of the slider."""
@@ -53,10 +53,10 @@ class TopicView:
 
     response: str
     place: int | None
-    phi: Array
-    share: Array
-    low: Array
-    high: Array
+    phi: FloatArray
+    share: FloatArray
+    low: FloatArray
+    high: FloatArray
 
 
 def topic_views(groups: Groups, chain: int) -> tuple[list[TopicView], NDArray[Any]]:
@@ -99,7 +99,7 @@ def _mean_phi(groups: Groups, chain: int) -> xr.DataArray:
     raise TraceError("the trace holds no topics: neither their mean nor draws with the dims topic and word")
 
 
-def _share_statistics(share: xr.DataArray | None, k: int) -> tuple[Array, Array, Array]:
+def _share_statistics(share: xr.DataArray | None, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the mean shares of topics, and their 90% intervals where there are two draws."""
     missing = np.full(k, np.nan)
     if share is None or not share.sizes["draw"]:
@@ -151,7 +151,7 @@ def topics_section(groups: Groups, chain: int) -> Section:
 class _Words:
     """The words that the page holds, each once."""
 
-    def __init__(self, vocabulary: NDArray[Any], counts: Array) -> None:
+    def __init__(self, vocabulary: NDArray[Any], counts: FloatArray) -> None:
         self.vocabulary, self.all_counts = vocabulary, counts
         self.places: dict[int, int] = {}
 
@@ -173,7 +173,7 @@ def _short(value: float) -> float | int:
     return int(rounded) if rounded.is_integer() else rounded
 
 
-def _word_counts(groups: Groups, words: NDArray[Any], views: list[TopicView]) -> tuple[Array, int | None]:
+def _word_counts(groups: Groups, words: NDArray[Any], views: list[TopicView]) -> tuple[FloatArray, int | None]:
     """Return how often each word occurs, and how many tokens there are; else what the topics expect of one token."""
     constants, observed = groups.get("constant_data", xr.Dataset()), groups.get("observed_data", xr.Dataset())
     counts = None
@@ -193,7 +193,7 @@ def _word_counts(groups: Groups, words: NDArray[Any], views: list[TopicView]) ->
 
 
 def _view_data(
-    groups: Groups, chain: int, view: TopicView, collected: _Words, p: Array, n_documents: int, section: Section
+    groups: Groups, chain: int, view: TopicView, collected: _Words, p: FloatArray, n_documents: int, section: Section
 ) -> dict[str, Any]:
     documents, why = attempt(lambda: Documents(groups, chain, view.place, len(view.phi)))
     if why:

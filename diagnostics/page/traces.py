@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.diagnostics.page.sections import Groups, Section, chain_and_draw
 from ppl_topics.diagnostics.page.svg import Line, line_chart
 from ppl_topics.errors import TraceError
@@ -90,7 +90,7 @@ def _whole(groups: Groups, name: str) -> xr.DataArray:
     return joined.sum(others, skipna=False) if name in ADDED else joined.mean(others) if others else joined
 
 
-def _chart(groups: Groups, title: str, meaning: str, values: NDArray[np.float64]) -> dict[str, Any]:
+def _chart(groups: Groups, title: str, meaning: str, values: FloatArray) -> dict[str, Any]:
     statistics, warmup = groups["sample_stats"], _n_warmup(groups)
     thin = int(groups["posterior"].attrs.get("thin", 1))
     sweeps = np.concatenate([np.arange(1, warmup + 1), warmup + thin * np.arange(1, values.shape[1] - warmup + 1)])

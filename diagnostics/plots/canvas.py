@@ -10,6 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.results.arviz_compat import to_groups
 from ppl_topics.results.best_words import best_words
@@ -169,7 +170,7 @@ def bare(panel: Any) -> None:
         panel.spines[side].set_visible(False)
 
 
-def reach_over(panel: Any, values: NDArray[np.float64]) -> None:
+def reach_over(panel: Any, values: FloatArray) -> None:
     """Set the range of y to that of values, with a margin, and write large numbers in full."""
     finite = values[np.isfinite(values)]
     if len(finite) and finite.min() < finite.max():

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.diagnostics.plots.canvas import GREY, groups_of, one_axes, topic_labels
 from ppl_topics.errors import TraceError
 from ppl_topics.results.documents import DocumentTopics, Estimate, concentration, document_topics, part_of, recorded
@@ -30,7 +30,7 @@ ANNOTATED = 10
 
 def topic_correlations(
     groups: Any, *, response: str | None = None, chain: int = 0, estimate: Estimate = "auto"
-) -> tuple[NDArray[np.int64], NDArray[np.float64], str]:
+) -> tuple[IntArray, FloatArray, str]:
     """Return the correlations of the shares of topics over documents.
 
     Parameters
@@ -69,14 +69,14 @@ def topic_correlations(
     return found.topics, result, found.estimate
 
 
-def _zbar(groups: Any, found: DocumentTopics) -> NDArray[np.float64]:
+def _zbar(groups: Any, found: DocumentTopics) -> FloatArray:
     """Return the shares without what alpha adds: (N_d + sum of alpha) theta - alpha = n_dk."""
     alpha = concentration(groups, "alpha", found.part, draw=-1)
     lengths = found.lengths[:, None]
     return np.asarray(np.round((lengths + alpha.sum()) * found.theta - alpha) / np.maximum(lengths, 1))
 
 
-def _correlation(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def _correlation(shares: FloatArray) -> FloatArray:
     """Return Pearson's correlations of columns; not numbers for those that do not vary."""
     centred = shares - shares.mean(axis=0)
     varies = np.ptp(shares, axis=0) > 0
@@ -158,7 +158,7 @@ def plot_topic_correlations(
     return panel
 
 
-def _ticks(panel: Any, numbers: NDArray[np.int64], label: Any) -> None:
+def _ticks(panel: Any, numbers: IntArray, label: Any) -> None:
     """Label rows by words and columns by numbers, as far as there is room."""
     n_topics = len(numbers)
     step = 1 if n_topics <= MOST_NUMBERS else -(-n_topics // MOST_NUMBERS)
@@ -173,7 +173,7 @@ def _ticks(panel: Any, numbers: NDArray[np.int64], label: Any) -> None:
     panel.tick_params(length=0)
 
 
-def _order(correlation: NDArray[np.float64]) -> NDArray[np.int64]:
+def _order(correlation: FloatArray) -> IntArray:
     """Return an order that puts topics of high correlation side by side; those without any come last."""
     known = np.flatnonzero(~np.isnan(np.diag(correlation)))
     unknown = np.setdiff1d(np.arange(len(correlation)), known)

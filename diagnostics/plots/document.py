@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.plots.canvas import (
     COLOURS,
@@ -187,7 +188,7 @@ def _place(groups: Mapping[str, xr.Dataset], doc: int | str) -> tuple[int, str]:
 
 def _shares(
     groups: Mapping[str, xr.Dataset], place: int, chain: int, response: str | None, level: float
-) -> tuple[DocumentTopics, NDArray[np.float64], NDArray[np.float64], str]:
+) -> tuple[DocumentTopics, FloatArray, FloatArray, str]:
     """Return the shares, the ends of the document's intervals, and what they are."""
     theta = recorded(groups, "theta")
     if theta is None or not theta.sizes["draw"] or place >= theta.sizes["doc"]:

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.diagnostics.plots.canvas import COLOURS, bare, given_axes, groups_of, new_figure, plain, reach_over
 from ppl_topics.errors import TraceError
 
@@ -99,7 +100,7 @@ def _tokens(name: str, groups: Mapping[str, xr.Dataset]) -> int:
     return int(constants["doc_length"].sum())
 
 
-def _path(name: str, groups: Mapping[str, xr.Dataset], measure: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _path(name: str, groups: Mapping[str, xr.Dataset], measure: str) -> tuple[IntArray, FloatArray]:
     """Return the sweeps, shape (M,), and a statistic at each, shape (chains, M), the warm-up included."""
     kept = groups.get("sample_stats", xr.Dataset())
     if measure not in kept:

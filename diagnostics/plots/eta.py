@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.diagnostics.plots.canvas import (
     LABEL,
     check_positive,
@@ -122,7 +122,7 @@ def plot_eta(
     return panel
 
 
-def _rows(mean: NDArray[np.float64], top: int | None) -> NDArray[np.int64]:
+def _rows(mean: FloatArray, top: int | None) -> IntArray:
     """Return the topics to show, by the response of their largest coefficient and then by its size."""
     chosen = np.argsort(-np.abs(mean).sum(axis=1), kind="stable")[:top]
     best = mean[chosen].argmax(axis=1)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import BoolArray
 from ppl_topics.diagnostics.plots.canvas import (
     MOST_PANELS,
     SURE,
@@ -170,7 +171,7 @@ def _panels(axes: Any, rows: list[int]) -> NDArray[Any]:
     return np.asarray(new_figure(len(rows), 1, figsize=size, gridspec_kw={"height_ratios": heights})[:, 0])
 
 
-def _forest(panel: Any, table: pd.DataFrame, middle: str, n_slopes: int, sure: NDArray[np.bool_]) -> None:
+def _forest(panel: Any, table: pd.DataFrame, middle: str, n_slopes: int, sure: BoolArray) -> None:
     """Draw a row for each of a table, the first at the top; those after the slopes apart, below a line."""
     apart = np.arange(len(table)) >= n_slopes
     heights = -np.arange(len(table), dtype=float) - 0.5 * apart

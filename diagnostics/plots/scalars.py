@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.plots.canvas import MOST_PANELS, plain, sequence_of, topic_labels
 from ppl_topics.errors import TraceError
@@ -41,8 +41,8 @@ class Scalar(NamedTuple):
 
     title: str
     chains: list[str]
-    draws: NDArray[np.float64]
-    warmup: NDArray[np.float64]
+    draws: FloatArray
+    warmup: FloatArray
 
 
 def scalars(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.errors import PplTopicsError
 
 __all__ = ["as_topics"]
 
 
-def as_topics(phi: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def as_topics(phi: npt.ArrayLike) -> FloatArray:
     """Return topics as float64, each row divided by its sum.
 
     Parameters

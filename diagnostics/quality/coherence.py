@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.arrays import BoolArray, FloatArray, IntArray
 from ppl_topics.corpus import Corpus
 from ppl_topics.diagnostics.quality.cooccurrence import Cooccurrence, count_together
 from ppl_topics.diagnostics.quality.reference import Reference
@@ -36,7 +37,6 @@ __all__ = [
 Convention: TypeAlias = Literal["paper", "gensim"]
 """Whether a measure is that of its paper, or as gensim 4 computes it."""
 
-Vector = npt.NDArray[np.float64]
 
 EPSILON = 1e-12
 """Added to probabilities of two words at once, by Röder et al. and gensim."""
@@ -47,7 +47,7 @@ NPMI_WINDOW, CV_WINDOW = 10, 110
 
 def umass_coherence(
     top_words: npt.ArrayLike, reference: Corpus | Reference, *, convention: Convention = "paper"
-) -> Vector:
+) -> FloatArray:
     """Return the coherence of each topic, sum over m and l < m of log((D(v_m, v_l) + 1) / D(v_l)).
 
     D counts the documents that hold a word, or both of two words (Mimno et al. 2011, equation 1). It is 0 where each
@@ -87,7 +87,7 @@ def npmi_coherence(
     *,
     window: int | None = None,
     convention: Convention = "paper",
-) -> Vector:
+) -> FloatArray:
     """Return the mean over pairs of words of log((p_ij + e) / (p_i p_j)) / -log(p_ij + e), with e = 1e-12.
 
     p_i is the share of the windows that hold word i, p_ij that of those which hold both (C_NPMI of Röder et al. 2015).
@@ -128,7 +128,7 @@ def cv_coherence(
     *,
     window: int | None = None,
     convention: Convention = "paper",
-) -> Vector:
+) -> FloatArray:
     """Return the mean cosine of the words' vectors with their sum; the vector of word i is its NPMI with each word.
 
     C_V of Röder et al. (2015), with gamma = 1: vectors hold the NPMI of word i with the words of the topic, itself
@@ -158,7 +158,7 @@ def cv_coherence(
     return cv(words, count_together(words, documents, size, forgetful=convention == "gensim"), convention)
 
 
-def umass(words: npt.NDArray[np.int64], counts: Cooccurrence, convention: Convention) -> Vector:
+def umass(words: IntArray, counts: Cooccurrence, convention: Convention) -> FloatArray:
     """Return the UMass coherence of lists whose words were counted in documents."""
     given = counts.alone[:, None, :]
     if convention == "gensim":
@@ -168,17 +168,17 @@ def umass(words: npt.NDArray[np.int64], counts: Cooccurrence, convention: Conven
         ratios = (counts.together + 1.0) / np.maximum(given, 1)
     known = (given > 0) & _both(words)
     # Below the diagonal: the row is the later word, the column the earlier one.
-    sums: Vector = np.tril(np.where(known, np.log(ratios), 0.0), -1).sum(axis=(1, 2))
+    sums: FloatArray = np.tril(np.where(known, np.log(ratios), 0.0), -1).sum(axis=(1, 2))
     return sums / np.maximum(_pairs(words), 1) if convention == "gensim" else sums
 
 
-def npmi(words: npt.NDArray[np.int64], counts: Cooccurrence, convention: Convention) -> Vector:
+def npmi(words: IntArray, counts: Cooccurrence, convention: Convention) -> FloatArray:
     """Return the NPMI coherence of lists whose words were counted in windows."""
     values = np.tril(_pair_npmi(counts, convention), -1).sum(axis=(1, 2))
     return np.asarray(values / np.maximum(_pairs(words), 1))
 
 
-def cv(words: npt.NDArray[np.int64], counts: Cooccurrence, convention: Convention) -> Vector:
+def cv(words: IntArray, counts: Cooccurrence, convention: Convention) -> FloatArray:
     """Return the C_V coherence of lists whose words were counted in windows."""
     vectors = _pair_npmi(counts, convention)
     together = vectors.sum(axis=1)
@@ -188,7 +188,7 @@ def cv(words: npt.NDArray[np.int64], counts: Cooccurrence, convention: Conventio
     return np.asarray(cosines.sum(axis=1) / np.maximum((words >= 0).sum(axis=1), 1))
 
 
-def _pair_npmi(counts: Cooccurrence, convention: Convention) -> Vector:
+def _pair_npmi(counts: Cooccurrence, convention: Convention) -> FloatArray:
     """Return the NPMI of each two words of lists, shape (T, M, M); 0 with a word that no window holds."""
     total = float(max(counts.windows, 1))
     joint, alone = counts.together / total, counts.alone / total
@@ -201,17 +201,17 @@ def _pair_npmi(counts: Cooccurrence, convention: Convention) -> Vector:
     return values if convention == "gensim" else np.where(joint == 1.0, 1.0, np.clip(values, -1.0, 1.0))
 
 
-def _both(words: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def _both(words: IntArray) -> BoolArray:
     there = words >= 0
     return there[:, :, None] & there[:, None, :]
 
 
-def _pairs(words: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _pairs(words: IntArray) -> IntArray:
     number = (words >= 0).sum(axis=1)
     return np.asarray(number * (number - 1) // 2)
 
 
-def _lists(top_words: npt.ArrayLike) -> npt.NDArray[np.int64]:
+def _lists(top_words: npt.ArrayLike) -> IntArray:
     return np.atleast_2d(np.asarray(top_words, dtype=np.int64))
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ppl_topics.diagnostics.quality.coherence import Convention, Vector, cv, npmi, umass
+from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics.diagnostics.quality.coherence import Convention, cv, npmi, umass
 from ppl_topics.diagnostics.quality.cooccurrence import Cooccurrence, count_together
 from ppl_topics.diagnostics.quality.reference import Reference
 
 __all__ = ["COHERENCES", "coherences"]
 
-COHERENCES: Mapping[str, Callable[[NDArray[np.int64], Cooccurrence, Convention], Vector]] = {
+COHERENCES: Mapping[str, Callable[[IntArray, Cooccurrence, Convention], FloatArray]] = {
     "umass": umass,
     "npmi": npmi,
     "c_v": cv,
@@ -21,12 +19,12 @@ COHERENCES: Mapping[str, Callable[[NDArray[np.int64], Cooccurrence, Convention],
 
 
 def coherences(
-    words: NDArray[np.int64],
+    words: IntArray,
     reference: Reference,
     measures: Sequence[str],
     windows: Mapping[str, int | None],
     convention: Convention,
-) -> dict[str, Vector]:
+) -> dict[str, FloatArray]:
     """Return coherences of lists of words, by name.
 
     Parameters

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import Int32Array, IntArray
 from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.quality.reference import Reference
 
@@ -32,16 +32,16 @@ class Cooccurrence(NamedTuple):
     """
 
     windows: int
-    together: NDArray[np.int64]
+    together: IntArray
 
     @property
-    def alone(self) -> NDArray[np.int64]:
+    def alone(self) -> IntArray:
         """Windows that hold each word, shape (T, M)."""
         return np.diagonal(self.together, axis1=1, axis2=2)
 
 
 def count_together(
-    words: NDArray[np.int64], reference: Reference, window: int | None = None, *, forgetful: bool = False
+    words: IntArray, reference: Reference, window: int | None = None, *, forgetful: bool = False
 ) -> Cooccurrence:
     """Count the windows that hold the words of lists, and each two of them.
 
@@ -78,7 +78,7 @@ def count_together(
     return Cooccurrence(windows, together)
 
 
-def _blocks(words: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+def _blocks(words: IntArray) -> Iterator[tuple[int, int]]:
     """Cut lists into runs that have about `MOST_WORDS` distinct words."""
     first, seen = 0, set[int]()
     for place, row in enumerate(words.tolist()):
@@ -92,11 +92,11 @@ def _blocks(words: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 
 @compiled
 def _slide(
-    doc_ptr: NDArray[np.int64],
-    places: NDArray[np.int32],
+    doc_ptr: IntArray,
+    places: Int32Array,
     size: int,
     forgetful: bool,
-    counts: NDArray[np.int64],
+    counts: IntArray,
 ) -> None:
     """Slide a window over each document, and add up for how many steps words are in it, each two of them at once.
 
@@ -142,10 +142,10 @@ def _slide(
 def _leave(
     word: int,
     step: int,
-    counts: NDArray[np.int64],
-    since: NDArray[np.int64],
-    present: NDArray[np.int32],
-    rank: NDArray[np.int32],
+    counts: IntArray,
+    since: IntArray,
+    present: Int32Array,
+    rank: Int32Array,
     n_present: int,
 ) -> int:
     """Take a word out of the window; return how many are left."""

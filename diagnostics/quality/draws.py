@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.diagnostics.quality.coherence import Convention
 from ppl_topics.diagnostics.quality.coherence_batch import COHERENCES, coherences
 from ppl_topics.diagnostics.quality.exclusive import exclusivity, frex, mean_over
@@ -20,8 +20,6 @@ from ppl_topics.results.documents import checked_topics
 __all__ = ["MOST_DRAWS", "evenly", "over_draws"]
 
 MOST_DRAWS = 100
-
-Array = NDArray[np.float64]
 
 
 def evenly(draws: int, most: int = MOST_DRAWS) -> list[int]:
@@ -40,7 +38,7 @@ def over_draws(
     n_words: int,
     windows: Mapping[str, int | None],
     convention: Convention,
-) -> tuple[dict[str, Array], int]:
+) -> tuple[dict[str, FloatArray], int]:
     """Return the ends of intervals over the recorded draws of the measures that can be taken of each draw.
 
     Parameters
@@ -61,7 +59,7 @@ def over_draws(
     draws : int
         Over how many draws, at most.
     """
-    values: dict[str, Array] = {}
+    values: dict[str, FloatArray] = {}
     used = 0
     phi = part.recorded("topic", "word")
     if phi is not None and phi.sizes["draw"]:
@@ -69,7 +67,7 @@ def over_draws(
         places = np.array([numbers[str(word)] for word in phi["word"].values], dtype=np.int64)
         chosen = evenly(phi.sizes["draw"])
         used = len(chosen)
-        per_draw: dict[str, list[Array]] = {}
+        per_draw: dict[str, list[FloatArray]] = {}
         lists = []
         for draw in chosen:
             topics = phi.isel(draw=draw).values
@@ -103,7 +101,7 @@ def over_draws(
     return result, used
 
 
-def _of_draw(measure: str, topics: NDArray[np.float32], best: NDArray[np.int64], *, whole: bool) -> Array | None:
+def _of_draw(measure: str, topics: Float32Array, best: IntArray, *, whole: bool) -> FloatArray | None:
     """Return a measure of one draw of the recorded words, shape (K,); None where it has to do with the others."""
     if measure == "exclusivity":
         return exclusivity(topics, best)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.diagnostics.quality.arrays import as_topics
 from ppl_topics.diagnostics.quality.topics import check_words, texts_of, topic_sets
 from ppl_topics.errors import PplTopicsError
@@ -22,10 +23,8 @@ from ppl_topics.results.best_words import best_words
 
 __all__ = ["exclusivity", "frex", "frex_words", "mean_over", "topic_diversity"]
 
-Array = npt.NDArray[np.float64]
 
-
-def exclusivity(phi: npt.ArrayLike, top_words: npt.ArrayLike) -> Array:
+def exclusivity(phi: npt.ArrayLike, top_words: npt.ArrayLike) -> FloatArray:
     """Return the mean over the top words of each topic of phi_kv / sum_j phi_jv.
 
     Parameters
@@ -49,14 +48,14 @@ def exclusivity(phi: npt.ArrayLike, top_words: npt.ArrayLike) -> Array:
     return mean_over(shares, words)
 
 
-def mean_over(scores: Array, words: npt.NDArray[np.int64]) -> Array:
+def mean_over(scores: FloatArray, words: IntArray) -> FloatArray:
     """Return the mean score of the words of each row, -1 being none; 0 for a row without words."""
     there = words >= 0
     chosen = np.take_along_axis(scores, np.maximum(words, 0), axis=1)
     return np.asarray(np.where(there, chosen, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1))
 
 
-def frex(phi: npt.ArrayLike, *, weight: float = 0.5) -> Array:
+def frex(phi: npt.ArrayLike, *, weight: float = 0.5) -> FloatArray:
     """Return FREX of each word in each topic: the harmonic mean of its ranks by exclusivity and by frequency.
 
     Bischof and Airoldi (2012)::
@@ -94,7 +93,7 @@ def frex(phi: npt.ArrayLike, *, weight: float = 0.5) -> Array:
     return result
 
 
-def _share_below(values: Array) -> Array:
+def _share_below(values: FloatArray) -> FloatArray:
     """Return the empirical distribution function of values at each of them."""
     return np.asarray(np.searchsorted(np.sort(values), values, side="right") / len(values))
 

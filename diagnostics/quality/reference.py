@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import Int32Array, IntArray
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import CorpusError, TraceError
 
@@ -42,13 +43,13 @@ class Reference:
     ([-1, 0, -1, 1], True)
     """
 
-    doc_ptr: NDArray[np.int64]
-    words: NDArray[np.int32]
+    doc_ptr: IntArray
+    words: Int32Array
     n_words: int
     ordered: bool
 
     @property
-    def doc_lengths(self) -> NDArray[np.int64]:
+    def doc_lengths(self) -> IntArray:
         """Tokens of each document, shape (D,)."""
         return np.diff(self.doc_ptr)
 

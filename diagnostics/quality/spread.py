@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array
 from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.quality.arrays import as_topics
 
 __all__ = ["document_entropy", "effective_words", "entropy_of_assignments"]
 
-Vector = npt.NDArray[np.float64]
 
-
-def document_entropy(n_dk: npt.ArrayLike) -> Vector:
+def document_entropy(n_dk: npt.ArrayLike) -> FloatArray:
     """Return the entropy, in nats, of each topic's tokens over documents: -sum_d p(d | k) log p(d | k).
 
     Parameters
@@ -32,7 +31,7 @@ def document_entropy(n_dk: npt.ArrayLike) -> Vector:
     return _entropy(share.T)
 
 
-def entropy_of_assignments(doc_ptr: npt.NDArray[np.int64], z: npt.ArrayLike, topics: int) -> Vector:
+def entropy_of_assignments(doc_ptr: IntArray, z: npt.ArrayLike, topics: int) -> FloatArray:
     """Return what `document_entropy` does, from the topics of tokens, without an array of documents by topics.
 
     Parameters
@@ -55,9 +54,7 @@ def entropy_of_assignments(doc_ptr: npt.NDArray[np.int64], z: npt.ArrayLike, top
 
 
 @compiled
-def _add_by_document(
-    doc_ptr: npt.NDArray[np.int64], z: npt.NDArray[np.uint16], sums: Vector, totals: npt.NDArray[np.int64]
-) -> None:
+def _add_by_document(doc_ptr: IntArray, z: UInt16Array, sums: FloatArray, totals: IntArray) -> None:
     """Add n log n of each document's tokens n of a topic, and the tokens."""
     counts = np.zeros(len(sums), dtype=np.int64)
     for doc in range(len(doc_ptr) - 1):
@@ -71,7 +68,7 @@ def _add_by_document(
                 counts[z[token]] = 0
 
 
-def effective_words(phi: npt.ArrayLike) -> Vector:
+def effective_words(phi: npt.ArrayLike) -> FloatArray:
     """Return the effective number of words of each topic, exp(-sum_v phi_kv log phi_kv).
 
     Parameters
@@ -92,8 +89,8 @@ def effective_words(phi: npt.ArrayLike) -> Vector:
     return np.exp(_entropy(as_topics(phi)))
 
 
-def _entropy(share: Vector) -> Vector:
+def _entropy(share: FloatArray) -> FloatArray:
     """Return the entropy of each row."""
     logs = np.log(share, out=np.zeros_like(share), where=share > 0.0)
-    entropy: Vector = -(share * logs).sum(axis=1)
+    entropy: FloatArray = -(share * logs).sum(axis=1)
     return np.maximum(entropy, 0.0)

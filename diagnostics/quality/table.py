@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.quality.coherence import CV_WINDOW, NPMI_WINDOW, Convention, check_convention, window_size
 from ppl_topics.diagnostics.quality.coherence_batch import COHERENCES, coherences
@@ -139,7 +139,7 @@ def topic_quality(
             except TraceError as error:
                 left_out |= _leave_out([measure], measures, error)
         ordered = {"share": part.share}
-        intervals: dict[str, NDArray[np.float64]] = {}
+        intervals: dict[str, FloatArray] = {}
         if probability is not None:
             measured = [measure for measure in wanted if measure in columns]
             intervals, draws = over_draws(
@@ -185,7 +185,7 @@ def _leave_out(names: Sequence[str], asked: Sequence[str] | None, error: TraceEr
     return dict.fromkeys(names, str(error))
 
 
-def _of_mean(part: TopicSet, measure: str, best: NDArray[np.int64]) -> NDArray[np.float64]:
+def _of_mean(part: TopicSet, measure: str, best: IntArray) -> FloatArray:
     """Return a measure of the mean topics that needs no reference, shape (K,)."""
     if measure == "exclusivity":
         return exclusivity(part.phi, best)

@@ -15,16 +15,15 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.diagnostics.quality.arrays import as_topics
 from ppl_topics.diagnostics.quality.topics import TopicSet, check_words, topic_sets
 from ppl_topics.errors import PplTopicsError, TraceError
 
 __all__ = ["relevance", "relevance_terms", "word_share"]
 
-Array = npt.NDArray[np.float64]
 
-
-def relevance(phi: npt.ArrayLike, share: npt.ArrayLike, *, weight: float = 0.6) -> Array:
+def relevance(phi: npt.ArrayLike, share: npt.ArrayLike, *, weight: float = 0.6) -> FloatArray:
     """Return the relevance of each word for each topic, weight log phi_kv + (1 - weight) log(phi_kv / p_v).
 
     Sievert and Shirley (2014), equation 1; weight is their lambda, and 0.6 what their readers found best.
@@ -63,7 +62,7 @@ def relevance(phi: npt.ArrayLike, share: npt.ArrayLike, *, weight: float = 0.6) 
     return np.asarray(log_phi - (1.0 - weight) * log_p)
 
 
-def word_share(topics: TopicSet) -> Array:
+def word_share(topics: TopicSet) -> FloatArray:
     """Return the share of each word in the tokens of a trace, shape (V,).
 
     Raises

@@ -14,15 +14,14 @@ import numpy as np
 import numpy.typing as npt
 from numba import prange
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import parallel
 from ppl_topics.diagnostics.quality.arrays import as_topics
 
 __all__ = ["jensen_shannon", "topic_map"]
 
-Array = npt.NDArray[np.float64]
 
-
-def jensen_shannon(phi: npt.ArrayLike) -> Array:
+def jensen_shannon(phi: npt.ArrayLike) -> FloatArray:
     """Return the Jensen-Shannon distance of each two topics, the root of H((p + q) / 2) - (H(p) + H(q)) / 2 in bits.
 
     Parameters
@@ -47,7 +46,7 @@ def jensen_shannon(phi: npt.ArrayLike) -> Array:
 
 
 @parallel
-def _fill_divergences(topics: Array, result: Array) -> None:
+def _fill_divergences(topics: FloatArray, result: FloatArray) -> None:
     """Fill the triangle below the diagonal with divergences in bits."""
     n_topics, n_words = topics.shape
     negative = np.empty(n_topics)
@@ -75,7 +74,7 @@ def _fill_divergences(topics: Array, result: Array) -> None:
         result[i, j] = 0.5 * (negative[i] + negative[j]) - total
 
 
-def topic_map(phi: npt.ArrayLike) -> Array:
+def topic_map(phi: npt.ArrayLike) -> FloatArray:
     """Return a place in the plane for each topic, so that near topics are alike.
 
     Classical multidimensional scaling (Torgerson 1952) of the Jensen-Shannon distances: the two axes along which the

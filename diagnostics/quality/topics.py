@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.errors import TraceError
 from ppl_topics.results.mean_topics import mean_topics
 from ppl_topics.results.response_topics import chosen_response
@@ -38,7 +39,7 @@ class TopicSet:
     groups: Mapping[str, xr.Dataset]
     chain: int
     response: str | None
-    phi: NDArray[np.float32]
+    phi: Float32Array
     vocabulary: NDArray[np.object_]
 
     def of(self, array: xr.DataArray) -> xr.DataArray:
@@ -49,7 +50,7 @@ class TopicSet:
         return selected
 
     @property
-    def share(self) -> NDArray[np.float64]:
+    def share(self) -> FloatArray:
         """Share of the tokens that each topic has, shape (K,): its posterior mean, else that of the last z.
 
         Raises
@@ -131,6 +132,6 @@ def check_words(n_words: int) -> None:
         raise TraceError(f"n_words: must be a whole number, 1 at least, got {n_words!r}")
 
 
-def texts_of(words: NDArray[np.int64], vocabulary: NDArray[np.object_]) -> list[str]:
+def texts_of(words: IntArray, vocabulary: NDArray[np.object_]) -> list[str]:
     """Return lists of words, by their numbers, as text with spaces between them; -1 is none."""
     return [" ".join(vocabulary[row[row >= 0]]) for row in words]

@@ -63,7 +63,7 @@ def coefficient_table(
         [coefficients.responses.index(name) for name in table["response"]],
         [coefficients.names.index(name) for name in table["coefficient"]],
     )
-    place = table.columns.get_loc("share")
+    place = list(table.columns).index("share")
     table.insert(place, "ess", efficiency["ess_bulk"][cells])
     table.insert(place + 1, "rhat", efficiency["rhat"][cells])
     return table

@@ -11,12 +11,13 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.prior import Coefficients
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes, Tokens
 from ppl_topics.errors import TraceError
 from ppl_topics.prediction.trained import Part, TrainedResponse, TrainedTopics
-from ppl_topics.results.coefficient_draws import Array, CoefficientDraws, check_probability, coefficient_draws, interval
+from ppl_topics.results.coefficient_draws import CoefficientDraws, check_probability, coefficient_draws, interval
 
 __all__ = ["effective_coefficients", "information", "mean_curvature"]
 
@@ -97,7 +98,7 @@ def effective_coefficients(
     return table
 
 
-def information(trained: TrainedResponse, coefficients: CoefficientDraws, part: Part) -> Array:
+def information(trained: TrainedResponse, coefficients: CoefficientDraws, part: Part) -> FloatArray:
     """Return what the data tell of each slope by itself, p_j of `effective_coefficients`, shape (responses, slopes)."""
     features = _features(trained, coefficients, part)
     members = _members(coefficients, part)
@@ -116,15 +117,15 @@ def information(trained: TrainedResponse, coefficients: CoefficientDraws, part: 
             raise TraceError(f"the trace does not hold {name}; run the model with record {name}: all")
         curvature = np.mean([trained.block.potential(targets, scale[m][members]).omega for m in kept], axis=0)
     slopes = features[:, : coefficients.n_slopes]
-    told: Array = (slopes.multiply(slopes).T @ curvature).T
+    told: FloatArray = (slopes.multiply(slopes).T @ curvature).T
     if coefficients.intercept:
         total = curvature.sum(axis=0)[:, None]
-        first: Array = (slopes.T @ curvature).T
+        first: FloatArray = (slopes.T @ curvature).T
         told = told - np.divide(first**2, total, out=np.zeros_like(first), where=total > 0)
     return np.maximum(told, 0.0)
 
 
-def mean_curvature(log_likelihood: Callable[[Array], Array], scores: Iterable[Array]) -> Array:
+def mean_curvature(log_likelihood: Callable[[FloatArray], FloatArray], scores: Iterable[FloatArray]) -> FloatArray:
     """Return the mean of -(log psi)'' over draws of the linear predictors, cell by cell.
 
     It is -cov((log psi)'(s), s) / var(s), equal to the mean of -(log psi)''(s) where s is normal (Stein's lemma). Where
@@ -180,7 +181,7 @@ def _features(trained: TrainedResponse, coefficients: CoefficientDraws, part: Pa
     return sparse.csr_array(sparse.hstack(columns))
 
 
-def _prior_precision(trained: TrainedResponse, coefficients: CoefficientDraws, part: Part) -> Array:
+def _prior_precision(trained: TrainedResponse, coefficients: CoefficientDraws, part: Part) -> FloatArray:
     """Return the prior precision of each coefficient in each draw, shape (M, responses, F)."""
     model = trained.trained.model
     prior = model.spec.blocks[model.names["eta"]]

@@ -10,9 +10,9 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import BoolArray, FloatArray
 from ppl_topics.errors import TraceError
 from ppl_topics.results.coefficient_draws import (
-    Array,
     CoefficientDraws,
     check_probability,
     coefficient_draws,
@@ -115,13 +115,13 @@ def signal_topics(
     return _table(groups, coefficients, probability, n_words, columns, sort_by=["signal", "relevance"])
 
 
-def excluding_zero(coefficients: CoefficientDraws, probability: float) -> NDArray[np.bool_]:
+def excluding_zero(coefficients: CoefficientDraws, probability: float) -> BoolArray:
     """Return which intervals of coefficients of topics exclude 0, in the shape of `_by_topics` without draws."""
     low, high = interval(_by_topics(coefficients), probability)
     return np.asarray((low > 0) | (high < 0))
 
 
-def _by_topics(coefficients: CoefficientDraws) -> Array:
+def _by_topics(coefficients: CoefficientDraws) -> FloatArray:
     """Return the coefficients of topics, shape (M, sets of topics, responses of each set, n)."""
     eta = coefficients.draws[:, :, : coefficients.n_topics]
     return eta[:, :, None] if coefficients.apart else eta[:, None]

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.paths import as_path, file_names
 from ppl_topics.api.sampling import ModelLike, check_corpus, make_settings, resolve
 from ppl_topics.corpus import Corpus
@@ -327,7 +327,7 @@ def as_table(rows: Sequence[Row], over: list[str], stopped: bool) -> pd.DataFram
 
 def difference(best: HeldOut, other: HeldOut) -> tuple[float, float]:
     """Return by how much less log likelihood per token there is, and its standard error over documents."""
-    values: NDArray[np.float64] = best.values - other.values
+    values: FloatArray = best.values - other.values
     if best is other:
         return 0.0, 0.0
     return float(values.sum() / best.n_tokens), ratio_error(values, best.tokens)

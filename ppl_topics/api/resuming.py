@@ -167,7 +167,7 @@ def _warn_of_versions(folder: RunFolder) -> None:
     if changed:
         log(
             folder.path,
-            f"begun with {'; '.join(changed)}: the draws to come follow the same law, but their last bits may differ "
-            "from those of a run that was never stopped",
+            f"begun with {'; '.join(changed)}: the draws to come have the same distribution, but their last bits may "
+            "differ from those of a run that was never stopped",
             warn=True,
         )

@@ -9,6 +9,7 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
 from ppl_topics.errors import SpecError
@@ -107,7 +108,7 @@ class Block(pydantic.BaseModel):
         """Return the share of the cells of topics that are not zero, by the prior; the other blocks are given."""
         return 1.0
 
-    def constants(self, role: str, sizes: Sizes) -> Mapping[str, NDArray[np.float64]]:
+    def constants(self, role: str, sizes: Sizes) -> Mapping[str, FloatArray]:
         """Return the fixed vectors that this block sets, by role (``alpha``, ``beta``)."""
         return {}
 
@@ -118,9 +119,9 @@ class Block(pydantic.BaseModel):
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
     ) -> NDArray[Any] | None:
-        """Return a draw of the variable from its law, given its parents in ``values`` by role.
+        """Return a draw of the variable from its distribution, given its parents in ``values`` by role.
 
-        None where the joint law of the model excludes those values: then all are to be drawn again.
+        None where the joint distribution of the model excludes those values: then all are to be drawn again.
         """
         raise SpecError(f"block {self.kind!r} cannot be simulated, so Geweke's test cannot cover it")
 

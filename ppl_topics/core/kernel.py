@@ -10,6 +10,7 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import BoolArray, IntArray
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 
@@ -36,7 +37,7 @@ class WordSelection(pydantic.BaseModel):
             raise ValueError(f"max_count {self.max_count} is below min_count {self.min_count}")
         return self
 
-    def mask(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def mask(self, counts: IntArray) -> BoolArray:
         """Return which words are selected, shape (V,), given their corpus counts."""
         high = np.inf if self.max_count is None else self.max_count
         return (counts >= self.min_count) & (counts <= high)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array
 from ppl_topics.corpus.scaling import Scaling
 from ppl_topics.errors import RunError
 
@@ -34,9 +34,9 @@ class Design(NamedTuple):
         P, columns.
     """
 
-    ptr: NDArray[np.int64]
-    columns: NDArray[np.uint16]
-    values: NDArray[np.float64]
+    ptr: IntArray
+    columns: UInt16Array
+    values: FloatArray
     width: int
 
     @classmethod
@@ -69,7 +69,7 @@ class Design(NamedTuple):
             array.flags.writeable = False
         return made
 
-    def toarray(self) -> NDArray[np.float64]:
+    def toarray(self) -> FloatArray:
         """Return a dense array of shape (D, P)."""
         dense = np.zeros((len(self.ptr) - 1, self.width))
         dense[np.repeat(np.arange(len(dense)), np.diff(self.ptr)), self.columns] = self.values
@@ -96,7 +96,7 @@ class Observed:
         How the covariates were centred and scaled, where there are any.
     """
 
-    targets: NDArray[np.float64]
+    targets: FloatArray
     design: Design
     responses: tuple[str, ...]
     columns: tuple[str, ...]

@@ -9,6 +9,7 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.block import Block
 from ppl_topics.core.state import ChainState
 from ppl_topics.errors import SpecError
@@ -16,12 +17,10 @@ from ppl_topics.errors import SpecError
 __all__ = ["LARGEST_SCALE", "SMALLEST_SCALE", "Coefficients"]
 
 
-Matrix = NDArray[np.float64]
-
 SMALLEST_SCALE, LARGEST_SCALE = 1e-50, 1e50
-"""Where laws of scales are cut, so that neither they nor their squares and products leave floating point.
+"""Where distributions of scales are cut, so that neither they nor their squares and products leave floating point.
 
-Half-Cauchy laws have 1e-50 of their mass beyond each: no run of any length ever sees the difference.
+Half-Cauchy distributions have 1e-50 of their mass beyond each: no run of any length ever sees the difference.
 """
 
 
@@ -44,10 +43,10 @@ class Coefficients(Block):
         return ("response", "coefficient")
 
     @abstractmethod
-    def precision(self, state: ChainState) -> Matrix:
+    def precision(self, state: ChainState) -> FloatArray:
         """Return the prior precision of each coefficient, shape (C, F)."""
 
-    def quantile(self, role: str, probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    def quantile(self, role: str, probability: FloatArray) -> FloatArray:
         """Return quantiles of the prior of a scale that the precision depends on, whose elements are independent.
 
         Parameters
@@ -64,7 +63,7 @@ class Coefficients(Block):
         """
         raise SpecError(f"block {self.kind!r} gives no quantiles of {role!r}, so `verify` cannot sum over it")
 
-    def with_intercept(self, precision: Matrix, state: ChainState) -> Matrix:
+    def with_intercept(self, precision: FloatArray, state: ChainState) -> FloatArray:
         """Return precisions of shape (C, F): those of the slopes, and of the intercept where there is one."""
         if state.sizes.coefficients == state.sizes.slopes:
             return precision
@@ -75,6 +74,6 @@ class Coefficients(Block):
         precision = self.precision(state)
         return float(-0.5 * (value.size * np.log(2.0 * np.pi) - np.log(precision).sum() + (precision * value**2).sum()))
 
-    def init(self, role: str, state: ChainState) -> Matrix:
+    def init(self, role: str, state: ChainState) -> FloatArray:
         """Return zeros: without the response, documents are a plain topic model's."""
         return np.zeros((state.sizes.responses, state.sizes.coefficients))

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, IntArray, UnsignedArray
 
 __all__ = ["Document", "ProposalSpec", "Topics"]
 
@@ -34,12 +33,12 @@ class Topics(NamedTuple):
         of responses, rounded up to a multiple of 4 with zeros.
     """
 
-    phi: NDArray[np.float32]
-    alpha: NDArray[np.float64]
-    word_ptr: NDArray[np.int64]
-    selected: NDArray[np.bool_]
-    chunk_ptr: NDArray[np.int64]
-    response: Callable[[], tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]] | None
+    phi: Float32Array
+    alpha: FloatArray
+    word_ptr: IntArray
+    selected: BoolArray
+    chunk_ptr: IntArray
+    response: Callable[[], tuple[FloatArray, FloatArray, FloatArray]] | None
 
 
 class Document(NamedTuple):
@@ -56,8 +55,8 @@ class Document(NamedTuple):
     """
 
     number: int
-    topics: NDArray[np.unsignedinteger[Any]]
-    others: NDArray[np.int64]
+    topics: UnsignedArray
+    others: IntArray
 
 
 @dataclass(frozen=True)

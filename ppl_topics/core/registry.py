@@ -192,7 +192,8 @@ def proposal(
     The function that is decorated builds the proposal's table: ``build(topics, before)`` gets the
     :class:`~ppl_topics.core.proposal.Topics` of the moment and what it returned the last time (None at first, so that
     memory can be used again), and returns a tuple of arrays and numbers; named or not, empty where none is needed.
-    The kernel accepts with the ratio of its target times that of the weights, so these must be the law of the draws.
+    The kernel accepts with the ratio of its target times that of the weights, so these must be the distribution of the
+    draws.
 
     Parameters
     ----------

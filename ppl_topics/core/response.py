@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pydantic
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.block import Block
 from ppl_topics.core.state import ChainState
 from ppl_topics.corpus.covariates import Covariates
@@ -25,10 +25,8 @@ from ppl_topics.corpus.labels import Labels
 from ppl_topics.corpus.scaling import Scaling
 from ppl_topics.errors import SpecError
 
-__all__ = ["FixedFeatures", "LabelResponse", "Matrix", "Potential", "Response"]
+__all__ = ["FixedFeatures", "LabelResponse", "Potential", "Response"]
 
-
-Matrix = NDArray[np.float64]
 
 SMALLEST, LARGEST = 1e-300, 1.0 - 2.0**-53
 """Bounds of a probability whose odds are taken."""
@@ -43,8 +41,8 @@ class Potential(NamedTuple):
         Slope and curvature of log psi in the linear predictor; 0 where the target is missing.
     """
 
-    b: Matrix
-    omega: Matrix
+    b: FloatArray
+    omega: FloatArray
 
 
 class Response(Block):
@@ -56,7 +54,7 @@ class Response(Block):
         Name that the auxiliary variable has in every model with this response.
     augmentation_dims : tuple of str
     probabilistic : bool
-        Whether the pseudo-likelihood is a law of the target, so that predictions have probabilities.
+        Whether the pseudo-likelihood is a distribution of the target, so that predictions have probabilities.
     numeric : bool
         Whether targets are numbers to be predicted, not classes or labels.
     coefficients : str
@@ -125,14 +123,14 @@ class Response(Block):
 
     @property
     def generative(self) -> bool:
-        """Whether the pseudo-likelihood is the law that `draw_targets` draws from: with its normaliser, and no power.
+        """Whether the pseudo-likelihood is the distribution that `draw_targets` draws from, normalised, no power.
 
         Then `verify` makes Geweke's test as well.
         """
         return self.probabilistic and type(self).draw_targets is not Response.draw_targets
 
     @abstractmethod
-    def encode(self, labels: Labels) -> tuple[Matrix, list[str]]:
+    def encode(self, labels: Labels) -> tuple[FloatArray, list[str]]:
         """Return the targets, shape (D, C), NaN where missing, and the names of the C responses.
 
         Raises
@@ -142,25 +140,25 @@ class Response(Block):
         """
 
     @abstractmethod
-    def potential(self, targets: Matrix, augmentation: NDArray[np.float64]) -> Potential:
+    def potential(self, targets: FloatArray, augmentation: FloatArray) -> Potential:
         """Return (b, omega) given the augmentation."""
 
     @abstractmethod
-    def augmentation_arguments(self, targets: Matrix, scores: Matrix) -> Any:
-        """Return the parameters of the law of the augmentation given the linear predictors, for its kernel."""
+    def augmentation_arguments(self, targets: FloatArray, scores: FloatArray) -> Any:
+        """Return the parameters of the distribution of the augmentation given the linear predictors, for its kernel."""
 
     @abstractmethod
-    def log_likelihood(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> Matrix:
+    def log_likelihood(self, targets: FloatArray, scores: FloatArray, augmentation: FloatArray) -> FloatArray:
         """Return the log pseudo-likelihood of each cell, shape (D, C), 0 where missing.
 
         The augmentation is summed over, but for a parameter such as a variance, which is given.
         """
 
-    def init(self, role: str, state: ChainState) -> NDArray[np.float64]:
+    def init(self, role: str, state: ChainState) -> FloatArray:
         """Return ones for the augmentation, which is drawn before anything depends on it."""
         return np.ones([state.sizes.of(dim) for dim in self.augmentation_dims])
 
-    def expectation(self, scores: Matrix) -> Matrix:
+    def expectation(self, scores: FloatArray) -> FloatArray:
         """Return the probability that the label holds, or the mean of the target.
 
         Raises
@@ -169,25 +167,23 @@ class Response(Block):
             If the response is not probabilistic.
         """
         raise SpecError(
-            f"block {self.kind!r} is a loss, not a law of the labels, so it gives no probabilities; "
+            f"block {self.kind!r} is a loss, not a distribution of the labels, so it gives no probabilities; "
             "use decision_function, or a model with a logistic response"
         )
 
-    def log_odds(self, scores: Matrix) -> Matrix:
+    def log_odds(self, scores: FloatArray) -> FloatArray:
         """Return the log odds of each label by itself; of a probability of 0 or 1, those of the nearest one between."""
         bounded = np.clip(self.expectation(scores), SMALLEST, LARGEST)
         return np.asarray(np.log(bounded) - np.log1p(-bounded))
 
-    def draw_targets(
-        self, scores: NDArray[np.float64], augmentation: NDArray[np.float64], rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def draw_targets(self, scores: FloatArray, augmentation: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw targets given the linear predictors, in the same shape.
 
         Parameters
         ----------
         scores : ndarray of float64, shape (..., C)
         augmentation : ndarray of float64
-            That broadcasts against the scores, where it is a parameter of the law; otherwise nothing reads it.
+            That broadcasts against the scores, where it is a parameter of the distribution; otherwise nothing reads it.
         rng : numpy.random.Generator
 
         Raises
@@ -196,15 +192,15 @@ class Response(Block):
             If the response is not probabilistic.
         """
         raise SpecError(
-            f"block {self.kind!r} is a loss, not a law of the labels, so none can be drawn; "
+            f"block {self.kind!r} is a loss, not a distribution of the labels, so none can be drawn; "
             "use decision_function, or a model with a logistic response"
         )
 
-    def log_joint(self, targets: Matrix, scores: Matrix, augmentation: NDArray[np.float64]) -> float:
+    def log_joint(self, targets: FloatArray, scores: FloatArray, augmentation: FloatArray) -> float:
         """Return the log pseudo-likelihood of all targets, with the log prior of an augmentation that is given."""
         return float(self.log_likelihood(targets, scores, augmentation).sum())
 
-    def log_evidence(self, targets: Matrix, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_evidence(self, targets: FloatArray, scores: FloatArray) -> FloatArray:
         """Return the log pseudo-likelihood of all targets of each response, everything but the scores summed over.
 
         Parameters
@@ -216,14 +212,14 @@ class Response(Block):
         -------
         ndarray of float64, shape (..., C)
         """
-        value: NDArray[np.float64] = self.log_likelihood(targets, scores, np.ones(1)).sum(axis=-2)
+        value: FloatArray = self.log_likelihood(targets, scores, np.ones(1)).sum(axis=-2)
         return value
 
     @abstractmethod
-    def draw_augmentation(self, targets: Matrix, scores: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw_augmentation(self, targets: FloatArray, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw the augmentation in plain NumPy, for tests; ones where targets are missing."""
 
-    def loss(self, targets: Matrix, scores: Matrix) -> float:
+    def loss(self, targets: FloatArray, scores: FloatArray) -> float:
         """Return the training loss that users know: the share of wrong signs, or the mean squared error.
 
         Not a number, where no target is known.
@@ -234,7 +230,7 @@ class Response(Block):
         return self._loss(targets[known], scores[known])
 
     @abstractmethod
-    def _loss(self, targets: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+    def _loss(self, targets: FloatArray, scores: FloatArray) -> float:
         """Return the loss of known targets."""
 
 

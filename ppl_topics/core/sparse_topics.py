@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import Float32Array, Int32Array, IntArray, UInt16Array
+
 __all__ = ["PADDING", "TopicLists"]
 
 PADDING = 8
@@ -40,10 +42,10 @@ class TopicLists:
 
     name: str
     n_topics: int
-    pointer: NDArray[np.int64]
-    topics: NDArray[np.uint16]
-    counts: NDArray[np.int32]
-    values: NDArray[np.float32]
+    pointer: IntArray
+    topics: UInt16Array
+    counts: Int32Array
+    values: Float32Array
 
     @classmethod
     def of(cls, name: str, included: NDArray[Any], n_wk: NDArray[Any]) -> TopicLists:
@@ -112,16 +114,16 @@ class TopicLists:
         return len(self.pointer) - 1, self.n_topics
 
     @property
-    def topics_of_words(self) -> NDArray[np.int64]:
+    def topics_of_words(self) -> IntArray:
         """How many topics include each word, shape (V,)."""
         return np.diff(self.pointer)
 
     @property
-    def words_of_topics(self) -> NDArray[np.int64]:
+    def words_of_topics(self) -> IntArray:
         """How many words each topic includes, shape (K,)."""
         return np.bincount(self.topics[: len(self)], minlength=self.n_topics)
 
-    def dense(self, what: str, words: NDArray[np.int64] | None = None) -> NDArray[Any]:
+    def dense(self, what: str, words: IntArray | None = None) -> NDArray[Any]:
         """Return rows of a variable as a dense array.
 
         Parameters
@@ -155,5 +157,5 @@ class TopicLists:
         arrays = (self.pointer, self.topics, self.counts, self.values)
         return TopicLists(self.name, self.n_topics, *(array.copy() for array in arrays))  # type: ignore[arg-type]
 
-    def _words(self) -> NDArray[np.int64]:
+    def _words(self) -> IntArray:
         return np.repeat(np.arange(self.shape[0]), self.topics_of_words)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray
 from ppl_topics.core.observed import Observed
 from ppl_topics.core.sparse_topics import TopicLists
 from ppl_topics.core.tokens import Sizes, Tokens
@@ -48,24 +49,24 @@ class ChainState:
     tokens: Tokens
     sizes: Sizes
     z: NDArray[Any]
-    n_wk: NDArray[np.int32]
-    n_k: NDArray[np.int64]
+    n_wk: Int32Array
+    n_k: IntArray
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
-    concentrations: Mapping[str, NDArray[np.float64] | str] = field(default_factory=dict)
+    concentrations: Mapping[str, FloatArray | str] = field(default_factory=dict)
     observed: Observed | None = None
     lists: TopicLists | None = None
 
     @property
-    def alpha(self) -> NDArray[np.float64]:
+    def alpha(self) -> FloatArray:
         """Concentration of each topic in a document's weights, shape (K,)."""
         return self._concentration("alpha", self.sizes.topics)
 
     @property
-    def beta(self) -> NDArray[np.float64]:
+    def beta(self) -> FloatArray:
         """Concentration of each word in a topic, shape (V,)."""
         return self._concentration("beta", self.sizes.words)
 
-    def _concentration(self, role: str, size: int) -> NDArray[np.float64]:
+    def _concentration(self, role: str, size: int) -> FloatArray:
         value = self.concentrations[role]
         array = self.arrays[value] if isinstance(value, str) else value
         # A copy: kernels cannot change what is fixed, and compiled code sees one array type.
@@ -74,14 +75,14 @@ class ChainState:
         return each
 
     @property
-    def n_dk(self) -> NDArray[np.int32]:
+    def n_dk(self) -> Int32Array:
         """Tokens of document d in topic k, shape (D, K); counted afresh at each call, in dense memory."""
         cells = self.tokens.docs * self.sizes.topics + self.z
         counts = np.bincount(cells, minlength=self.sizes.docs * self.sizes.topics)
         return counts.reshape(self.sizes.docs, self.sizes.topics).astype(np.int32)
 
     @property
-    def counts_by_word(self) -> NDArray[np.int32]:
+    def counts_by_word(self) -> Int32Array:
         """Tokens of word w in topic k, shape (V, K), in dense memory also where the state has lists."""
         return self.n_wk if self.lists is None else self.lists.dense("counts")
 
@@ -117,7 +118,7 @@ class ChainState:
         self.lists = TopicLists.of(self.lists.name, included, n_wk)
         self.lists.set_phi(phi)
 
-    def _counts(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def _counts(self) -> tuple[Int32Array, IntArray]:
         cells = self.tokens.words.astype(np.int64) * self.sizes.topics + self.z
         n_wk = np.bincount(cells, minlength=self.sizes.words * self.sizes.topics)
         n_wk = n_wk.reshape(self.sizes.words, self.sizes.topics)

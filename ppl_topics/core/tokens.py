@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ppl_topics._util.arrays import IntArray, UInt32Array
 
 __all__ = ["MAX_TOPICS", "Sizes", "Tokens", "topic_dtype"]
 
@@ -82,28 +83,28 @@ class Tokens:
         What computes `by_word` from `words` and `word_ptr`.
     """
 
-    doc_ptr: NDArray[np.int64]
-    words: NDArray[np.uint32]
-    word_ptr: NDArray[np.int64]
-    chunk_ptr: NDArray[np.int64]
-    sort_by_word: Callable[[NDArray[np.uint32], NDArray[np.int64]], NDArray[np.uint32]]
+    doc_ptr: IntArray
+    words: UInt32Array
+    word_ptr: IntArray
+    chunk_ptr: IntArray
+    sort_by_word: Callable[[UInt32Array, IntArray], UInt32Array]
 
     @cached_property
-    def by_word(self) -> NDArray[np.uint32]:
+    def by_word(self) -> UInt32Array:
         """Token positions sorted by word, shape (N,); computed for the first kernel that asks."""
         return self.sort_by_word(self.words, self.word_ptr)
 
     @property
-    def word_counts(self) -> NDArray[np.int64]:
+    def word_counts(self) -> IntArray:
         """Corpus count of each word, shape (V,)."""
         return np.diff(self.word_ptr)
 
     @property
-    def doc_lengths(self) -> NDArray[np.int64]:
+    def doc_lengths(self) -> IntArray:
         """Number of tokens of each document, shape (D,)."""
         return np.diff(self.doc_ptr)
 
     @property
-    def docs(self) -> NDArray[np.int64]:
+    def docs(self) -> IntArray:
         """Document of each token, shape (N,); computed at each call."""
         return np.repeat(np.arange(len(self.doc_ptr) - 1), self.doc_lengths)

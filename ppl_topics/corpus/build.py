@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.arrays import IntArray, UInt32Array
 from ppl_topics.corpus import tokens as token_work
 from ppl_topics.corpus.core import Corpus, DroppedWords, VocabularyLike, as_vocabulary
 from ppl_topics.corpus.covariates import as_covariates
@@ -333,8 +334,8 @@ class CorpusBuilder:
         return names
 
     def _final_words(
-        self, doc_ptr: npt.NDArray[np.int64], words: npt.NDArray[np.uint32], names: StrArray, pruning: Pruning
-    ) -> tuple[npt.NDArray[np.int64] | None, StrArray]:
+        self, doc_ptr: IntArray, words: UInt32Array, names: StrArray, pruning: Pruning
+    ) -> tuple[IntArray | None, StrArray]:
         """Drop rare and frequent words, and sort the words where they were collected from the documents."""
         kept = pruning.choose(doc_ptr, words, names)
         if not self._from_ids:

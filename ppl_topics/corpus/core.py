@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from ppl_topics._util.arrays import IntArray, UInt32Array
 from ppl_topics._util.paths import as_path
 from ppl_topics.corpus import tokens
 from ppl_topics.corpus.constructors import CorpusConstructors
 from ppl_topics.corpus.names import DocIds, StrArray, as_doc_ids, as_names
-from ppl_topics.corpus.tokens import Int64, Words
 from ppl_topics.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ class Corpus(CorpusConstructors):
     {'a': 2, 'dog': 1}
     """
 
-    doc_ptr: Int64
-    words: Words
+    doc_ptr: IntArray
+    words: UInt32Array
     vocabulary: StrArray
     ids: DocIds = None
     labels: Labels | None = None
@@ -157,7 +157,7 @@ class Corpus(CorpusConstructors):
         return len(self.words)
 
     @property
-    def doc_lengths(self) -> Int64:
+    def doc_lengths(self) -> IntArray:
         """Tokens in each document, shape (D,)."""
         return np.diff(self.doc_ptr)
 
@@ -176,7 +176,7 @@ class Corpus(CorpusConstructors):
         return array
 
     @cached_property
-    def word_counts(self) -> Int64:
+    def word_counts(self) -> IntArray:
         """How often each word occurs in the corpus, shape (V,)."""
         counts = tokens.count_words(self.words, self.n_words)
         counts.flags.writeable = False
@@ -189,7 +189,7 @@ class Corpus(CorpusConstructors):
 
         return fingerprint(self)
 
-    def tokens(self, index: int) -> Words:
+    def tokens(self, index: int) -> UInt32Array:
         """Return the word ids of the tokens of one document, sorted, shape (N_d,)."""
         (i,) = self._positions([index])
         return self.words[self.doc_ptr[i] : self.doc_ptr[i + 1]]
@@ -355,7 +355,7 @@ class Corpus(CorpusConstructors):
 
         return load(as_path(path, "a saved corpus", CorpusError), verify=verify)
 
-    def _positions(self, index: npt.ArrayLike | slice) -> Int64:
+    def _positions(self, index: npt.ArrayLike | slice) -> IntArray:
         if isinstance(index, slice):
             return np.arange(self.n_docs)[index]
         array = np.asarray(index)

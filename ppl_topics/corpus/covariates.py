@@ -12,13 +12,14 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.corpus.label_inference import is_finite
 from ppl_topics.corpus.names import DocIds, StrArray, as_names, document_name, number_names
 from ppl_topics.errors import CorpusError
 
 __all__ = ["CovariateColumn", "CovariateWarning", "Covariates", "as_covariates"]
 
-Matrix: TypeAlias = "npt.NDArray[np.float64] | sparse.csr_array"
+Matrix: TypeAlias = "FloatArray | sparse.csr_array"
 
 SPARSE_FROM = 128
 """From this number of columns on, a matrix that comes from categories is stored as a sparse one."""
@@ -118,11 +119,11 @@ class Covariates:
         """Whether the matrix is a sparse one."""
         return bool(sparse.issparse(self.matrix))
 
-    def toarray(self) -> npt.NDArray[np.float64]:
+    def toarray(self) -> FloatArray:
         """Return the matrix as an ndarray of shape (D, P)."""
         if isinstance(self.matrix, np.ndarray):
             return self.matrix
-        dense: npt.NDArray[np.float64] = self.matrix.toarray()
+        dense: FloatArray = self.matrix.toarray()
         return dense
 
     @classmethod
@@ -236,7 +237,7 @@ class Covariates:
         frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
         return _encode(self.columns, frame, allow_unknown=allow_unknown, doc_ids=doc_ids)
 
-    def select(self, index: npt.NDArray[np.int64]) -> Covariates:
+    def select(self, index: IntArray) -> Covariates:
         """Return the covariates of the documents at these positions."""
         return Covariates(self.matrix[index], self.columns)
 
@@ -320,7 +321,7 @@ def _codes(
     series: pd.Series[Any],
     allow_unknown: bool,
     doc_ids: DocIds,
-) -> npt.NDArray[np.int64]:
+) -> IntArray:
     """Return the position of each document's category among the matrix columns, -1 for none."""
     kept = [level for level in levels if level != column.reference]
     position = {level: i for i, level in enumerate(kept)}
@@ -339,13 +340,13 @@ def _codes(
     return codes
 
 
-def _one_hot(codes: npt.NDArray[np.int64], n_columns: int) -> sparse.csr_array:
+def _one_hot(codes: IntArray, n_columns: int) -> sparse.csr_array:
     rows = np.flatnonzero(codes >= 0)
     shape = (len(codes), n_columns)
     return sparse.csr_array(sparse.coo_array((np.ones(len(rows)), (rows, codes[rows])), shape=shape))
 
 
-def _real_values(name: str, series: pd.Series[Any], doc_ids: DocIds) -> npt.NDArray[np.float64]:
+def _real_values(name: str, series: pd.Series[Any], doc_ids: DocIds) -> FloatArray:
     try:
         values = pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     except OverflowError:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics.corpus.tokens import Int64, Words, sort_within_documents
+from ppl_topics._util.arrays import IntArray, UInt32Array
+from ppl_topics.corpus.tokens import sort_within_documents
 from ppl_topics.errors import CorpusError
 
 __all__ = ["check_csr", "expand_counts"]
@@ -24,7 +25,7 @@ def expand_counts(
     *,
     n_words: int | None,
     name: Callable[[int], str],
-) -> tuple[Int64, Words]:
+) -> tuple[IntArray, UInt32Array]:
     """Turn counts in CSR form into tokens in CSR form.
 
     Parameters
@@ -72,7 +73,7 @@ def expand_counts(
 
 def check_csr(
     doc_ptr: npt.ArrayLike, word_ids: npt.ArrayLike, counts: npt.ArrayLike | None
-) -> tuple[Int64, npt.NDArray[Any], npt.NDArray[Any] | None]:
+) -> tuple[IntArray, npt.NDArray[Any], npt.NDArray[Any] | None]:
     """Return the parts of counts in CSR form as arrays, having checked their types and that lengths agree.
 
     Raises
@@ -100,7 +101,7 @@ def check_csr(
     return ptr, ids, values
 
 
-def _whole_counts(counts: npt.NDArray[Any], ids: npt.NDArray[Any], document: Callable[[int], str]) -> Int64:
+def _whole_counts(counts: npt.NDArray[Any], ids: npt.NDArray[Any], document: Callable[[int], str]) -> IntArray:
     values = counts.astype(np.float64) if counts.dtype.kind == "f" else counts.astype(np.int64)
     with np.errstate(invalid="ignore"):
         fine = (values >= 0) & (values <= MAX_COUNT) & (values == np.floor(values))

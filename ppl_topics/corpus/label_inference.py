@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ppl_topics._util.arrays import Int32Array, IntArray
 from ppl_topics.corpus.names import DocIds, StrArray, document_name
 from ppl_topics.corpus.names import entries as entries_of
 from ppl_topics.errors import CorpusError
@@ -66,7 +67,7 @@ def align_values(
     position = {name: i for i, name in enumerate(target)}
     new = np.array([position.get(name, -1) for name in labels.classes], dtype=np.int64)
     if labels.kind == "class":
-        codes: npt.NDArray[np.int64] = np.append(new, -1)[labels.values]
+        codes: IntArray = np.append(new, -1)[labels.values]
         lost = (codes < 0) & (labels.values >= 0)
         if unknown == "error" and lost.any():
             index = int(np.argmax(lost))
@@ -147,7 +148,7 @@ def _kind_of(entries: list[Any], doc_ids: DocIds) -> LabelKind:
     )
 
 
-def _classes(entries: list[Any], doc_ids: DocIds) -> tuple[npt.NDArray[np.int32], list[str]]:
+def _classes(entries: list[Any], doc_ids: DocIds) -> tuple[Int32Array, list[str]]:
     numeric = True
     for i, value in enumerate(entries):
         if value is None or isinstance(value, str | bool):

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.arrays import BoolArray, FloatArray, IntArray
 from ppl_topics.corpus.names import DocIds, StrArray, as_names
 from ppl_topics.errors import CorpusError
 
@@ -118,9 +119,9 @@ class Labels:
         return len(self.classes) if self.kind == "class" or self.values.ndim == 2 else 1
 
     @property
-    def missing(self) -> npt.NDArray[np.bool_]:
+    def missing(self) -> BoolArray:
         """Which values are missing, an array of the shape of `values`."""
-        found: npt.NDArray[np.bool_] = np.isnan(self.values) if self.kind == "real" else self.values < 0
+        found: BoolArray = np.isnan(self.values) if self.kind == "real" else self.values < 0
         return found
 
     @classmethod
@@ -172,7 +173,7 @@ class Labels:
         if kind == self.kind:
             return self
         if self.values.ndim == 2:
-            table: npt.NDArray[np.float64] = np.where(self.missing, np.nan, self.values.astype(np.float64))
+            table: FloatArray = np.where(self.missing, np.nan, self.values.astype(np.float64))
             again = Labels.infer(table, kind, doc_ids=doc_ids)
             return Labels(kind, again.values, self.classes)
         if self.kind == "class":
@@ -181,7 +182,7 @@ class Labels:
         numbers = [None if gone else v for gone, v in zip(self.missing, self.values.tolist(), strict=True)]
         return Labels.infer(numbers, kind, doc_ids=doc_ids)
 
-    def select(self, index: npt.NDArray[np.int64]) -> Labels:
+    def select(self, index: IntArray) -> Labels:
         """Return the labels of the documents at these positions."""
         return Labels(self.kind, self.values[index], self.classes)
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ppl_topics._util.arrays import IntArray, UInt8Array
 from ppl_topics.errors import CorpusError
 
 __all__ = [
@@ -29,7 +30,7 @@ __all__ = [
 StrArray: TypeAlias = npt.NDArray[np.object_]
 """An object array whose entries are all ``str``."""
 
-DocIds: TypeAlias = StrArray | npt.NDArray[np.int64] | None
+DocIds: TypeAlias = StrArray | IntArray | None
 """Document ids: strings; or integers that stand for their decimal strings; or None, for "0", "1", ..."""
 
 
@@ -147,7 +148,7 @@ def as_doc_ids(values: Iterable[Any] | None, n_docs: int) -> DocIds:
     return _frozen(strings)
 
 
-def encode_strings(values: StrArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+def encode_strings(values: StrArray) -> tuple[UInt8Array, IntArray]:
     """Encode strings as UTF-8 bytes, one after another, and the offsets (n + 1,) at which each begins."""
     encoded = [value.encode("utf-8", "surrogatepass") for value in values]
     offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
@@ -155,7 +156,7 @@ def encode_strings(values: StrArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
 
 
-def decode_strings(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> StrArray:
+def decode_strings(data: UInt8Array, offsets: IntArray) -> StrArray:
     """Undo `encode_strings`."""
     raw = data.tobytes()
     bounds = offsets.tolist()

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ppl_topics._util.arrays import IntArray, UInt32Array
 from ppl_topics.corpus.names import StrArray
-from ppl_topics.corpus.tokens import Int64, Words, count_documents, count_words
+from ppl_topics.corpus.tokens import count_documents, count_words
 from ppl_topics.errors import CorpusError
 
 __all__ = ["Pruning"]
@@ -57,7 +58,7 @@ class Pruning:
         least = not isinstance(self.min_df, float | np.floating) and self.min_df == 1
         return self.min_count == 1 and least and whole and self.max_vocabulary is None
 
-    def choose(self, doc_ptr: Int64, words: Words, names: StrArray) -> Int64:
+    def choose(self, doc_ptr: IntArray, words: UInt32Array, names: StrArray) -> IntArray:
         """Return the ids of the words to keep, in increasing order.
 
         Raises

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.corpus.covariates import Covariates
 
 __all__ = ["Scaling", "no_scaling", "standardising"]
 
-Vector: TypeAlias = npt.NDArray[np.float64]
+Vector: TypeAlias = FloatArray
 Matrix: TypeAlias = "Vector | sparse.csr_array"
 
 DENSE_FROM = 0.5

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import BoolArray
 from ppl_topics.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["choose_test"]
 
 
-def choose_test(corpus: Corpus, test: float | int, *, seed: int, stratify: bool | None) -> npt.NDArray[np.bool_]:
+def choose_test(corpus: Corpus, test: float | int, *, seed: int, stratify: bool | None) -> BoolArray:
     """Choose test documents at random, without replacement.
 
     The raw output of a bit generator, which NumPy keeps fixed for ever, gives each document a key; the
@@ -47,7 +47,7 @@ def choose_test(corpus: Corpus, test: float | int, *, seed: int, stratify: bool 
     rank = np.empty(corpus.n_docs, dtype=np.int64)
     rank[order] = np.arange(corpus.n_docs)
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    chosen: npt.NDArray[np.bool_] = rank - first[stratum] < quotas[stratum]
+    chosen: BoolArray = rank - first[stratum] < quotas[stratum]
     return chosen
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
+
+from ppl_topics._util.arrays import IntArray, UInt32Array, UInt64Array
 
 __all__ = [
-    "Int64",
-    "Words",
     "count_documents",
     "count_words",
     "document_chunks",
@@ -23,14 +22,12 @@ __all__ = [
     "sort_within_documents",
 ]
 
-Int64 = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint32]
 
 CHUNK = 1 << 19
 """Tokens that are worked on at once."""
 
 
-def document_chunks(doc_ptr: Int64) -> Iterator[tuple[int, int]]:
+def document_chunks(doc_ptr: IntArray) -> Iterator[tuple[int, int]]:
     """Yield ranges of documents that hold at most `CHUNK` tokens, or a single document."""
     start, n_docs = 0, len(doc_ptr) - 1
     while start < n_docs:
@@ -46,7 +43,7 @@ def _token_chunks(n_tokens: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + CHUNK, n_tokens)
 
 
-def _keys(doc_ptr: Int64, words: Words, start: int, stop: int) -> npt.NDArray[np.uint64]:
+def _keys(doc_ptr: IntArray, words: UInt32Array, start: int, stop: int) -> UInt64Array:
     """Return (document - start) * 2^32 + word for the tokens of documents start..stop-1."""
     documents = np.repeat(np.arange(stop - start, dtype=np.uint64), np.diff(doc_ptr[start : stop + 1]))
     documents <<= np.uint64(32)
@@ -54,7 +51,7 @@ def _keys(doc_ptr: Int64, words: Words, start: int, stop: int) -> npt.NDArray[np
     return documents
 
 
-def sort_within_documents(doc_ptr: Int64, words: Words) -> None:
+def sort_within_documents(doc_ptr: IntArray, words: UInt32Array) -> None:
     """Sort the tokens of each document by word id, in place."""
     for start, stop in document_chunks(doc_ptr):
         if stop == start + 1:  # one document, perhaps a very long one
@@ -66,7 +63,7 @@ def sort_within_documents(doc_ptr: Int64, words: Words) -> None:
             words[doc_ptr[start] : doc_ptr[stop]] = keys & np.uint64(0xFFFFFFFF)
 
 
-def count_words(words: Words, n_words: int) -> Int64:
+def count_words(words: UInt32Array, n_words: int) -> IntArray:
     """Return how often each word occurs, shape (n_words,)."""
     counts = np.zeros(n_words, dtype=np.int64)
     for start, stop in _token_chunks(len(words)):
@@ -74,7 +71,7 @@ def count_words(words: Words, n_words: int) -> Int64:
     return counts
 
 
-def count_documents(doc_ptr: Int64, words: Words, n_words: int) -> Int64:
+def count_documents(doc_ptr: IntArray, words: UInt32Array, n_words: int) -> IntArray:
     """Return in how many documents each word occurs, shape (n_words,)."""
     counts = np.zeros(n_words, dtype=np.int64)
     for start, stop in _token_chunks(len(words)):
@@ -89,7 +86,7 @@ def count_documents(doc_ptr: Int64, words: Words, n_words: int) -> Int64:
     return counts
 
 
-def run_lengths(doc_ptr: Int64, words: Words) -> tuple[Int64, Words, Int64]:
+def run_lengths(doc_ptr: IntArray, words: UInt32Array) -> tuple[IntArray, UInt32Array, IntArray]:
     """Return the word counts of each document in CSR form.
 
     Returns
@@ -106,7 +103,7 @@ def run_lengths(doc_ptr: Int64, words: Words) -> tuple[Int64, Words, Int64]:
     return indptr, words[begin], np.diff(begin, append=len(words)).astype(np.int64)
 
 
-def gather(doc_ptr: Int64, words: Words, index: Int64) -> tuple[Int64, Words]:
+def gather(doc_ptr: IntArray, words: UInt32Array, index: IntArray) -> tuple[IntArray, UInt32Array]:
     """Copy the documents at `index`, in that order, into a new (doc_ptr, words)."""
     lengths = np.diff(doc_ptr)[index]
     new_ptr = np.zeros(len(index) + 1, dtype=np.int64)
@@ -123,7 +120,7 @@ def gather(doc_ptr: Int64, words: Words, index: Int64) -> tuple[Int64, Words]:
     return new_ptr, new_words
 
 
-def remap(doc_ptr: Int64, words: Words, mapping: Int64) -> Int64:
+def remap(doc_ptr: IntArray, words: UInt32Array, mapping: IntArray) -> IntArray:
     """Give words new ids and drop some, in place.
 
     Parameters

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray, IntArray, UInt32Array
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.block import Block, sparse_topics_block
 from ppl_topics.core.keys import Key
@@ -53,7 +54,7 @@ class BoundModel:
     plan: Plan
     sizes: Sizes
     tokens: Tokens
-    concentrations: Mapping[str, NDArray[np.float64] | str]
+    concentrations: Mapping[str, FloatArray | str]
     observed: Observed | None = None
 
     @property
@@ -142,7 +143,7 @@ class BoundModel:
             set_listed_mean(state.lists, state.n_k, state.beta)
 
 
-def index_tokens(doc_ptr: NDArray[np.int64], words: NDArray[np.uint32], n_words: int) -> Tokens:
+def index_tokens(doc_ptr: IntArray, words: UInt32Array, n_words: int) -> Tokens:
     """Count the tokens of each word of a corpus, and cut its documents into pieces, in O(N + V)."""
     if len(words) >= 2**32:
         raise RunError(f"{len(words):,} tokens are more than the 4,294,967,295 that one process can hold")
@@ -189,8 +190,8 @@ def bind_tokens(plan: Plan, tokens: Tokens, n_words: int, observed: Observed | N
     return bound if bound.parts == 1 else replace(bound, sizes=sizes._replace(responses=1))
 
 
-def _concentrations(model: Model, sizes: Sizes) -> dict[str, NDArray[np.float64] | str]:
-    result: dict[str, NDArray[np.float64] | str] = {}
+def _concentrations(model: Model, sizes: Sizes) -> dict[str, FloatArray | str]:
+    result: dict[str, FloatArray | str] = {}
     for role, name in model.names.items():
         if name not in model.spec.blocks:
             continue

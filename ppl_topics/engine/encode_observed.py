@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.observed import Design, Observed
 from ppl_topics.core.response import FixedFeatures, Response
 from ppl_topics.corpus import Corpus, Covariates
@@ -96,7 +96,7 @@ def design_of(n_docs: int, covariates: Covariates | None, scaling: Scaling | Non
 
 
 def observed_of(
-    targets: NDArray[np.float64],
+    targets: FloatArray,
     design: Design,
     responses: Iterable[str],
     columns: Iterable[str],

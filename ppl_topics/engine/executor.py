@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
@@ -36,9 +36,9 @@ class SweepRecord:
         than once, NaN where it did not.
     """
 
-    seconds: NDArray[np.float64]
-    statistics: dict[str, NDArray[np.float64]] = field(default_factory=dict)
-    runs: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    seconds: FloatArray
+    statistics: dict[str, FloatArray] = field(default_factory=dict)
+    runs: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def add(self, index: int, seconds: float, statistics: Mapping[str, float] | None) -> None:
         """Add one execution of step ``index``."""

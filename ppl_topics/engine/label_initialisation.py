@@ -8,12 +8,13 @@ K = 100) five sweeps from it reach the accuracy of sixty from a uniform start. T
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ppl_topics._util.arrays import FloatArray, IntArray
 
 __all__ = ["starting_groups"]
 
 
-def starting_groups(targets: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+def starting_groups(targets: FloatArray) -> tuple[IntArray, int]:
     """Group documents by their labels.
 
     Parameters

@@ -9,12 +9,10 @@ T. L. Griffiths, M. Steyvers (2004). Finding scientific topics. PNAS 101, equati
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray, UInt8Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.samplers.assignments.counts import make_chunks
 from ppl_topics.samplers.concentration.log_pochhammer import log_rising
@@ -29,16 +27,13 @@ __all__ = [
     "log_theta_part",
 ]
 
-Integers = npt.NDArray[np.int64]
-Vector = npt.NDArray[np.float64]
-Tokens = npt.NDArray[np.unsignedinteger[Any]]
 
 CHUNKS = 64
 
 
 @compiled
 def log_marginal(
-    doc_ptr: Integers, z: Tokens, n_wk: npt.NDArray[np.int32], n_k: Integers, alpha: Vector, beta: Vector
+    doc_ptr: IntArray, z: UnsignedArray, n_wk: Int32Array, n_k: IntArray, alpha: FloatArray, beta: FloatArray
 ) -> float:
     """Log p(w, z | alpha, beta) of the sequences of words and topics, theta and phi integrated out.
 
@@ -58,7 +53,7 @@ def log_marginal(
 
 
 @parallel
-def log_theta_part(doc_ptr: Integers, z: Tokens, alpha: Vector) -> float:
+def log_theta_part(doc_ptr: IntArray, z: UnsignedArray, alpha: FloatArray) -> float:
     """Log p(z | alpha), theta integrated out (Griffiths and Steyvers 2004, equation 3).
 
     Parameters
@@ -88,7 +83,7 @@ def log_theta_part(doc_ptr: Integers, z: Tokens, alpha: Vector) -> float:
 
 
 @compiled
-def log_phi_part(n_wk: npt.NDArray[np.int32], n_k: Integers, beta: Vector) -> float:
+def log_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray) -> float:
     """Log p(w | z, beta), phi integrated out (Griffiths and Steyvers 2004, equation 2).
 
     Parameters
@@ -105,7 +100,7 @@ def log_phi_part(n_wk: npt.NDArray[np.int32], n_k: Integers, beta: Vector) -> fl
 
 
 @parallel
-def log_included_phi_part(n_wk: npt.NDArray[np.int32], n_k: Integers, beta: Vector, mass: Vector) -> float:
+def log_included_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, mass: FloatArray) -> float:
     """Log p(w | z, beta, I), phi integrated out, where each topic includes words of its own.
 
     Parameters
@@ -133,7 +128,7 @@ def log_included_phi_part(n_wk: npt.NDArray[np.int32], n_k: Integers, beta: Vect
 
 @parallel
 def log_listed_phi_part(
-    pointer: Integers, counts: npt.NDArray[np.int32], n_k: Integers, beta: Vector, mass: Vector
+    pointer: IntArray, counts: Int32Array, n_k: IntArray, beta: FloatArray, mass: FloatArray
 ) -> float:
     """As `log_included_phi_part`, of topics held as lists (see `ppl_topics.core.sparse_topics.TopicLists`).
 
@@ -161,7 +156,7 @@ def log_listed_phi_part(
 
 
 @compiled
-def add_in_order(partial: Vector) -> float:
+def add_in_order(partial: FloatArray) -> float:
     """Add numbers one after another, so that the sum keeps its bits."""
     total = 0.0
     for value in partial:
@@ -170,7 +165,7 @@ def add_in_order(partial: Vector) -> float:
 
 
 @parallel
-def density_n_dk(doc_ptr: Integers, z: Tokens, n_topics: int) -> float:
+def density_n_dk(doc_ptr: IntArray, z: UnsignedArray, n_topics: int) -> float:
     """Share of the D x K counts of topics in documents that are not zero; 0 without documents.
 
     Parameters
@@ -193,7 +188,7 @@ def density_n_dk(doc_ptr: Integers, z: Tokens, n_topics: int) -> float:
 
 
 @compiled
-def density_n_kw(n_wk: npt.NDArray[np.int32]) -> float:
+def density_n_kw(n_wk: Int32Array) -> float:
     """Share of the K x V counts of words in topics that are not zero; 0 without words.
 
     Parameters
@@ -208,7 +203,7 @@ def density_n_kw(n_wk: npt.NDArray[np.int32]) -> float:
 
 
 @parallel
-def density_phi(included: npt.NDArray[np.uint8]) -> float:
+def density_phi(included: UInt8Array) -> float:
     """Share of the K x V indicators that are 1: words that topics include; 0 without words.
 
     Parameters

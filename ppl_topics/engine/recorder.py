@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import Float32Array, IntArray
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
@@ -63,7 +64,7 @@ class Selection:
     """
 
     variable: Variable
-    words: NDArray[np.int64] | None = None
+    words: IntArray | None = None
     docs: int | None = None
 
 
@@ -123,7 +124,7 @@ class ChainDraws:
     warmup: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
     statistics: dict[str, list[Any]] = field(default_factory=dict)
     warmup_statistics: dict[str, list[Any]] = field(default_factory=dict)
-    phi_mean: NDArray[np.float32] | SparseMean = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+    phi_mean: Float32Array | SparseMean = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     z: NDArray[Any] = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
     sweeps: int = 0
 
@@ -255,14 +256,14 @@ class Recorder:
             return _topics_first(held, selection)
         return held.copy() if selection.words is None else held[selection.words]
 
-    def _theta(self, state: ChainState, selection: Selection, key: Key) -> NDArray[np.float32]:
+    def _theta(self, state: ChainState, selection: Selection, key: Key) -> Float32Array:
         docs = self.bound.sizes.docs if selection.docs is None else selection.docs
         theta = np.empty((docs, self.bound.sizes.topics), dtype=np.float32)
         doc_ptr = self.bound.tokens.doc_ptr[: docs + 1]
         draw_theta(doc_ptr, state.z, state.alpha, key.seed, key.chain, key.step, RECORDING, theta)
         return theta
 
-    def _phi(self, state: ChainState, key: Key) -> NDArray[np.float32]:
+    def _phi(self, state: ChainState, key: Key) -> Float32Array:
         phi = np.empty((self.bound.sizes.words, self.bound.sizes.topics), dtype=np.float32)
         draw_phi(state.n_wk, state.n_k, state.beta, key.seed, key.chain, key.step, RECORDING + 1, phi)
         return phi

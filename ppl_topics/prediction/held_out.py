@@ -22,9 +22,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
+from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, IntArray, UInt32Array
 from ppl_topics._util.threads import using_threads
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.names import StrArray
@@ -51,8 +51,6 @@ MOVES = 32
 The cost of a document is in proportion to its length times this number, or its own length where that is less; the
 estimate of its likelihood is unbiased for any.
 """
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -146,10 +144,10 @@ class HeldOut:
 
     options: HeldOutOptions
     ids: StrArray
-    tokens: NDArray[np.int64]
-    values: Vector
-    errors: Vector
-    biases: Vector
+    tokens: IntArray
+    values: FloatArray
+    errors: FloatArray
+    biases: FloatArray
     unknown_tokens: int
     averaged: int
 
@@ -284,8 +282,8 @@ def held_out(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions, re
 class Component(NamedTuple):
     """One value of what the likelihood is averaged over, and the keys of its random streams."""
 
-    phi: NDArray[np.float32]
-    alpha: Vector
+    phi: Float32Array
+    alpha: FloatArray
     chain: int
     draw: int
 
@@ -304,7 +302,7 @@ def components(trained: TrainedTopics, options: HeldOutOptions, place: int) -> I
             yield Component(word_major(every[draw]), np.ascontiguousarray(alphas[draw]), part.stream, draw)
 
 
-def alpha_draws(trained: TrainedTopics, part: Part, draws: int) -> Vector:
+def alpha_draws(trained: TrainedTopics, part: Part, draws: int) -> FloatArray:
     """Return the concentrations of each draw, shape (M, K); the same for all where they were fixed."""
     fixed = trained.alpha(part)
     if "alpha" in trained.groups["constant_data"]:
@@ -314,7 +312,7 @@ def alpha_draws(trained: TrainedTopics, part: Part, draws: int) -> Vector:
     return np.array(np.broadcast_to(values, (draws, len(fixed))), dtype=np.float64)
 
 
-def known_tokens(trained: TrainedTopics, corpus: Corpus) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+def known_tokens(trained: TrainedTopics, corpus: Corpus) -> tuple[IntArray, UInt32Array]:
     """Return the tokens whose words occur in training, as ``doc_ptr`` and ``words``."""
     constants = trained.groups["constant_data"]
     if "word_count" not in constants:
@@ -326,7 +324,7 @@ def known_tokens(trained: TrainedTopics, corpus: Corpus) -> tuple[NDArray[np.int
     return doc_ptr, np.ascontiguousarray(corpus.words[known])
 
 
-def _of_replicates(replicates: Vector) -> tuple[Vector, Vector, Vector]:
+def _of_replicates(replicates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the logarithm of the mean of each row, given by logarithms, its error and its bias.
 
     The error is the jackknife's. The logarithm of an estimate by sequential Monte Carlo is near normal, its mean below
@@ -334,36 +332,36 @@ def _of_replicates(replicates: Vector) -> tuple[Vector, Vector, Vector]:
     variance are together unbiased for the logarithm of the likelihood, and tell the bias.
     """
     # A document that no draw makes possible has minus infinity, without error.
-    possible: NDArray[np.bool_] = np.asarray(np.isfinite(replicates).all(axis=1))
+    possible: BoolArray = np.asarray(np.isfinite(replicates).all(axis=1))
     finite = np.where(possible[:, None], replicates, 0.0)
-    values: Vector = _log_mean(finite)
+    values: FloatArray = _log_mean(finite)
     without = np.stack([_log_mean(np.delete(finite, place, axis=1)) for place in range(REPLICATES)], axis=1)
     errors = np.sqrt((REPLICATES - 1) * without.var(axis=1))
     biases = values - (finite.mean(axis=1) + 0.5 * finite.var(axis=1, ddof=1))
     return np.where(possible, values, -np.inf), errors, biases
 
 
-def _log_mean(logarithms: Vector) -> Vector:
-    found: Vector = np.logaddexp.reduce(logarithms, axis=1) - np.log(logarithms.shape[1])
+def _log_mean(logarithms: FloatArray) -> FloatArray:
+    found: FloatArray = np.logaddexp.reduce(logarithms, axis=1) - np.log(logarithms.shape[1])
     return found
 
 
-def _of_tokens(replicates: Vector, docs: NDArray[np.int64], n_docs: int) -> tuple[Vector, Vector, Vector]:
+def _of_tokens(replicates: FloatArray, docs: IntArray, n_docs: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the sum over the tokens of a document of the logarithm of the mean of a column, its error and its bias."""
     mean = replicates.mean(axis=0)
     with np.errstate(divide="ignore"):
-        values: Vector = np.bincount(docs, np.log(mean), n_docs).astype(np.float64)
+        values: FloatArray = np.bincount(docs, np.log(mean), n_docs).astype(np.float64)
     square, by_token = np.zeros(n_docs), np.zeros(n_docs)
     for replicate in replicates:
         change = np.divide(replicate, mean, out=np.ones_like(mean), where=mean > 0.0) - 1.0
         square += np.bincount(docs, change, n_docs) ** 2
         by_token += np.bincount(docs, change**2, n_docs)
     number = REPLICATES * (REPLICATES - 1)
-    errors: Vector = np.sqrt(square / number)
+    errors: FloatArray = np.sqrt(square / number)
     return values, errors, -0.5 * by_token / number
 
 
-def ratio_error(values: Vector, tokens: NDArray[np.int64]) -> float:
+def ratio_error(values: FloatArray, tokens: IntArray) -> float:
     """Return the standard error of sum(values) / sum(tokens) over documents, as a ratio estimate; NaN for one."""
     total, number = int(tokens.sum()), int(np.count_nonzero(tokens))
     if number < 2:

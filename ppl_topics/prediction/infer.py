@@ -1,7 +1,7 @@
 """Topics of new documents given the topics of a fit: their assignments z, drawn sweep by sweep.
 
 Given phi, the documents are independent of each other and of the training corpus, so a sweep is the kernel
-`sparse_partially_collapsed`, whose law given phi is exact. The labels of the new documents play no part.
+`sparse_partially_collapsed`, whose distribution given phi is exact. The labels of the new documents play no part.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.core.observed import Design
 from ppl_topics.core.tokens import Tokens, topic_dtype
 from ppl_topics.samplers.assignments.initial import draw_given_topics
@@ -38,7 +39,7 @@ PREDICTING = 2**42
 
 
 class NewTopics:
-    """The topics of the tokens of new documents: a Markov chain whose law is p(z | w, phi).
+    """The topics of the tokens of new documents: a Markov chain whose distribution is p(z | w, phi).
 
     The same seed and chain give the same draws at any number of threads.
 
@@ -56,17 +57,17 @@ class NewTopics:
     z : ndarray of uint8 or uint16, shape (N,)
     """
 
-    def __init__(self, tokens: Tokens, alpha: NDArray[np.float64], seed: int, chain: int) -> None:
+    def __init__(self, tokens: Tokens, alpha: FloatArray, seed: int, chain: int) -> None:
         self.tokens, self.alpha = tokens, np.ascontiguousarray(alpha, dtype=np.float64)
         self.seed, self.chain = seed, chain
         self.z: NDArray[Any] = np.zeros(len(tokens.words), dtype=topic_dtype(len(alpha)))
         self._selected = np.ones(len(tokens.word_ptr) - 1, dtype=np.bool_)
         self._design = Design.of(np.zeros((len(tokens.doc_ptr) - 1, 0)))
-        self._phi: NDArray[np.float32] | None = None
+        self._phi: Float32Array | None = None
         self._lists: LikelyTopics | None = None
         self._step = 0
 
-    def given(self, phi: NDArray[np.float32]) -> None:
+    def given(self, phi: Float32Array) -> None:
         """Condition on topics, word-major of shape (V, K); the first ones also draw the starting values.
 
         A word that no topic has, such as one without a token in training, says nothing of the topics: its tokens go
@@ -103,9 +104,7 @@ class NewTopics:
                 PREDICTING,
             )
 
-    def draws(
-        self, phi: NDArray[np.float32], warmup: int, draws: int, n_topics: int | None = None
-    ) -> Iterator[Features]:
+    def draws(self, phi: Float32Array, warmup: int, draws: int, n_topics: int | None = None) -> Iterator[Features]:
         """Yield the features of the documents after each of `draws` sweeps given phi, `warmup` sweeps left out."""
         self.given(phi)
         self.sweep(warmup)
@@ -118,7 +117,7 @@ class NewTopics:
         return features_of(self.tokens, self.z, len(self.alpha) if n_topics is None else n_topics, self._design)
 
 
-def mean_shares(draws: Iterator[Features], n_docs: int, n_topics: int) -> NDArray[np.float64]:
+def mean_shares(draws: Iterator[Features], n_docs: int, n_topics: int) -> FloatArray:
     """Return zbar, the shares of the topics in each document averaged over draws, shape (D, K).
 
     A document without tokens has zeros.
@@ -132,9 +131,7 @@ def mean_shares(draws: Iterator[Features], n_docs: int, n_topics: int) -> NDArra
     return total / number
 
 
-def theta_of(
-    shares: NDArray[np.float64], lengths: NDArray[np.int64], alpha: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def theta_of(shares: FloatArray, lengths: IntArray, alpha: FloatArray) -> FloatArray:
     """Return E[theta | w, phi] = (N_d zbar_d + alpha) / (N_d + sum of alpha); of an empty document, the prior mean.
 
     Parameters
@@ -145,5 +142,5 @@ def theta_of(
         N_d.
     alpha : ndarray of float64, shape (K,)
     """
-    theta: NDArray[np.float64] = (lengths[:, None] * shares + alpha) / (lengths + alpha.sum())[:, None]
+    theta: FloatArray = (lengths[:, None] * shares + alpha) / (lengths + alpha.sum())[:, None]
     return theta

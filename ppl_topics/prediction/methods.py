@@ -10,6 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import PplTopicsError, TraceError
@@ -56,9 +57,7 @@ class Predicting:
         response = self._response()
         return [str(name) for name in (response.responses if response.classes is None else response.classes)]
 
-    def transform(
-        self, new: Any, *, chain: int = 0, response: str | None = None, **options: Any
-    ) -> NDArray[np.float64]:
+    def transform(self, new: Any, *, chain: int = 0, response: str | None = None, **options: Any) -> FloatArray:
         """Return the topic shares of new documents, their posterior mean given the mean topics of one chain.
 
         Parameters
@@ -89,7 +88,7 @@ class Predicting:
         how = _options(options, "warmup draws seed threads")
         return transform(trained, align_corpus(new, trained.vocabulary), how, int(chain), response)
 
-    def decision_function(self, new: Any, *, covariates: Any = None, **options: Any) -> NDArray[np.float64]:
+    def decision_function(self, new: Any, *, covariates: Any = None, **options: Any) -> FloatArray:
         """Return the linear predictors of new documents, averaged over chains.
 
         Parameters
@@ -152,7 +151,7 @@ class Predicting:
             return np.asarray(np.array(self.classes, dtype=object)[chosen])
         return _squeezed(response, chosen)
 
-    def predict_proba(self, new: Any, *, covariates: Any = None, **options: Any) -> NDArray[np.float64]:
+    def predict_proba(self, new: Any, *, covariates: Any = None, **options: Any) -> FloatArray:
         """Return the probability of each class, or of each label.
 
         Parameters
@@ -171,7 +170,7 @@ class Predicting:
         Raises
         ------
         SpecError
-            If the response is a loss, such as the hinge, and no law of the labels.
+            If the response is a loss, such as the hinge, and no distribution of the labels.
         TraceError
             If labels are numbers, the model is not supervised, or the trace lacks what is needed.
         """
@@ -205,8 +204,8 @@ class Predicting:
         xarray.Dataset
             ``score``, the linear predictors, with dims (chain, draw, doc, response); where the response is
             probabilistic also ``expectation``, the probability of the label, or the mean of the target, and ``target``,
-            a draw of the label (0 or 1) or the target from its law. Each response stands by itself, also where a
-            document has one class of several; `predict_proba` has the probabilities of classes. The attributes count
+            a draw of the label (0 or 1) or the target from its distribution. Each response stands by itself, also where
+            a document has one class of several; `predict_proba` has the probabilities of classes. The attributes count
             words that were dropped and empty documents. This takes 8 bytes for each number.
 
         Raises

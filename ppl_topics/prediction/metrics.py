@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 
-from ppl_topics.core.response import Matrix
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.errors import CorpusError
@@ -69,7 +69,9 @@ def known_labels(response: TrainedResponse, corpus: Corpus) -> tuple[Labels, int
     return labels, unknown
 
 
-def measure(response: TrainedResponse, labels: Labels, targets: Matrix, predictions: Predictions) -> dict[str, float]:
+def measure(
+    response: TrainedResponse, labels: Labels, targets: FloatArray, predictions: Predictions
+) -> dict[str, float]:
     """Compare predictions with labels.
 
     Parameters
@@ -105,7 +107,7 @@ def measure(response: TrainedResponse, labels: Labels, targets: Matrix, predicti
     return {**result, "scored": int(known.sum())}
 
 
-def predictive_r2(targets: Matrix, values: Matrix) -> float:
+def predictive_r2(targets: FloatArray, values: FloatArray) -> float:
     """Return 1 - SSE / SST, SST around the mean of these targets, as Zheng, Yu, Xing 2015 and Blei, McAuliffe 2008.
 
     The mean over targets where there are several; NaN if one is constant.
@@ -125,7 +127,7 @@ def predictive_r2(targets: Matrix, values: Matrix) -> float:
     return float(each[number > 0].mean())
 
 
-def _of_numbers(targets: Matrix, values: Matrix, log_density: Matrix | None) -> dict[str, float]:
+def _of_numbers(targets: FloatArray, values: FloatArray, log_density: FloatArray | None) -> dict[str, float]:
     known = ~np.isnan(targets)
     result = {"r2": predictive_r2(targets, values)}
     if log_density is not None:
@@ -133,7 +135,7 @@ def _of_numbers(targets: Matrix, values: Matrix, log_density: Matrix | None) -> 
     return {**result, "scored": int(known.sum())}
 
 
-def _of_label_sets(labels: Labels, chosen: NDArray[Any], probability: Matrix | None) -> dict[str, float]:
+def _of_label_sets(labels: Labels, chosen: NDArray[Any], probability: FloatArray | None) -> dict[str, float]:
     known = ~labels.missing
     right = (labels.values == chosen) | ~known
     columns = [c for c in range(known.shape[1]) if known[:, c].any()]
@@ -154,6 +156,6 @@ def _f1(truth: NDArray[Any], guess: NDArray[Any], average: str) -> float:
     return float(f1_score(truth, guess, average=average, zero_division=0.0))
 
 
-def _mean_log(probability: NDArray[np.float64]) -> float:
+def _mean_log(probability: FloatArray) -> float:
     with np.errstate(divide="ignore"):
         return float(np.log(probability).mean())

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.observed import Design
-from ppl_topics.core.response import Matrix, Response
+from ppl_topics.core.response import Response
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.bind import index_tokens
@@ -47,20 +48,20 @@ class Predictions(NamedTuple):
         Logarithm of the averaged density of given targets that are numbers.
     """
 
-    scores: Matrix
-    expectation: Matrix | None
-    probability: Matrix | None
-    log_density: Matrix | None
+    scores: FloatArray
+    expectation: FloatArray | None
+    probability: FloatArray | None
+    log_density: FloatArray | None
 
 
 class Point(NamedTuple):
     """One value of all that a prediction depends on: linear predictors (D, C), the response's parameter (C,)."""
 
-    scores: Matrix
-    scale: NDArray[np.float64] | None
+    scores: FloatArray
+    scale: FloatArray | None
 
 
-def transform(trained: TrainedTopics, corpus: Corpus, options: Options, chain: int, response: str | None) -> Matrix:
+def transform(trained: TrainedTopics, corpus: Corpus, options: Options, chain: int, response: str | None) -> FloatArray:
     """Return E[theta | w, phi] of new documents in one chain, shape (D, K)."""
     if chain not in trained.chains:
         raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, trained.chains))}")
@@ -71,14 +72,16 @@ def transform(trained: TrainedTopics, corpus: Corpus, options: Options, chain: i
     return theta_of(shares, tokens.doc_lengths, trained.alpha(part))
 
 
-def shares_of(trained: TrainedTopics, tokens: Tokens, options: Options, part: Part) -> Matrix:
+def shares_of(trained: TrainedTopics, tokens: Tokens, options: Options, part: Part) -> FloatArray:
     """Return zbar of new documents given the mean topics, shape (D, K)."""
     topics = NewTopics(tokens, trained.alpha(part), options.seed, part.stream)
     draws = topics.draws(trained.phi_mean(part), options.warmup, options.draws)
     return mean_shares(draws, len(tokens.doc_ptr) - 1, trained.topics)
 
 
-def predict(response: TrainedResponse, corpus: Corpus, options: Options, targets: Matrix | None = None) -> Predictions:
+def predict(
+    response: TrainedResponse, corpus: Corpus, options: Options, targets: FloatArray | None = None
+) -> Predictions:
     """Predict new documents.
 
     Parameters
@@ -117,7 +120,7 @@ def predict(response: TrainedResponse, corpus: Corpus, options: Options, targets
     )
 
 
-def draw_scores(response: TrainedResponse, corpus: Corpus, options: Options) -> NDArray[np.float64]:
+def draw_scores(response: TrainedResponse, corpus: Corpus, options: Options) -> FloatArray:
     """Return the linear predictors of new documents by each kept draw, shape (chains, M, D, C)."""
     trained = response.trained
     shape = (len(trained.chains), len(response.draws), corpus.n_docs, len(response.responses))
@@ -151,11 +154,11 @@ def choose(response: TrainedResponse, predictions: Predictions) -> NDArray[Any]:
     )
 
 
-def class_probabilities(block: Response, values: Matrix) -> Matrix:
+def class_probabilities(block: Response, values: FloatArray) -> FloatArray:
     """Return the probability of each class given the linear predictors, shape (D, number of classes).
 
-    With several classes the model has a factor for each; this is their law given that exactly one class holds, with
-    p(c) in proportion to the odds of c. For the logistic response it is the softmax of the linear predictors.
+    With several classes the model has a factor for each; this is their distribution given that exactly one class holds,
+    with p(c) in proportion to the odds of c. For the logistic response it is the softmax of the linear predictors.
     """
     if values.shape[1] == 1:
         each = block.expectation(values)
@@ -190,7 +193,7 @@ def points(response: TrainedResponse, corpus: Corpus, options: Options, chain: i
 
 def draws_by_eta(
     response: TrainedResponse, corpus: Corpus, options: Options, chain: int, at_most: int | None = None
-) -> Iterator[tuple[int, Matrix]]:
+) -> Iterator[tuple[int, FloatArray]]:
     """Yield places of draws of the coefficients, and the linear predictors by them and a draw of the topics.
 
     With the mean topics, `options.draws` sweeps are dealt to the coefficients' draws in turn; if there are fewer of
@@ -204,7 +207,7 @@ def draws_by_eta(
 
 def draws_of(
     response: TrainedResponse, tokens: Tokens, design: Design, options: Options, part: Part, at_most: int | None
-) -> Iterator[tuple[int, Matrix]]:
+) -> Iterator[tuple[int, FloatArray]]:
     """Do the work of `draws_by_eta` for what shares one set of topics."""
     trained = response.trained
     eta = response.eta(part)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.core.keys import Key
 from ppl_topics.core.response import LabelResponse, Response
 from ppl_topics.corpus.aligning import columns_from_json
@@ -114,7 +114,7 @@ class TrainedTopics:
         chosen = chosen_response(self.groups, response)
         return 0 if chosen is None else self.apart.index(chosen)
 
-    def phi_mean(self, part: Part) -> NDArray[np.float32]:
+    def phi_mean(self, part: Part) -> Float32Array:
         """Return the mean topics, word-major of shape (V, K)."""
         mean = mean_topics(self.groups, part.chain)
         return word_major(mean if part.response is None else mean.isel(response=part.response))
@@ -137,7 +137,7 @@ class TrainedTopics:
         phi = part.of(posterior[name])
         return [phi.isel(draw=draw) for draw in range(phi.sizes["draw"])]
 
-    def alpha(self, part: Part) -> NDArray[np.float64]:
+    def alpha(self, part: Part) -> FloatArray:
         """Return the concentration of each topic in a document, shape (K,); where it was sampled, its mean.
 
         Raises
@@ -256,7 +256,7 @@ class TrainedResponse:
         return kind
 
     @cached_property
-    def targets(self) -> NDArray[np.float64]:
+    def targets(self) -> FloatArray:
         """The training labels as the response encodes them, shape (D, C).
 
         Raises
@@ -266,7 +266,7 @@ class TrainedResponse:
         """
         return self._encode(slice(None))
 
-    def _encode(self, documents: slice) -> NDArray[np.float64]:
+    def _encode(self, documents: slice) -> FloatArray:
         names = np.empty(0, dtype=object) if self.classes is None else self.classes
         try:
             return self.block.encode(Labels(self.kind, self._observed["labels"].values[documents], names))[0]
@@ -285,11 +285,11 @@ class TrainedResponse:
         return strings(self._observed[dim]) if dim in self._observed.coords else None
 
     @property
-    def draws(self) -> NDArray[np.int64]:
+    def draws(self) -> IntArray:
         """Numbers of the kept draws, shape (M,)."""
         return np.asarray(self.trained.groups["posterior"]["draw"].values)
 
-    def eta(self, part: Part) -> NDArray[np.float64]:
+    def eta(self, part: Part) -> FloatArray:
         """Return the kept draws of the coefficients, shape (M, C, F), those of topics first.
 
         Where each response has topics of its own, C is 1.
@@ -298,7 +298,7 @@ class TrainedResponse:
         eta = eta if part.response is None else eta.expand_dims("response")
         return np.ascontiguousarray(eta.transpose("draw", "response", "coefficient").values, dtype=np.float64)
 
-    def scale(self, chain: int) -> NDArray[np.float64] | None:
+    def scale(self, chain: int) -> FloatArray | None:
         """Return the kept draws of the response's parameter in a chain, such as sigma2, shape (M, C).
 
         Ones where it has none; None where it was not recorded.
@@ -311,7 +311,7 @@ class TrainedResponse:
             return None
         return np.asarray(posterior[name].sel(chain=chain).transpose("draw", "response").values)
 
-    def draw_targets(self, scores: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    def draw_targets(self, scores: FloatArray, seed: int) -> FloatArray:
         """Draw a target for each linear predictor, by the parameters of its chain and draw; a label is 0 or 1.
 
         Parameters
@@ -322,7 +322,7 @@ class TrainedResponse:
         Raises
         ------
         TraceError
-            If the law of the targets has a parameter that was not recorded.
+            If the distribution of the targets has a parameter that was not recorded.
         """
         result = np.empty_like(scores)
         for place, chain in enumerate(self.trained.chains):
@@ -336,7 +336,7 @@ class TrainedResponse:
         return np.maximum(result, 0.0) if isinstance(self.block, LabelResponse) else result
 
 
-def word_major(phi: xr.DataArray) -> NDArray[np.float32]:
+def word_major(phi: xr.DataArray) -> Float32Array:
     """Return topics as the kernels want them, of shape (V, K)."""
     return np.ascontiguousarray(phi.transpose("word", "topic").values, dtype=np.float32)
 

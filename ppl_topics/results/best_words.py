@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.arrays import IntArray
+
 __all__ = ["best_words"]
 
 
-def best_words(weights: npt.ArrayLike, n_words: int, *, zeros: bool = False) -> npt.NDArray[np.int64]:
+def best_words(weights: npt.ArrayLike, n_words: int, *, zeros: bool = False) -> IntArray:
     """Return the words of the largest weights of each row, the largest first, ties by their number.
 
     Parameters

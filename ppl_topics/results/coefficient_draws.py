@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.errors import TraceError
 from ppl_topics.results.response_topics import own_topics
@@ -19,7 +19,6 @@ from ppl_topics.spec import Model, load_spec
 
 __all__ = ["CoefficientDraws", "TopicText", "check_probability", "coefficient_draws", "interval", "topic_texts"]
 
-Array = NDArray[np.float64]
 
 DIMS = {"chain", "draw", "response", "coefficient"}
 
@@ -61,7 +60,7 @@ class CoefficientDraws:
     """
 
     chain: int
-    draws: Array
+    draws: FloatArray
     responses: list[str]
     names: list[str]
     n_topics: int
@@ -155,7 +154,7 @@ def check_probability(probability: Any) -> float:
     return float(probability)
 
 
-def interval(draws: Array, probability: float) -> tuple[Array, Array]:
+def interval(draws: FloatArray, probability: float) -> tuple[FloatArray, FloatArray]:
     """Return the ends of equal-tailed intervals over the first axis; not numbers where there is but one draw."""
     if len(draws) < 2:
         missing = np.full(draws.shape[1:], np.nan)

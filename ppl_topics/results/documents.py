@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.errors import TraceError
 from ppl_topics.results.mean_topics import mean_topics
 from ppl_topics.results.response_topics import chosen_response
@@ -32,7 +33,6 @@ __all__ = [
     "words_of_tokens",
 ]
 
-Array = NDArray[np.float64]
 
 Estimate = Literal["auto", "draws", "z_last"]
 """What shares of topics are taken from: the recorded draws of theta, or the last assignments z."""
@@ -81,9 +81,9 @@ class DocumentTopics:
     part: Part
     estimate: str
     docs: NDArray[Any]
-    lengths: NDArray[np.int64]
-    topics: NDArray[np.int64]
-    theta: Array
+    lengths: IntArray
+    topics: IntArray
+    theta: FloatArray
 
 
 def part_of(groups: Mapping[str, xr.Dataset], chain: int = 0, response: str | None = None) -> Part:
@@ -116,7 +116,7 @@ def recorded(groups: Mapping[str, xr.Dataset], role: str) -> xr.DataArray | None
     return found if of_documents else None
 
 
-def mean_phi(groups: Mapping[str, xr.Dataset], part: Part) -> NDArray[np.float32]:
+def mean_phi(groups: Mapping[str, xr.Dataset], part: Part) -> Float32Array:
     """Return the mean topics, shape (K, V).
 
     Raises
@@ -136,7 +136,7 @@ def topic_numbers(groups: Mapping[str, xr.Dataset]) -> list[int]:
     return [int(number) for number in _numbers(holder, holder.sizes.get("topic", 0))]
 
 
-def concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part, draw: int | None) -> Array:
+def concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part, draw: int | None) -> FloatArray:
     """Return the concentrations ``alpha`` of the topics, shape (K,), or ``beta`` of the words, shape (V,).
 
     Parameters
@@ -168,7 +168,7 @@ def concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part, draw:
     return np.array(np.broadcast_to(values.values, (size,)), dtype=np.float64)
 
 
-def document_lengths(groups: Mapping[str, xr.Dataset]) -> NDArray[np.int64]:
+def document_lengths(groups: Mapping[str, xr.Dataset]) -> IntArray:
     """Return the tokens of each document, shape (D,).
 
     Raises
@@ -179,7 +179,7 @@ def document_lengths(groups: Mapping[str, xr.Dataset]) -> NDArray[np.int64]:
     return np.asarray(_constant(groups, "doc_length").values, dtype=np.int64)
 
 
-def last_topics(groups: Mapping[str, xr.Dataset], part: Part) -> NDArray[np.int64]:
+def last_topics(groups: Mapping[str, xr.Dataset], part: Part) -> IntArray:
     """Return the topic of each token in the last state of a chain, shape (N,).
 
     Raises
@@ -205,7 +205,7 @@ def checked_topics(z: NDArray[Any], topics: int) -> NDArray[Any]:
     return z
 
 
-def words_of_tokens(groups: Mapping[str, xr.Dataset]) -> NDArray[np.int64]:
+def words_of_tokens(groups: Mapping[str, xr.Dataset]) -> IntArray:
     """Return the position in the vocabulary of each token's word, shape (N,).
 
     Raises
@@ -256,7 +256,7 @@ def document_topics(
     return _smoothed(groups, part, document_lengths(groups))
 
 
-def _mean_theta(part: Part, theta: xr.DataArray, lengths: NDArray[np.int64] | None) -> DocumentTopics:
+def _mean_theta(part: Part, theta: xr.DataArray, lengths: IntArray | None) -> DocumentTopics:
     """Average the recorded draws of theta."""
     mean = part.of(theta).transpose("draw", "doc", "topic").astype(np.float64).mean("draw")
     values = mean.values / mean.values.sum(axis=1, keepdims=True)
@@ -266,7 +266,7 @@ def _mean_theta(part: Part, theta: xr.DataArray, lengths: NDArray[np.int64] | No
     return DocumentTopics(part, "draws", _names(theta["doc"]), known, _numbers(theta, values.shape[1]), values)
 
 
-def _smoothed(groups: Mapping[str, xr.Dataset], part: Part, lengths: NDArray[np.int64]) -> DocumentTopics:
+def _smoothed(groups: Mapping[str, xr.Dataset], part: Part, lengths: IntArray) -> DocumentTopics:
     """Return E[theta | z, alpha] at the last state."""
     z = last_topics(groups, part)
     alpha = concentration(groups, "alpha", part, draw=-1)
@@ -293,5 +293,5 @@ def _names(values: xr.DataArray) -> NDArray[Any]:
     return names
 
 
-def _numbers(holder: xr.DataArray | xr.Dataset, n_topics: int) -> NDArray[np.int64]:
+def _numbers(holder: xr.DataArray | xr.Dataset, n_topics: int) -> IntArray:
     return np.asarray(holder["topic"].values) if "topic" in holder.coords else np.arange(n_topics)

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array
 from ppl_topics.errors import TraceError
 
 __all__ = ["SparseMean", "has_mean_topics", "mean_arrays", "mean_of", "mean_topics", "store_means"]
@@ -40,10 +41,10 @@ class SparseMean:
     rest : ndarray of float64, shape (K,)
     """
 
-    pointer: NDArray[np.int64]
-    topics: NDArray[np.uint16]
-    values: NDArray[np.float64]
-    rest: NDArray[np.float64]
+    pointer: IntArray
+    topics: UInt16Array
+    values: FloatArray
+    rest: FloatArray
 
 
 OF_CHECKPOINT = "mean"

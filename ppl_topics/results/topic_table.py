@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
 from ppl_topics.results.coefficient_draws import check_probability, interval
@@ -17,8 +17,6 @@ from ppl_topics.results.documents import Part, mean_phi, part_of, recorded, topi
 from ppl_topics.results.response_topics import own_topics
 
 __all__ = ["topic_shares", "topic_table"]
-
-Array = NDArray[np.float64]
 
 
 def topic_table(
@@ -99,7 +97,7 @@ def _words_of(groups: Mapping[str, xr.Dataset], part: Part, n_words: int | None,
     )
 
 
-def topic_shares(groups: Mapping[str, xr.Dataset], part: Part, n_topics: int) -> Array:
+def topic_shares(groups: Mapping[str, xr.Dataset], part: Part, n_topics: int) -> FloatArray:
     """Return the share of the tokens that each topic has, the posterior mean, shape (K,); missing if not recorded."""
     posterior = groups["posterior"]
     if "topic_share" not in posterior:
@@ -108,8 +106,8 @@ def topic_shares(groups: Mapping[str, xr.Dataset], part: Part, n_topics: int) ->
 
 
 def _intervals(
-    groups: Mapping[str, xr.Dataset], part: Part, best: NDArray[np.int64], level: float
-) -> tuple[Array, Array]:
+    groups: Mapping[str, xr.Dataset], part: Part, best: IntArray, level: float
+) -> tuple[FloatArray, FloatArray]:
     """Return the ends of intervals of the words ``best`` (K, M) of each topic; missing where there are no draws."""
     low, high = np.full(best.shape, np.nan), np.full(best.shape, np.nan)
     draws = recorded(groups, "phi")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import IntArray
 from ppl_topics.core.block import sparse_topics_block
 from ppl_topics.core.kernel import WordSelection
 from ppl_topics.core.response import Response
@@ -54,10 +55,10 @@ class CorpusSizes:
         Share of the cells of phi that a chain holds.
     """
 
-    lengths: NDArray[np.int64]
-    docs: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    words: NDArray[np.int64]
+    lengths: IntArray
+    docs: IntArray
+    counts: IntArray
+    words: IntArray
     responses: int = 0
     covariates: int = 0
     covariate_cells: int = 0
@@ -148,7 +149,7 @@ class CorpusSizes:
         }
 
 
-def _met(sizes: NDArray[np.int64], times: NDArray[np.int64], topics: int) -> float:
+def _met(sizes: IntArray, times: IntArray, topics: int) -> float:
     """Return how many topics a token meets in its document, or word, on average over tokens; at least 1."""
     tokens = sizes * times
     if topics == 1 or not tokens.any():
@@ -159,7 +160,7 @@ def _met(sizes: NDArray[np.int64], times: NDArray[np.int64], topics: int) -> flo
 
 @cache
 def nominal_sizes() -> CorpusSizes:
-    """Return the sizes of a nominal corpus: 10,000 documents of 100 tokens, 20,000 words with Zipf's law, 2 classes."""
+    """Return the sizes of a nominal corpus: 10,000 documents of 100 tokens, 20,000 words by Zipf, 2 classes."""
     rank = np.arange(1, 20_001)
     share = 1.0 / (rank + 2.7)
     return CorpusSizes.count(np.full(10_000, 100), np.rint(1e6 * share / share.sum()), responses=1)

@@ -12,13 +12,13 @@ Learning Research 10, 1801-1828.
 from __future__ import annotations
 
 import heapq
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numba
 import numpy as np
-import numpy.typing as npt
 import pydantic
 
+from ppl_topics._util.arrays import BoolArray, FloatArray, Int32Array, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
@@ -31,20 +31,16 @@ from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance
 
 __all__ = ["ad_lda", "deal_documents", "index_shards", "sweep_shards"]
 
-Tokens = npt.NDArray[np.unsignedinteger[Any]]
-
 
 class _Copies(NamedTuple):
     """The shards' own counts: n_wk of shape (R, K), one row for each word of each shard, and n_k of shape (P, K)."""
 
-    n_wk: npt.NDArray[np.int32]
-    n_k: npt.NDArray[np.int64]
+    n_wk: Int32Array
+    n_k: IntArray
 
 
 @compiled
-def deal_documents(
-    doc_ptr: npt.NDArray[np.int64], n_shards: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def deal_documents(doc_ptr: IntArray, n_shards: int) -> tuple[IntArray, IntArray]:
     """Deal the documents, one after another, each to the shard that has the fewest tokens so far.
 
     A corpus that is sorted by class is so spread over all shards.
@@ -84,12 +80,12 @@ def deal_documents(
 
 @compiled
 def index_shards(
-    docs: npt.NDArray[np.int64],
-    shard_ptr: npt.NDArray[np.int64],
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
+    docs: IntArray,
+    shard_ptr: IntArray,
+    doc_ptr: IntArray,
+    words: UInt32Array,
     n_words: int,
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+) -> tuple[UInt32Array, IntArray, UInt32Array]:
     """List the words that occur in each shard: its copy of the counts needs no other rows.
 
     Parameters
@@ -134,21 +130,21 @@ def index_shards(
 
 @parallel
 def sweep_shards(
-    docs: npt.NDArray[np.int64],
-    shard_ptr: npt.NDArray[np.int64],
-    rows: npt.NDArray[np.uint32],
-    row_ptr: npt.NDArray[np.int64],
-    row_words: npt.NDArray[np.uint32],
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    z: Tokens,
-    n_wk: npt.NDArray[np.int32],
-    n_k: npt.NDArray[np.int64],
-    own_n_wk: npt.NDArray[np.int32],
-    own_n_k: npt.NDArray[np.int64],
-    selected: npt.NDArray[np.bool_],
-    alpha: npt.NDArray[np.float64],
-    beta: npt.NDArray[np.float64],
+    docs: IntArray,
+    shard_ptr: IntArray,
+    rows: UInt32Array,
+    row_ptr: IntArray,
+    row_words: UInt32Array,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    n_wk: Int32Array,
+    n_k: IntArray,
+    own_n_wk: Int32Array,
+    own_n_k: IntArray,
+    selected: BoolArray,
+    alpha: FloatArray,
+    beta: FloatArray,
     beta_sum: float,
     term: ResponseTerm,
     seed: int,

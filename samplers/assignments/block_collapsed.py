@@ -1,13 +1,13 @@
 """Collapsed Gibbs sampling in parallel, and exact: tiles of documents by words, given each topic's mass in a block.
 
 The words are dealt into B blocks. Given z, the masses that a topic has in the blocks are Dirichlet with parameters
-n_kb + beta_b, by the aggregation property, and the shares of the words within a block are independent Dirichlet laws
-of their own. So a sweep first draws the masses; given these, with the shares within blocks integrated out, tokens of
-different blocks meet only in the counts of their documents. The corpus is cut into B groups of documents by B blocks
-of words, and B tiles of a diagonal, which share neither a document nor a block, are swept at the same time, one
-diagonal after another. Each step draws from a full conditional of the law of z and the masses, whose margin is the
-posterior of z: so the posterior stays invariant. The masses are many tokens' worth each, so holding them for a sweep
-hardly slows the chain; with one block it is collapsed Gibbs sampling, token by token.
+n_kb + beta_b, by the aggregation property, and the shares of the words within a block are independent Dirichlet
+distributions of their own. So a sweep first draws the masses; given these, with the shares within blocks integrated
+out, tokens of different blocks meet only in the counts of their documents. The corpus is cut into B groups of documents
+by B blocks of words, and B tiles of a diagonal, which share neither a document nor a block, are swept at the same time,
+one diagonal after another. Each step draws from a full conditional of the distribution of z and the masses, whose
+margin is the posterior of z: so the posterior stays invariant. The masses are many tokens' worth each, so holding them
+for a sweep hardly slows the chain; with one block it is collapsed Gibbs sampling, token by token.
 
 References
 ----------
@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import pydantic
 
+from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
@@ -64,19 +65,19 @@ Blocks = Annotated[int, pydantic.Field(ge=1, le=1024)]
 
 @parallel
 def sweep_diagonals(
-    group_ptr: npt.NDArray[np.int64],
-    tile_ptr: npt.NDArray[np.int64],
+    group_ptr: IntArray,
+    tile_ptr: IntArray,
     places: Places,
-    z: npt.NDArray[np.unsignedinteger[Any]],
-    n_wk: npt.NDArray[np.int32],
-    n_bk: npt.NDArray[np.int64],
-    n_dk: npt.NDArray[np.int32],
+    z: UnsignedArray,
+    n_wk: Int32Array,
+    n_bk: IntArray,
+    n_dk: Int32Array,
     lists: WordLists,
     sparse: bool,
-    mass: npt.NDArray[np.float64],
-    beta_sums: npt.NDArray[np.float64],
-    alpha: npt.NDArray[np.float64],
-    beta: npt.NDArray[np.float64],
+    mass: FloatArray,
+    beta_sums: FloatArray,
+    alpha: FloatArray,
+    beta: FloatArray,
     term: ResponseTerm,
     seed: int,
     chain: int,
@@ -126,11 +127,11 @@ def sweep_diagonals(
 def tile_of(
     group: int,
     diagonal: int,
-    group_ptr: npt.NDArray[np.int64],
-    tile_ptr: npt.NDArray[np.int64],
-    n_bk: npt.NDArray[np.int64],
-    mass: npt.NDArray[np.float64],
-    beta_sums: npt.NDArray[np.float64],
+    group_ptr: IntArray,
+    tile_ptr: IntArray,
+    n_bk: IntArray,
+    mass: FloatArray,
+    beta_sums: FloatArray,
     priors: Priors,
     seed: int,
     chain: int,
@@ -168,7 +169,7 @@ class TileSweeper:
         self.n_dk = np.zeros((n_docs if dense else 0, n_topics), np.int32)
         self.n_bk = np.zeros((len(tiling.tile_ptr), n_topics), np.int64)
 
-    def count(self, z: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    def count(self, z: npt.NDArray[Any]) -> IntArray:
         """Count the topics of the tokens of each block, and return these counts."""
         tokens = self.tokens
         count_blocks(tokens.chunk_ptr, tokens.doc_ptr, tokens.words, z, self.tiling.block, self.n_bk)
@@ -177,8 +178,8 @@ class TileSweeper:
     def sweep(
         self,
         state: ChainState,
-        mass: npt.NDArray[np.float64],
-        beta_sums: npt.NDArray[np.float64],
+        mass: FloatArray,
+        beta_sums: FloatArray,
         term: ResponseTerm,
         key: Key,
     ) -> None:

@@ -7,11 +7,9 @@ T. L. Griffiths, M. Steyvers (2004). Finding scientific topics. PNAS 101, equati
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import BoolArray, FloatArray, Int32Array, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
@@ -24,19 +22,17 @@ from ppl_topics.samplers.variates.streams import new_stream, start, uniform
 
 __all__ = ["collapsed_gibbs", "sweep_collapsed", "sweep_documents"]
 
-Tokens = npt.NDArray[np.unsignedinteger[Any]]
-
 
 @compiled
 def sweep_collapsed(
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    z: Tokens,
-    n_wk: npt.NDArray[np.int32],
-    n_k: npt.NDArray[np.int64],
-    selected: npt.NDArray[np.bool_],
-    alpha: npt.NDArray[np.float64],
-    beta: npt.NDArray[np.float64],
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    n_wk: Int32Array,
+    n_k: IntArray,
+    selected: BoolArray,
+    alpha: FloatArray,
+    beta: FloatArray,
     beta_sum: float,
     term: ResponseTerm,
     seed: int,
@@ -76,16 +72,16 @@ def sweep_collapsed(
 
 @compiled
 def sweep_documents(
-    docs: npt.NDArray[np.int64],
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    rows: npt.NDArray[np.uint32],
-    z: Tokens,
-    n_wk: npt.NDArray[np.int32],
-    n_k: npt.NDArray[np.int64],
-    selected: npt.NDArray[np.bool_],
-    alpha: npt.NDArray[np.float64],
-    beta: npt.NDArray[np.float64],
+    docs: IntArray,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    rows: UInt32Array,
+    z: UnsignedArray,
+    n_wk: Int32Array,
+    n_k: IntArray,
+    selected: BoolArray,
+    alpha: FloatArray,
+    beta: FloatArray,
     beta_sum: float,
     term: ResponseTerm,
     seed: int,

@@ -1,4 +1,4 @@
-"""Tokens of one tile, and the law of their topics given the mass of each topic in the tile's block of words.
+"""Tokens of one tile, and the distribution of their topics given the mass of each topic in the tile's block of words.
 
 With m_k the mass of topic k in the block, n_kb its tokens there, and beta_b the sum of beta over the block's words,
 
@@ -16,8 +16,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt32Array
 from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
 from ppl_topics.samplers.variates.simd import CACHE_LINE
@@ -37,9 +37,6 @@ __all__ = [
     "weigh",
 ]
 
-Floats = npt.NDArray[np.float32]
-Doubles = npt.NDArray[np.float64]
-
 
 class Places(NamedTuple):
     """Which tokens, in which documents.
@@ -52,9 +49,9 @@ class Places(NamedTuple):
     words : ndarray of uint32 of shape (N,)
     """
 
-    order: npt.NDArray[np.uint32]
-    doc_ptr: npt.NDArray[np.int64]
-    words: npt.NDArray[np.uint32]
+    order: UInt32Array
+    doc_ptr: IntArray
+    words: UInt32Array
 
 
 class Priors(NamedTuple):
@@ -67,10 +64,10 @@ class Priors(NamedTuple):
     alpha32, beta32 : ndarray of float32
     """
 
-    alpha: Doubles
-    beta: Doubles
-    alpha32: Floats
-    beta32: Floats
+    alpha: FloatArray
+    beta: FloatArray
+    alpha32: Float32Array
+    beta32: Float32Array
 
 
 class Scratch(NamedTuple):
@@ -91,12 +88,12 @@ class Scratch(NamedTuple):
         n_dk of the document at hand.
     """
 
-    ratio: Floats
-    weight: Floats
-    as_row: Floats
-    ones: Floats
-    sums: Floats
-    in_doc: npt.NDArray[np.int32]
+    ratio: Float32Array
+    weight: Float32Array
+    as_row: Float32Array
+    ones: Float32Array
+    sums: Float32Array
+    in_doc: Int32Array
 
 
 @compiled
@@ -140,14 +137,14 @@ class Tile(NamedTuple):
 
     first: int
     last: int
-    n_k: npt.NDArray[np.int64]
-    mass: Doubles
-    mass32: Floats
+    n_k: IntArray
+    mass: FloatArray
+    mass32: Float32Array
     beta_sum: float
     priors: Priors
     scratch: Scratch
-    cursor: npt.NDArray[np.int64]
-    smooth: Doubles
+    cursor: IntArray
+    smooth: FloatArray
     stream: Stream
 
 
@@ -156,8 +153,8 @@ def new_tile(
     first: int,
     last: int,
     doc: int,
-    n_k: npt.NDArray[np.int64],
-    mass: Doubles,
+    n_k: IntArray,
+    mass: FloatArray,
     beta_sum: float,
     priors: Priors,
     stream: Stream,
@@ -187,7 +184,7 @@ def refresh(topic: Integer, tile: Tile) -> None:
 
 
 @compiled
-def draw_in_logs(word: Integer, old: Integer, n_wk: npt.NDArray[np.int32], tile: Tile) -> Any:
+def draw_in_logs(word: Integer, old: Integer, n_wk: Int32Array, tile: Tile) -> Any:
     """Draw a topic in logarithms: where the concentrations are so small that float32 holds no mass at all.
 
     The counts are those with the token, in its topic `old`.

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import Int32Array, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 
 __all__ = ["WORD_CHUNKS", "count_tokens", "count_words", "make_chunks", "point_to_words", "sort_by_word"]
 
 WORD_CHUNKS = 64
 
-Tokens = npt.NDArray[np.unsignedinteger[Any]]
-
 
 @compiled
-def make_chunks(pointer: npt.NDArray[np.int64], n_chunks: int) -> npt.NDArray[np.int64]:
+def make_chunks(pointer: IntArray, n_chunks: int) -> IntArray:
     """Cut documents (or words) into runs that hold similar numbers of tokens.
 
     Parameters
@@ -46,7 +42,7 @@ def make_chunks(pointer: npt.NDArray[np.int64], n_chunks: int) -> npt.NDArray[np
 
 
 @compiled
-def point_to_words(words: npt.NDArray[np.uint32], n_words: int) -> npt.NDArray[np.int64]:
+def point_to_words(words: UInt32Array, n_words: int) -> IntArray:
     """Return where each word begins in the tokens sorted by word.
 
     Parameters
@@ -69,7 +65,7 @@ def point_to_words(words: npt.NDArray[np.uint32], n_words: int) -> npt.NDArray[n
 
 
 @compiled
-def sort_by_word(words: npt.NDArray[np.uint32], word_ptr: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+def sort_by_word(words: UInt32Array, word_ptr: IntArray) -> UInt32Array:
     """Sort the tokens by word, keeping document order within a word.
 
     Parameters
@@ -93,9 +89,7 @@ def sort_by_word(words: npt.NDArray[np.uint32], word_ptr: npt.NDArray[np.int64])
 
 
 @compiled
-def count_tokens(
-    words: npt.NDArray[np.uint32], z: Tokens, n_wk: npt.NDArray[np.int32], n_k: npt.NDArray[np.int64]
-) -> None:
+def count_tokens(words: UInt32Array, z: UnsignedArray, n_wk: Int32Array, n_k: IntArray) -> None:
     """Count the topics of the tokens of each word, one token after another: without an index, as for a first state.
 
     Parameters
@@ -115,11 +109,11 @@ def count_tokens(
 
 @parallel
 def count_words(
-    z: Tokens,
-    word_ptr: npt.NDArray[np.int64],
-    by_word: npt.NDArray[np.uint32],
-    n_wk: npt.NDArray[np.int32],
-    n_k: npt.NDArray[np.int64],
+    z: UnsignedArray,
+    word_ptr: IntArray,
+    by_word: UInt32Array,
+    n_wk: Int32Array,
+    n_k: IntArray,
 ) -> None:
     """Count the topics of the tokens of each word, in parallel over words.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import Int32Array, UnsignedArray
 from ppl_topics._util.compiled import inlined, tight
 from ppl_topics.samplers.assignments.collapsed_tiles import Places, Tile, draw_in_logs, ratio_of, refresh, weigh
 from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
@@ -16,16 +16,14 @@ from ppl_topics.samplers.variates.streams import uniform
 
 __all__ = ["sweep_dense"]
 
-Topics = npt.NDArray[np.unsignedinteger[Any]]
-
 
 @tight
 def sweep_dense(
     tile: Tile,
     places: Places,
-    z: Topics,
-    n_wk: npt.NDArray[np.int32],
-    n_dk: npt.NDArray[np.int32],
+    z: UnsignedArray,
+    n_wk: Int32Array,
+    n_dk: Int32Array,
     term: ResponseTerm,
 ) -> None:
     """Draw the topics of the tokens of a tile, over all topics, eight at a time.
@@ -73,7 +71,7 @@ def sweep_dense(
 
 
 @tight
-def visit(token: Integer, tile: Tile, places: Places, z: Topics, n_dk: npt.NDArray[np.int32]) -> Any:
+def visit(token: Integer, tile: Tile, places: Places, z: UnsignedArray, n_dk: Int32Array) -> Any:
     """Go on to the document of a token: count its topics, or take their counts from the matrix, and weigh them.
 
     Returns
@@ -100,7 +98,7 @@ def visit(token: Integer, tile: Tile, places: Places, z: Topics, n_dk: npt.NDArr
 
 
 @inlined
-def keep_counts(tile: Tile, n_dk: npt.NDArray[np.int32]) -> None:
+def keep_counts(tile: Tile, n_dk: Int32Array) -> None:
     """Write the counts of the document at hand back into the matrix."""
     if n_dk.shape[0] > 0 and tile.cursor[2] >= 0:
         for topic in range(n_dk.shape[1]):

@@ -6,7 +6,7 @@ of a token's topic depends on the classes only through G = sum_c v_c eta_c eta_c
     log p(z_i = k) = log(n_dk^-i + alpha_k) + log phi_kw + h_dk / N_d - u_d (G_kk / 2 + (G n_d^-i)_k) / N_d^2.
 
 G n_d is kept up to date as tokens move, in O(K) a move. A document of which some targets are known and others missing
-has no such factors; its tokens are drawn from the same law in O(K C).
+has no such factors; its tokens are drawn from the same distribution in O(K C).
 
 References
 ----------
@@ -21,8 +21,16 @@ from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import (
+    BoolArray,
+    Float32Array,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    UInt32Array,
+    UnsignedArray,
+)
 from ppl_topics._util.compiled import compiled, parallel, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
@@ -41,8 +49,6 @@ from ppl_topics.samplers.variates.streams import Stream, new_stream, start, unif
 
 __all__ = ["gram_partially_collapsed", "sweep_gram_partially_collapsed"]
 
-Tokens = npt.NDArray[np.unsignedinteger[Any]]
-Doubles = npt.NDArray[np.float64]
 
 MOST_BENT = 32.0
 """Of u_d G_kl / N_d^2: what float32 holds to six digits, and whose exponential it holds with room to spare."""
@@ -53,13 +59,13 @@ MOST_DRIFT = 16.0
 
 @parallel
 def sweep_gram_partially_collapsed(
-    chunk_ptr: npt.NDArray[np.int64],
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    z: Tokens,
-    selected: npt.NDArray[np.bool_],
-    alpha: Doubles,
-    phi: npt.NDArray[np.float32],
+    chunk_ptr: IntArray,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    selected: BoolArray,
+    alpha: FloatArray,
+    phi: Float32Array,
     term: ResponseTerm,
     curvature: Curvature,
     seed: int,
@@ -115,12 +121,12 @@ def sweep_gram_partially_collapsed(
 def sweep_documents(
     first: int,
     last: int,
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    z: Tokens,
-    selected: npt.NDArray[np.bool_],
-    alpha: Doubles,
-    phi: npt.NDArray[np.float32],
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    selected: BoolArray,
+    alpha: FloatArray,
+    phi: Float32Array,
     term: ResponseTerm,
     curvature: Curvature,
     largest: float,
@@ -183,7 +189,7 @@ def sweep_documents(
 
 
 @tight
-def set_gains(doc: int, term: ResponseTerm, curvature: Curvature, gain: Doubles) -> None:
+def set_gains(doc: int, term: ResponseTerm, curvature: Curvature, gain: FloatArray) -> None:
     """Set what one more token in each topic would add to the log density of a document's responses.
 
     For a token of the document, in topic k, what `bend` gives for k and each topic comes on top.
@@ -197,7 +203,7 @@ def set_gains(doc: int, term: ResponseTerm, curvature: Curvature, gain: Doubles)
 
 
 @tight
-def set_tilts(gain: Doubles, tilt: npt.NDArray[np.float32]) -> float:
+def set_tilts(gain: FloatArray, tilt: Float32Array) -> float:
     """Set the gains relative to the largest, in float32, and return that one."""
     shift = gain[0]
     for topic in range(1, gain.size):
@@ -213,13 +219,13 @@ def draw_in_logs(
     doc: int,
     old: int,
     word: int,
-    in_doc: npt.NDArray[np.int32],
-    alpha: Doubles,
-    phi: npt.NDArray[np.float32],
-    gain: Doubles,
+    in_doc: Int32Array,
+    alpha: FloatArray,
+    phi: Float32Array,
+    gain: FloatArray,
     term: ResponseTerm,
     curvature: Curvature,
-    log_weights: Doubles,
+    log_weights: FloatArray,
 ) -> int:
     """Draw a topic from the logarithms of its weights; where all are zero, or one is not a number, keep the topic.
 

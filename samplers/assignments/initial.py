@@ -6,8 +6,8 @@ from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.samplers.assignments.partially_collapsed import count_document, draw_with_care
 from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_products, find_striped, new_sums
@@ -21,12 +21,12 @@ OWN_SHARE = 0.9
 
 @parallel
 def draw_by_group(
-    chunk_ptr: npt.NDArray[np.int64],
-    doc_ptr: npt.NDArray[np.int64],
-    z: npt.NDArray[np.unsignedinteger[Any]],
+    chunk_ptr: IntArray,
+    doc_ptr: IntArray,
+    z: UnsignedArray,
     n_topics: int,
     n_dealt: int,
-    group: npt.NDArray[np.int64],
+    group: IntArray,
     n_groups: int,
     seed: int,
     chain: int,
@@ -69,12 +69,12 @@ def draw_by_group(
 
 @parallel
 def draw_given_topics(
-    chunk_ptr: npt.NDArray[np.int64],
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    z: npt.NDArray[np.unsignedinteger[Any]],
-    alpha: npt.NDArray[np.float64],
-    phi: npt.NDArray[np.float32],
+    chunk_ptr: IntArray,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    alpha: FloatArray,
+    phi: Float32Array,
     seed: int,
     chain: int,
     step: int,
@@ -106,11 +106,11 @@ def draw_given_topics(
 def start_documents(
     first: int,
     last: int,
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    z: npt.NDArray[np.unsignedinteger[Any]],
-    alpha: npt.NDArray[np.float64],
-    phi: npt.NDArray[np.float32],
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    alpha: FloatArray,
+    phi: Float32Array,
     seed: int,
     chain: int,
     step: int,

@@ -20,6 +20,15 @@ import numpy as np
 import numpy.typing as npt
 import pydantic
 
+from ppl_topics._util.arrays import (
+    BoolArray,
+    Float32Array,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    UInt32Array,
+    UnsignedArray,
+)
 from ppl_topics._util.compiled import compiled
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
@@ -42,13 +51,11 @@ from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
 from ppl_topics.samplers.topics.expected import update_mean_phi
 from ppl_topics.samplers.variates.streams import new_stream, start
 
-__all__ = ["LawOfCounts", "light_collapsed", "sweep_light_collapsed", "weigh_by_counts"]
-
-Tokens = npt.NDArray[np.unsignedinteger[Any]]
+__all__ = ["DistributionOfCounts", "light_collapsed", "sweep_light_collapsed", "weigh_by_counts"]
 
 
-class LawOfCounts(NamedTuple):
-    """What the law of a token's topic depends on besides the document.
+class DistributionOfCounts(NamedTuple):
+    """What the distribution of a token's topic depends on besides the document.
 
     Attributes
     ----------
@@ -60,40 +67,42 @@ class LawOfCounts(NamedTuple):
         Counts without the token.
     """
 
-    alpha: npt.NDArray[np.float64]
-    beta: npt.NDArray[np.float64]
+    alpha: FloatArray
+    beta: FloatArray
     beta_sum: float
-    n_wk: npt.NDArray[np.int32]
-    n_k: npt.NDArray[np.int64]
+    n_wk: Int32Array
+    n_k: IntArray
 
 
 @compiled
-def weigh_by_counts(topic: int, law: LawOfCounts, document: Document, word: int) -> float:
+def weigh_by_counts(topic: int, distribution: DistributionOfCounts, document: Document, word: int) -> float:
     """Return (n_dk^-i + alpha_k) (n_wk^-i + beta_w) / (n_k^-i + sum of beta)."""
-    of_word = (law.n_wk[word, topic] + law.beta[word]) / (law.n_k[topic] + law.beta_sum)
-    weight: float = (document.others[topic] + law.alpha[topic]) * of_word
+    of_word = (distribution.n_wk[word, topic] + distribution.beta[word]) / (
+        distribution.n_k[topic] + distribution.beta_sum
+    )
+    weight: float = (document.others[topic] + distribution.alpha[topic]) * of_word
     return weight
 
 
 @compiled
-def count_token(law: LawOfCounts, word: int, topic: int, change: int) -> None:
+def count_token(distribution: DistributionOfCounts, word: int, topic: int, change: int) -> None:
     """Count a token of the word in the topic more, or less."""
-    law.n_wk[word, topic] += change
-    law.n_k[topic] += change
+    distribution.n_wk[word, topic] += change
+    distribution.n_k[topic] += change
 
 
 def sweep_light_collapsed(
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    z: Tokens,
-    selected: npt.NDArray[np.bool_],
-    law: LawOfCounts,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    selected: BoolArray,
+    distribution: DistributionOfCounts,
     tables: tuple[Any, ...],
-    pattern: npt.NDArray[np.int64],
+    pattern: IntArray,
     in_turn: bool,
     steps: int,
-    tried: npt.NDArray[np.int64],
-    accepted: npt.NDArray[np.int64],
+    tried: IntArray,
+    accepted: IntArray,
     term: ResponseTerm,
     seed: int,
     chain: int,
@@ -110,7 +119,7 @@ def sweep_light_collapsed(
         Topics of the tokens, updated in place.
     selected : ndarray of bool of shape (V,)
         Only the tokens of these words are moved; all are counted.
-    law : LawOfCounts
+    distribution : DistributionOfCounts
         Its counts are updated in place.
     tables : tuple
         The table of each proposal.
@@ -124,7 +133,7 @@ def sweep_light_collapsed(
         Keys of the random streams, one for each document.
     """
     stream = new_stream()
-    others = np.zeros(law.alpha.size, dtype=np.int64)
+    others = np.zeros(distribution.alpha.size, dtype=np.int64)
     for doc in range(doc_ptr.size - 1):
         begin, end = doc_ptr[doc], doc_ptr[doc + 1]
         start(stream, seed, chain, step, kernel, doc)
@@ -134,7 +143,7 @@ def sweep_light_collapsed(
             Document(doc, z[begin:end], others),
             words[begin:end],
             selected,
-            law,
+            distribution,
             pattern,
             in_turn,
             begin + step,
@@ -156,7 +165,7 @@ class Stale:
     sweeps : int
     """
 
-    phi: npt.NDArray[np.float32]
+    phi: Float32Array
     tables: tuple[Any, ...] = ()
     sweeps: int = 0
 
@@ -193,7 +202,7 @@ def light_collapsed(
 
     def step(state: ChainState, memory: Stale, key: Key) -> dict[str, float]:
         beta = state.beta
-        law = LawOfCounts(state.alpha, beta, float(beta.sum()), state.n_wk, state.n_k)
+        distribution = DistributionOfCounts(state.alpha, beta, float(beta.sum()), state.n_wk, state.n_k)
         if memory.sweeps % rebuild == 0:
             update_mean_phi(state.n_wk, state.n_k, beta, 1.0, memory.phi)
             memory.tables = composition.build(make_topics(memory.phi, state), memory.tables)
@@ -205,7 +214,7 @@ def light_collapsed(
             tokens.words,
             state.z,
             selected,
-            law,
+            distribution,
             memory.tables,
             composition.pattern,
             composition.in_turn,

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
@@ -38,13 +38,11 @@ from ppl_topics.samplers.proposals.topics import topics_of
 from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
 from ppl_topics.samplers.variates.streams import new_stream, start
 
-__all__ = ["LawGivenPhi", "light_partially_collapsed", "sweep_documents", "sweep_light", "weigh_given_phi"]
-
-Tokens = npt.NDArray[np.unsignedinteger[Any]]
+__all__ = ["DistributionGivenPhi", "light_partially_collapsed", "sweep_documents", "sweep_light", "weigh_given_phi"]
 
 
-class LawGivenPhi(NamedTuple):
-    """What the law of a token's topic depends on besides the document.
+class DistributionGivenPhi(NamedTuple):
+    """What the distribution of a token's topic depends on besides the document.
 
     Attributes
     ----------
@@ -52,38 +50,38 @@ class LawGivenPhi(NamedTuple):
     phi : ndarray of float32 of shape (V, K)
     """
 
-    alpha: npt.NDArray[np.float64]
-    phi: npt.NDArray[np.float32]
+    alpha: FloatArray
+    phi: Float32Array
 
 
 @compiled
-def weigh_given_phi(topic: int, law: LawGivenPhi, document: Document, word: int) -> float:
+def weigh_given_phi(topic: int, distribution: DistributionGivenPhi, document: Document, word: int) -> float:
     """Return (n_dk^-i + alpha_k) phi_kw."""
-    weight: float = (document.others[topic] + law.alpha[topic]) * law.phi[word, topic]
+    weight: float = (document.others[topic] + distribution.alpha[topic]) * distribution.phi[word, topic]
     return weight
 
 
 @compiled
-def count_nothing(law: LawGivenPhi, word: int, topic: int, change: int) -> None:
+def count_nothing(distribution: DistributionGivenPhi, word: int, topic: int, change: int) -> None:
     """Leave counts by word for later: given phi nothing depends on them."""
 
 
 def sweep_light(
-    chunk_ptr: npt.NDArray[np.int64],
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    z: Tokens,
-    selected: npt.NDArray[np.bool_],
-    law: LawGivenPhi,
+    chunk_ptr: IntArray,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    selected: BoolArray,
+    distribution: DistributionGivenPhi,
     table_0: Any,
     table_1: Any,
     table_2: Any,
     table_3: Any,
-    pattern: npt.NDArray[np.int64],
+    pattern: IntArray,
     in_turn: bool,
     steps: int,
-    tried: npt.NDArray[np.int64],
-    accepted: npt.NDArray[np.int64],
+    tried: IntArray,
+    accepted: IntArray,
     term: ResponseTerm,
     seed: int,
     chain: int,
@@ -104,7 +102,7 @@ def sweep_light(
         Topics of the tokens, updated in place. Counts by word are not kept: count them afterwards.
     selected : ndarray of bool of shape (V,)
         Only the tokens of these words are moved; all are counted.
-    law : LawGivenPhi
+    distribution : DistributionGivenPhi
     table_0, table_1, table_2, table_3 : tuple
         The table of each proposal, one by one because a parallel loop takes no tuple of tuples.
     pattern, in_turn, steps
@@ -124,7 +122,7 @@ def sweep_light(
             words,
             z,
             selected,
-            law,
+            distribution,
             (table_0, table_1, table_2, table_3),
             pattern,
             in_turn,
@@ -142,17 +140,17 @@ def sweep_light(
 def sweep_documents(
     first: int,
     last: int,
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    z: Tokens,
-    selected: npt.NDArray[np.bool_],
-    law: LawGivenPhi,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    selected: BoolArray,
+    distribution: DistributionGivenPhi,
     tables: tuple[Any, ...],
-    pattern: npt.NDArray[np.int64],
+    pattern: IntArray,
     in_turn: bool,
     steps: int,
-    tried: npt.NDArray[np.int64],
-    accepted: npt.NDArray[np.int64],
+    tried: IntArray,
+    accepted: IntArray,
     term: ResponseTerm,
     seed: int,
     chain: int,
@@ -161,7 +159,7 @@ def sweep_documents(
 ) -> None:
     """Sweep over documents `first` to `last` - 1 (see `sweep_light`); a template."""
     stream = new_stream()
-    others = np.zeros(law.alpha.size, dtype=np.int64)
+    others = np.zeros(distribution.alpha.size, dtype=np.int64)
     # Rows of `tried` lie side by side in memory: threads that added to them at every token would wait for each other.
     own_tried, own_accepted = np.zeros_like(tried), np.zeros_like(accepted)
     for doc in range(first, last):
@@ -173,7 +171,7 @@ def sweep_documents(
             Document(doc, z[begin:end], others),
             words[begin:end],
             selected,
-            law,
+            distribution,
             pattern,
             in_turn,
             begin + step,
@@ -219,8 +217,8 @@ def light_partially_collapsed(
         return []
 
     def step(state: ChainState, memory: list[Any], key: Key) -> dict[str, float]:
-        law = LawGivenPhi(state.alpha, state.arrays[phi])
-        memory[:] = composition.build(make_topics(law.phi, state), tuple(memory))
+        distribution = DistributionGivenPhi(state.alpha, state.arrays[phi])
+        memory[:] = composition.build(make_topics(distribution.phi, state), tuple(memory))
         term = make_term(state)
         tried, accepted = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         sweep(
@@ -229,7 +227,7 @@ def light_partially_collapsed(
             tokens.words,
             state.z,
             selected,
-            law,
+            distribution,
             *memory,
             composition.pattern,
             composition.in_turn,

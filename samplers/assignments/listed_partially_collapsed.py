@@ -16,8 +16,17 @@ from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import (
+    BoolArray,
+    Float32Array,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    UInt16Array,
+    UInt32Array,
+    UnsignedArray,
+)
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
@@ -26,7 +35,7 @@ from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.partially_collapsed import count_document
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, accepts, term_of
-from ppl_topics.samplers.topics.listing import Assignments, Floats, Longs, Shorts, Vector, count_listed
+from ppl_topics.samplers.topics.listing import count_listed
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
 from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_listed, find_listed, new_sums
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform
@@ -36,15 +45,15 @@ __all__ = ["listed_partially_collapsed", "sweep_listed_partially_collapsed"]
 
 @parallel
 def sweep_listed_partially_collapsed(
-    chunk_ptr: Longs,
-    doc_ptr: Longs,
-    words: npt.NDArray[np.uint32],
-    z: Assignments,
-    selected: npt.NDArray[np.bool_],
-    alpha: Vector,
-    pointer: Longs,
-    topics: Shorts,
-    values: Floats,
+    chunk_ptr: IntArray,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    selected: BoolArray,
+    alpha: FloatArray,
+    pointer: IntArray,
+    topics: UInt16Array,
+    values: Float32Array,
     term: ResponseTerm,
     seed: int,
     chain: int,
@@ -97,14 +106,14 @@ def sweep_listed_partially_collapsed(
 def sweep_documents(
     first: int,
     last: int,
-    doc_ptr: Longs,
-    words: npt.NDArray[np.uint32],
-    z: Assignments,
-    selected: npt.NDArray[np.bool_],
-    alpha: Vector,
-    pointer: Longs,
-    topics: Shorts,
-    values: Floats,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    selected: BoolArray,
+    alpha: FloatArray,
+    pointer: IntArray,
+    topics: UInt16Array,
+    values: Float32Array,
     term: ResponseTerm,
     seed: int,
     chain: int,
@@ -151,10 +160,10 @@ def draw_listed_with_care(
     old: int,
     place: int,
     size: int,
-    in_doc: npt.NDArray[np.int32],
-    alpha: Vector,
-    topics: Shorts,
-    values: Floats,
+    in_doc: Int32Array,
+    alpha: FloatArray,
+    topics: UInt16Array,
+    values: Float32Array,
 ) -> int:
     """Draw a topic where all weights are so small that they underflow, or there is none: then keep the topic.
 

@@ -16,8 +16,16 @@ from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import (
+    BoolArray,
+    Float32Array,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    UInt32Array,
+    UnsignedArray,
+)
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
@@ -33,18 +41,16 @@ from ppl_topics.samplers.variates.streams import Stream, new_stream, start, unif
 
 __all__ = ["count_document", "draw_with_care", "partially_collapsed", "sweep_partially_collapsed"]
 
-Tokens = npt.NDArray[np.unsignedinteger[Any]]
-
 
 @parallel
 def sweep_partially_collapsed(
-    chunk_ptr: npt.NDArray[np.int64],
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    z: Tokens,
-    selected: npt.NDArray[np.bool_],
-    alpha: npt.NDArray[np.float64],
-    phi: npt.NDArray[np.float32],
+    chunk_ptr: IntArray,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    selected: BoolArray,
+    alpha: FloatArray,
+    phi: Float32Array,
     term: ResponseTerm,
     seed: int,
     chain: int,
@@ -95,12 +101,12 @@ def sweep_partially_collapsed(
 def sweep_documents(
     first: int,
     last: int,
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    z: Tokens,
-    selected: npt.NDArray[np.bool_],
-    alpha: npt.NDArray[np.float64],
-    phi: npt.NDArray[np.float32],
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    selected: BoolArray,
+    alpha: FloatArray,
+    phi: Float32Array,
     term: ResponseTerm,
     seed: int,
     chain: int,
@@ -141,10 +147,10 @@ def sweep_documents(
 def count_document(
     begin: int,
     end: int,
-    z: Tokens,
-    alpha: npt.NDArray[np.float64],
-    in_doc: npt.NDArray[np.int32],
-    weight: npt.NDArray[np.float32],
+    z: UnsignedArray,
+    alpha: FloatArray,
+    in_doc: Int32Array,
+    weight: Float32Array,
 ) -> None:
     """Count the topics of a document, and weigh them by n_dk + alpha_k."""
     for topic in range(alpha.size):
@@ -160,9 +166,9 @@ def draw_with_care(
     stream: Stream,
     old: int,
     word: int,
-    in_doc: npt.NDArray[np.int32],
-    alpha: npt.NDArray[np.float64],
-    phi: npt.NDArray[np.float32],
+    in_doc: Int32Array,
+    alpha: FloatArray,
+    phi: Float32Array,
 ) -> int:
     """Draw a topic where all weights are so small that they underflow, or there is none: then keep the topic.
 

@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pydantic
 
+from ppl_topics._util.arrays import BoolArray, Float32Array, Int32Array, IntArray, UInt32Array
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
@@ -57,13 +57,13 @@ class Aggregation(NamedTuple):
         B.
     """
 
-    frequent: npt.NDArray[np.int64]
-    words: npt.NDArray[np.uint32]
+    frequent: IntArray
+    words: UInt32Array
     tiling: Tiling
     n_blocks: int
 
 
-def aggregate(tokens: Tokens, rare: npt.NDArray[np.bool_], blocks: int | None) -> Aggregation:
+def aggregate(tokens: Tokens, rare: BoolArray, blocks: int | None) -> Aggregation:
     """Deal the rare words into blocks; where there are fewer words than blocks, each is a block.
 
     Parameters
@@ -97,8 +97,8 @@ class Memory(NamedTuple):
     """
 
     sweeper: TileSweeper
-    counts: npt.NDArray[np.int32]
-    phi: npt.NDArray[np.float32]
+    counts: Int32Array
+    phi: Float32Array
 
 
 # Not automatic: at the same cost `block_collapsed` collapses all words.

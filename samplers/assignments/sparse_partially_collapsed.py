@@ -4,7 +4,7 @@ The sum over topics of (n_dk^-i + alpha_k) phi_kw is split in two. The topics wh
 largest are few, and stand in a list; of the others only a bound is computed, (max_k n_dk + max_k alpha_k) times their
 sum of phi_kw. A point is drawn between 0 and the list's mass and that bound together: nearly always it falls into the
 list, and then the others need not be looked at. Otherwise their mass is computed, and the point is taken as theirs,
-or drawn anew from all topics: so the law is the full conditional, exactly, by rejection.
+or drawn anew from all topics: so the distribution is the full conditional, exactly, by rejection.
 
 Magnusson et al. sum over the topics of the document instead, and draw the rest from alias tables of alpha_k phi_kw.
 A word's list is read in one go where their sum gathers phi_kw from all over the row, and costs no table.
@@ -24,11 +24,20 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-import numpy.typing as npt
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
+from ppl_topics._util.arrays import (
+    BoolArray,
+    Float32Array,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    UInt16Array,
+    UInt32Array,
+    UnsignedArray,
+)
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
@@ -56,7 +65,6 @@ __all__ = [
     "sweep_sparse_partially_collapsed",
 ]
 
-Tokens = npt.NDArray[np.unsignedinteger[Any]]
 
 LISTED = np.float32(2.0**-14)
 """A word's list holds the topics of this share, at least, of its largest phi_kw."""
@@ -84,11 +92,11 @@ class LikelyTopics(NamedTuple):
         Sum of phi_kw over the topics that are not listed, at least.
     """
 
-    pointer: npt.NDArray[np.int64]
-    topics: npt.NDArray[np.uint16]
-    values: npt.NDArray[np.float32]
-    level: npt.NDArray[np.float32]
-    rest: npt.NDArray[np.float32]
+    pointer: IntArray
+    topics: UInt16Array
+    values: Float32Array
+    level: Float32Array
+    rest: Float32Array
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -114,9 +122,7 @@ def lowest_bit(typingctx: Any, mask: Any) -> Any:
     return types.int64(types.uint64), codegen
 
 
-def list_topics(
-    word_ptr: npt.NDArray[np.int64], selected: npt.NDArray[np.bool_], phi: npt.NDArray[np.float32]
-) -> LikelyTopics:
+def list_topics(word_ptr: IntArray, selected: BoolArray, phi: Float32Array) -> LikelyTopics:
     """List the topics that each selected word is likely in, in parallel over words.
 
     Parameters
@@ -137,13 +143,13 @@ def list_topics(
 
 @parallel
 def measure_lists(
-    word_ptr: npt.NDArray[np.int64],
-    selected: npt.NDArray[np.bool_],
-    phi: npt.NDArray[np.float32],
-    bits: npt.NDArray[np.int32],
-    sizes: npt.NDArray[np.int64],
-    level: npt.NDArray[np.float32],
-    rest: npt.NDArray[np.float32],
+    word_ptr: IntArray,
+    selected: BoolArray,
+    phi: Float32Array,
+    bits: Int32Array,
+    sizes: IntArray,
+    level: Float32Array,
+    rest: Float32Array,
 ) -> None:
     """Compute the level of each word's list, the number listed, and the sum of the others (see `list_topics`).
 
@@ -174,12 +180,12 @@ def measure_lists(
 
 @parallel
 def fill_lists(
-    word_ptr: npt.NDArray[np.int64],
-    pointer: npt.NDArray[np.int64],
-    level: npt.NDArray[np.float32],
-    phi: npt.NDArray[np.float32],
-    topics: npt.NDArray[np.uint16],
-    values: npt.NDArray[np.float32],
+    word_ptr: IntArray,
+    pointer: IntArray,
+    level: Float32Array,
+    phi: Float32Array,
+    topics: UInt16Array,
+    values: Float32Array,
 ) -> None:
     """Fill the lists that `measure_lists` has measured."""
     n_topics = phi.shape[1]
@@ -204,18 +210,18 @@ def fill_lists(
 
 @parallel
 def sweep_sparse_partially_collapsed(
-    chunk_ptr: npt.NDArray[np.int64],
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    z: Tokens,
-    selected: npt.NDArray[np.bool_],
-    alpha: npt.NDArray[np.float64],
-    phi: npt.NDArray[np.float32],
-    pointer: npt.NDArray[np.int64],
-    topics: npt.NDArray[np.uint16],
-    values: npt.NDArray[np.float32],
-    level: npt.NDArray[np.float32],
-    rest: npt.NDArray[np.float32],
+    chunk_ptr: IntArray,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    selected: BoolArray,
+    alpha: FloatArray,
+    phi: Float32Array,
+    pointer: IntArray,
+    topics: UInt16Array,
+    values: Float32Array,
+    level: Float32Array,
+    rest: Float32Array,
     term: ResponseTerm,
     seed: int,
     chain: int,
@@ -273,17 +279,17 @@ def sweep_sparse_partially_collapsed(
 def sweep_documents(
     first: int,
     last: int,
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    z: Tokens,
-    selected: npt.NDArray[np.bool_],
-    alpha: npt.NDArray[np.float64],
-    phi: npt.NDArray[np.float32],
-    pointer: npt.NDArray[np.int64],
-    topics: npt.NDArray[np.uint16],
-    values: npt.NDArray[np.float32],
-    level: npt.NDArray[np.float32],
-    rest: npt.NDArray[np.float32],
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    selected: BoolArray,
+    alpha: FloatArray,
+    phi: Float32Array,
+    pointer: IntArray,
+    topics: UInt16Array,
+    values: Float32Array,
+    level: Float32Array,
+    rest: Float32Array,
     term: ResponseTerm,
     seed: int,
     chain: int,
@@ -344,11 +350,11 @@ def sweep_documents(
 def draw_others(
     target: float,
     word: int,
-    weight: npt.NDArray[np.float32],
-    phi: npt.NDArray[np.float32],
+    weight: Float32Array,
+    phi: Float32Array,
     level: float,
-    others: npt.NDArray[np.float32],
-    sums: npt.NDArray[np.float32],
+    others: Float32Array,
+    sums: Float32Array,
 ) -> int:
     """Find the topic, not in the word's list, that a point of the interval from 0 to their bound falls into.
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import Int32Array, UnsignedArray
 from ppl_topics._util.compiled import inlined, tight
 from ppl_topics.samplers.assignments.collapsed_tiles import Places, Tile, draw_in_logs, ratio_of, refresh, weigh
 from ppl_topics.samplers.assignments.word_lists import DENSE, WordLists, add_topic, remove_topic
@@ -31,7 +31,6 @@ from ppl_topics.samplers.variates.streams import uniform
 
 __all__ = ["sweep_sparse"]
 
-Topics = npt.NDArray[np.unsignedinteger[Any]]
 
 SHORT = 4
 """A document of so many times fewer tokens than there are topics is counted token by token, not topic by topic."""
@@ -41,8 +40,8 @@ SHORT = 4
 def sweep_sparse(
     tile: Tile,
     places: Places,
-    z: Topics,
-    n_wk: npt.NDArray[np.int32],
+    z: UnsignedArray,
+    n_wk: Int32Array,
     lists: WordLists,
     term: ResponseTerm,
 ) -> None:
@@ -111,7 +110,7 @@ def sweep_sparse(
 
 
 @tight
-def visit_briefly(token: Integer, tile: Tile, places: Places, z: Topics) -> Any:
+def visit_briefly(token: Integer, tile: Tile, places: Places, z: UnsignedArray) -> Any:
     """Do as `visit` does; from one short document to the next, without a pass over all topics."""
     in_doc, n_topics = tile.scratch.in_doc, tile.n_k.size
     doc, begin, end = tile.cursor

@@ -9,12 +9,13 @@ here they are not, since a topic's mass in each block of words is held (`draw_ma
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.arrays import BoolArray, FloatArray, Int32Array, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.samplers.assignments.counts import make_chunks
@@ -32,7 +33,6 @@ __all__ = [
     "make_tiling",
 ]
 
-Topics = npt.NDArray[np.unsignedinteger[Any]]
 
 NO_BLOCK = -1
 TOKENS_PER_BLOCK = 2**18
@@ -54,9 +54,9 @@ class Tiling(NamedTuple):
     """
 
     block: npt.NDArray[np.int16]
-    group_ptr: npt.NDArray[np.int64]
-    tile_ptr: npt.NDArray[np.int64]
-    order: npt.NDArray[np.uint32]
+    group_ptr: IntArray
+    tile_ptr: IntArray
+    order: UInt32Array
 
 
 def default_blocks(n_tokens: int) -> int:
@@ -68,9 +68,7 @@ def default_blocks(n_tokens: int) -> int:
     return 1 << (most.bit_length() - 1)
 
 
-def make_tiling(
-    tokens: Tokens, selected: npt.NDArray[np.bool_], in_blocks: npt.NDArray[np.bool_], n_blocks: int
-) -> Tiling:
+def make_tiling(tokens: Tokens, selected: BoolArray, in_blocks: BoolArray, n_blocks: int) -> Tiling:
     """Cut a corpus into ``n_blocks`` blocks of words, with about equally many tokens, by as many groups of documents.
 
     Parameters
@@ -91,7 +89,7 @@ def make_tiling(
 
 
 @compiled
-def deal_words(words: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], n_blocks: int) -> npt.NDArray[np.int16]:
+def deal_words(words: IntArray, counts: IntArray, n_blocks: int) -> npt.NDArray[np.int16]:
     """Deal words, the most frequent first, each to the block that has fewest tokens so far."""
     block = np.full(counts.size, NO_BLOCK, dtype=np.int16)
     load = np.zeros(n_blocks, dtype=np.int64)
@@ -104,13 +102,13 @@ def deal_words(words: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], n_bl
 
 @compiled
 def sort_tokens(
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    selected: npt.NDArray[np.bool_],
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    selected: BoolArray,
     block: npt.NDArray[np.int16],
-    group_ptr: npt.NDArray[np.int64],
+    group_ptr: IntArray,
     n_blocks: int,
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+) -> tuple[UInt32Array, IntArray]:
     """Sort the selected tokens by block, keeping their order within; see `Tiling` for what is returned."""
     n_groups = group_ptr.size - 1
     tile_ptr = np.zeros((n_blocks, n_groups + 1), dtype=np.int64)
@@ -136,12 +134,12 @@ def sort_tokens(
 
 @parallel
 def count_blocks(
-    chunk_ptr: npt.NDArray[np.int64],
-    doc_ptr: npt.NDArray[np.int64],
-    words: npt.NDArray[np.uint32],
-    z: Topics,
+    chunk_ptr: IntArray,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
     block: npt.NDArray[np.int16],
-    n_bk: npt.NDArray[np.int64],
+    n_bk: IntArray,
 ) -> None:
     """Count the topics of the tokens of each block, in parallel over documents.
 
@@ -175,9 +173,7 @@ def count_blocks(
 
 
 @parallel
-def count_docs(
-    chunk_ptr: npt.NDArray[np.int64], doc_ptr: npt.NDArray[np.int64], z: Topics, n_dk: npt.NDArray[np.int32]
-) -> None:
+def count_docs(chunk_ptr: IntArray, doc_ptr: IntArray, z: UnsignedArray, n_dk: Int32Array) -> None:
     """Count the topics of the tokens of each document, in parallel.
 
     Parameters
@@ -197,7 +193,7 @@ def count_docs(
                 n_dk[doc, z[token]] += 1
 
 
-def block_sums(block: npt.NDArray[np.int16], beta: npt.NDArray[np.float64], n_blocks: int) -> npt.NDArray[np.float64]:
+def block_sums(block: npt.NDArray[np.int16], beta: FloatArray, n_blocks: int) -> FloatArray:
     """Return the sum of beta over the words of each block, shape (B,)."""
     inside = block >= 0
     return np.bincount(block[inside], weights=beta[inside], minlength=n_blocks).astype(np.float64)
@@ -205,14 +201,14 @@ def block_sums(block: npt.NDArray[np.int16], beta: npt.NDArray[np.float64], n_bl
 
 @compiled
 def draw_masses(
-    n_bk: npt.NDArray[np.int64],
-    beta_sums: npt.NDArray[np.float64],
+    n_bk: IntArray,
+    beta_sums: FloatArray,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
     first_unit: int,
-    mass: npt.NDArray[np.float64],
+    mass: FloatArray,
 ) -> None:
     """Draw each topic's mass in each block given z: Dirichlet(n_bk + sums of beta), by the aggregation property.
 

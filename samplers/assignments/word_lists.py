@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import Int32Array, IntArray, UInt16Array
 from ppl_topics._util.compiled import compiled, inlined, parallel
 from ppl_topics.samplers.variates.simd import LANES
 from ppl_topics.samplers.variates.simd_categorical import Integer
@@ -32,13 +32,13 @@ class WordLists(NamedTuple):
         Both eight entries longer than the lists: they are read eight at a time.
     """
 
-    ptr: npt.NDArray[np.int64]
-    sizes: npt.NDArray[np.int32]
-    topics: npt.NDArray[np.uint16]
-    counts: npt.NDArray[np.int32]
+    ptr: IntArray
+    sizes: Int32Array
+    topics: UInt16Array
+    counts: Int32Array
 
 
-def new_lists(word_counts: npt.NDArray[np.int64], most: int) -> WordLists:
+def new_lists(word_counts: IntArray, most: int) -> WordLists:
     """Allocate lists of at most `most` topics, and of no more than the word has tokens."""
     ptr = np.zeros(len(word_counts) + 1, dtype=np.int64)
     np.cumsum(np.minimum(word_counts, most), out=ptr[1:])
@@ -47,7 +47,7 @@ def new_lists(word_counts: npt.NDArray[np.int64], most: int) -> WordLists:
 
 
 @parallel
-def fill_lists(n_wk: npt.NDArray[np.int32], lists: WordLists) -> None:
+def fill_lists(n_wk: Int32Array, lists: WordLists) -> None:
     """Write the lists from the counts, in parallel over words.
 
     Parameters
@@ -63,7 +63,7 @@ def fill_lists(n_wk: npt.NDArray[np.int32], lists: WordLists) -> None:
 
 
 @compiled
-def fill_list(word: int, n_wk: npt.NDArray[np.int32], lists: WordLists) -> None:
+def fill_list(word: int, n_wk: Int32Array, lists: WordLists) -> None:
     """Write the list of one word."""
     begin, room = lists.ptr[word], lists.ptr[word + 1] - lists.ptr[word]
     size = 0

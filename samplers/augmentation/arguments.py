@@ -1,4 +1,4 @@
-"""The parameters of the law of the augmentation, for the kernels that draw it."""
+"""The parameters of the distribution of the augmentation, for the kernels that draw it."""
 
 from __future__ import annotations
 

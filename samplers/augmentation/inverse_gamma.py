@@ -4,16 +4,14 @@ References
 ----------
 D. M. Blei, J. D. McAuliffe (2008). Supervised topic models. NIPS 20.
 A. Gelman, J. B. Carlin, H. S. Stern, D. B. Dunson, A. Vehtari, D. B. Rubin (2013). Bayesian data analysis, section
-14.2: the conjugate law of the variance of a regression.
+14.2: the conjugate distribution of the variance of a regression.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -26,7 +24,6 @@ from ppl_topics.samplers.variates.streams import new_stream, start
 
 __all__ = ["LARGEST", "draw_inverse_gammas", "inverse_gamma"]
 
-Vector = npt.NDArray[np.float64]
 
 LARGEST = 1e300
 """Draws are cut at it and at its inverse, which only shapes below about 0.1 reach."""
@@ -34,7 +31,7 @@ LARGEST = 1e300
 
 @compiled
 def draw_inverse_gammas(
-    shapes: Vector, rates: Vector, seed: int, chain: int, step: int, kernel: int, out: Vector
+    shapes: FloatArray, rates: FloatArray, seed: int, chain: int, step: int, kernel: int, out: FloatArray
 ) -> None:
     """Draw each entry from InvGamma(shape, rate), whose density falls as exp(-rate / x).
 

@@ -13,8 +13,8 @@ import math
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -27,8 +27,6 @@ from ppl_topics.samplers.variates.streams import new_stream, start
 
 __all__ = ["draw_inverse_gaussians", "inverse_gaussian"]
 
-Integers = npt.NDArray[np.int64]
-Matrix = npt.NDArray[np.float64]
 
 SHAPE = 1.0
 draw = variates.inverse_gaussian
@@ -36,7 +34,7 @@ draw = variates.inverse_gaussian
 
 @parallel
 def draw_inverse_gaussians(
-    chunk_ptr: Integers, means: Matrix, seed: int, chain: int, step: int, kernel: int, out: Matrix
+    chunk_ptr: IntArray, means: FloatArray, seed: int, chain: int, step: int, kernel: int, out: FloatArray
 ) -> None:
     """Draw each cell from InvGauss(mean, 1), in parallel over rows.
 
@@ -45,7 +43,7 @@ def draw_inverse_gaussians(
     chunk_ptr : ndarray of int64 of shape (n + 1,)
         Rows of each parallel task.
     means : ndarray of float64 of shape (D, M)
-        Positive; infinite for the Levy law, NaN for cells that get a 1.
+        Positive; infinite for the Levy distribution, NaN for cells that get a 1.
     seed, chain, step, kernel : int
         Keys of the random streams, one for each row.
     out : ndarray of float64 of shape (D, M)
@@ -56,7 +54,9 @@ def draw_inverse_gaussians(
 
 
 @compiled
-def draw_rows(first: int, last: int, means: Matrix, seed: int, chain: int, step: int, kernel: int, out: Matrix) -> None:
+def draw_rows(
+    first: int, last: int, means: FloatArray, seed: int, chain: int, step: int, kernel: int, out: FloatArray
+) -> None:
     """Draw the rows `first` to `last` - 1 (see `draw_inverse_gaussians`)."""
     stream = new_stream()
     for row in range(first, last):

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -25,15 +25,20 @@ from ppl_topics.samplers.variates.streams import new_stream, start
 
 __all__ = ["draw_truncated_normals", "truncated_normal"]
 
-Integers = npt.NDArray[np.int64]
-Matrix = npt.NDArray[np.float64]
 
 draw = variates.truncated_normal
 
 
 @parallel
 def draw_truncated_normals(
-    chunk_ptr: Integers, signs: Matrix, means: Matrix, seed: int, chain: int, step: int, kernel: int, out: Matrix
+    chunk_ptr: IntArray,
+    signs: FloatArray,
+    means: FloatArray,
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+    out: FloatArray,
 ) -> None:
     """Draw each cell from Normal(mean, 1) given its sign, in parallel over rows.
 
@@ -57,13 +62,13 @@ def draw_truncated_normals(
 def draw_rows(
     first: int,
     last: int,
-    signs: Matrix,
-    means: Matrix,
+    signs: FloatArray,
+    means: FloatArray,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
-    out: Matrix,
+    out: FloatArray,
 ) -> None:
     """Draw the rows `first` to `last` - 1 (see `draw_truncated_normals`)."""
     stream = new_stream()

@@ -1,26 +1,22 @@
-"""What the law of the coefficients given everything else is made of, in any model."""
+"""What the distribution of the coefficients given everything else is made of, in any model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.prior import Coefficients
 from ppl_topics.core.state import ChainState
 from ppl_topics.errors import RunError
 from ppl_topics.samplers.responses.features import Features, features_of
 
-__all__ = ["Law", "conditional_law"]
-
-Matrix = npt.NDArray[np.float64]
+__all__ = ["ConditionalNormal", "conditional_normal"]
 
 
-class Law(NamedTuple):
-    """A normal law of the coefficients of each response c, of precision Q and mean Q^-1 r.
+class ConditionalNormal(NamedTuple):
+    """A normal distribution of the coefficients of each response c, of precision Q and mean Q^-1 r.
 
     Q = diag(precision_c) + sum_d omega_dc f_d f_d' and r = sum_d b_dc f_d.
 
@@ -35,13 +31,13 @@ class Law(NamedTuple):
     """
 
     features: Features
-    b: Matrix
-    omega: Matrix
-    precision: Matrix
+    b: FloatArray
+    omega: FloatArray
+    precision: FloatArray
 
 
-def conditional_law(binding: Binding) -> Callable[[ChainState], Law]:
-    """Return the function that gives the law of the coefficients in a state.
+def conditional_normal(binding: Binding) -> Callable[[ChainState], ConditionalNormal]:
+    """Return the function that gives the distribution of the coefficients in a state.
 
     Raises
     ------
@@ -54,11 +50,11 @@ def conditional_law(binding: Binding) -> Callable[[ChainState], Law]:
         raise RunError(f"{binding.target} are no coefficients of a response with a normal prior")
     augmentation, n_topics = binding.names["augmentation"], binding.sizes.supervised
 
-    def law(state: ChainState) -> Law:
+    def distribution(state: ChainState) -> ConditionalNormal:
         observed = state.observed
         assert observed is not None
         features = features_of(state.tokens, state.z, n_topics, observed.design)
         b, omega = response.potential(observed.targets, state.arrays[augmentation])
-        return Law(features, b, omega, prior.precision(state))
+        return ConditionalNormal(features, b, omega, prior.precision(state))
 
-    return law
+    return distribution

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 import pydantic
 
+from ppl_topics._util.arrays import FloatArray, IntArray, UInt32Array
 from ppl_topics._util.compiled import parallel, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -23,24 +23,20 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.errors import RunError
-from ppl_topics.samplers.coefficients.conditional_normal import conditional_law
+from ppl_topics.samplers.coefficients.conditional_normal import conditional_normal
 from ppl_topics.samplers.coefficients.gram import WIDTH, columns_of, padded, rows_of
 from ppl_topics.samplers.responses.features import Features, scores
 from ppl_topics.samplers.variates.streams import integer, new_stream, normal, start
 
 __all__ = ["coordinate_normal", "draw_by_coordinate"]
 
-Vector = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Matrix = npt.NDArray[np.float64]
-Cells = npt.NDArray[np.float64]
 
 AtLeastOne = Annotated[int, pydantic.Field(ge=1)]
 
 
 def draw_by_coordinate(
-    features: Features, b: Matrix, omega: Matrix, precision: Matrix, eta: Matrix, sweeps: int, key: Key
-) -> Matrix:
+    features: Features, b: FloatArray, omega: FloatArray, precision: FloatArray, eta: FloatArray, sweeps: int, key: Key
+) -> FloatArray:
     """Draw each coefficient given the others, in a random order that all responses share, some sweeps of it.
 
     Given the others, coefficient j of response c is normal with precision q = precision_cj + sum_d omega_dc f_dj^2
@@ -84,13 +80,13 @@ def draw_by_coordinate(
     if not np.isfinite(drawn).all():
         response = int(np.argmin(np.isfinite(drawn).all(axis=1)))
         raise RunError(
-            f"response {response + 1} of {n_classes}, with {n_coefficients} coefficients: their law is not finite; "
-            "scale targets and covariates to a moderate range"
+            f"response {response + 1} of {n_classes}, with {n_coefficients} coefficients: their distribution is not "
+            "finite; scale targets and covariates to a moderate range"
         )
     return drawn
 
 
-def cells_of(b: Matrix, omega: Matrix, fitted: Matrix) -> Cells:
+def cells_of(b: FloatArray, omega: FloatArray, fitted: FloatArray) -> FloatArray:
     """Return the slope of the log likelihood at the linear predictors, and its curvature, by blocks of classes.
 
     Returns
@@ -105,7 +101,7 @@ def cells_of(b: Matrix, omega: Matrix, fitted: Matrix) -> Cells:
 
 
 @parallel
-def fill_cells(b: Matrix, omega: Matrix, fitted: Matrix, cells: Cells) -> None:
+def fill_cells(b: FloatArray, omega: FloatArray, fitted: FloatArray, cells: FloatArray) -> None:
     """Fill the cells of all documents; see `cells_of`."""
     for doc in numba.prange(b.shape[0]):
         for c in range(b.shape[1]):
@@ -114,7 +110,7 @@ def fill_cells(b: Matrix, omega: Matrix, fitted: Matrix, cells: Cells) -> None:
 
 
 @parallel
-def draw_normals(seed: int, chain: int, step: int, kernel: int, normals: npt.NDArray[np.float64]) -> None:
+def draw_normals(seed: int, chain: int, step: int, kernel: int, normals: FloatArray) -> None:
     """Draw the standard normal numbers of all sweeps and coefficients, from one stream for each class."""
     for c in numba.prange(normals.shape[2]):
         stream = new_stream()
@@ -125,7 +121,7 @@ def draw_normals(seed: int, chain: int, step: int, kernel: int, normals: npt.NDA
 
 
 @parallel
-def shuffle_all(seed: int, chain: int, step: int, kernel: int, first_unit: int, order: Integers) -> None:
+def shuffle_all(seed: int, chain: int, step: int, kernel: int, first_unit: int, order: IntArray) -> None:
     """Draw the order of each sweep, uniform over permutations."""
     for sweep in numba.prange(order.shape[0]):
         stream = new_stream()
@@ -138,14 +134,14 @@ def shuffle_all(seed: int, chain: int, step: int, kernel: int, first_unit: int, 
 
 @parallel
 def sweep_all(
-    ptr: Integers,
-    docs: npt.NDArray[np.uint32],
-    shares: Vector,
-    prior: Matrix,
-    order: Integers,
-    noise: npt.NDArray[np.float64],
-    cells: Cells,
-    values: Matrix,
+    ptr: IntArray,
+    docs: UInt32Array,
+    shares: FloatArray,
+    prior: FloatArray,
+    order: IntArray,
+    noise: FloatArray,
+    cells: FloatArray,
+    values: FloatArray,
 ) -> None:
     """Sweep over the coefficients, in parallel over blocks of `WIDTH` classes.
 
@@ -171,15 +167,15 @@ def sweep_all(
 @tight
 def sweep_block(
     block: int,
-    ptr: Integers,
-    docs: npt.NDArray[np.uint32],
-    shares: Vector,
-    prior: Matrix,
-    order: Integers,
-    noise: npt.NDArray[np.float64],
-    cells: Cells,
-    curvature: Matrix,
-    values: Matrix,
+    ptr: IntArray,
+    docs: UInt32Array,
+    shares: FloatArray,
+    prior: FloatArray,
+    order: IntArray,
+    noise: FloatArray,
+    cells: FloatArray,
+    curvature: FloatArray,
+    values: FloatArray,
 ) -> None:
     """Sweep over the coefficients of one block of classes; `curvature` keeps sum_d omega_dc f_dj^2 once known."""
     first = block * WIDTH
@@ -204,7 +200,7 @@ def sweep_block(
 
 
 @tight
-def move(c: int, j: int, slope: float, curvature: float, prior: Matrix, noise: float, values: Matrix) -> float:
+def move(c: int, j: int, slope: float, curvature: float, prior: FloatArray, noise: float, values: FloatArray) -> float:
     """Draw coefficient j of class c given the others, and return by how much it has changed."""
     precision = prior[j, c] + curvature
     before = float(values[j, c])
@@ -215,7 +211,7 @@ def move(c: int, j: int, slope: float, curvature: float, prior: Matrix, noise: f
 
 @tight
 def sum_curvature(
-    block: int, begin: int, end: int, docs: npt.NDArray[np.uint32], shares: Vector, cells: Cells, total: Vector
+    block: int, begin: int, end: int, docs: UInt32Array, shares: FloatArray, cells: FloatArray, total: FloatArray
 ) -> None:
     """Sum omega_dc f_dj^2 over the documents of a coefficient, for the classes of a block."""
     s0 = s1 = s2 = s3 = 0.0
@@ -231,7 +227,7 @@ def sum_curvature(
 
 @tight
 def sum_slopes(
-    block: int, begin: int, end: int, docs: npt.NDArray[np.uint32], shares: Vector, cells: Cells
+    block: int, begin: int, end: int, docs: UInt32Array, shares: FloatArray, cells: FloatArray
 ) -> tuple[float, float, float, float]:
     """Sum f_dj (b_dc - omega_dc s_dc) over the documents of a coefficient, for the classes of a block."""
     s0 = s1 = s2 = s3 = 0.0
@@ -259,9 +255,9 @@ def sum_slopes(
 )
 def coordinate_normal(binding: Binding, *, sweeps: AtLeastOne = 2) -> KernelFunctions:
     """Draw the coefficients one after another in a random order, `sweeps` times, parallel over blocks of responses."""
-    eta, law_of = binding.names["eta"], conditional_law(binding)
+    eta, distribution_of = binding.names["eta"], conditional_normal(binding)
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        state.arrays[eta][:] = draw_by_coordinate(*law_of(state), state.arrays[eta], sweeps, key)
+        state.arrays[eta][:] = draw_by_coordinate(*distribution_of(state), state.arrays[eta], sweeps, key)
 
     return KernelFunctions(step)

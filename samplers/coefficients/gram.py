@@ -1,4 +1,4 @@
-"""Sums over documents that the law of coefficients depends on: Gram matrices of sparse features, all classes at once.
+"""Sums over documents that the distribution of coefficients depends on: Gram matrices of sparse features.
 
 The features are sparse rows, one for each document, and are indexed by column as well. The classes come last, padded to
 whole vectors of four, so that a pair of features that meet in a document is looked up once for all of them; and a row
@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-import numpy.typing as npt
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
+from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array, UInt32Array
 from ppl_topics._util.compiled import compiled, parallel, tight
 from ppl_topics.core.observed import MAX_COEFFICIENTS
 from ppl_topics.errors import RunError
@@ -25,9 +25,6 @@ from ppl_topics.samplers.variates.simd import INTEGER, WORD, data_of, integer, r
 
 __all__ = ["WIDTH", "Columns", "Rows", "columns_of", "gram", "padded", "rows_of", "shared_weights", "weighted_sums"]
 
-Integers = npt.NDArray[np.int64]
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 
 WIDTH = 4
 """Classes in a vector: what most processors multiply at once."""
@@ -47,9 +44,9 @@ class Rows(NamedTuple):
     values : ndarray of float64, shape (n,)
     """
 
-    ptr: Integers
-    columns: npt.NDArray[np.uint16]
-    values: Vector
+    ptr: IntArray
+    columns: UInt16Array
+    values: FloatArray
 
 
 class Columns(NamedTuple):
@@ -66,10 +63,10 @@ class Columns(NamedTuple):
     values : ndarray of float64, shape (n,)
     """
 
-    ptr: Integers
-    docs: npt.NDArray[np.uint32]
-    places: Integers
-    values: Vector
+    ptr: IntArray
+    docs: UInt32Array
+    places: IntArray
+    values: FloatArray
 
 
 def rows_of(features: Features, n_coefficients: int) -> Rows:
@@ -106,7 +103,7 @@ def columns_of(rows: Rows, n_coefficients: int) -> Columns:
     return columns
 
 
-def shared_weights(omega: Matrix) -> tuple[Matrix, Vector] | None:
+def shared_weights(omega: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     """Split weights into u_d v_c, where one Gram matrix serves all classes but for a factor.
 
     So it is where weights are the same for all classes, or for all documents with targets, as those of a gaussian
@@ -129,7 +126,7 @@ def shared_weights(omega: Matrix) -> tuple[Matrix, Vector] | None:
     return np.any(omega != 0.0, axis=1, keepdims=True).astype(np.float64), omega[doc]
 
 
-def gram(rows: Rows, columns: Columns, omega: Matrix) -> Matrix:
+def gram(rows: Rows, columns: Columns, omega: FloatArray) -> FloatArray:
     """Return the sums over documents of omega_dc f_d f_d', for all classes at once, parallel over rows of the result.
 
     Parameters
@@ -150,7 +147,7 @@ def gram(rows: Rows, columns: Columns, omega: Matrix) -> Matrix:
     return total
 
 
-def weighted_sums(columns: Columns, b: Matrix) -> Matrix:
+def weighted_sums(columns: Columns, b: FloatArray) -> FloatArray:
     """Return the sums over documents of b_dc f_d, shape (F, C), parallel over features.
 
     Parameters
@@ -163,7 +160,7 @@ def weighted_sums(columns: Columns, b: Matrix) -> Matrix:
     return total
 
 
-def padded(values: Matrix, fill: float = 0.0) -> Matrix:
+def padded(values: FloatArray, fill: float = 0.0) -> FloatArray:
     """Return a matrix with columns added, where it takes them to make whole vectors."""
     n_rows, n_columns = values.shape
     width = -(-n_columns // WIDTH) * WIDTH
@@ -176,16 +173,16 @@ def padded(values: Matrix, fill: float = 0.0) -> Matrix:
 
 @parallel
 def append_design(
-    topic_ptr: Integers,
-    topics: npt.NDArray[np.uint16],
-    shares: Vector,
-    design_ptr: Integers,
-    design_columns: npt.NDArray[np.uint16],
-    design_values: Vector,
+    topic_ptr: IntArray,
+    topics: UInt16Array,
+    shares: FloatArray,
+    design_ptr: IntArray,
+    design_columns: UInt16Array,
+    design_values: FloatArray,
     n_topics: int,
-    ptr: Integers,
-    columns: npt.NDArray[np.uint16],
-    values: Vector,
+    ptr: IntArray,
+    columns: UInt16Array,
+    values: FloatArray,
 ) -> None:
     """Fill the rows: topics, then fixed columns."""
     pieces = make_chunks(ptr, PIECES)
@@ -202,13 +199,13 @@ def append_design(
 
 @parallel
 def sort_by_column(
-    row_ptr: Integers,
-    columns: npt.NDArray[np.uint16],
-    values: Vector,
-    ptr: Integers,
-    docs: npt.NDArray[np.uint32],
-    places: Integers,
-    sorted_values: Vector,
+    row_ptr: IntArray,
+    columns: UInt16Array,
+    values: FloatArray,
+    ptr: IntArray,
+    docs: UInt32Array,
+    places: IntArray,
+    sorted_values: FloatArray,
 ) -> None:
     """Sort the entries by column, by counting."""
     n_columns = ptr.size - 1
@@ -235,7 +232,7 @@ def sort_by_column(
 
 
 @compiled
-def constant_rows(omega: Matrix) -> bool:
+def constant_rows(omega: FloatArray) -> bool:
     """Return whether each document has the same weight for all classes."""
     for doc in range(omega.shape[0]):
         for c in range(omega.shape[1]):
@@ -245,7 +242,7 @@ def constant_rows(omega: Matrix) -> bool:
 
 
 @compiled
-def alike_where_not_zero(omega: Matrix) -> int:
+def alike_where_not_zero(omega: FloatArray) -> int:
     """Return a document whose row of weights is that of all documents, but for rows of zeros; or -1."""
     found = -1
     for doc in range(omega.shape[0]):
@@ -292,14 +289,14 @@ def add_multiple(typingctx: Any, total: Any, row: Any, terms: Any, factor: Any) 
 
 @parallel
 def add_products(
-    row_ptr: Integers,
-    columns: npt.NDArray[np.uint16],
-    values: Vector,
-    ptr: Integers,
-    docs: npt.NDArray[np.uint32],
-    places: Integers,
-    weights: Matrix,
-    total: Matrix,
+    row_ptr: IntArray,
+    columns: UInt16Array,
+    values: FloatArray,
+    ptr: IntArray,
+    docs: UInt32Array,
+    places: IntArray,
+    weights: FloatArray,
+    total: FloatArray,
 ) -> None:
     """Add the products of features to the upper triangle; see `gram`."""
     n_coefficients = ptr.size - 1
@@ -321,15 +318,15 @@ def add_products(
 def add_rows(
     first: int,
     last: int,
-    row_ptr: Integers,
-    columns: npt.NDArray[np.uint16],
-    values: Vector,
-    ptr: Integers,
-    docs: npt.NDArray[np.uint32],
-    places: Integers,
-    weights: Matrix,
-    scaled: Vector,
-    total: Matrix,
+    row_ptr: IntArray,
+    columns: UInt16Array,
+    values: FloatArray,
+    ptr: IntArray,
+    docs: UInt32Array,
+    places: IntArray,
+    weights: FloatArray,
+    scaled: FloatArray,
+    total: FloatArray,
 ) -> None:
     """Add up rows `first` to `last` - 1 of the upper triangle."""
     n_coefficients = ptr.size - 1
@@ -346,7 +343,7 @@ def add_rows(
 
 
 @parallel
-def add_weighted(ptr: Integers, docs: npt.NDArray[np.uint32], values: Vector, weights: Matrix, total: Matrix) -> None:
+def add_weighted(ptr: IntArray, docs: UInt32Array, values: FloatArray, weights: FloatArray, total: FloatArray) -> None:
     """Add up the weights of documents times their features; see `weighted_sums`."""
     pieces = make_chunks(ptr, PIECES)
     for piece in numba.prange(PIECES):

@@ -1,4 +1,4 @@
-"""Coefficients drawn jointly from their full conditional, a normal law, in parallel over responses.
+"""Coefficients drawn jointly from their full conditional, a normal distribution, in parallel over responses.
 
 References
 ----------
@@ -13,8 +13,8 @@ import math
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics._util.compiled import compiled, parallel, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -22,7 +22,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.errors import RunError
-from ppl_topics.samplers.coefficients.conditional_normal import conditional_law
+from ppl_topics.samplers.coefficients.conditional_normal import conditional_normal
 from ppl_topics.samplers.coefficients.gram import columns_of, gram, rows_of, shared_weights, weighted_sums
 from ppl_topics.samplers.coefficients.reflections import draw_by_reflections
 from ppl_topics.samplers.responses.features import Features
@@ -30,8 +30,6 @@ from ppl_topics.samplers.variates.streams import new_stream, normal, start
 
 __all__ = ["draw_jointly", "factorise", "joint_normal"]
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 
 SMALLEST_PIVOT = 1e-12
 """Of a matrix with a diagonal of ones: below it, the pivot is mostly the rounding errors of the Gram matrix."""
@@ -45,7 +43,7 @@ PANEL = 32
 FINE = -1
 
 
-def draw_jointly(features: Features, b: Matrix, omega: Matrix, precision: Matrix, key: Key) -> Matrix:
+def draw_jointly(features: Features, b: FloatArray, omega: FloatArray, precision: FloatArray, key: Key) -> FloatArray:
     """Draw the coefficients of each response from Normal(Q^-1 r, Q^-1), given a quadratic form of its log likelihood.
 
     Q = diag(precision_c) + sum_d omega_dc f_d f_d' and r = sum_d b_dc f_d.
@@ -86,7 +84,7 @@ def draw_jointly(features: Features, b: Matrix, omega: Matrix, precision: Matrix
             products = gram(rows, columns, omega[:, first:last])
             draw_all(first, last, products, which, scale, sums, precision, *key, eta, failed)
     for c in np.flatnonzero((failed != FINE) & (failed != n_coefficients)).tolist():
-        # Which way is taken does not depend on what the coefficients were, and the law is the same.
+        # Which way is taken does not depend on what the coefficients were, and the distribution is the same.
         eta[c], failed[c] = draw_by_reflections(rows, b[:, c], omega[:, c], precision[c], key, c)
     if (failed != FINE).any():
         response = int(np.argmax(failed != FINE))
@@ -97,9 +95,9 @@ def draw_jointly(features: Features, b: Matrix, omega: Matrix, precision: Matrix
 def _describe(response: int, n_classes: int, failed: int, n_coefficients: int) -> str:
     which = f"response {response + 1} of {n_classes}, with {n_coefficients} coefficients"
     if failed == n_coefficients:
-        return f"{which}: the law of its coefficients is not finite; scale targets and covariates to a moderate range"
+        return f"{which}: the distribution of its coefficients is not finite; scale targets and covariates"
     return (
-        f"{which}: the precision of their law is not positive definite up to rounding (number {failed + 1} "
+        f"{which}: the precision of their distribution is not positive definite up to rounding (number {failed + 1} "
         "follows from those before it); give the prior a smaller variance, or draw them by coordinate_normal"
     )
 
@@ -108,17 +106,17 @@ def _describe(response: int, n_classes: int, failed: int, n_coefficients: int) -
 def draw_all(
     first: int,
     last: int,
-    products: Matrix,
-    which: npt.NDArray[np.int64],
-    scale: Vector,
-    sums: Matrix,
-    precision: Matrix,
+    products: FloatArray,
+    which: IntArray,
+    scale: FloatArray,
+    sums: FloatArray,
+    precision: FloatArray,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
-    eta: Matrix,
-    failed: npt.NDArray[np.int64],
+    eta: FloatArray,
+    failed: IntArray,
 ) -> None:
     """Draw the coefficients of responses `first` to `last` - 1, in parallel.
 
@@ -165,7 +163,7 @@ def draw_all(
 
 @tight
 def fill_scaled(
-    products: Matrix, lane: int, scale: float, precision: Matrix, c: int, factor: Matrix, unit: Vector
+    products: FloatArray, lane: int, scale: float, precision: FloatArray, c: int, factor: FloatArray, unit: FloatArray
 ) -> int:
     """Fill the upper triangle of Q, rows and columns scaled by `unit` so that its diagonal is one.
 
@@ -190,7 +188,7 @@ def fill_scaled(
 
 
 @compiled
-def factorise(upper: Matrix) -> int:
+def factorise(upper: FloatArray) -> int:
     """Replace the upper triangle of A by the U of A = U'U (Cholesky), U having a positive diagonal.
 
     Parameters
@@ -220,7 +218,7 @@ def factorise(upper: Matrix) -> int:
 
 
 @tight
-def subtract_rows(upper: Matrix, first: int, last: int, target: int) -> None:
+def subtract_rows(upper: FloatArray, first: int, last: int, target: int) -> None:
     """Subtract from a row, right of the diagonal, the rows `first` to `last` - 1, each times its entry above it."""
     row = upper[target, target:]
     k = first
@@ -243,7 +241,7 @@ def subtract_rows(upper: Matrix, first: int, last: int, target: int) -> None:
 
 
 @tight
-def solve_transposed(upper: Matrix, values: Vector) -> None:
+def solve_transposed(upper: FloatArray, values: FloatArray) -> None:
     """Replace `values` by the solution x of U'x = values."""
     for k in range(values.size):
         values[k] /= upper[k, k]
@@ -252,7 +250,7 @@ def solve_transposed(upper: Matrix, values: Vector) -> None:
 
 
 @tight
-def solve(upper: Matrix, values: Vector) -> None:
+def solve(upper: FloatArray, values: FloatArray) -> None:
     """Replace `values` by the solution x of Ux = values."""
     for k in range(values.size - 1, -1, -1):
         total = values[k]
@@ -276,10 +274,10 @@ def solve(upper: Matrix, values: Vector) -> None:
     reference="Zhu et al. 2014, eq. 15 and 16",
 )
 def joint_normal(binding: Binding) -> KernelFunctions:
-    """Draw the coefficients of each response jointly from their normal law, parallel over responses."""
-    eta, law_of = binding.names["eta"], conditional_law(binding)
+    """Draw the coefficients of each response jointly from their normal distribution, parallel over responses."""
+    eta, distribution_of = binding.names["eta"], conditional_normal(binding)
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        state.arrays[eta][:] = draw_jointly(*law_of(state), key)
+        state.arrays[eta][:] = draw_jointly(*distribution_of(state), key)
 
     return KernelFunctions(step)

@@ -1,11 +1,12 @@
 """Coefficients drawn jointly where there are more of them than documents, in parallel over responses.
 
 With f_d the features of document d, w_d the curvature of its likelihood, and V the prior variances on a diagonal, the
-precision of the law is V^-1 + X'X, the rows of X being sqrt(w_d) f_d: a matrix of F x F. This kernel factorises
-I + X V X' in its place, a row for each document that has a target, in O(F D^2 + D^3) for a response.
+precision of the distribution is V^-1 + X'X, the rows of X being sqrt(w_d) f_d: a matrix of F x F. This kernel
+factorises I + X V X' in its place, a row for each document that has a target, in O(F D^2 + D^3) for a response.
 
 Where the prior leaves a coefficient all but free, I + X V X' loses the 1 of its diagonal to rounding. Such coefficients
-are left out of it; they are drawn first, from their own law with all others integrated out, whose precision is small.
+are left out of it; they are drawn first, from their own distribution with all others integrated out, whose precision is
+small.
 
 References
 ----------
@@ -20,8 +21,8 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import BoolArray, FloatArray, IntArray, UInt16Array, UInt32Array
 from ppl_topics._util.compiled import compiled, parallel, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -29,7 +30,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.errors import RunError
-from ppl_topics.samplers.coefficients.conditional_normal import conditional_law
+from ppl_topics.samplers.coefficients.conditional_normal import conditional_normal
 from ppl_topics.samplers.coefficients.gram import Columns, Rows, columns_of, rows_of, weighted_sums
 from ppl_topics.samplers.coefficients.joint_normal import FINE, factorise, solve, solve_transposed
 from ppl_topics.samplers.coefficients.reflections import draw_by_reflections
@@ -38,9 +39,6 @@ from ppl_topics.samplers.variates.streams import new_stream, normal, start
 
 __all__ = ["draw_low_rank", "low_rank_normal"]
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 FREE = 1e6
 """Prior variance times curvature of the likelihood from which a coefficient is drawn before the others."""
@@ -79,16 +77,16 @@ class Block(NamedTuple):
         Features that are held in full.
     """
 
-    n_docs: Integers
-    docs: Integers
-    local: Integers
-    root: Matrix
-    variance: Matrix
-    free: Integers
-    in_full: Integers
+    n_docs: IntArray
+    docs: IntArray
+    local: IntArray
+    root: FloatArray
+    variance: FloatArray
+    free: IntArray
+    in_full: IntArray
 
 
-def draw_low_rank(features: Features, b: Matrix, omega: Matrix, precision: Matrix, key: Key) -> Matrix:
+def draw_low_rank(features: Features, b: FloatArray, omega: FloatArray, precision: FloatArray, key: Key) -> FloatArray:
     """Draw the coefficients of each response from Normal(Q^-1 r, Q^-1), given a quadratic form of its log likelihood.
 
     Q = diag(precision_c) + sum_d omega_dc f_d f_d' and r = sum_d b_dc f_d.
@@ -111,7 +109,7 @@ def draw_low_rank(features: Features, b: Matrix, omega: Matrix, precision: Matri
     Raises
     ------
     RunError
-        If the law is not positive definite by more than rounding errors, or an input is not finite.
+        If the distribution is not positive definite by more than rounding errors, or an input is not finite.
     """
     n_classes, n_coefficients = precision.shape
     rows = rows_of(features, n_coefficients)
@@ -137,7 +135,7 @@ def draw_low_rank(features: Features, b: Matrix, omega: Matrix, precision: Matri
             *(np.ascontiguousarray(b[:, part].T), slopes[part], precision[part], eta[part], failed[part]),
         )
     for c in np.flatnonzero((failed != FINE) & (failed != NOT_FINITE)).tolist():
-        # Which way is taken does not depend on what the coefficients were, and the law is the same.
+        # Which way is taken does not depend on what the coefficients were, and the distribution is the same.
         eta[c], failed[c] = draw_by_reflections(rows, b[:, c], omega[:, c], precision[c], key, c)
     if (failed != FINE).any():
         response = int(np.argmax(failed != FINE))
@@ -148,14 +146,14 @@ def draw_low_rank(features: Features, b: Matrix, omega: Matrix, precision: Matri
 def _describe(response: int, n_classes: int, failed: int, n_coefficients: int) -> str:
     which = f"response {response + 1} of {n_classes}, with {n_coefficients} coefficients"
     if failed == NOT_FINITE:
-        return f"{which}: the law of its coefficients is not finite; scale targets and covariates to a moderate range"
+        return f"{which}: the distribution of its coefficients is not finite; scale targets and covariates"
     return (
-        f"{which}: the law of their values is not positive definite up to rounding; give the prior a smaller "
+        f"{which}: the distribution of their values is not positive definite up to rounding; give the prior a smaller "
         "variance, or draw them by coordinate_normal"
     )
 
 
-def _block_of(columns: Columns, omega: Matrix, variance: Matrix, strength: Matrix) -> Block:
+def _block_of(columns: Columns, omega: FloatArray, variance: FloatArray, strength: FloatArray) -> Block:
     n_docs, size = omega.shape
     known = omega > 0.0
     counts = known.sum(axis=0)
@@ -173,7 +171,7 @@ def _block_of(columns: Columns, omega: Matrix, variance: Matrix, strength: Matri
     return Block(counts, docs, local, root, np.where(free < 0, variance, 0.0), free, in_full)
 
 
-def _matrices(rows: Rows, columns: Columns, place: Integers, block: Block) -> tuple[Vector, Integers]:
+def _matrices(rows: Rows, columns: Columns, place: IntArray, block: Block) -> tuple[FloatArray, IntArray]:
     """Return the upper triangles of I + X V X' of some responses, one after another, and where each starts."""
     starts = np.concatenate([[0], np.cumsum(block.n_docs**2)])
     matrices = np.empty(starts[-1])
@@ -190,17 +188,17 @@ def _matrices(rows: Rows, columns: Columns, place: Integers, block: Block) -> tu
 
 @parallel
 def fill_columns(
-    full: Vector,
-    full_starts: Integers,
-    in_full: Integers,
-    n_docs: Integers,
-    docs: Integers,
-    local: Integers,
-    root: Matrix,
-    variance: Matrix,
-    ptr: Integers,
-    docs_of: npt.NDArray[np.uint32],
-    values: Vector,
+    full: FloatArray,
+    full_starts: IntArray,
+    in_full: IntArray,
+    n_docs: IntArray,
+    docs: IntArray,
+    local: IntArray,
+    root: FloatArray,
+    variance: FloatArray,
+    ptr: IntArray,
+    docs_of: UInt32Array,
+    values: FloatArray,
 ) -> None:
     """Fill the features that are held in full: the square root of V times X, by feature and place of the document."""
     for task in numba.prange(n_docs.size * in_full.size):
@@ -216,24 +214,24 @@ def fill_columns(
 
 @parallel
 def fill_matrices(
-    matrices: Vector,
-    starts: Integers,
-    full: Vector,
-    full_starts: Integers,
+    matrices: FloatArray,
+    starts: IntArray,
+    full: FloatArray,
+    full_starts: IntArray,
     n_full: int,
-    is_full: npt.NDArray[np.bool_],
-    place: Integers,
-    n_docs: Integers,
-    docs: Integers,
-    local: Integers,
-    root: Matrix,
-    variance: Matrix,
-    row_ptr: Integers,
-    row_columns: npt.NDArray[np.uint16],
-    row_values: Vector,
-    ptr: Integers,
-    docs_of: npt.NDArray[np.uint32],
-    values: Vector,
+    is_full: BoolArray,
+    place: IntArray,
+    n_docs: IntArray,
+    docs: IntArray,
+    local: IntArray,
+    root: FloatArray,
+    variance: FloatArray,
+    row_ptr: IntArray,
+    row_columns: UInt16Array,
+    row_values: FloatArray,
+    ptr: IntArray,
+    docs_of: UInt32Array,
+    values: FloatArray,
 ) -> None:
     """Fill the upper triangles of I + X V X', each row by one thread; see `_matrices`."""
     for task in numba.prange(n_docs.size * PIECES):
@@ -258,7 +256,7 @@ def fill_matrices(
 
 
 @tight
-def start_row(matrix: Matrix, row: int) -> None:
+def start_row(matrix: FloatArray, row: int) -> None:
     """Fill a row of the upper triangle with that of the unit matrix."""
     for other in range(row, matrix.shape[0]):
         matrix[row, other] = 0.0
@@ -267,16 +265,16 @@ def start_row(matrix: Matrix, row: int) -> None:
 
 @tight
 def add_column(
-    matrix: Matrix,
+    matrix: FloatArray,
     row: int,
     factor: float,
     first: int,
     last: int,
     c: int,
-    docs_of: npt.NDArray[np.uint32],
-    values: Vector,
-    local: Integers,
-    root: Matrix,
+    docs_of: UInt32Array,
+    values: FloatArray,
+    local: IntArray,
+    root: FloatArray,
 ) -> None:
     """Add one feature of a document, times that of each later one, to the row of the document."""
     for entry in range(first, last):
@@ -286,7 +284,7 @@ def add_column(
 
 
 @tight
-def add_panel(matrix: Matrix, row: int, full: Matrix, first: int, last: int) -> None:
+def add_panel(matrix: FloatArray, row: int, full: FloatArray, first: int, last: int) -> None:
     """Add features `first` to `last` - 1 of those that are held in full to a row."""
     target = matrix[row, row:]
     k = first
@@ -306,26 +304,26 @@ def add_panel(matrix: Matrix, row: int, full: Matrix, first: int, last: int) -> 
 @parallel
 def draw_block(
     first: int,
-    matrices: Vector,
-    starts: Integers,
-    n_docs: Integers,
-    docs: Integers,
-    local: Integers,
-    root: Matrix,
-    variance: Matrix,
-    free: Integers,
-    row_ptr: Integers,
-    row_columns: npt.NDArray[np.uint16],
-    row_values: Vector,
+    matrices: FloatArray,
+    starts: IntArray,
+    n_docs: IntArray,
+    docs: IntArray,
+    local: IntArray,
+    root: FloatArray,
+    variance: FloatArray,
+    free: IntArray,
+    row_ptr: IntArray,
+    row_columns: UInt16Array,
+    row_values: FloatArray,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
-    b: Matrix,
-    slopes: Matrix,
-    precision: Matrix,
-    eta: Matrix,
-    failed: Integers,
+    b: FloatArray,
+    slopes: FloatArray,
+    precision: FloatArray,
+    eta: FloatArray,
+    failed: IntArray,
 ) -> None:
     """Draw the coefficients of the responses from `first` on, in parallel, their matrices being given."""
     for c in numba.prange(n_docs.size):
@@ -359,20 +357,20 @@ def draw_block(
 
 @compiled
 def draw_one(
-    matrix: Matrix,
-    docs: Integers,
-    root: Vector,
-    variance: Vector,
-    free: Integers,
-    row_ptr: Integers,
-    row_columns: npt.NDArray[np.uint16],
-    row_values: Vector,
-    b: Vector,
-    slopes: Vector,
-    precision: Vector,
-    noise: Vector,
-    errors: Vector,
-    eta: Vector,
+    matrix: FloatArray,
+    docs: IntArray,
+    root: FloatArray,
+    variance: FloatArray,
+    free: IntArray,
+    row_ptr: IntArray,
+    row_columns: UInt16Array,
+    row_values: FloatArray,
+    b: FloatArray,
+    slopes: FloatArray,
+    precision: FloatArray,
+    noise: FloatArray,
+    errors: FloatArray,
+    eta: FloatArray,
 ) -> int:
     """Draw the coefficients of one response into `eta`.
 
@@ -456,19 +454,19 @@ def draw_one(
 @compiled
 def draw_free(
     n_free: int,
-    matrix: Matrix,
-    unit: Vector,
-    left: Vector,
-    docs: Integers,
-    root: Vector,
-    free: Integers,
-    row_ptr: Integers,
-    row_columns: npt.NDArray[np.uint16],
-    row_values: Vector,
-    slopes: Vector,
-    precision: Vector,
-    noise: Vector,
-    eta: Vector,
+    matrix: FloatArray,
+    unit: FloatArray,
+    left: FloatArray,
+    docs: IntArray,
+    root: FloatArray,
+    free: IntArray,
+    row_ptr: IntArray,
+    row_columns: UInt16Array,
+    row_values: FloatArray,
+    slopes: FloatArray,
+    precision: FloatArray,
+    noise: FloatArray,
+    eta: FloatArray,
 ) -> int:
     """Draw the free coefficients with all others integrated out, and subtract what they explain from `left`."""
     size = docs.size
@@ -518,7 +516,7 @@ def draw_free(
 
 
 @tight
-def scale_to_unit(upper: Matrix, unit: Vector) -> int:
+def scale_to_unit(upper: FloatArray, unit: FloatArray) -> int:
     """Scale rows and columns so that the diagonal is one; return -1, or `NOT_FINITE` where that cannot be."""
     for row in range(unit.size):
         if not 0.0 < upper[row, row] < math.inf:
@@ -532,7 +530,7 @@ def scale_to_unit(upper: Matrix, unit: Vector) -> int:
 
 
 @tight
-def product(first: int, last: int, columns: npt.NDArray[np.uint16], values: Vector, coefficients: Vector) -> float:
+def product(first: int, last: int, columns: UInt16Array, values: FloatArray, coefficients: FloatArray) -> float:
     """Return the sum of a document's features, each times its coefficient."""
     total = 0.0
     for at in range(first, last):
@@ -558,9 +556,9 @@ def product(first: int, last: int, columns: npt.NDArray[np.uint16], values: Vect
 )
 def low_rank_normal(binding: Binding) -> KernelFunctions:
     """Draw the coefficients of each response jointly, by a matrix of documents where joint_normal has coefficients."""
-    eta, law_of = binding.names["eta"], conditional_law(binding)
+    eta, distribution_of = binding.names["eta"], conditional_normal(binding)
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        state.arrays[eta][:] = draw_low_rank(*law_of(state), key)
+        state.arrays[eta][:] = draw_low_rank(*distribution_of(state), key)
 
     return KernelFunctions(step)

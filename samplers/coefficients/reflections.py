@@ -14,16 +14,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array
 from ppl_topics._util.compiled import compiled, tight
 from ppl_topics.samplers.coefficients.gram import Rows
 from ppl_topics.samplers.variates.streams import new_stream, normal, start
 
 __all__ = ["draw_by_reflections"]
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 
 SMALLEST_PIVOT = 1e-13
 """Of columns of length one: below it, the pivot is mostly the rounding errors of the features."""
@@ -33,8 +31,8 @@ BLOCK = 256
 
 
 def draw_by_reflections(
-    rows: Rows, b: Vector, omega: Vector, precision: Vector, key: tuple[int, int, int, int], unit: int
-) -> tuple[Vector, int]:
+    rows: Rows, b: FloatArray, omega: FloatArray, precision: FloatArray, key: tuple[int, int, int, int], unit: int
+) -> tuple[FloatArray, int]:
     """Draw the coefficients of one response from Normal(Q^-1 r, Q^-1).
 
     Q = diag(precision) + sum_d omega_d f_d f_d' and r = sum_d b_d f_d.
@@ -63,18 +61,18 @@ def draw_by_reflections(
 
 @compiled
 def draw(
-    ptr: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.uint16],
-    values: Vector,
-    b: Vector,
-    omega: Vector,
-    precision: Vector,
+    ptr: IntArray,
+    columns: UInt16Array,
+    values: FloatArray,
+    b: FloatArray,
+    omega: FloatArray,
+    precision: FloatArray,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
     unit: int,
-    eta: Vector,
+    eta: FloatArray,
 ) -> int:
     """Draw into `eta` (see `draw_by_reflections`).
 
@@ -119,7 +117,7 @@ def draw(
 
 
 @tight
-def reflect(held: Matrix, size: int, filled: int, sums: Vector) -> None:
+def reflect(held: FloatArray, size: int, filled: int, sums: FloatArray) -> None:
     """Take the rows from number `size` on into the triangle of the rows above them, by Householder reflections.
 
     Parameters

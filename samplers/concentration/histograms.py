@@ -10,11 +10,11 @@ H. M. Wallach (2008). Structured topic models for language. PhD thesis, Cambridg
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray, UnsignedArray
 from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.concentration.log_pochhammer import log_rising
 
@@ -27,9 +27,6 @@ __all__ = [
     "tally",
     "totals_part",
 ]
-
-Integers = npt.NDArray[np.int64]
-Tokens = npt.NDArray[np.unsignedinteger[Any]]
 
 
 class CountHistogram(NamedTuple):
@@ -46,15 +43,15 @@ class CountHistogram(NamedTuple):
         A total over the cells of a draw (document length; tokens of a topic), and how often it occurs.
     """
 
-    group_ptr: Integers
-    value: Integers
-    times: Integers
-    total: Integers
-    total_times: Integers
+    group_ptr: IntArray
+    value: IntArray
+    times: IntArray
+    total: IntArray
+    total_times: IntArray
 
 
 @compiled
-def tally(group: Integers, count: Integers, n_groups: int) -> tuple[Integers, Integers, Integers]:
+def tally(group: IntArray, count: IntArray, n_groups: int) -> tuple[IntArray, IntArray, IntArray]:
     """Find the distinct counts of each group, in increasing order, with their multiplicities.
 
     Parameters
@@ -96,7 +93,7 @@ def tally(group: Integers, count: Integers, n_groups: int) -> tuple[Integers, In
 
 
 @compiled
-def alpha_statistics(doc_ptr: Integers, z: Tokens, n_topics: int, pooled: bool) -> CountHistogram:
+def alpha_statistics(doc_ptr: IntArray, z: UnsignedArray, n_topics: int, pooled: bool) -> CountHistogram:
     """Count how often each positive n_dk occurs, and each document length.
 
     Parameters
@@ -129,7 +126,7 @@ def alpha_statistics(doc_ptr: Integers, z: Tokens, n_topics: int, pooled: bool) 
 
 
 @compiled
-def beta_statistics(n_wk: npt.NDArray[np.int32], n_k: Integers, pooled: bool) -> CountHistogram:
+def beta_statistics(n_wk: Int32Array, n_k: IntArray, pooled: bool) -> CountHistogram:
     """Count how often each positive n_wk occurs, and each n_k.
 
     Parameters
@@ -178,9 +175,7 @@ def totals_part(concentration_sum: float, statistics: CountHistogram) -> float:
 
 
 @compiled
-def log_likelihood(
-    concentration: npt.NDArray[np.float64], concentration_sum: float, statistics: CountHistogram
-) -> float:
+def log_likelihood(concentration: FloatArray, concentration_sum: float, statistics: CountHistogram) -> float:
     """Log probability of the sequences behind the counts, the Dirichlet variates integrated out.
 
     Parameters

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
@@ -18,10 +16,8 @@ from ppl_topics.samplers.variates.streams import Stream, open_stream
 
 __all__ = ["draw_alpha", "log_p_z", "slice_alpha"]
 
-Vector = npt.NDArray[np.float64]
 
-
-def log_p_z(alpha: Vector, statistics: CountHistogram) -> float:
+def log_p_z(alpha: FloatArray, statistics: CountHistogram) -> float:
     """Log p(z | alpha): the Dirichlet-multinomial of the sequences of topics, theta integrated out.
 
     Parameters
@@ -34,8 +30,8 @@ def log_p_z(alpha: Vector, statistics: CountHistogram) -> float:
 
 
 def draw_alpha(
-    alpha: Vector, statistics: CountHistogram, prior_shape: float, prior_rate: float, stream: Stream
-) -> Vector:
+    alpha: FloatArray, statistics: CountHistogram, prior_shape: float, prior_rate: float, stream: Stream
+) -> FloatArray:
     """Update alpha by slice sampling, leaving p(alpha | z) invariant.
 
     With pooled statistics the one value that all topics share is Gamma(shape, rate) a priori; otherwise each

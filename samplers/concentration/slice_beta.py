@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
@@ -19,7 +17,7 @@ from ppl_topics.samplers.variates.streams import Stream, open_stream
 __all__ = ["draw_beta", "log_p_w", "slice_beta"]
 
 
-def log_p_w(beta: npt.NDArray[np.float64], statistics: CountHistogram) -> float:
+def log_p_w(beta: FloatArray, statistics: CountHistogram) -> float:
     """Log p(w | z, beta): the Dirichlet-multinomial of the words of each topic, phi integrated out.
 
     Parameters

@@ -19,8 +19,8 @@ from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, UInt32Array
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.samplers.assignments.counts import make_chunks
 from ppl_topics.samplers.held_out.replicates import CHUNKS, COMPLETION, REPLICATES, SPLITTING, draw_topic
@@ -32,13 +32,9 @@ __all__ = ["DRAWS", "WARMUP", "estimate_completion", "split_tokens"]
 WARMUP, DRAWS = 20, 100
 """Sweeps over the first half left out, and averaged over, of each chain of draws."""
 
-Doubles = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.float32]
-Integers = npt.NDArray[np.int64]
-
 
 @compiled
-def split_tokens(doc_ptr: Integers, words: npt.NDArray[np.uint32], seed: int) -> npt.NDArray[np.uint32]:
+def split_tokens(doc_ptr: IntArray, words: UInt32Array, seed: int) -> UInt32Array:
     """Return the words of all tokens, those of each document in a random order that depends on seed and document.
 
     Parameters
@@ -61,15 +57,15 @@ def split_tokens(doc_ptr: Integers, words: npt.NDArray[np.uint32], seed: int) ->
 
 
 def estimate_completion(
-    doc_ptr: Integers,
-    shuffled: npt.NDArray[np.uint32],
-    phi: Floats,
-    alpha: Doubles,
+    doc_ptr: IntArray,
+    shuffled: UInt32Array,
+    phi: Float32Array,
+    alpha: FloatArray,
     particles: int,
     seed: int,
     chain: int,
     draw: int,
-) -> Doubles:
+) -> FloatArray:
     """Estimate p(w_n | first half, phi, alpha) of the tokens of the second halves, `REPLICATES` times.
 
     Parameters
@@ -96,16 +92,16 @@ def estimate_completion(
 
 @parallel
 def complete(
-    chunk_ptr: Integers,
-    doc_ptr: Integers,
-    shuffled: npt.NDArray[np.uint32],
-    phi: Floats,
-    alpha: Doubles,
+    chunk_ptr: IntArray,
+    doc_ptr: IntArray,
+    shuffled: UInt32Array,
+    phi: Float32Array,
+    alpha: FloatArray,
     particles: int,
     seed: int,
     chain: int,
     draw: int,
-    result: Doubles,
+    result: FloatArray,
 ) -> None:
     """See `estimate_completion`."""
     for chunk in numba.prange(chunk_ptr.size - 1):
@@ -125,7 +121,7 @@ def complete(
 
 
 @compiled
-def mean_theta(stream: Stream, words: npt.NDArray[np.uint32], phi: Floats, alpha: Doubles, particles: int) -> Doubles:
+def mean_theta(stream: Stream, words: UInt32Array, phi: Float32Array, alpha: FloatArray, particles: int) -> FloatArray:
     """Estimate E[theta | words, phi, alpha] from so many chains of draws, shape (K,)."""
     n_topics = alpha.size
     weight, sums = np.empty(n_topics, dtype=np.float32), new_sums(n_topics)
@@ -149,5 +145,5 @@ def mean_theta(stream: Stream, words: npt.NDArray[np.uint32], phi: Floats, alpha
             if sweep >= WARMUP:
                 for topic in range(n_topics):
                     total[topic] += counts[topic]
-    mean: Doubles = (total / (particles * DRAWS) + alpha) / (words.size + alpha.sum())
+    mean: FloatArray = (total / (particles * DRAWS) + alpha) / (words.size + alpha.sum())
     return mean

@@ -32,8 +32,8 @@ from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt32Array
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.samplers.assignments.counts import make_chunks
 from ppl_topics.samplers.held_out.replicates import (
@@ -49,13 +49,9 @@ from ppl_topics.samplers.variates.streams import Stream, new_stream, start, unif
 
 __all__ = ["estimate_left_to_right", "left_to_right", "word_entropies"]
 
-Doubles = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.float32]
-Integers = npt.NDArray[np.int64]
-
 
 @parallel
-def word_entropies(phi: Floats, alpha: Doubles, used: npt.NDArray[np.bool_]) -> Doubles:
+def word_entropies(phi: Float32Array, alpha: FloatArray, used: BoolArray) -> FloatArray:
     """Return the entropy of p(k | w), in proportion to alpha_k phi_kw, of the words that are used; 0 of others.
 
     Parameters
@@ -79,16 +75,16 @@ def word_entropies(phi: Floats, alpha: Doubles, used: npt.NDArray[np.bool_]) -> 
 
 
 def estimate_left_to_right(
-    doc_ptr: Integers,
-    words: npt.NDArray[np.uint32],
-    phi: Floats,
-    alpha: Doubles,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    phi: Float32Array,
+    alpha: FloatArray,
     particles: int,
     moves: int,
     seed: int,
     chain: int,
     draw: int,
-) -> Doubles:
+) -> FloatArray:
     """Estimate log p(w | phi, alpha) of each document, `REPLICATES` times, each from so many particles.
 
     Parameters
@@ -125,18 +121,18 @@ def estimate_left_to_right(
 
 @parallel
 def left_to_right(
-    chunk_ptr: Integers,
-    doc_ptr: Integers,
-    words: npt.NDArray[np.uint32],
-    phi: Floats,
-    alpha: Doubles,
-    entropy: Doubles,
+    chunk_ptr: IntArray,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    phi: Float32Array,
+    alpha: FloatArray,
+    entropy: FloatArray,
     particles: int,
     moves: int,
     seed: int,
     chain: int,
     draw: int,
-    result: Doubles,
+    result: FloatArray,
 ) -> None:
     """See `estimate_left_to_right`."""
     for chunk in numba.prange(chunk_ptr.size - 1):
@@ -159,7 +155,7 @@ def left_to_right(
 
 
 @compiled
-def order_tokens(words: npt.NDArray[np.uint32], entropy: Doubles) -> tuple[Integers, Integers]:
+def order_tokens(words: UInt32Array, entropy: FloatArray) -> tuple[IntArray, IntArray]:
     """Return the tokens of a document, sorted by word, in the order in which they are taken.
 
     Returns
@@ -187,7 +183,9 @@ def order_tokens(words: npt.NDArray[np.uint32], entropy: Doubles) -> tuple[Integ
 
 
 @compiled
-def run_particles(stream: Stream, rows: Integers, factors: Floats, alpha: Doubles, particles: int, moves: int) -> float:
+def run_particles(
+    stream: Stream, rows: IntArray, factors: Float32Array, alpha: FloatArray, particles: int, moves: int
+) -> float:
     """Return the logarithm of an unbiased estimate of the product over tokens of p(w_n | w_<n), by `factors`.
 
     Parameters
@@ -229,13 +227,13 @@ def run_particles(stream: Stream, rows: Integers, factors: Floats, alpha: Double
 
 @compiled
 def log_predictive(
-    factors: Floats,
-    alpha: Doubles,
+    factors: Float32Array,
+    alpha: FloatArray,
     row: int,
     mass: float,
-    counts: npt.NDArray[np.int32],
-    weight: Floats,
-    sums: Floats,
+    counts: Int32Array,
+    weight: Float32Array,
+    sums: Float32Array,
 ) -> float:
     """Return log p(w_n | z_<n); `mass` is that of the earlier tokens and of alpha."""
     return math.log(total_of(weight, factors, row, counts, alpha, sums) / mass)
@@ -244,16 +242,16 @@ def log_predictive(
 @compiled
 def move_earlier(
     stream: Stream,
-    rows: Integers,
-    factors: Floats,
-    alpha: Doubles,
+    rows: IntArray,
+    factors: Float32Array,
+    alpha: FloatArray,
     position: int,
     turn: int,
     number: int,
-    z: npt.NDArray[np.int32],
-    counts: npt.NDArray[np.int32],
-    weight: Floats,
-    sums: Floats,
+    z: Int32Array,
+    counts: Int32Array,
+    weight: Float32Array,
+    sums: Float32Array,
 ) -> None:
     """Draw again the topics of `number` of the tokens before `position`, from `turn` on and round, in a particle."""
     token = turn
@@ -273,11 +271,11 @@ def move_earlier(
 @compiled
 def renew(
     stream: Stream,
-    log_weight: Doubles,
+    log_weight: FloatArray,
     position: int,
-    z: npt.NDArray[np.int32],
-    counts: npt.NDArray[np.int32],
-    weight: Floats,
+    z: Int32Array,
+    counts: Int32Array,
+    weight: Float32Array,
 ) -> float:
     """Draw the particles anew in proportion to their weights, where these are uneven, and set the weights to 1.
 
@@ -329,7 +327,7 @@ def renew(
 
 
 @compiled
-def log_mean(log_weight: Doubles) -> float:
+def log_mean(log_weight: FloatArray) -> float:
     """Return the logarithm of the mean of numbers given by their logarithms."""
     largest = log_weight.max()
     total = 0.0

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray
 from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.assignments.partially_collapsed import draw_with_care
 from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_products, find_striped
@@ -31,11 +32,9 @@ LEFT_TO_RIGHT, COMPLETION, SPLITTING = 2**41, 2**41 + 1, 2**41 + 2
 
 CHUNKS = 256
 
-Floats = npt.NDArray[np.float32]
-
 
 @compiled
-def gather_factors(distinct: npt.NDArray[np.int64], phi: Floats, factors: Floats, log_scale: npt.NDArray[Any]) -> None:
+def gather_factors(distinct: IntArray, phi: Float32Array, factors: Float32Array, log_scale: npt.NDArray[Any]) -> None:
     """Copy the rows of phi that a document needs, each over its largest entry: they stay in the cache.
 
     Parameters
@@ -59,12 +58,12 @@ def gather_factors(distinct: npt.NDArray[np.int64], phi: Floats, factors: Floats
 
 @compiled
 def total_of(
-    weight: Floats,
-    factors: Floats,
+    weight: Float32Array,
+    factors: Float32Array,
     row: int,
-    counts: npt.NDArray[np.int32],
-    alpha: npt.NDArray[np.float64],
-    sums: Floats,
+    counts: Int32Array,
+    alpha: FloatArray,
+    sums: Float32Array,
 ) -> float:
     """Return the sum over topics of (counts_k + alpha_k) factors[row, k], in float64 where float32 would underflow."""
     total = float(cumulate_products(weight, factors, row, sums))
@@ -78,12 +77,12 @@ def total_of(
 @compiled
 def draw_topic(
     stream: Stream,
-    weight: Floats,
-    factors: Floats,
+    weight: Float32Array,
+    factors: Float32Array,
     row: int,
-    counts: npt.NDArray[np.int32],
-    alpha: npt.NDArray[np.float64],
-    sums: Floats,
+    counts: Int32Array,
+    alpha: FloatArray,
+    sums: Float32Array,
 ) -> int:
     """Draw a topic with probability proportional to (counts_k + alpha_k) factors[row, k].
 

@@ -19,9 +19,9 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pydantic
 
+from ppl_topics._util.arrays import BoolArray, IntArray, UInt32Array
 from ppl_topics._util.compiled import specialised
 from ppl_topics._util.nearest import choices, nearest
 from ppl_topics.core.proposal import Document, ProposalSpec, Topics
@@ -47,7 +47,6 @@ MAX_PROPOSALS = 4
 MAX_WEIGHT = 1000
 
 Compiled = Callable[..., Any]
-Counts = npt.NDArray[np.int64]
 
 
 def _known(chosen: dict[str, int]) -> dict[str, int]:
@@ -117,7 +116,7 @@ class Composition:
     """
 
     specs: tuple[ProposalSpec, ...]
-    pattern: Counts
+    pattern: IntArray
     in_turn: bool
     steps: int
 
@@ -135,7 +134,7 @@ class Composition:
         tables = tuple(spec.build(topics, table) for spec, table in zip(self.specs, old, strict=False))
         return tables + ((),) * (MAX_PROPOSALS - len(tables))
 
-    def rates(self, tried: Counts, accepted: Counts) -> dict[str, float]:
+    def rates(self, tried: IntArray, accepted: IntArray) -> dict[str, float]:
         """Return the acceptance rate of all steps, and of those of each proposal.
 
         Parameters
@@ -162,9 +161,9 @@ def compile_sweep(
     sweep : function, optional
         Template of a parallel loop, which calls the serial sweep by the name ``sweep_documents``.
     target : compiled function
-        ``target(topic, law, document, word)`` returns the density that the steps leave invariant.
+        ``target(topic, distribution, document, word)`` returns the density that the steps leave invariant.
     count : compiled function
-        ``count(law, word, topic, change)`` counts a token of the word in the topic more, or less.
+        ``count(distribution, word, topic, change)`` counts a token of the word in the topic more, or less.
     """
     label = "_".join(spec.name for spec in specs)
     functions = [f for spec in specs for f in (spec.build, spec.draw, spec.weight)]
@@ -199,15 +198,15 @@ def move_document(
     stream: Stream,
     tables: tuple[Any, ...],
     document: Document,
-    words: npt.NDArray[np.uint32],
-    selected: npt.NDArray[np.bool_],
-    law: tuple[Any, ...],
-    pattern: Counts,
+    words: UInt32Array,
+    selected: BoolArray,
+    distribution: tuple[Any, ...],
+    pattern: IntArray,
     in_turn: bool,
     turn: int,
     steps: int,
-    tried: Counts,
-    accepted: Counts,
+    tried: IntArray,
+    accepted: IntArray,
     term: ResponseTerm,
 ) -> None:
     """Move the topics of a document's tokens by Metropolis-Hastings steps; a template of compiled functions.
@@ -225,7 +224,7 @@ def move_document(
     words : ndarray of uint32 of shape (N_d,)
     selected : ndarray of bool of shape (V,)
         Only the tokens of these words are moved; all are counted.
-    law : tuple
+    distribution : tuple
         What the target depends on besides; counts in it are updated in place.
     pattern : ndarray of int64
     in_turn : bool
@@ -249,8 +248,8 @@ def move_document(
             continue
         topic = int(topics[place])
         others[topic] -= 1
-        count(law, word, topic, -1)
-        mass = target(topic, law, document, word)
+        count(distribution, word, topic, -1)
+        mass = target(topic, distribution, document, word)
         at = (turn + place) * steps % pattern.size
         for _ in range(steps):
             if in_turn:
@@ -264,7 +263,7 @@ def move_document(
                 accepted[number] += 1
             # A topic that does not exist has no mass.
             elif 0 <= new < others.size:
-                new_mass = target(new, law, document, word)
+                new_mass = target(new, distribution, document, word)
                 forth = mass * weigh(number, new, tables, document, place, word)
                 back = new_mass * weigh(number, topic, tables, document, place, word)
                 if responds:
@@ -281,7 +280,7 @@ def move_document(
                     accepted[number] += 1
         topics[place] = topic
         others[topic] += 1
-        count(law, word, topic, 1)
+        count(distribution, word, topic, 1)
     for place in range(topics.size):
         others[topics[place]] -= 1
 

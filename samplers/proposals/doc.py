@@ -1,9 +1,9 @@
 """The doc-proposal: the topic of another token of the document, or a draw in proportion to alpha.
 
 The proposal as printed in the papers draws from all tokens of the document, and corrects by counts that include the
-one being moved, as if the way back would propose from the same counts; the chain then has another law than intended.
-Drawn from the others, the law does not depend on the token, and all of it cancels against the document's share of the
-target.
+one being moved, as if the way back would propose from the same counts; the chain then has another distribution than
+intended. Drawn from the others, the distribution does not depend on the token, and all of it cancels against the
+document's share of the target.
 
 References
 ----------
@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import Float32Array, FloatArray, UInt16Array
 from ppl_topics._util.compiled import compiled
 from ppl_topics.core.proposal import Document, Topics
 from ppl_topics.core.registry import proposal
@@ -41,10 +41,10 @@ class DocTable(NamedTuple):
     alias : ndarray of uint16 of shape (K,)
     """
 
-    alpha: npt.NDArray[np.float64]
+    alpha: FloatArray
     total: float
-    probability: npt.NDArray[np.float32]
-    alias: npt.NDArray[np.uint16]
+    probability: Float32Array
+    alias: UInt16Array
 
 
 @compiled

@@ -1,7 +1,7 @@
 """The exp-proposal: a topic in proportion to what it adds to the document's responses, from an alias table for each.
 
 The factor of the responses depends on a topic through its coefficients eta_k alone, beside the linear predictor of the
-document. With that predictor frozen, it is a law that all tokens of the document share:
+document. With that predictor frozen, it is a distribution that all tokens of the document share:
 
     q_d(k) is proportional to exp(sum_c eta_kc (slope_dc - curvature_dc eta_kc / 2)),
 
@@ -25,8 +25,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt16Array
 from ppl_topics._util.compiled import inlined, tight
 from ppl_topics.core.proposal import Document, Topics
 from ppl_topics.core.registry import proposal
@@ -36,7 +36,6 @@ from ppl_topics.samplers.variates.streams import Stream
 
 __all__ = ["ExpTable", "draw_exp", "exp", "weigh_exp"]
 
-Doubles = npt.NDArray[np.float64]
 
 LEAST = -80.0
 """Log weight, of the largest, that no topic has less than: each can be proposed, and none underflows in float32."""
@@ -61,15 +60,15 @@ class ExpTable(NamedTuple):
     scratch : ndarray of uint16 of shape (chunks, K)
     """
 
-    eta: Doubles
-    slope: Doubles
-    curvature: Doubles
-    chunk: npt.NDArray[np.int32]
-    built: npt.NDArray[np.int64]
-    weight: Doubles
-    probability: npt.NDArray[np.float32]
-    alias: npt.NDArray[np.uint16]
-    scratch: npt.NDArray[np.uint16]
+    eta: FloatArray
+    slope: FloatArray
+    curvature: FloatArray
+    chunk: Int32Array
+    built: IntArray
+    weight: FloatArray
+    probability: Float32Array
+    alias: UInt16Array
+    scratch: UInt16Array
 
 
 @tight

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
-import numpy.typing as npt
-
+from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.observed import Observed
 from ppl_topics.core.proposal import Topics
@@ -18,12 +16,8 @@ from ppl_topics.samplers.responses.response_term import new_term, topic_coeffici
 
 __all__ = ["expected_response", "topics_of"]
 
-Doubles = npt.NDArray[np.float64]
 
-
-def topics_of(
-    binding: Binding, selected: npt.NDArray[np.bool_]
-) -> Callable[[npt.NDArray[np.float32], ChainState], Topics]:
+def topics_of(binding: Binding, selected: BoolArray) -> Callable[[Float32Array, ChainState], Topics]:
     """Return what makes the `Topics` of given phi, shape (V, K), and a state.
 
     Parameters
@@ -34,7 +28,7 @@ def topics_of(
     """
     tokens, block = binding.tokens, binding.response
 
-    def topics(phi: npt.NDArray[np.float32], state: ChainState) -> Topics:
+    def topics(phi: Float32Array, state: ChainState) -> Topics:
         response = None
         if block is not None and state.observed is not None:
             response = partial(expected_response, binding, block, state.observed, state)
@@ -45,7 +39,7 @@ def topics_of(
 
 def expected_response(
     binding: Binding, block: Response, observed: Observed, state: ChainState
-) -> tuple[Doubles, Doubles, Doubles]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return (eta, slope, curvature) as `Topics.response` does, without a look at the topics of tokens.
 
     The linear predictor of a document is taken to be sum_k alpha_k eta_ck / sum_k alpha_k, the prior mean, and what its

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, IntArray, UInt16Array
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.proposal import Document, Topics
 from ppl_topics.core.registry import proposal
@@ -41,20 +41,20 @@ class WordTable(NamedTuple):
         The sums of phi over the topics.
     """
 
-    phi: npt.NDArray[np.float32]
-    probability: npt.NDArray[np.float32]
-    alias: npt.NDArray[np.uint16]
-    mass: npt.NDArray[np.float64]
+    phi: Float32Array
+    probability: Float32Array
+    alias: UInt16Array
+    mass: FloatArray
 
 
 @parallel
 def build_word_tables(
-    word_ptr: npt.NDArray[np.int64],
-    selected: npt.NDArray[np.bool_],
-    phi: npt.NDArray[np.float32],
-    probability: npt.NDArray[np.float32],
-    alias: npt.NDArray[np.uint16],
-    mass: npt.NDArray[np.float64],
+    word_ptr: IntArray,
+    selected: BoolArray,
+    phi: Float32Array,
+    probability: Float32Array,
+    alias: UInt16Array,
+    mass: FloatArray,
 ) -> None:
     """Build the alias table of phi_kw for each selected word that occurs, in parallel over words.
 

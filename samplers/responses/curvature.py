@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics._util.compiled import inlined, parallel, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.state import ChainState
@@ -21,8 +21,6 @@ from ppl_topics.samplers.responses.response_term import ResponseTerm
 from ppl_topics.samplers.variates.simd_categorical import Integer
 
 __all__ = ["Curvature", "bend", "curvature_of", "omega_of", "shared_factors"]
-
-Doubles = npt.NDArray[np.float64]
 
 
 class Curvature(NamedTuple):
@@ -40,13 +38,13 @@ class Curvature(NamedTuple):
         Coefficients of the topics.
     """
 
-    gram: Doubles
-    rounded: npt.NDArray[np.float32]
-    scale: Doubles
-    by_response: Doubles
+    gram: FloatArray
+    rounded: Float32Array
+    scale: FloatArray
+    by_response: FloatArray
 
 
-def shared_factors(omega: Doubles) -> tuple[Doubles, Doubles]:
+def shared_factors(omega: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Split curvatures into factors u_d v_c, where documents have them.
 
     Looked for are curvatures that are the same for all classes, or for all documents without missing targets.
@@ -74,7 +72,7 @@ def shared_factors(omega: Doubles) -> tuple[Doubles, Doubles]:
     return np.where((omega == v).all(axis=1), 1.0, np.where((omega == 0.0).all(axis=1), 0.0, np.nan)), v
 
 
-def curvature_of(eta: Doubles, omega: Doubles, lengths: npt.NDArray[np.int64]) -> Curvature:
+def curvature_of(eta: FloatArray, omega: FloatArray, lengths: IntArray) -> Curvature:
     """Return the curvature of given coefficients and responses.
 
     Parameters
@@ -94,14 +92,14 @@ def curvature_of(eta: Doubles, omega: Doubles, lengths: npt.NDArray[np.int64]) -
 
 
 @parallel
-def add_up_gram(eta: Doubles, weights: Doubles, gram: Doubles) -> None:
+def add_up_gram(eta: FloatArray, weights: FloatArray, gram: FloatArray) -> None:
     """Compute G, parallel over its rows."""
     for row in numba.prange(eta.shape[0]):
         add_up_row(row, eta, weights, gram)
 
 
 @tight
-def add_up_row(row: int, eta: Doubles, weights: Doubles, gram: Doubles) -> None:
+def add_up_row(row: int, eta: FloatArray, weights: FloatArray, gram: FloatArray) -> None:
     """Compute one row of G, each cell in four sums that run side by side."""
     for column in range(eta.shape[0]):
         first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
@@ -125,14 +123,14 @@ def bend(doc: Integer, topic: Integer, other: Integer, term: ResponseTerm, curva
     return total
 
 
-def omega_of(binding: Binding) -> Callable[[ChainState], Doubles]:
+def omega_of(binding: Binding) -> Callable[[ChainState], FloatArray]:
     """Return what computes the curvatures of a state, shape (D, C); of a model without a response, C = 0."""
     response = binding.response
     if response is None:
         return lambda state: np.zeros((binding.sizes.docs, 0))
     name = binding.names["augmentation"]
 
-    def omega(state: ChainState) -> Doubles:
+    def omega(state: ChainState) -> FloatArray:
         assert state.observed is not None
         return response.potential(state.observed.targets, state.arrays[name]).omega
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel, tight
 from ppl_topics.core.observed import Design
 from ppl_topics.core.tokens import Tokens
@@ -19,9 +19,6 @@ from ppl_topics.samplers.assignments.counts import make_chunks
 
 __all__ = ["PIECES", "Features", "features_of", "scores", "without_topics"]
 
-Topics = npt.NDArray[np.unsignedinteger[Any]]
-Integers = npt.NDArray[np.int64]
-Matrix = npt.NDArray[np.float64]
 
 PIECES = 128
 """Pieces that loops over documents, or over coefficients, are cut into; fixed, for threads to share evenly."""
@@ -42,13 +39,13 @@ class Features(NamedTuple):
         Fixed columns: covariates, and a 1 where there is an intercept.
     """
 
-    ptr: Integers
-    topics: npt.NDArray[np.uint16]
-    shares: npt.NDArray[np.float64]
+    ptr: IntArray
+    topics: UInt16Array
+    shares: FloatArray
     design: Design
 
 
-def features_of(tokens: Tokens, z: Topics, n_topics: int, design: Design) -> Features:
+def features_of(tokens: Tokens, z: UnsignedArray, n_topics: int, design: Design) -> Features:
     """Return the features of documents given the topics of their tokens, in O(N), parallel over documents.
 
     Parameters
@@ -82,7 +79,7 @@ def without_topics(design: Design) -> Features:
     return Features(np.zeros(len(design.ptr), np.int64), np.empty(0, np.uint16), np.empty(0), design)
 
 
-def scores(features: Features, eta: Matrix) -> Matrix:
+def scores(features: Features, eta: FloatArray) -> FloatArray:
     """Return the linear predictors s_dc = eta_c . f_d, parallel over documents.
 
     Parameters
@@ -104,14 +101,16 @@ def scores(features: Features, eta: Matrix) -> Matrix:
 
 
 @parallel
-def count_topics(chunk_ptr: Integers, doc_ptr: Integers, z: Topics, n_topics: int, counts: Integers) -> None:
+def count_topics(chunk_ptr: IntArray, doc_ptr: IntArray, z: UnsignedArray, n_topics: int, counts: IntArray) -> None:
     """Count the different topics in each document, into ``counts[d + 1]``."""
     for chunk in numba.prange(chunk_ptr.size - 1):
         count_topics_of(chunk_ptr[chunk], chunk_ptr[chunk + 1], doc_ptr, z, np.full(n_topics, -1), counts)
 
 
 @tight
-def count_topics_of(first: int, last: int, doc_ptr: Integers, z: Topics, seen: Integers, counts: Integers) -> None:
+def count_topics_of(
+    first: int, last: int, doc_ptr: IntArray, z: UnsignedArray, seen: IntArray, counts: IntArray
+) -> None:
     """Count the different topics in documents `first` to `last` - 1; `seen` holds where each topic was seen last."""
     for doc in range(first, last):
         present = 0
@@ -125,13 +124,13 @@ def count_topics_of(first: int, last: int, doc_ptr: Integers, z: Topics, seen: I
 
 @parallel
 def list_topics(
-    chunk_ptr: Integers,
-    doc_ptr: Integers,
-    z: Topics,
+    chunk_ptr: IntArray,
+    doc_ptr: IntArray,
+    z: UnsignedArray,
     n_topics: int,
-    ptr: Integers,
-    topics: npt.NDArray[np.uint16],
-    shares: npt.NDArray[np.float64],
+    ptr: IntArray,
+    topics: UInt16Array,
+    shares: FloatArray,
 ) -> None:
     """List the topics of each document with their shares; see `Features`."""
     for chunk in numba.prange(chunk_ptr.size - 1):
@@ -143,13 +142,13 @@ def list_topics(
 def list_topics_of(
     first: int,
     last: int,
-    doc_ptr: Integers,
-    z: Topics,
-    ptr: Integers,
-    counts: Integers,
-    listed: Integers,
-    topics: npt.NDArray[np.uint16],
-    shares: npt.NDArray[np.float64],
+    doc_ptr: IntArray,
+    z: UnsignedArray,
+    ptr: IntArray,
+    counts: IntArray,
+    listed: IntArray,
+    topics: UInt16Array,
+    shares: FloatArray,
 ) -> None:
     """List the topics of documents `first` to `last` - 1; `counts` holds zeros, before and after."""
     for doc in range(first, last):
@@ -178,7 +177,7 @@ def list_topics_of(
 
 
 @tight
-def sort_list(listed: Integers, size: int) -> None:
+def sort_list(listed: IntArray, size: int) -> None:
     """Sort the first `size` entries, by insertion."""
     for place in range(1, size):
         value = listed[place]
@@ -191,15 +190,15 @@ def sort_list(listed: Integers, size: int) -> None:
 
 @parallel
 def score_all(
-    ptr: Integers,
-    topics: npt.NDArray[np.uint16],
-    shares: npt.NDArray[np.float64],
-    design_ptr: Integers,
-    columns: npt.NDArray[np.uint16],
-    values: npt.NDArray[np.float64],
+    ptr: IntArray,
+    topics: UInt16Array,
+    shares: FloatArray,
+    design_ptr: IntArray,
+    columns: UInt16Array,
+    values: FloatArray,
     width: int,
-    by_coefficient: Matrix,
-    result: Matrix,
+    by_coefficient: FloatArray,
+    result: FloatArray,
 ) -> None:
     """Compute the linear predictors of all documents from coefficients of shape (n + P, C)."""
     pieces = make_chunks(ptr + design_ptr, PIECES)
@@ -213,15 +212,15 @@ def score_all(
 def score_documents(
     first: int,
     last: int,
-    ptr: Integers,
-    topics: npt.NDArray[np.uint16],
-    shares: npt.NDArray[np.float64],
-    design_ptr: Integers,
-    columns: npt.NDArray[np.uint16],
-    values: npt.NDArray[np.float64],
+    ptr: IntArray,
+    topics: UInt16Array,
+    shares: FloatArray,
+    design_ptr: IntArray,
+    columns: UInt16Array,
+    values: FloatArray,
     n_topics: int,
-    by_coefficient: Matrix,
-    result: Matrix,
+    by_coefficient: FloatArray,
+    result: FloatArray,
 ) -> None:
     """Compute the linear predictors of documents `first` to `last` - 1."""
     n_classes = by_coefficient.shape[1]

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray
 from ppl_topics._util.compiled import inlined
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.state import ChainState
@@ -40,7 +40,6 @@ __all__ = [
     "topic_coefficients",
 ]
 
-Doubles = npt.NDArray[np.float64]
 
 LANES = 4
 """Responses are padded to a multiple, so that as many sums run side by side."""
@@ -59,10 +58,10 @@ class ResponseTerm(NamedTuple):
         Moves of each document's tokens that were not accepted.
     """
 
-    eta: Doubles
-    slope: Doubles
-    curvature: Doubles
-    rejected: npt.NDArray[np.int32]
+    eta: FloatArray
+    slope: FloatArray
+    curvature: FloatArray
+    rejected: Int32Array
 
 
 NO_RESPONSE = ResponseTerm(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0, np.int32))
@@ -112,7 +111,7 @@ def follow_move(doc: Integer, old: Integer, new: Integer, term: ResponseTerm) ->
         term.slope[doc, c] -= term.curvature[doc, c] * (term.eta[new, c] - term.eta[old, c])
 
 
-def new_term(eta: Doubles, b: Doubles, omega: Doubles, fitted: Doubles, lengths: npt.NDArray[np.int64]) -> ResponseTerm:
+def new_term(eta: FloatArray, b: FloatArray, omega: FloatArray, fitted: FloatArray, lengths: IntArray) -> ResponseTerm:
     """Return the term of given coefficients and responses.
 
     Parameters
@@ -139,7 +138,7 @@ def new_term(eta: Doubles, b: Doubles, omega: Doubles, fitted: Doubles, lengths:
     return padded
 
 
-def topic_coefficients(eta: Doubles, sizes: Sizes) -> Doubles:
+def topic_coefficients(eta: FloatArray, sizes: Sizes) -> FloatArray:
     """Return the coefficients of all topics, shape (C, K): zeros for those that are not supervised."""
     result = np.zeros((len(eta), sizes.topics))
     result[:, : sizes.supervised] = eta[:, : sizes.supervised]

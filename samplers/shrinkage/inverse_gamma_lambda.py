@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 
 import numba
-import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -24,12 +23,11 @@ from ppl_topics.samplers.variates.streams import exponential, new_stream, start
 
 __all__ = ["draw_mixed_locals", "inverse_gamma_lambda"]
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
-
 
 @parallel
-def draw_mixed_locals(eta: Matrix, tau: Vector, seed: int, chain: int, step: int, kernel: int, scales: Matrix) -> None:
+def draw_mixed_locals(
+    eta: FloatArray, tau: FloatArray, seed: int, chain: int, step: int, kernel: int, scales: FloatArray
+) -> None:
     """Update the local scales, in parallel over responses.
 
     lambda^2 is InvGamma(1/2, 1/nu) with nu ~ InvGamma(1/2, 1): nu is drawn given lambda, and then lambda given nu, both
@@ -50,7 +48,9 @@ def draw_mixed_locals(eta: Matrix, tau: Vector, seed: int, chain: int, step: int
 
 
 @compiled
-def draw_row(eta: Matrix, tau: Vector, c: int, seed: int, chain: int, step: int, kernel: int, scales: Matrix) -> None:
+def draw_row(
+    eta: FloatArray, tau: FloatArray, c: int, seed: int, chain: int, step: int, kernel: int, scales: FloatArray
+) -> None:
     """Update the local scales of one response (see `draw_mixed_locals`)."""
     stream = new_stream()
     start(stream, seed, chain, step, kernel, c)

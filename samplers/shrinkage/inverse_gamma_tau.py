@@ -11,9 +11,8 @@ import math
 from typing import Any
 
 import numba
-import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -26,13 +25,17 @@ from ppl_topics.samplers.variates.streams import exponential, new_stream, start
 
 __all__ = ["draw_mixed_globals", "inverse_gamma_tau"]
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
-
 
 @parallel
 def draw_mixed_globals(
-    eta: Matrix, scales: Matrix, prior_scale: float, seed: int, chain: int, step: int, kernel: int, tau: Vector
+    eta: FloatArray,
+    scales: FloatArray,
+    prior_scale: float,
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+    tau: FloatArray,
 ) -> None:
     """Update the global scales, in parallel over responses.
 
@@ -46,7 +49,7 @@ def draw_mixed_globals(
     scales : ndarray of float64, shape (C, slopes)
         lambda.
     prior_scale : float
-        Of the half-Cauchy law of tau.
+        Of the half-Cauchy distribution of tau.
     seed, chain, step, kernel : int
         Keys of the random streams, one for each response.
     tau : ndarray of float64, shape (C,)

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled, tight
 from ppl_topics.core.prior import LARGEST_SCALE, SMALLEST_SCALE
 from ppl_topics.samplers.variates.streams import Stream, exponential, integer, uniform
 
 __all__ = ["draw_scale", "log_density"]
 
-Vector = npt.NDArray[np.float64]
 
 WIDTH = 1.0
 """Of a slice, about: the logarithm of a scale is known to a factor of 2 or 3 where few coefficients tell."""
@@ -29,7 +26,7 @@ LOWER, UPPER = math.log(SMALLEST_SCALE), math.log(LARGEST_SCALE)
 
 
 @tight
-def log_density(x: float, power: float, cauchy: float, rate: float, slope: Vector, offset: Vector) -> float:
+def log_density(x: float, power: float, cauchy: float, rate: float, slope: FloatArray, offset: FloatArray) -> float:
     """Return the log density of x = log s up to a constant, for a scale s by which precisions change.
 
     With g = 1 / s^2 it is power x - log(1 + cauchy s^2) - rate g + sum_j log(slope_j g + offset_j) / 2.
@@ -53,9 +50,9 @@ def log_density(x: float, power: float, cauchy: float, rate: float, slope: Vecto
 
 @compiled
 def draw_scale(
-    stream: Stream, scale: float, power: float, cauchy: float, rate: float, slope: Vector, offset: Vector
+    stream: Stream, scale: float, power: float, cauchy: float, rate: float, slope: FloatArray, offset: FloatArray
 ) -> float:
-    """Return the next state of a chain that leaves the law of the scale invariant: stepping out, and shrinkage.
+    """Return the next state of a chain that leaves the scale's distribution invariant: stepping out, and shrinkage.
 
     Parameters
     ----------

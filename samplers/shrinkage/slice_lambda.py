@@ -12,9 +12,8 @@ from __future__ import annotations
 import math
 
 import numba
-import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -27,8 +26,6 @@ from ppl_topics.samplers.variates.truncated_gamma import truncated_exponential
 
 __all__ = ["LARGEST", "SMALLEST", "below_slice", "draw_locals", "slice_lambda"]
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 
 SMALLEST, LARGEST = LARGEST_SCALE**-2.0, SMALLEST_SCALE**-2.0
 """Bounds of 1 / lambda^2."""
@@ -42,7 +39,9 @@ def below_slice(stream: Stream, g: float) -> float:
 
 
 @parallel
-def draw_locals(eta: Matrix, tau: Vector, seed: int, chain: int, step: int, kernel: int, scales: Matrix) -> None:
+def draw_locals(
+    eta: FloatArray, tau: FloatArray, seed: int, chain: int, step: int, kernel: int, scales: FloatArray
+) -> None:
     """Update the local scales, in parallel over responses.
 
     g = 1 / lambda^2 has the density exp(-g (eta / tau)^2 / 2) / (1 + g): given u below 1 / (1 + g) it is exponential,
@@ -63,7 +62,9 @@ def draw_locals(eta: Matrix, tau: Vector, seed: int, chain: int, step: int, kern
 
 
 @compiled
-def draw_row(eta: Matrix, tau: Vector, c: int, seed: int, chain: int, step: int, kernel: int, scales: Matrix) -> None:
+def draw_row(
+    eta: FloatArray, tau: FloatArray, c: int, seed: int, chain: int, step: int, kernel: int, scales: FloatArray
+) -> None:
     """Update the local scales of one response (see `draw_locals`)."""
     stream = new_stream()
     start(stream, seed, chain, step, kernel, c)

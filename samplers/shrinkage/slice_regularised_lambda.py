@@ -13,9 +13,8 @@ from __future__ import annotations
 import math
 
 import numba
-import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -28,13 +27,17 @@ from ppl_topics.samplers.variates.truncated_gamma import truncated_exponential
 
 __all__ = ["draw_regularised_locals", "slice_regularised_lambda"]
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
-
 
 @parallel
 def draw_regularised_locals(
-    eta: Matrix, tau: Vector, slab: Vector, seed: int, chain: int, step: int, kernel: int, scales: Matrix
+    eta: FloatArray,
+    tau: FloatArray,
+    slab: FloatArray,
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+    scales: FloatArray,
 ) -> None:
     """Update the local scales, in parallel over responses.
 
@@ -57,7 +60,15 @@ def draw_regularised_locals(
 
 @compiled
 def draw_row(
-    eta: Matrix, tau: Vector, slab: Vector, c: int, seed: int, chain: int, step: int, kernel: int, scales: Matrix
+    eta: FloatArray,
+    tau: FloatArray,
+    slab: FloatArray,
+    c: int,
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+    scales: FloatArray,
 ) -> None:
     """Update the local scales of one response (see `draw_regularised_locals`)."""
     stream = new_stream()

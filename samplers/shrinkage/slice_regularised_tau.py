@@ -12,8 +12,8 @@ from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -26,21 +26,18 @@ from ppl_topics.samplers.variates.streams import new_stream, start
 
 __all__ = ["draw_regularised_globals", "slice_regularised_tau"]
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
-
 
 @parallel
 def draw_regularised_globals(
-    eta: Matrix,
-    scales: Matrix,
-    slab: Vector,
+    eta: FloatArray,
+    scales: FloatArray,
+    slab: FloatArray,
     prior_scale: float,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
-    tau: Vector,
+    tau: FloatArray,
 ) -> None:
     """Update the global scales, in parallel over responses.
 
@@ -52,7 +49,7 @@ def draw_regularised_globals(
         lambda.
     slab : ndarray of float64, shape (C,)
     prior_scale : float
-        Of the half-Cauchy law of tau.
+        Of the half-Cauchy distribution of tau.
     seed, chain, step, kernel : int
         Keys of the random streams, one for each response.
     tau : ndarray of float64, shape (C,)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -25,22 +25,19 @@ from ppl_topics.samplers.variates.streams import new_stream, start
 
 __all__ = ["draw_slabs", "slice_slab"]
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
-
 
 @parallel
 def draw_slabs(
-    eta: Matrix,
-    tau: Vector,
-    scales: Matrix,
+    eta: FloatArray,
+    tau: FloatArray,
+    scales: FloatArray,
     slab_scale: float,
     slab_df: float,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
-    slab: Vector,
+    slab: FloatArray,
 ) -> None:
     """Update the slabs, in parallel over responses; slab^2 ~ InvGamma(slab_df / 2, slab_df slab_scale^2 / 2) a priori.
 

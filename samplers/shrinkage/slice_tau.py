@@ -13,9 +13,8 @@ import math
 from typing import Any
 
 import numba
-import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -29,15 +28,13 @@ from ppl_topics.samplers.variates.truncated_gamma import truncated_gamma
 
 __all__ = ["draw_globals", "slice_tau", "sum_of_squares"]
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 
 SMALLEST, LARGEST = LARGEST_SCALE**-2.0, SMALLEST_SCALE**-2.0
 """Bounds of 1 / tau^2."""
 
 
 @compiled
-def sum_of_squares(eta: Matrix, scales: Matrix, c: int) -> float:
+def sum_of_squares(eta: FloatArray, scales: FloatArray, c: int) -> float:
     """Return sum_j (eta_cj / lambda_cj)^2 over the slopes of response c."""
     total = 0.0
     for j in range(scales.shape[1]):
@@ -47,7 +44,14 @@ def sum_of_squares(eta: Matrix, scales: Matrix, c: int) -> float:
 
 @parallel
 def draw_globals(
-    eta: Matrix, scales: Matrix, prior_scale: float, seed: int, chain: int, step: int, kernel: int, tau: Vector
+    eta: FloatArray,
+    scales: FloatArray,
+    prior_scale: float,
+    seed: int,
+    chain: int,
+    step: int,
+    kernel: int,
+    tau: FloatArray,
 ) -> None:
     """Update the global scales, in parallel over responses.
 
@@ -61,7 +65,7 @@ def draw_globals(
     scales : ndarray of float64, shape (C, slopes)
         lambda.
     prior_scale : float
-        Of the half-Cauchy law of tau.
+        Of the half-Cauchy distribution of tau.
     seed, chain, step, kernel : int
         Keys of the random streams, one for each response.
     tau : ndarray of float64, shape (C,)
@@ -73,7 +77,7 @@ def draw_globals(
         square, shape = prior_scale**2, 0.5 * (scales.shape[1] + 1.0)
         bound = min(below_slice(stream, square / tau[c] ** 2), square * LARGEST)
         rate = 0.5 * sum_of_squares(eta, scales, c) / square
-        # Beyond the smallest only where all the law is there.
+        # Beyond the smallest only where all the distribution is there.
         h = max(bound * truncated_gamma(stream, shape, rate * bound), square * SMALLEST)
         tau[c] = prior_scale / math.sqrt(h)
 

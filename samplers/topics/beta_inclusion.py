@@ -1,4 +1,4 @@
-"""The probability that a word is included in a topic, given the indicators: the conjugate beta law.
+"""The probability that a word is included in a topic, given the indicators: the conjugate beta distribution.
 
 References
 ----------
@@ -13,8 +13,8 @@ from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray, IntArray, UInt8Array
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -26,7 +26,6 @@ from ppl_topics.samplers.variates.streams import new_stream, start
 
 __all__ = ["beta_inclusion", "count_by_topic", "count_by_word", "draw_pi"]
 
-Indicators = npt.NDArray[np.uint8]
 
 CHUNKS = 64
 SMALLEST, LARGEST = 1e-300, 1.0 - 2.0**-53
@@ -34,7 +33,7 @@ SMALLEST, LARGEST = 1e-300, 1.0 - 2.0**-53
 
 
 @parallel
-def count_by_topic(included: Indicators) -> npt.NDArray[np.int64]:
+def count_by_topic(included: UInt8Array) -> IntArray:
     """Count the words that each topic includes, of indicators of shape (V, K)."""
     n_words, n_topics = included.shape
     partial = np.zeros((CHUNKS, n_topics), np.int64)
@@ -49,7 +48,7 @@ def count_by_topic(included: Indicators) -> npt.NDArray[np.int64]:
 
 
 @parallel
-def count_by_word(included: Indicators) -> npt.NDArray[np.int64]:
+def count_by_word(included: UInt8Array) -> IntArray:
     """Count the topics that include each word, of indicators of shape (V, K)."""
     counts = np.zeros(included.shape[0], np.int64)
     for word in numba.prange(included.shape[0]):
@@ -62,7 +61,7 @@ def count_by_word(included: Indicators) -> npt.NDArray[np.int64]:
 
 @compiled
 def draw_pi(
-    counts: npt.NDArray[np.int64],
+    counts: IntArray,
     size: int,
     a: float,
     b: float,
@@ -70,7 +69,7 @@ def draw_pi(
     chain: int,
     step: int,
     kernel: int,
-    pi: npt.NDArray[np.float64],
+    pi: FloatArray,
 ) -> None:
     """Draw probabilities from Beta(a + included, b + not included).
 
@@ -96,7 +95,8 @@ def draw_pi(
         pi[index] = max(SMALLEST, min(1.0 / (1.0 + math.exp(outside - inside)), LARGEST))
 
 
-# Given the indicators, the law does not depend on phi; but the factor does, and to sum over phi would leave it stale.
+# Given the indicators, the distribution does not depend on phi; but the factor does, and to sum over phi would leave it
+# stale.
 @kernel(
     "beta_inclusion",
     updates="pi",

@@ -1,4 +1,4 @@
-"""Topics given assignments, and proportions given assignments: rows of independent Dirichlet laws.
+"""Topics given assignments, and proportions given assignments: rows of independent Dirichlet distributions.
 
 References
 ----------
@@ -10,12 +10,10 @@ distributions. Computing 12, algorithm GS.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt8Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -29,7 +27,6 @@ from ppl_topics.samplers.variates.streams import new_stream, start
 
 __all__ = ["dirichlet_rows", "dirichlet_weights", "draw_phi", "draw_rows", "draw_theta"]
 
-Tokens = npt.NDArray[np.unsignedinteger[Any]]
 
 CHUNKS = 64
 SAFE_SUM = 32.0
@@ -40,21 +37,21 @@ LARGEST_SUM = 3e38
 
 @compiled
 def draw_phi(
-    n_wk: npt.NDArray[np.int32],
-    n_k: npt.NDArray[np.int64],
-    beta: npt.NDArray[np.float64],
+    n_wk: Int32Array,
+    n_k: IntArray,
+    beta: FloatArray,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
-    phi: npt.NDArray[np.float32],
+    phi: Float32Array,
 ) -> bool:
     """Draw the topics from Dirichlet(n_k + beta), in parallel over words, then over topics.
 
     A topic is normalised gamma variates, one stream for each word. Where a word has no tokens in the topic and
     beta_w <= 1/2, a variate below c = 2^-40 of a token is stored as zero: the mass so lost is in expectation
     c^(1 + beta) beta / ((1 + beta) G(1 + beta)) of a token for each such cell, with G the gamma function, at most
-    1.13 c beta; that is 1e-14 of a token for beta = 0.01. The law of all other cells is exact.
+    1.13 c beta; that is 1e-14 of a token for beta = 0.01. The distribution of all other cells is exact.
 
     Where a topic has so few tokens that all of its variates could be that small (its concentrations sum to less than
     32), it is drawn in log space from a stream of its own: no topic is ever zero, and a word with tokens in a topic
@@ -86,16 +83,16 @@ def draw_phi(
 
 @parallel
 def draw_rows(
-    n_wk: npt.NDArray[np.int32],
-    n_k: npt.NDArray[np.int64],
-    beta: npt.NDArray[np.float64],
-    mass: npt.NDArray[np.float64],
-    included: npt.NDArray[np.uint8],
+    n_wk: Int32Array,
+    n_k: IntArray,
+    beta: FloatArray,
+    mass: FloatArray,
+    included: UInt8Array,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
-    phi: npt.NDArray[np.float32],
+    phi: Float32Array,
 ) -> bool:
     """Draw the topics as `draw_phi` does, over all words or over those that they include.
 
@@ -146,14 +143,14 @@ def draw_rows(
 @compiled
 def draw_in_log_space(
     topic: int,
-    n_wk: npt.NDArray[np.int32],
-    beta: npt.NDArray[np.float64],
-    included: npt.NDArray[np.uint8],
+    n_wk: Int32Array,
+    beta: FloatArray,
+    included: UInt8Array,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
-    phi: npt.NDArray[np.float32],
+    phi: Float32Array,
 ) -> bool:
     """Draw one topic of `draw_rows` in log space, and return whether all of it is finite."""
     n_words, every_word = n_wk.shape[0], included.size == 0
@@ -175,7 +172,7 @@ def draw_in_log_space(
 
 
 @compiled
-def all_of(flags: npt.NDArray[np.bool_]) -> bool:
+def all_of(flags: BoolArray) -> bool:
     """Tell whether all flags are set."""
     for flag in flags:  # noqa: SIM110
         if not flag:
@@ -185,14 +182,14 @@ def all_of(flags: npt.NDArray[np.bool_]) -> bool:
 
 @parallel
 def draw_theta(
-    doc_ptr: npt.NDArray[np.int64],
-    z: Tokens,
-    alpha: npt.NDArray[np.float64],
+    doc_ptr: IntArray,
+    z: UnsignedArray,
+    alpha: FloatArray,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
-    theta: npt.NDArray[np.float32],
+    theta: Float32Array,
 ) -> None:
     """Draw the proportions from Dirichlet(n_d + alpha), in parallel over documents.
 

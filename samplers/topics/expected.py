@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt8Array, UInt16Array
 from ppl_topics._util.compiled import parallel
-from ppl_topics.samplers.topics.listing import Counts, Longs, Shorts, Vector, listed_mass
+from ppl_topics.samplers.topics.listing import listed_mass
 
 __all__ = ["add_expected_listed", "update_mean_included_phi", "update_mean_phi"]
 
 
 @parallel
 def update_mean_phi(
-    n_wk: npt.NDArray[np.int32],
-    n_k: npt.NDArray[np.int64],
-    beta: npt.NDArray[np.float64],
+    n_wk: Int32Array,
+    n_k: IntArray,
+    beta: FloatArray,
     weight: float,
-    mean: npt.NDArray[np.float32],
+    mean: Float32Array,
 ) -> None:
     """Move a running mean towards E[phi | z] = (n_wk + beta) / (n_k + sum of beta).
 
@@ -43,13 +43,13 @@ def update_mean_phi(
 
 @parallel
 def update_mean_included_phi(
-    n_wk: npt.NDArray[np.int32],
-    n_k: npt.NDArray[np.int64],
-    beta: npt.NDArray[np.float64],
-    included: npt.NDArray[np.uint8],
-    mass: npt.NDArray[np.float64],
+    n_wk: Int32Array,
+    n_k: IntArray,
+    beta: FloatArray,
+    included: UInt8Array,
+    mass: FloatArray,
     weight: float,
-    mean: npt.NDArray[np.float32],
+    mean: Float32Array,
 ) -> None:
     """Move a running mean towards E[phi | z, I] = I (n_wk + beta) / (n_k + sum of beta over the included words).
 
@@ -75,16 +75,16 @@ def update_mean_included_phi(
 
 
 def add_expected_listed(
-    pointer: Longs,
-    topics: Shorts,
-    counts: Counts,
-    n_k: Longs,
-    beta: Vector,
+    pointer: IntArray,
+    topics: UInt16Array,
+    counts: Int32Array,
+    n_k: IntArray,
+    beta: FloatArray,
     weight: float,
-    mean_pointer: Longs,
-    mean_topics: Shorts,
-    mean_values: Vector,
-) -> tuple[Longs, Shorts, Vector]:
+    mean_pointer: IntArray,
+    mean_topics: UInt16Array,
+    mean_values: FloatArray,
+) -> tuple[IntArray, UInt16Array, FloatArray]:
     """Move the mean of topics that are held as lists towards E[phi | z, I], in the cells that have tokens.
 
     Parameters
@@ -115,7 +115,12 @@ def add_expected_listed(
 
 @parallel
 def measure_union(
-    pointer: Longs, topics: Shorts, counts: Counts, mean_pointer: Longs, mean_topics: Shorts, sizes: Longs
+    pointer: IntArray,
+    topics: UInt16Array,
+    counts: Int32Array,
+    mean_pointer: IntArray,
+    mean_topics: UInt16Array,
+    sizes: IntArray,
 ) -> None:
     """Set the sizes of the lists of `add_expected_listed`, in parallel over words."""
     for word in numba.prange(pointer.size - 1):
@@ -131,18 +136,18 @@ def measure_union(
 
 @parallel
 def merge_mean(
-    pointer: Longs,
-    topics: Shorts,
-    counts: Counts,
-    n_k: Longs,
-    beta: Vector,
+    pointer: IntArray,
+    topics: UInt16Array,
+    counts: Int32Array,
+    n_k: IntArray,
+    beta: FloatArray,
     weight: float,
-    mean_pointer: Longs,
-    mean_topics: Shorts,
-    mean_values: Vector,
-    union: Longs,
-    new_topics: Shorts,
-    values: Vector,
+    mean_pointer: IntArray,
+    mean_topics: UInt16Array,
+    mean_values: FloatArray,
+    union: IntArray,
+    new_topics: UInt16Array,
+    values: FloatArray,
 ) -> None:
     """Fill the lists that `measure_union` has measured; see `add_expected_listed`."""
     scale = 1.0 / (n_k + listed_mass(beta, pointer, topics, n_k.size))

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt8Array
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -24,7 +24,7 @@ __all__ = ["draw_included_phi", "included_mass", "included_rows"]
 
 
 @parallel
-def included_mass(beta: npt.NDArray[np.float64], included: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+def included_mass(beta: FloatArray, included: UInt8Array) -> FloatArray:
     """Sum beta over the words that each topic includes, in an order that does not depend on the threads.
 
     Parameters
@@ -51,15 +51,15 @@ def included_mass(beta: npt.NDArray[np.float64], included: npt.NDArray[np.uint8]
 
 @compiled
 def draw_included_phi(
-    n_wk: npt.NDArray[np.int32],
-    n_k: npt.NDArray[np.int64],
-    beta: npt.NDArray[np.float64],
-    included: npt.NDArray[np.uint8],
+    n_wk: Int32Array,
+    n_k: IntArray,
+    beta: FloatArray,
+    included: UInt8Array,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
-    phi: npt.NDArray[np.float32],
+    phi: Float32Array,
 ) -> bool:
     """Draw the topics from Dirichlet(n_k + beta) over the words they include, in parallel over words, then topics.
 

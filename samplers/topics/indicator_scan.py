@@ -20,8 +20,8 @@ from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray, UInt8Array
 from ppl_topics._util.compiled import inlined, parallel, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -33,10 +33,6 @@ from ppl_topics.samplers.variates.streams import Stream, start, uint64, uniform
 
 __all__ = ["indicator_scan", "log_odds", "scan_indicators", "scan_packed"]
 
-Vector = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int32]
-Totals = npt.NDArray[np.int64]
-Indicators = npt.NDArray[np.uint8]
 
 BLOCK = 8
 """Topics that are scanned side by side: a byte has eight bits, and a random word eight bytes."""
@@ -73,7 +69,14 @@ def draws_inclusion(stream: Stream, byte: np.uint64, level: float) -> bool:
 
 @tight
 def set_odds(
-    place: int, number: int, tokens: int, beta: float, topic_log_odds: float, odds: Vector, held: Totals, kept: Vector
+    place: int,
+    number: int,
+    tokens: int,
+    beta: float,
+    topic_log_odds: float,
+    odds: FloatArray,
+    held: IntArray,
+    kept: FloatArray,
 ) -> None:
     """Set the odds of words that a topic includes now, and of those that it does not.
 
@@ -108,18 +111,18 @@ def set_odds(
 def scan_equal(
     block: int,
     size: int,
-    occupied: Indicators,
-    n_k: Totals,
+    occupied: UInt8Array,
+    n_k: IntArray,
     beta: float,
-    word_log_odds: Vector,
-    topic_log_odds: Vector,
+    word_log_odds: FloatArray,
+    topic_log_odds: FloatArray,
     stream: Stream,
-    number: Totals,
-    odds: Vector,
-    level: Vector,
-    held: Totals,
-    kept: Vector,
-    packed: Indicators,
+    number: IntArray,
+    odds: FloatArray,
+    level: FloatArray,
+    held: IntArray,
+    kept: FloatArray,
+    packed: UInt8Array,
 ) -> None:
     """Scan a block of `size` topics where beta is the same for all words (see `scan_indicators`, and `pack`).
 
@@ -158,15 +161,15 @@ def scan_equal(
 def scan_unequal(
     block: int,
     size: int,
-    occupied: Indicators,
-    n_k: Totals,
-    beta: Vector,
-    word_log_odds: Vector,
-    topic_log_odds: Vector,
+    occupied: UInt8Array,
+    n_k: IntArray,
+    beta: FloatArray,
+    word_log_odds: FloatArray,
+    topic_log_odds: FloatArray,
     stream: Stream,
-    before: Vector,
-    after: Vector,
-    packed: Indicators,
+    before: FloatArray,
+    after: FloatArray,
+    packed: UInt8Array,
 ) -> None:
     """Scan a block of `size` topics for any beta (see `scan_indicators`, and `pack`).
 
@@ -198,7 +201,7 @@ def scan_unequal(
 
 
 @parallel
-def pack(n_wk: Counts, included: Indicators, occupied: Indicators, packed: Indicators) -> Totals:
+def pack(n_wk: Int32Array, included: UInt8Array, occupied: UInt8Array, packed: UInt8Array) -> IntArray:
     """Pack blocks of eight topics into bytes, in parallel over words; return how many words each topic includes.
 
     A block of topics reads every row of the arrays: from bytes in a row the scan takes about half of the time.
@@ -232,7 +235,7 @@ def pack(n_wk: Counts, included: Indicators, occupied: Indicators, packed: Indic
 
 
 @parallel
-def unpack(packed: Indicators, included: Indicators) -> None:
+def unpack(packed: UInt8Array, included: UInt8Array) -> None:
     """Write the bits of blocks of eight topics as a matrix of indicators, in parallel over words; see `pack`."""
     for word in numba.prange(included.shape[0]):
         for topic in range(included.shape[1]):
@@ -241,17 +244,17 @@ def unpack(packed: Indicators, included: Indicators) -> None:
 
 @parallel
 def scan_packed(
-    in_topic: Totals,
-    n_k: Totals,
-    beta: Vector,
-    word_log_odds: Vector,
-    topic_log_odds: Vector,
+    in_topic: IntArray,
+    n_k: IntArray,
+    beta: FloatArray,
+    word_log_odds: FloatArray,
+    topic_log_odds: FloatArray,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
-    occupied: Indicators,
-    packed: Indicators,
+    occupied: UInt8Array,
+    packed: UInt8Array,
 ) -> None:
     """Draw packed indicators (see `pack`), in parallel over blocks of eight topics; see `scan_indicators`.
 
@@ -303,16 +306,16 @@ def scan_packed(
 
 
 def scan_indicators(
-    n_wk: Counts,
-    n_k: Totals,
-    beta: Vector,
-    word_log_odds: Vector,
-    topic_log_odds: Vector,
+    n_wk: Int32Array,
+    n_k: IntArray,
+    beta: FloatArray,
+    word_log_odds: FloatArray,
+    topic_log_odds: FloatArray,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
-    included: Indicators,
+    included: UInt8Array,
 ) -> None:
     """Draw the indicator of each word in each topic from its full conditional, phi integrated out.
 
@@ -340,7 +343,7 @@ def scan_indicators(
     unpack(packed, included)
 
 
-def log_odds(pi: Vector, n_words: int, n_topics: int) -> tuple[Vector, Vector]:
+def log_odds(pi: FloatArray, n_words: int, n_topics: int) -> tuple[FloatArray, FloatArray]:
     """Return log(pi / (1 - pi)) as a sum of a part for each word, shape (V,), and one for each topic, shape (K,).
 
     Parameters

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt16Array
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -19,7 +19,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.topics.dirichlet_rows import CHUNKS, SAFE_SUM
-from ppl_topics.samplers.topics.listing import Counts, Floats, Longs, Shorts, Vector, listed_mass
+from ppl_topics.samplers.topics.listing import listed_mass
 from ppl_topics.samplers.topics.sparse_gammas import SPARSEST, draw_exceeding, exceeding_probability
 from ppl_topics.samplers.variates.dirichlet import dirichlet_in_log_space
 from ppl_topics.samplers.variates.gamma import gamma
@@ -47,21 +47,21 @@ def draw_gamma(stream: Stream, count: int, beta: float, probability: float) -> f
 
 @parallel
 def draw_listed_phi(
-    pointer: Longs,
-    topics: Shorts,
-    counts: Counts,
-    n_k: Longs,
-    beta: Vector,
+    pointer: IntArray,
+    topics: UInt16Array,
+    counts: Int32Array,
+    n_k: IntArray,
+    beta: FloatArray,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
-    values: Floats,
+    values: Float32Array,
 ) -> None:
     """Draw the topics from Dirichlet(n_k + beta) over the words they include, in parallel over words, then topics.
 
-    The law is that of `ppl_topics.samplers.topics.included_rows.draw_included_phi`, and so is what is said there of its
-    approximation; the time is that of the cells which are included.
+    The distribution is that of `ppl_topics.samplers.topics.included_rows.draw_included_phi`, and so is what is said
+    there of its approximation; the time is that of the cells which are included.
 
     Parameters
     ----------
@@ -108,16 +108,16 @@ def draw_listed_phi(
 
 @parallel
 def draw_small(
-    pointer: Longs,
-    topics: Shorts,
-    counts: Counts,
-    beta: Vector,
-    dense: npt.NDArray[np.bool_],
+    pointer: IntArray,
+    topics: UInt16Array,
+    counts: Int32Array,
+    beta: FloatArray,
+    dense: BoolArray,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
-    values: Floats,
+    values: Float32Array,
 ) -> None:
     """Draw the topics that are not `dense` in log space, in parallel over them (see `draw_listed_phi`)."""
     n_words, n_topics = beta.size, dense.size

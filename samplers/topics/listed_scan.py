@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
@@ -22,17 +23,17 @@ from ppl_topics.core.registry import kernel
 from ppl_topics.core.sparse_topics import TopicLists
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.topics.indicator_scan import BLOCK, log_odds, scan_packed
-from ppl_topics.samplers.topics.listing import Longs, Vector, list_packed, pack_listed
+from ppl_topics.samplers.topics.listing import list_packed, pack_listed
 
 __all__ = ["listed_scan", "scan_lists"]
 
 
 def scan_lists(
     lists: TopicLists,
-    n_k: Longs,
-    beta: Vector,
-    word_log_odds: Vector,
-    topic_log_odds: Vector,
+    n_k: IntArray,
+    beta: FloatArray,
+    word_log_odds: FloatArray,
+    topic_log_odds: FloatArray,
     seed: int,
     chain: int,
     step: int,

@@ -6,12 +6,19 @@ All sums run over a fixed number of chunks that are added in order: the bits do 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import (
+    Float32Array,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    UInt8Array,
+    UInt16Array,
+    UInt32Array,
+    UnsignedArray,
+)
 from ppl_topics._util.compiled import parallel
 from ppl_topics.core.sparse_topics import PADDING, TopicLists
 from ppl_topics.core.tokens import Tokens
@@ -20,16 +27,8 @@ from ppl_topics.samplers.topics.indicator_scan import BLOCK, CHUNKS
 
 __all__ = ["count_listed", "list_assigned", "list_packed", "listed_mass", "pack_listed", "set_listed_mean"]
 
-Assignments = npt.NDArray[np.unsignedinteger[Any]]
-Longs = npt.NDArray[np.int64]
-Shorts = npt.NDArray[np.uint16]
-Counts = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float32]
-Vector = npt.NDArray[np.float64]
-Indicators = npt.NDArray[np.uint8]
 
-
-def new_lists(name: str, n_topics: int, sizes: Longs) -> TopicLists:
+def new_lists(name: str, n_topics: int, sizes: IntArray) -> TopicLists:
     """Return empty lists of the given sizes, of shape (V,)."""
     pointer = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=pointer[1:])
@@ -38,7 +37,7 @@ def new_lists(name: str, n_topics: int, sizes: Longs) -> TopicLists:
     return TopicLists(name, n_topics, pointer, topics, counts, np.zeros(length, np.float32))
 
 
-def list_assigned(name: str, tokens: Tokens, z: Assignments, n_k: Longs) -> TopicLists:
+def list_assigned(name: str, tokens: Tokens, z: UnsignedArray, n_k: IntArray) -> TopicLists:
     """Return the lists of topics that include the words with tokens in them, and one word where they have none.
 
     Parameters
@@ -62,7 +61,7 @@ def list_assigned(name: str, tokens: Tokens, z: Assignments, n_k: Longs) -> Topi
 
 @parallel
 def measure_assigned(
-    word_ptr: Longs, by_word: npt.NDArray[np.uint32], z: Assignments, alone: Longs, sizes: Longs
+    word_ptr: IntArray, by_word: UInt32Array, z: UnsignedArray, alone: IntArray, sizes: IntArray
 ) -> None:
     """Set how many topics the tokens of each word have, and add the topics of which it is the only word."""
     chunk_ptr = make_chunks(word_ptr, WORD_CHUNKS)
@@ -81,13 +80,13 @@ def measure_assigned(
 
 @parallel
 def fill_assigned(
-    word_ptr: Longs,
-    by_word: npt.NDArray[np.uint32],
-    z: Assignments,
-    alone: Longs,
-    pointer: Longs,
-    topics: Shorts,
-    counts: Counts,
+    word_ptr: IntArray,
+    by_word: UInt32Array,
+    z: UnsignedArray,
+    alone: IntArray,
+    pointer: IntArray,
+    topics: UInt16Array,
+    counts: Int32Array,
 ) -> None:
     """Fill the lists that `measure_assigned` has measured."""
     n_topics = alone.size
@@ -107,13 +106,13 @@ def fill_assigned(
 
 @parallel
 def count_listed(
-    z: Assignments,
-    word_ptr: Longs,
-    by_word: npt.NDArray[np.uint32],
-    pointer: Longs,
-    topics: Shorts,
-    counts: Counts,
-    n_k: Longs,
+    z: UnsignedArray,
+    word_ptr: IntArray,
+    by_word: UInt32Array,
+    pointer: IntArray,
+    topics: UInt16Array,
+    counts: Int32Array,
+    n_k: IntArray,
 ) -> None:
     """Count the topics of the tokens of each word, all of which its list holds, in parallel over words.
 
@@ -149,7 +148,7 @@ def count_listed(
 
 
 @parallel
-def listed_mass(beta: Vector, pointer: Longs, topics: Shorts, n_topics: int) -> Vector:
+def listed_mass(beta: FloatArray, pointer: IntArray, topics: UInt16Array, n_topics: int) -> FloatArray:
     """Sum beta, of shape (V,), over the words that each topic includes, in an order that the threads do not change."""
     partial = np.zeros((CHUNKS, n_topics))
     n_words = beta.size
@@ -166,8 +165,8 @@ def listed_mass(beta: Vector, pointer: Longs, topics: Shorts, n_topics: int) -> 
 
 @parallel
 def pack_listed(
-    pointer: Longs, topics: Shorts, counts: Counts, n_topics: int, occupied: Indicators, packed: Indicators
-) -> Longs:
+    pointer: IntArray, topics: UInt16Array, counts: Int32Array, n_topics: int, occupied: UInt8Array, packed: UInt8Array
+) -> IntArray:
     """Pack lists into bytes, a bit for each of eight topics, in parallel over words; return the words of each topic.
 
     Parameters
@@ -199,7 +198,7 @@ def pack_listed(
     return number
 
 
-def list_packed(packed: Indicators, before: TopicLists) -> TopicLists:
+def list_packed(packed: UInt8Array, before: TopicLists) -> TopicLists:
     """Return the lists of packed indicators, with the counts and probabilities that the lists before have of them."""
     sizes = np.zeros(packed.shape[1], np.int64)
     measure_packed(packed, sizes)
@@ -210,7 +209,7 @@ def list_packed(packed: Indicators, before: TopicLists) -> TopicLists:
 
 
 @parallel
-def measure_packed(packed: Indicators, sizes: Longs) -> None:
+def measure_packed(packed: UInt8Array, sizes: IntArray) -> None:
     """Set how many topics include each word, in parallel over words."""
     for word in numba.prange(packed.shape[1]):
         number = 0
@@ -224,15 +223,15 @@ def measure_packed(packed: Indicators, sizes: Longs) -> None:
 
 @parallel
 def fill_packed(
-    packed: Indicators,
-    old_pointer: Longs,
-    old_topics: Shorts,
-    old_counts: Counts,
-    old_values: Floats,
-    pointer: Longs,
-    topics: Shorts,
-    counts: Counts,
-    values: Floats,
+    packed: UInt8Array,
+    old_pointer: IntArray,
+    old_topics: UInt16Array,
+    old_counts: Int32Array,
+    old_values: Float32Array,
+    pointer: IntArray,
+    topics: UInt16Array,
+    counts: Int32Array,
+    values: Float32Array,
 ) -> None:
     """Fill lists of packed indicators; see `list_packed`. Both lists of a word ascend: one walk goes through them."""
     for word in numba.prange(packed.shape[1]):
@@ -253,7 +252,7 @@ def fill_packed(
                 topic += 1
 
 
-def set_listed_mean(lists: TopicLists, n_k: Longs, beta: Vector) -> None:
+def set_listed_mean(lists: TopicLists, n_k: IntArray, beta: FloatArray) -> None:
     """Set the probabilities to their mean given the counts, (n_wk + beta) / (n_k + sum of beta over included words).
 
     Parameters
@@ -266,7 +265,9 @@ def set_listed_mean(lists: TopicLists, n_k: Longs, beta: Vector) -> None:
 
 
 @parallel
-def mean_of_lists(pointer: Longs, topics: Shorts, counts: Counts, n_k: Longs, beta: Vector, values: Floats) -> None:
+def mean_of_lists(
+    pointer: IntArray, topics: UInt16Array, counts: Int32Array, n_k: IntArray, beta: FloatArray, values: Float32Array
+) -> None:
     """See `set_listed_mean`."""
     scale = 1.0 / (n_k + listed_mass(beta, pointer, topics, n_k.size))
     for word in numba.prange(beta.size):

@@ -2,7 +2,7 @@
 
 A cell without tokens has a gamma variate of shape beta, far below any other as a rule: for beta = 0.01 three in four
 lie below 2^-40 of a token. Which cells exceed that is drawn first, from eight random bits a cell (and more where they
-leave it open); these alone are given a variate, from the gamma law conditional on exceeding.
+leave it open); these alone are given a variate, from the gamma distribution conditional on exceeding.
 
 References
 ----------
@@ -16,11 +16,11 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, UInt8Array, UInt64Array
 from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.samplers.variates.gamma import gamma, gamma_above_one
 from ppl_topics.samplers.variates.philox import BUFFER, POSITION, refill
@@ -44,9 +44,6 @@ SPARSEST = 0.5
 
 L = tuple(1.0 / (2 * power + 1) for power in range(13))
 E = tuple((-1.0 / 64.0) ** power / math.factorial(power) for power in range(12))
-
-Vector = npt.NDArray[np.float64]
-Bytes = npt.NDArray[np.uint8]
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -163,7 +160,7 @@ def finish(stream: Stream, shape: float, width: float, place: float) -> float:
 
 
 @inlined
-def positive_cells(counts: npt.NDArray[np.int32], row: int, first: int, last: int) -> np.uint64:
+def positive_cells(counts: Int32Array, row: int, first: int, last: int) -> np.uint64:
     """Return a mask of up to 64 bits: which counts of a row from `first` to `last` - 1 are positive."""
     mask = ZERO
     cell = first
@@ -178,7 +175,7 @@ def positive_cells(counts: npt.NDArray[np.int32], row: int, first: int, last: in
 
 
 @inlined
-def included_cells(included: Bytes, row: int, first: int, last: int) -> np.uint64:
+def included_cells(included: UInt8Array, row: int, first: int, last: int) -> np.uint64:
     """Return a mask of up to 64 bits: which cells of a row from `first` to `last` - 1 are included."""
     mask = ZERO
     cell = first
@@ -193,7 +190,7 @@ def included_cells(included: Bytes, row: int, first: int, last: int) -> np.uint6
 
 
 @inlined
-def propose(raw: npt.NDArray[np.uint64], size: int, shape: float, width: float, place: Vector, value: Vector) -> None:
+def propose(raw: UInt64Array, size: int, shape: float, width: float, place: FloatArray, value: FloatArray) -> None:
     """Turn random words into points of the envelope's mass, and these into variates as `finish` does, all at once.
 
     The loop is free of calls and branches, so that it becomes vector instructions: the logarithm is the series of
@@ -235,15 +232,15 @@ def propose(raw: npt.NDArray[np.uint64], size: int, shape: float, width: float, 
 def draw_gammas(
     first: int,
     last: int,
-    n_wk: npt.NDArray[np.int32],
-    beta: Vector,
-    included: Bytes,
+    n_wk: Int32Array,
+    beta: FloatArray,
+    included: UInt8Array,
     seed: int,
     chain: int,
     step: int,
     kernel: int,
-    gammas: npt.NDArray[np.float32],
-    total: Vector,
+    gammas: Float32Array,
+    total: FloatArray,
 ) -> None:
     """Draw gamma variates of shapes n_wk + beta_w for words `first` to `last` - 1, and add them up by topic.
 

@@ -1,4 +1,4 @@
-"""Alias tables: draws from a fixed categorical law in constant time.
+"""Alias tables: draws from a fixed categorical distribution in constant time.
 
 References
 ----------
@@ -10,25 +10,18 @@ IEEE Transactions on Software Engineering 17(9).
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-
+from ppl_topics._util.arrays import IntegerArray, RealArray
 from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
 __all__ = ["build_alias", "draw_alias"]
 
-Weights = npt.NDArray[np.floating[Any]]
-Indices = npt.NDArray[np.integer[Any]]
-
 
 @compiled
-def build_alias(weights: Weights, probability: Weights, alias: Indices, scratch: Indices) -> float:
-    """Build the table of a categorical law (Vose 1991).
+def build_alias(weights: RealArray, probability: RealArray, alias: IntegerArray, scratch: IntegerArray) -> float:
+    """Build the table of a categorical distribution (Vose 1991).
 
-    All arithmetic is in float64, so the law that the table implies differs from the weights only by the
+    All arithmetic is in float64, so the distribution that the table implies differs from the weights only by the
     rounding of the stored probabilities.
 
     Parameters
@@ -90,7 +83,7 @@ def build_alias(weights: Weights, probability: Weights, alias: Indices, scratch:
 
 
 @compiled
-def draw_alias(stream: Stream, probability: Weights, alias: Indices) -> int:
+def draw_alias(stream: Stream, probability: RealArray, alias: IntegerArray) -> int:
     """Draw an index from a table (Walker 1977) with one uniform number.
 
     Parameters

@@ -1,23 +1,20 @@
-"""Draws from a categorical law by one uniform number."""
+"""Draws from a categorical distribution by one uniform number."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray, RealArray
 from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
 __all__ = ["categorical", "categorical_cumulated", "categorical_in_log_space", "find_cumulated"]
 
-Weights = npt.NDArray[np.floating[Any]]
-
 
 @compiled
-def categorical(stream: Stream, weights: Weights) -> int:
+def categorical(stream: Stream, weights: RealArray) -> int:
     """Draw an index with probability proportional to its weight.
 
     Parameters
@@ -48,7 +45,7 @@ def categorical(stream: Stream, weights: Weights) -> int:
 
 
 @compiled
-def categorical_cumulated(stream: Stream, cumulated: Weights, size: int) -> int:
+def categorical_cumulated(stream: Stream, cumulated: RealArray, size: int) -> int:
     """Draw an index from weights that are already cumulated, by binary search.
 
     Parameters
@@ -63,7 +60,7 @@ def categorical_cumulated(stream: Stream, cumulated: Weights, size: int) -> int:
 
 
 @compiled
-def find_cumulated(cumulated: Weights, size: int, target: float) -> int:
+def find_cumulated(cumulated: RealArray, size: int, target: float) -> int:
     """Find the first index whose running sum exceeds `target`, or else the last of positive weight.
 
     Since an index of weight zero has the running sum of the one before, it is never found.
@@ -81,7 +78,7 @@ def find_cumulated(cumulated: Weights, size: int, target: float) -> int:
 
 
 @compiled
-def categorical_in_log_space(stream: Stream, log_weights: npt.NDArray[np.float64]) -> int:
+def categorical_in_log_space(stream: Stream, log_weights: FloatArray) -> int:
     """Draw an index from the logarithms of its weights: for weights of any size.
 
     Parameters

@@ -5,22 +5,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.variates.gamma import gamma, log_gamma
 from ppl_topics.samplers.variates.streams import Stream
 
 __all__ = ["dirichlet", "dirichlet_in_log_space"]
 
-Vector = npt.NDArray[np.float64]
 
 SAFE_SUM = 1.0
 
 
 @compiled
-def dirichlet(stream: Stream, shape: Vector, out: Vector) -> None:
-    """Draw a probability vector from the Dirichlet law; it is never zero and never NaN.
+def dirichlet(stream: Stream, shape: FloatArray, out: FloatArray) -> None:
+    """Draw a probability vector from the Dirichlet distribution; it is never zero and never NaN.
 
     The sum of the gamma variates is itself gamma with the sum of the shapes, so it is far above the
     smallest float64 unless that sum is small: then the variates are drawn in log space.
@@ -49,7 +48,7 @@ def dirichlet(stream: Stream, shape: Vector, out: Vector) -> None:
 
 
 @compiled
-def dirichlet_in_log_space(stream: Stream, shape: Vector, out: Vector) -> None:
+def dirichlet_in_log_space(stream: Stream, shape: FloatArray, out: FloatArray) -> None:
     """Draw as `dirichlet` does, from log gamma variates less their maximum: for any concentrations."""
     largest = -np.inf
     for index in range(shape.size):

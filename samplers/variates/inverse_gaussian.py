@@ -29,7 +29,7 @@ def inverse_gaussian(stream: Stream, mean: float, shape: float) -> float:
 
     Guaranteed for a shape s from 1e-250 to 1e250 and a mean m from 1e-300 to 1e290, or infinite: the variate is
     positive and finite, and each root is exact to a few units in the last place whatever m / s. An infinite mean
-    gives the Levy law of s / (standard normal)^2. Where s / m exceeds 1e300, the variate is m itself, from
+    gives the Levy distribution of s / (standard normal)^2. Where s / m exceeds 1e300, the variate is m itself, from
     which it would differ by less than 1e-149 of m.
 
     Parameters

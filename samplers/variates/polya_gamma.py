@@ -28,7 +28,7 @@ from ppl_topics.samplers.variates.streams import Stream
 __all__ = ["hyperbolic_terms", "polya_gamma"]
 
 SERIES_UP_TO = 5.0
-"""The largest b A(v) of the series: its terms then exceed their sum by about e^5 at the mean of the law."""
+"""The largest b A(v) of the series: its terms then exceed their sum by about e^5 at the mean of the distribution."""
 
 NEAR_ZERO = 1e-3
 
@@ -70,10 +70,10 @@ def hyperbolic_terms(half_tilt: float) -> tuple[float, float, float]:
 def polya_gamma(stream: Stream, shape: float, tilt: float) -> float:
     """Draw a Polya-Gamma variate PG(b, z): mean b tanh(z / 2) / (2 z).
 
-    The law is exact but for rounding where the series serves (any b up to 16, greater b where abs(z) is large):
-    the error in total variation is below 1e-10. Beyond, the distribution function is off by less than 1e-9, and
-    the first three moments by rounding only (`polya_gamma_sum`). For b from 1e-100 to 1e100 and abs(z) up to 1e100
-    the variate is positive and finite, and the work does not grow with b or z.
+    The distribution is exact but for rounding where the series serves (any b up to 16, greater b where abs(z) is
+    large): the error in total variation is below 1e-10. Beyond, the distribution function is off by less than 1e-9, and
+    the first three moments by rounding only (`polya_gamma_sum`). For b from 1e-100 to 1e100 and abs(z) up to 1e100 the
+    variate is positive and finite, and the work does not grow with b or z.
 
     Parameters
     ----------

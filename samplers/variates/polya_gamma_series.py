@@ -1,12 +1,12 @@
-"""Exact draws of J*(b, v), four times a Polya-Gamma variate, by rejection from an inverse Gaussian law.
+"""Exact draws of J*(b, v), four times a Polya-Gamma variate, by rejection from an inverse Gaussian distribution.
 
 The density of J*(b, v) is an alternating series (Biane, Pitman, Yor 2001; Windle, Polson, Scott 2014),
 
     f(x) = cosh(v)^b 2^b b / sqrt(2 pi x^3) exp(-b^2 / (2 x) - v^2 x / 2) S(x),
     S(x) = sum over n of (-1)^n t_n,   t_n = (G(n + b) / (G(1 + b) n!)) (2 n + b) exp(-2 n (n + b) / x).
 
-So beside S it is an inverse Gaussian density. The proposal here is the inverse Gaussian law g of the same mean b u,
-u = tanh(v) / v, and of shape b^2, the first passage time with which the series begins:
+So beside S it is an inverse Gaussian density. The proposal here is the inverse Gaussian distribution g of the same mean
+b u, u = tanh(v) / v, and of shape b^2, the first passage time with which the series begins:
 
     f(x) / g(x) = exp(e x - b A) S(x),   e = v^2 / (2 sinh(v)^2),   A = v coth(v) - log(2 cosh(v)),
 
@@ -21,12 +21,11 @@ sides (Devroye 2009).
 
 References
 ----------
-P. Biane, J. Pitman, M. Yor (2001). Probability laws related to the Jacobi theta and Riemann zeta functions, and
-Brownian excursions. Bulletin of the American Mathematical Society 38(4).
-L. Devroye (2009). On exact simulation algorithms for some distributions related to Jacobi theta functions.
-Statistics and Probability Letters 79(21).
-J. Windle, N. G. Polson, J. G. Scott (2014). Sampling Polya-Gamma random variates: alternate and approximate
-techniques. arXiv:1405.0506.
+P. Biane, J. Pitman, M. Yor (2001). Probability distributions related to the Jacobi theta and Riemann zeta functions,
+and Brownian excursions. Bulletin of the American Mathematical Society 38(4). L. Devroye (2009). On exact simulation
+algorithms for some distributions related to Jacobi theta functions. Statistics and Probability Letters 79(21). J.
+Windle, N. G. Polson, J. G. Scott (2014). Sampling Polya-Gamma random variates: alternate and approximate techniques.
+arXiv:1405.0506.
 """
 
 from __future__ import annotations

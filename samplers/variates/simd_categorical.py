@@ -1,4 +1,4 @@
-"""Draws from categorical laws with many cells, eight at a time.
+"""Draws from categorical distributions with many cells, eight at a time.
 
 The cells are dealt to eight lanes, and running sums of the weights are kept in each lane: so eight sums advance with
 one instruction, in an order that does not depend on the machine. A draw finds its lane among eight totals, then its
@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
+from ppl_topics._util.arrays import Float32Array, Int32Array
 from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.samplers.variates.simd import (
     FLOATS,
@@ -56,19 +56,18 @@ JUST_BELOW_ONE = np.float32(1.0 - 2.0**-23)
 SAFE_TOTAL = 1e-30
 """A float32 total from here on has lost no more to underflow than to rounding."""
 
-Floats = npt.NDArray[np.float32]
 Integer = int | np.integer[Any]
 Real = float | np.floating[Any]
 
 
 @compiled
-def new_sums(size: int) -> Floats:
-    """Allocate the running sums of a law with `size` cells: whole rows of lanes, and one for the totals."""
+def new_sums(size: int) -> Float32Array:
+    """Allocate the running sums of a distribution with `size` cells: whole rows of lanes, and one for the totals."""
     return np.zeros(LANES * ((size + LANES - 1) // LANES + 1), dtype=np.float32)
 
 
 def emit_cumulate(builder: Any, sums: Any, size: Any, term: Callable[[Any, Any], Any]) -> Any:
-    """Emit the running sums by lane of a law of at least eight cells, and return its total.
+    """Emit the running sums by lane of a distribution of at least eight cells, and return its total.
 
     `term(cell, kind)` emits the weights of eight cells that begin at `cell`. The last row, where it is not whole,
     is the last eight cells without those that had their turn before.
@@ -261,13 +260,13 @@ def cumulate_listed(
 
 @inlined
 def cumulate_counts(
-    weight: Floats,
-    counts: npt.NDArray[np.int32],
+    weight: Float32Array,
+    counts: Int32Array,
     row: Integer,
     prior: Real,
     left: Integer,
     left_weight: Real,
-    sums: Floats,
+    sums: Float32Array,
 ) -> np.float32:
     """Compute the running sums by lane of ``weight[k] * (counts[row, k] + prior)``, all in float32.
 
@@ -310,7 +309,7 @@ def cumulate_counts(
 
 
 @inlined
-def cumulate_products(weight: Floats, factors: Floats, row: Integer, sums: Floats) -> np.float32:
+def cumulate_products(weight: Float32Array, factors: Float32Array, row: Integer, sums: Float32Array) -> np.float32:
     """Compute the running sums by lane of ``weight[k] * factors[row, k]``; see `cumulate_counts`."""
     if weight.size >= LANES:
         return cumulate_products_by_rows(weight, factors, row, sums)  # type: ignore[no-any-return]
@@ -324,7 +323,7 @@ def cumulate_products(weight: Floats, factors: Floats, row: Integer, sums: Float
 
 
 @inlined
-def find_striped(sums: Floats, size: Integer, target: Real) -> Any:
+def find_striped(sums: Float32Array, size: Integer, target: Real) -> Any:
     """Find the cell of a row that a point of the interval from 0 to the total falls into.
 
     Parameters
@@ -347,7 +346,7 @@ def find_striped(sums: Floats, size: Integer, target: Real) -> Any:
 
 
 @inlined
-def find_listed(sums: Floats, size: Integer, target: Real) -> Any:
+def find_listed(sums: Float32Array, size: Integer, target: Real) -> Any:
     """Find the entry of a list that a point of the interval from 0 to the total falls into.
 
     Parameters

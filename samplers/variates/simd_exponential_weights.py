@@ -11,18 +11,17 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
+from ppl_topics._util.arrays import Float32Array
 from ppl_topics._util.compiled import inlined
 from ppl_topics.samplers.variates.simd import FLOATS, INTEGERS, LANES, data_of, emit_load, row_of, size_of, spread
 from ppl_topics.samplers.variates.simd_categorical import Integer, Real, emit_cumulate
 
 __all__ = ["LARGEST_EXPONENT", "cumulate_tilted"]
 
-Floats = npt.NDArray[np.float32]
 
 LARGEST_EXPONENT, LEAST_EXPONENT = 80.0, -87.0
 """Callers keep exponents below the first; of those below the second, the exponential is 1.6e-38."""
@@ -90,14 +89,14 @@ def cumulate_tilted_by_rows(
 
 @inlined
 def cumulate_tilted(
-    weight: Floats,
-    factors: Floats,
+    weight: Float32Array,
+    factors: Float32Array,
     row: Integer,
-    tilt: Floats,
-    bends: Floats,
+    tilt: Float32Array,
+    bends: Float32Array,
     left: Integer,
     scale: Real,
-    sums: Floats,
+    sums: Float32Array,
 ) -> Any:
     """Compute the running sums by lane of ``weight[k] factors[row, k] exp(tilt[k] + scale bends[left, k])``.
 

@@ -17,8 +17,8 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ppl_topics._util.arrays import UInt64Array
 from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.variates.philox import BUFFER, KEY, POSITION, WORDS, multiply, refill
 from ppl_topics.samplers.variates.ziggurat import TAIL_START, normal_tables
@@ -43,7 +43,7 @@ STREAMS = 1
 A run is resumed only by a ppl-topics of the same version. A test holds the draws of every kernel to it.
 """
 
-Stream = npt.NDArray[np.uint64]
+Stream = UInt64Array
 
 ZERO, ONE, FULL = np.uint64(0), np.uint64(1), np.uint64(8)
 FIRST = np.uint64(BUFFER)
@@ -116,13 +116,13 @@ def uint64(stream: Stream) -> np.uint64:
 
 @compiled
 def uniform(stream: Stream) -> float:
-    """Draw from the uniform law on [0, 1), a multiple of 2^-53."""
+    """Draw from the uniform distribution on [0, 1), a multiple of 2^-53."""
     return int(np.int64(uint64(stream) >> SHIFT_53)) * 2.0**-53
 
 
 @compiled
 def uniform_open(stream: Stream) -> float:
-    """Draw from the uniform law on (0, 1), an odd multiple of 2^-53: its logarithm is finite."""
+    """Draw from the uniform distribution on (0, 1), an odd multiple of 2^-53: its logarithm is finite."""
     return (int(np.int64(uint64(stream) >> SHIFT_52)) + 0.5) * 2.0**-52
 
 
@@ -147,13 +147,13 @@ def integer(stream: Stream, n: int) -> int:
 
 @compiled
 def exponential(stream: Stream) -> float:
-    """Draw from the exponential law of mean 1, by inversion."""
+    """Draw from the exponential distribution of mean 1, by inversion."""
     return -math.log(uniform_open(stream))
 
 
 @compiled
 def normal(stream: Stream) -> float:
-    """Draw from the standard normal law by the ziggurat (Marsaglia and Tsang 2000), without cached state.
+    """Draw from the standard normal distribution by the ziggurat (Marsaglia and Tsang 2000), without cached state.
 
     One word gives layer, sign and fraction; 98.8% of the draws end there. The tail is Marsaglia's (1964).
     """

@@ -1,4 +1,4 @@
-"""Gamma and exponential variates below a bound, exact however little of the law is there.
+"""Gamma and exponential variates below a bound, exact however little of the distribution is there.
 
 References
 ----------
@@ -17,7 +17,7 @@ from ppl_topics.samplers.variates.streams import Stream, exponential, uniform_op
 __all__ = ["truncated_exponential", "truncated_gamma"]
 
 FLAT = 1e-14
-"""The density of an exponential law between 0 and this share of its mean is level, to the last bits."""
+"""The density of an exponential distribution between 0 and this share of its mean is level, to the last bits."""
 
 
 @compiled
@@ -44,8 +44,8 @@ def truncated_gamma(stream: Stream, shape: float, bound: float) -> float:
 
     Where the bound is beyond the mean, variates above it are drawn again: fewer than two draws in expectation.
     Elsewhere t = log(bound / variate) has a density that falls as exp(-shape t - bound exp(-t)), and is drawn by
-    rejection from an exponential law with the rate of the least rejection, of which Robert (1995) accepts above 0.75
-    in the normal limit.
+    rejection from an exponential distribution with the rate of the least rejection, of which Robert (1995) accepts
+    above 0.75 in the normal limit.
 
     Parameters
     ----------
@@ -53,7 +53,8 @@ def truncated_gamma(stream: Stream, shape: float, bound: float) -> float:
     shape : float
         Positive.
     bound : float
-        At least 0. At 0 the share is that of the limit, the law with density in proportion to share^(shape - 1).
+        At least 0. At 0 the share is that of the limit, the distribution with density in proportion to share^(shape -
+        1).
     """
     if bound >= shape:
         while True:

@@ -27,10 +27,10 @@ def truncated_normal(stream: Stream, mean: float, sign: float) -> float:
     """Draw from Normal(mean, 1), given that the variate has a sign.
 
     Where the mean has that sign, or is at most 0.45 on the other side, normal variates are drawn until one has it: with
-    probability at least 0.33 each. Beyond, the distance x from zero is proposed from an exponential law of rate
-    r = (m + sqrt(m^2 + 4)) / 2, m the mean's distance from zero, and accepted with probability
-    exp(-(x - 1 / r)^2 / 2) (Robert 1995, section 2.2): at least 0.81, and 1 far out. Since x is what is drawn, not
-    its sum with the mean, no digits are lost in the tail.
+    probability at least 0.33 each. Beyond, the distance x from zero is proposed from an exponential distribution of
+    rate r = (m + sqrt(m^2 + 4)) / 2, m the mean's distance from zero, and accepted with probability exp(-(x - 1 / r)^2
+    / 2) (Robert 1995, section 2.2): at least 0.81, and 1 far out. Since x is what is drawn, not its sum with the mean,
+    no digits are lost in the tail.
 
     Parameters
     ----------

@@ -1,9 +1,10 @@
-"""Tables of the ziggurat for the normal law: 256 layers of equal area under exp(-x^2 / 2)."""
+"""Tables of the ziggurat for the normal distribution: 256 layers of equal area under exp(-x^2 / 2)."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+
+from ppl_topics._util.arrays import FloatArray, UInt64Array
 
 __all__ = ["LAYERS", "TAIL_START", "normal_tables"]
 
@@ -13,7 +14,7 @@ LAYER_AREA = 0.0049286732339746519
 FRACTION_BITS = 52
 
 
-def normal_tables() -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def normal_tables() -> tuple[UInt64Array, FloatArray, FloatArray]:
     """Build the tables of Marsaglia and Tsang (2000) for a 52-bit fraction.
 
     Layer 0 is the base with the tail beyond `TAIL_START`; layers 1 to 255 are rectangles of falling width.

@@ -89,7 +89,7 @@ def test_information_by_hand():
 
 
 def test_the_urn_draws_words_given_the_data():
-    """Its law is exactly known for two words: beta-binomial. Chi-squared, false alarms at the rate SLIPS."""
+    """Its distribution is exactly known for two words: beta-binomial. Chi-squared, false alarms at the rate SLIPS."""
     real, beta = np.array([0, 0, 1, 1, 1], dtype=np.int32), np.array([1.0, 2.0])
     found = np.zeros(6)
     for seed in range(4000):
@@ -98,8 +98,8 @@ def test_the_urn_draws_words_given_the_data():
         found[int(words.sum())] += 1
     counts = np.arange(6)
 
-    def p_value(law):
-        return stats.chisquare(found, 4000 * law).pvalue
+    def p_value(distribution):
+        return stats.chisquare(found, 4000 * distribution).pvalue
 
     assert p_value(stats.betabinom.pmf(counts, 5, 3 + 2.0, 2 + 1.0)) > SLIPS
     # Planted: an urn that forgets beta, and one that takes phi as known.

@@ -33,7 +33,7 @@ def make_state(concentrations=None):
 
 
 def agrees(sample, mean, deviation):
-    """Whether the mean of independent draws agrees with the law's, element by element."""
+    """Whether the mean of independent draws agrees with the distribution's, element by element."""
     error = np.abs(sample.mean(axis=0) - mean) / (deviation / np.sqrt(len(sample)))
     return bool((error < BOUND).all())
 
@@ -125,16 +125,16 @@ def test_dirichlet_draws():
     draws = np.array([block.simulate("theta", {"alpha": alpha}, state, rng) for _ in range(2000)])
     assert draws.shape == (2000, 3, 2)
     np.testing.assert_allclose(draws.sum(axis=2), 1)
-    law = stats.dirichlet(alpha)
-    assert agrees(draws.reshape(-1, 2), law.mean(), np.sqrt(law.var()))
+    distribution = stats.dirichlet(alpha)
+    assert agrees(draws.reshape(-1, 2), distribution.mean(), np.sqrt(distribution.var()))
 
     beta = np.array([0.1, 0.2, 0.3, 0.4])
     block = Dirichlet(**PHI, concentration=1.0)
     draws = np.array([block.simulate("phi", {"beta": beta}, state, rng) for _ in range(2000)])
     assert draws.shape == (2000, 4, 2)
     np.testing.assert_allclose(draws.sum(axis=1), 1)
-    law = stats.dirichlet(beta)
-    assert agrees(draws[:, :, 1], law.mean(), np.sqrt(law.var()))
+    distribution = stats.dirichlet(beta)
+    assert agrees(draws[:, :, 1], distribution.mean(), np.sqrt(distribution.var()))
 
 
 def test_gamma_draws_and_density():
@@ -142,17 +142,17 @@ def test_gamma_draws_and_density():
     block = Gamma(shape=2.5, rate=4.0, per="topic")
     draws = np.array([block.simulate("alpha", {}, state, rng) for _ in range(4000)])
     assert draws.shape == (4000, 2)
-    law = stats.gamma(2.5, scale=1 / 4.0)
-    assert agrees(draws, law.mean(), law.std())
-    assert agrees(draws**2, law.moment(2), np.sqrt(law.moment(4) - law.moment(2) ** 2))
+    distribution = stats.gamma(2.5, scale=1 / 4.0)
+    assert agrees(draws, distribution.mean(), distribution.std())
+    assert agrees(draws**2, distribution.moment(2), np.sqrt(distribution.moment(4) - distribution.moment(2) ** 2))
     value = np.array([0.3, 1e-5])
     by_hand = 2.5 * np.log(4.0) - float(np.log(stats.gamma(2.5).pdf(1) * np.e) * -1)
     by_hand += 1.5 * np.log(value) - 4.0 * value
-    assert block.log_density(value, None) == pytest.approx(law.logpdf(value).sum(), rel=1e-12)
+    assert block.log_density(value, None) == pytest.approx(distribution.logpdf(value).sum(), rel=1e-12)
     assert block.log_density(value, None) == pytest.approx(by_hand.sum(), rel=1e-9)
     scalar = Gamma(shape=2.5, rate=4.0)
     assert scalar.simulate("beta", {}, state, rng).shape == ()
-    assert scalar.log_density(np.array(0.3), None) == pytest.approx(law.logpdf(0.3), rel=1e-12)
+    assert scalar.log_density(np.array(0.3), None) == pytest.approx(distribution.logpdf(0.3), rel=1e-12)
 
 
 def test_tokens_are_drawn_from_their_rows():

@@ -62,7 +62,7 @@ def test_density_of_coefficients_and_scales_together(block):
         value += sum(stats.norm.logpdf(eta[c, j], scale=np.sqrt(variance(block, c, j))) for j in range(3))
     value += stats.halfcauchy.logpdf(SCALES["tau"], scale=0.7).sum() + stats.halfcauchy.logpdf(SCALES["lambda"]).sum()
     if "slab" in block.auxiliaries():
-        # The law is of the square.
+        # The distribution is of the square.
         square = stats.invgamma(1.5, scale=1.5 * 1.3**2)
         value += (square.logpdf(SCALES["slab"] ** 2) + np.log(2 * SCALES["slab"])).sum()
     assert block.log_density(eta, state_with(**SCALES)) == pytest.approx(value, rel=1e-12)
@@ -84,16 +84,16 @@ def test_draws(block):
         values[role] = block.simulate(role, values, state, rng)
         assert values[role].shape == tuple(state.sizes.of(dim) for dim in dims)
     eta = block.simulate("eta", values, state, rng)
-    laws = [
+    distributions = [
         (values["tau"], stats.halfcauchy(scale=0.7)),
         (values["lambda"].ravel(), stats.halfcauchy()),
         (eta[:, 3], stats.norm(scale=3.0)),
         ((eta[:, :3] * np.sqrt(block.slope_precision(values))).ravel(), stats.norm()),
     ]
     if "slab" in values:
-        laws.append((values["slab"] ** 2, stats.invgamma(1.5, scale=1.5 * 1.3**2)))
-    for draws, law in laws:
-        assert stats.kstest(draws, law.cdf).pvalue > LEVEL
+        distributions.append((values["slab"] ** 2, stats.invgamma(1.5, scale=1.5 * 1.3**2)))
+    for draws, distribution in distributions:
+        assert stats.kstest(draws, distribution.cdf).pvalue > LEVEL
 
 
 @pytest.mark.parametrize("block", BLOCKS)

@@ -1,4 +1,4 @@
-"""The diagonal orthant probit: the quadratic form given the augmentation, its law, and probabilities of classes.
+"""The diagonal orthant probit: the quadratic form given the augmentation, its distribution, and class probabilities.
 
 With a cut to the label's side of zero and base(a) the standard normal density, the integral of
 base(a) exp(b(a) s - omega(a) s^2 / 2) must be the likelihood Phi(y s). Statistical tests have a false-alarm rate of
@@ -74,7 +74,7 @@ class NoCurvature(ProbitDo):
 
 
 class Normalised(ProbitDo):
-    """Of one class against the rest, as if it were the law of a class among two."""
+    """Of one class against the rest, as if it were the distribution of a class among two."""
 
     def log_likelihood(self, targets, scores, augmentation):
         return super().log_likelihood(targets, scores, augmentation) + np.log1p(ndtr(scores))
@@ -90,8 +90,8 @@ def test_planted_bugs_of_quadratic_forms(kind):
     assert deviation(kind(**KEYS), 1.0) > FAR
 
 
-def law_distance(block, y, s):
-    """Total variation between the law of the augmentation that a block declares, and the normalised integrand."""
+def distribution_distance(block, y, s):
+    """Total variation between the distribution of the augmentation a block declares, and the normalised integrand."""
     sign, mean = (float(array[0, 0]) for array in block.augmentation_arguments(np.array([[y]]), np.array([[s]])))
     log_density = tilted(BLOCK, y, s)
     declared = stats.norm.logpdf(sign * GRID, mean)
@@ -115,11 +115,11 @@ class MeanTowardsTheLabel(ProbitDo):
 
 
 @pytest.mark.parametrize("y", [-1.0, 1.0])
-def test_law_of_the_augmentation(y):
+def test_distribution_of_the_augmentation(y):
     for s in (-2.5, 0.2, 1.7):
-        assert law_distance(BLOCK, y, s) < CLOSE
+        assert distribution_distance(BLOCK, y, s) < CLOSE
     for kind in (OtherSide, MeanForgotten, MeanTowardsTheLabel):
-        assert max(law_distance(kind(**KEYS), y, s) for s in (-2.5, 0.2, 1.7)) > FAR
+        assert max(distribution_distance(kind(**KEYS), y, s) for s in (-2.5, 0.2, 1.7)) > FAR
 
 
 @pytest.mark.parametrize("mean", [-30.0, -2.0, 0.0, 1.5, 30.0])
@@ -194,7 +194,7 @@ def test_drawn_targets_have_the_expectation():
     assert (np.abs(share - BLOCK.expectation(scores + 0.2)) > 5 * error).any()
 
 
-def class_law(scores):
+def class_distribution(scores):
     """Phi(s_j) times the others' Phi(-s_l), normalised, by logarithms."""
     each = np.array([stats.norm.logcdf(s) + sum(stats.norm.logcdf(-scores)) - stats.norm.logcdf(-s) for s in scores])
     return np.exp(each - logsumexp(each))
@@ -205,7 +205,9 @@ def class_law(scores):
 )
 def test_probabilities_of_classes(scores):
     scores = np.array(scores)
-    np.testing.assert_allclose(class_probabilities(BLOCK, scores[None])[0], class_law(scores), rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(
+        class_probabilities(BLOCK, scores[None])[0], class_distribution(scores), rtol=1e-9, atol=1e-300
+    )
 
 
 def test_probabilities_from_rounded_expectations_are_wrong_in_the_tails():

@@ -1,4 +1,4 @@
-"""Responses: the quadratic form given the augmentation, and the augmentation's law, against numerical integrals.
+"""Responses: the quadratic form, and the augmentation's distribution, against numerical integrals.
 
 With base(a) the density that the augmentation has beside its effect on the linear predictor s, the integral over a of
 base(a) exp(b(a) s - omega(a) s^2 / 2) must be the pseudo-likelihood as a function of s. The bases below are those of
@@ -211,7 +211,7 @@ def test_planted_bugs_of_quadratic_forms(block, y):
     assert deviation(block, y) > FAR
 
 
-def log_law(block, arguments, grid):
+def log_distribution(block, arguments, grid):
     """Log density that the arguments give to the augmentation on the grid, for one cell."""
     if isinstance(block, Hinge | EpsilonInsensitive):
         value = np.zeros(len(grid))
@@ -226,21 +226,21 @@ def log_law(block, arguments, grid):
 
 
 def distance(block, y, s):
-    """Total variation between the law of the augmentation that a block declares, and the normalised integrand."""
+    """Total variation between the distribution of the augmentation a block declares, and the normalised integrand."""
     grid, log_density = tilted(block, y, s)
     arguments = block.augmentation_arguments(np.array([[y]]), np.array([[s]]))
     expected = np.exp(log_density - logsumexp(log_density))
-    return 0.5 * float(np.abs(np.exp(log_law(block, arguments, grid)) - expected).sum())
+    return 0.5 * float(np.abs(np.exp(log_distribution(block, arguments, grid)) - expected).sum())
 
 
 @pytest.mark.parametrize(("block", "y"), QUADRATIC, ids=label)
-def test_law_of_the_augmentation(block, y):
+def test_distribution_of_the_augmentation(block, y):
     for s in (-2.5, 0.2, 1.7):
         assert distance(block, y, s) < 1e-6
 
 
-def test_law_of_the_augmentation_at_the_kink():
-    """There the mean is infinite: the Levy law."""
+def test_distribution_of_the_augmentation_at_the_kink():
+    """There the mean is infinite: the Levy distribution."""
     for block, y, s in ((Hinge(**KEYS, margin=2.0), -1.0, -2.0), (EpsilonInsensitive(**KEYS, epsilon=0.5), 1.0, 0.5)):
         assert np.isinf(block.augmentation_arguments(np.array([[y]]), np.array([[s]]))).any()
         assert distance(block, y, s) < 1e-4
@@ -299,7 +299,7 @@ class ShapeOfTheCount(NegativeBinomial):
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_planted_bugs_of_the_law_of_the_augmentation(block, y):
+def test_planted_bugs_of_the_distribution_of_the_augmentation(block, y):
     assert max(distance(block, y, s) for s in (-2.5, 0.2, 1.7)) > FAR
 
 
@@ -307,18 +307,18 @@ TARGETS = np.array([[0.4, np.nan], [-1.0, np.nan], [np.nan, 7.0], [2.5, np.nan]]
 FITTED = np.array([[0.1, 0.0], [-0.2, 1.0], [3.0, 6.0], [2.0, 0.0]])
 
 
-def variance_law(block):
+def variance_distribution(block):
     """Shape and rate on a fine grid of log sigma2: prior times likelihood, and its log integral, for each response."""
     grid = np.linspace(-12.0, 40.0, 20_001)
     step, values = grid[1] - grid[0], np.exp(grid)
-    laws = []
+    distributions = []
     for c in range(2):
         known = ~np.isnan(TARGETS[:, c])
         log_density = stats.invgamma.logpdf(values, block.shape, scale=block.rate) + grid + np.log(step)
         gaps = (TARGETS[known, c] - FITTED[known, c])[:, None]
         log_density += stats.norm.logpdf(gaps, scale=np.sqrt(values)).sum(axis=0)
-        laws.append((values, log_density - grid - np.log(step), logsumexp(log_density)))
-    return laws
+        distributions.append((values, log_density - grid - np.log(step), logsumexp(log_density)))
+    return distributions
 
 
 class HalvedShape(Gaussian):
@@ -341,14 +341,14 @@ class MissingCounted(Gaussian):
 
 @pytest.mark.parametrize("shape_rate", [(1.0, 1.0), (2.3, 0.4)])
 @pytest.mark.parametrize("kind", [Gaussian, HalvedShape, SquaresNotHalved, MissingCounted])
-def test_law_of_the_error_variance(kind, shape_rate):
+def test_distribution_of_the_error_variance(kind, shape_rate):
     block = kind(**KEYS, shape=shape_rate[0], rate=shape_rate[1])
     shape, rate = block.augmentation_arguments(TARGETS, FITTED)
     worst = 0.0
-    for c, (values, log_density, total) in enumerate(variance_law(block)):
-        law = stats.invgamma.logpdf(values, shape[c], scale=rate[c])
+    for c, (values, log_density, total) in enumerate(variance_distribution(block)):
+        distribution = stats.invgamma.logpdf(values, shape[c], scale=rate[c])
         likely = log_density - total > -40
-        worst = max(worst, np.abs(law - log_density + total)[likely].max())
+        worst = max(worst, np.abs(distribution - log_density + total)[likely].max())
     assert worst < 1e-6 if kind is Gaussian else worst > FAR
 
 
@@ -356,7 +356,7 @@ def test_law_of_the_error_variance(kind, shape_rate):
 def test_evidence_of_normal_targets(shape_rate):
     """The error variance summed over, with its constants; a scale of scores of any shape before (D, C)."""
     block = Gaussian(**KEYS, shape=shape_rate[0], rate=shape_rate[1])
-    expected = [total for _, _, total in variance_law(block)]
+    expected = [total for _, _, total in variance_distribution(block)]
     np.testing.assert_allclose(block.log_evidence(TARGETS, FITTED), expected, rtol=1e-7)
     several = block.log_evidence(TARGETS, np.stack([FITTED, FITTED + 1.0, FITTED])[:, None])
     assert several.shape == (3, 1, 2)
@@ -381,19 +381,21 @@ def test_evidence_of_other_responses():
         np.testing.assert_allclose(block.log_evidence(y, FITTED[None, :2]), cells.sum(axis=0)[None])
 
 
-def test_likelihoods_are_laws():
+def test_likelihoods_are_distributions():
     s = SCORES[:, None]
     for block in (Logistic(**KEYS), NegativeBinomial(**KEYS, dispersion=2.5)):
         size = 2 if block.kind == "logistic" else 3000
         counts = np.arange(size, dtype=float)
         likely = (size == 2) | (SCORES < 3)
-        law = np.exp(block.log_likelihood(counts, s, np.ones(1)))[likely]
-        np.testing.assert_allclose(law.sum(axis=1), 1, rtol=1e-9)
-        np.testing.assert_allclose(law @ counts, block.expectation(s)[likely, 0], rtol=1e-6)
+        distribution = np.exp(block.log_likelihood(counts, s, np.ones(1)))[likely]
+        np.testing.assert_allclose(distribution.sum(axis=1), 1, rtol=1e-9)
+        np.testing.assert_allclose(distribution @ counts, block.expectation(s)[likely, 0], rtol=1e-6)
     np.testing.assert_array_equal(Gaussian(**KEYS).expectation(s), s)
     for block in (Hinge(**KEYS), EpsilonInsensitive(**KEYS)):
         assert not block.probabilistic
-        with pytest.raises(SpecError, match="is a loss, not a law of the labels, so it gives no probabilities"):
+        with pytest.raises(
+            SpecError, match="is a loss, not a distribution of the labels, so it gives no probabilities"
+        ):
             block.expectation(s)
 
 
@@ -425,8 +427,8 @@ def test_draws_have_the_right_means(block):
     rng, scores = np.random.default_rng(4), np.full((size, 1), s)
     if block.kind == "gaussian":
         draws = np.array([block.draw_augmentation(y[:40], scores[:40], rng) for _ in range(4000)])
-        law = stats.invgamma(23.0, scale=1.0 + 40 * 0.1**2 / 2)
-        mean, deviation = np.array([law.mean()]), law.std()
+        distribution = stats.invgamma(23.0, scale=1.0 + 40 * 0.1**2 / 2)
+        mean, deviation = np.array([distribution.mean()]), distribution.std()
     elif block.kind in ("hinge", "epsilon_insensitive"):
         draws = block.draw_augmentation(y, scores, rng).reshape(size, -1)
         gaps = [2.0 - s] if block.kind == "hinge" else [1 - s - 0.4, s - 1 - 0.4]
@@ -464,5 +466,5 @@ def test_drawn_targets_have_the_expectation(kind):
 
 def test_a_loss_draws_no_targets():
     block = Hinge(coefficients="eta", features=["z"])
-    with pytest.raises(SpecError, match="is a loss, not a law"):
+    with pytest.raises(SpecError, match="is a loss, not a distribution"):
         block.draw_targets(np.zeros(1), np.ones(1), np.random.default_rng(1))

@@ -1,4 +1,4 @@
-"""The block of spike-and-slab topics: its checks, its law, what a fit of it records, and predictions from it."""
+"""The block of spike-and-slab topics: its checks, its distribution, what a fit records, and predictions."""
 
 import itertools
 
@@ -115,9 +115,9 @@ def test_simulate_rejects_empty_topics():
     assert len(kept) / len(draws) == pytest.approx((1 - 0.7**4) ** 3, abs=0.04)
     assert kept.any(axis=1).all()
     sums = kept[:, :, 0].sum(axis=1)
-    law = stats.binom(4, 0.3).pmf(np.arange(1, 5))
+    distribution = stats.binom(4, 0.3).pmf(np.arange(1, 5))
     observed = np.bincount(sums, minlength=5)[1:]
-    assert stats.chisquare(observed, law / law.sum() * observed.sum()).pvalue > 1e-6
+    assert stats.chisquare(observed, distribution / distribution.sum() * observed.sum()).pvalue > 1e-6
     phi = block.simulate("phi", {"included": kept[0], "beta": state.beta}, state, rng)
     assert np.allclose(phi.sum(axis=0), 1)
     assert np.array_equal(phi > 0, kept[0] > 0)

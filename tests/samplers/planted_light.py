@@ -59,10 +59,10 @@ def light(bug):
                     if bug == "the doc-proposal as printed":
                         counts = with_itself(others, topic)
                     q = [n + a for n, a in zip(counts, alpha, strict=True)] if proposal == "doc" else table[word]
-                    law = q
+                    distribution = q
                     if bug == "the doc-proposal draws from alpha as if uniform" and proposal == "doc":
-                        law = [n + sum(alpha) / len(alpha) for n in others]
-                    new = draw(law, choice)
+                        distribution = [n + sum(alpha) / len(alpha) for n in others]
+                    new = draw(distribution, choice)
                     # A ratio from the same old table would be right for these draws.
                     weights = phi[word] if proposal == "word" else q
                     if level < ratio_of(proposal, new, topic, others, alpha, phi[word], weights, bug):

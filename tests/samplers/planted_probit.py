@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from planted_supervised import AUGMENTATION, ETA, GIVEN, Responses, law_of
+from planted_supervised import AUGMENTATION, ETA, GIVEN, Responses, distribution_of
 from planted_tiles import draw
 from scipy.special import log_ndtr, logsumexp
 
@@ -90,18 +90,18 @@ def full_conditional(bug):
 
 
 def log_normaliser(scores):
-    """Log of the sum over classes of the law of the generative story, for all documents together."""
+    """Log of the sum over classes of the distribution of the generative story, for all documents together."""
     each = log_ndtr(scores) - log_ndtr(-scores)
     return float((logsumexp(each, axis=1) + log_ndtr(-scores).sum(axis=1)).sum())
 
 
 def coefficients(bug):
-    """Coefficients from their full conditional, or accepted with the normaliser of the law of a class."""
+    """Coefficients from their full conditional, or accepted with the normaliser of the distribution of a class."""
 
     def build(binding):
         def step(state, memory, key):
             rng = key.generator()
-            given, features, b, omega, precision = law_of(binding, state, bug)
+            given, features, b, omega, precision = distribution_of(binding, state, bug)
             proposed = np.empty_like(given.eta)
             for c in range(len(precision)):
                 inverse = np.diag(precision[c]) + (features * omega[:, c : c + 1]).T @ features

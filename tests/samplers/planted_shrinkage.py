@@ -1,8 +1,8 @@
 """Planted bugs of the kernels of shrinkage priors, in the form of the table in `test_planted_bugs.py`.
 
-Among them are the misprints of Magnusson, Jonsson, Villani 2020: the bound of the slice, the rate of the gamma law, and
-the precision of the coefficients. Scales are cut at 1e-6 and 1e6, so that wrong chains stay within what the other
-kernels can draw given them.
+Among them are the misprints of Magnusson, Jonsson, Villani 2020: the bound of the slice, the rate of the gamma
+distribution, and the precision of the coefficients. Scales are cut at 1e-6 and 1e6, so that wrong chains stay within
+what the other kernels can draw given them.
 """
 
 import math
@@ -51,7 +51,7 @@ def local_scales(bug):
             with np.errstate(divide="ignore", invalid="ignore"):
                 bound = np.where(excess > 0, np.minimum(bound, ratio / excess), bound)
             rate = square if bug == "rate not halved" else square / 2
-            # exp(-rate bound) is 1 to the last bit where the law is uniform.
+            # exp(-rate bound) is 1 to the last bit where the distribution is uniform.
             mass = -np.expm1(-rate * bound)
             drawn = np.where(mass < 1e-12, rng.random(g.shape) * bound, -np.log1p(-rng.random(g.shape) * mass) / rate)
             drawn = 1 / np.sqrt(np.clip(drawn, 1e-12, 1e12))
@@ -85,7 +85,7 @@ def mixed_local_scales(bug):
 
 
 def rate_and_size(given, bug):
-    """What the law of 1 / tau^2 given the coefficients is made of, with the error asked for."""
+    """What the distribution of 1 / tau^2 given the coefficients is made of, with the error asked for."""
     scaled = given.slopes if bug == "rate without lambda" else given.slopes / given.lambdas
     if bug == "the intercept is shrunk":
         scaled = np.hstack([scaled, given.eta[:, -1:]])
@@ -185,7 +185,7 @@ def log_prior_of_slab(x, prior, bug):
 
 
 def coefficients(bug):
-    """Jointly from their normal law given the scales."""
+    """Jointly from their normal distribution given the scales."""
 
     def build(binding):
         def step(state, memory, key):

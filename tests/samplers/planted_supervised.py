@@ -156,7 +156,7 @@ def variance(bug):
     return build
 
 
-def law_of(binding, state, bug):
+def distribution_of(binding, state, bug):
     """Features, slope, curvature and prior precision, with the error asked for."""
     given = Responses(binding, state)
     b, omega = given.potential
@@ -179,7 +179,7 @@ def jointly(bug):
     def build(binding):
         def step(state, memory, key):
             rng = key.generator()
-            given, features, b, omega, precision = law_of(binding, state, bug)
+            given, features, b, omega, precision = distribution_of(binding, state, bug)
             for c in range(len(precision)):
                 inverse = np.diag(precision[c]) + (features * omega[:, c : c + 1]).T @ features
                 mean = np.linalg.solve(inverse, features.T @ b[:, c])
@@ -196,7 +196,7 @@ def by_documents(bug):
     def build(binding):
         def step(state, memory, key):
             rng = key.generator()
-            given, features, b, omega, precision = law_of(binding, state, bug)
+            given, features, b, omega, precision = distribution_of(binding, state, bug)
             for c in range(len(precision)):
                 known = omega[:, c] > 0
                 root, variance = np.sqrt(omega[known, c]), 1 / precision[c]
@@ -223,7 +223,7 @@ def one_by_one(bug):
     def build(binding):
         def step(state, memory, key):
             rng = key.generator()
-            given, features, b, omega, precision = law_of(binding, state, bug)
+            given, features, b, omega, precision = distribution_of(binding, state, bug)
             n_classes, size = precision.shape
             for c in range(n_classes):
                 for j in rng.permutation(size - (bug == "the last coefficient stays")):

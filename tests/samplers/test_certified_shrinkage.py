@@ -14,7 +14,7 @@ import ppl_topics as pt
 from ppl_topics.diagnostics.exactness.geweke import ORDER, GewekeTest
 from ppl_topics.diagnostics.exactness.prior_nodes import NODES
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
-from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_law
+from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_distribution
 from ppl_topics.schedule.plan import make_plan
 
 SMALL = {"replicates": 300, "long_run": 2000}
@@ -96,7 +96,7 @@ def stationary(spec, *steps):
     return StationaryTest(TinyModel(plan), seed=1, sweeps=1)
 
 
-def test_scales_given_the_coefficients_have_their_exact_law():
+def test_scales_given_the_coefficients_have_their_exact_distribution():
     """Of a global scale, with the local ones given; a right sum is refused with probability 1e-6."""
     test = stationary(model("slda_gaussian", "horseshoe"), scales("slice")[1])
     state, rng, prior = test.state, np.random.default_rng(2), test.response.prior
@@ -105,8 +105,8 @@ def test_scales_given_the_coefficients_have_their_exact_law():
         eta, local = state.arrays["eta"][c], state.arrays["lambda"][c]
 
         def density(x, eta=eta, local=local):
-            law = stats.norm.logpdf(eta, scale=np.exp(x) * local).sum()
-            return np.exp(law + stats.halfcauchy.logpdf(np.exp(x), scale=prior.scale) + x)
+            distribution = stats.norm.logpdf(eta, scale=np.exp(x) * local).sum()
+            return np.exp(distribution + stats.halfcauchy.logpdf(np.exp(x), scale=prior.scale) + x)
 
         edges = np.log(np.quantile(draws[:, c], [0.2, 0.4, 0.6, 0.8]))
         ends = [-30.0, *edges, 30.0]
@@ -152,13 +152,13 @@ def test_geweke_draws_each_variable_after_its_parents():
     np.testing.assert_array_equal(test.state.observed.targets, after)
 
 
-def test_geweke_is_for_responses_that_are_laws():
-    laws = {base: with_a_law(make_plan(tiny_spec(pt.load_spec(base)))) for base in AUGMENTATION}
-    assert {base for base, law in laws.items() if law is not None} == set(AUGMENTATION) - {
+def test_geweke_is_for_responses_that_are_distributions():
+    distributions = {base: with_a_distribution(make_plan(tiny_spec(pt.load_spec(base)))) for base in AUGMENTATION}
+    assert {base for base, distribution in distributions.items() if distribution is not None} == set(AUGMENTATION) - {
         "medlda",
         "medlda_regression",
     }
-    assert laws["slda_logistic"].model.spec.blocks["y"].c == 1.0
+    assert distributions["slda_logistic"].model.spec.blocks["y"].c == 1.0
 
 
 @pytest.mark.slow

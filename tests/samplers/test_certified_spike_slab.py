@@ -85,7 +85,7 @@ def test_what_is_left_alone_is_given(schedule):
 
 
 @pytest.mark.parametrize("prior", ["number", "shared", "word"])
-def test_exact_law_is_the_sum_over_all_indicators(prior):
+def test_exact_distribution_is_the_sum_over_all_indicators(prior):
     """Against a sum of another kind: over a grid of pi, and over the indicators cell by cell."""
     test = StationaryTest(TinyModel(make_plan(tiny_spec(pt.load_spec(with_slab(prior))))), seed=3, sweeps=1)
     state, beta = test.state, test.state.beta

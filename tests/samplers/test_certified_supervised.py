@@ -1,8 +1,8 @@
 """Every exact kernel of supervised models is certified: z, augmentation and coefficients, on the six responses.
 
 `verify` tests three responses and one, some labels missing, and refuses a right schedule with probability at most
-1e-5. That it refuses wrong ones is shown in `test_planted_bugs.py`. The law that it holds chains to is tested here
-against sums of another kind.
+1e-5. That it refuses wrong ones is shown in `test_planted_bugs.py`. The distribution that it holds chains to is tested
+here against sums of another kind.
 """
 
 import itertools
@@ -200,11 +200,11 @@ def brute_force(tiny_model, n_dk, size=61):
 def test_evidence_given_the_assignments(model):
     """Sums over Sobol nodes against another rule: ratios of probabilities err by about a percent at most."""
     tiny_model = TinyModel(make_plan(tiny_spec(pt.load_spec(of_name(model)))))
-    law = StationaryTest(tiny_model, seed=1, sweeps=1).response
+    distribution = StationaryTest(tiny_model, seed=1, sweeps=1).response
     rng = np.random.default_rng(3)
     n_dk = np.stack([rng.multinomial(n, np.ones(3) / 3, size=4) for n in (3, 2, 0, 1)], axis=1)
     expected = np.array([brute_force(tiny_model, counts).sum() for counts in n_dk])
-    error = law.log_evidence(n_dk) - expected
+    error = distribution.log_evidence(n_dk) - expected
     assert np.ptp(error) < TOLERANCE
     assert np.ptp(expected) > 20 * TOLERANCE
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import IntArray
 from ppl_topics.corpus.readers.stream import fail
 
 __all__ = ["MAX_COUNT", "MAX_ID", "Bag", "LabelValue", "parse_count", "parse_id", "parse_pairs"]
@@ -41,12 +41,12 @@ class Bag(NamedTuple):
     """
 
     line: int
-    ids: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    ids: IntArray
+    counts: IntArray
     label: LabelValue = None
 
 
-def parse_pairs(path: Path, line: int, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def parse_pairs(path: Path, line: int, text: str) -> tuple[IntArray, IntArray]:
     """Parse ``id:count id:count ...``.
 
     Parameters

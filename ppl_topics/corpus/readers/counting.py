@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import IntArray
 from ppl_topics.corpus.build import CorpusBuilder
 from ppl_topics.corpus.core import Corpus
 from ppl_topics.corpus.readers.annotations import Annotations
@@ -98,7 +98,7 @@ class _Collected:
         self._options = options
         self._names = options.vocabulary
         self._n_ids = None if self._names is None else len(self._names)
-        self._new_ids: NDArray[np.int64] | None = None
+        self._new_ids: IntArray | None = None
         if self._names is not None and options.stop_words:
             words = (word.lower() if options.lowercase else word for word in self._names)
             kept = np.array([word not in options.stop_words for word in words], bool)

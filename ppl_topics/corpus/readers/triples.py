@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import IntArray
 from ppl_topics.corpus.readers.bags import Bag, parse_count, parse_id
 from ppl_topics.corpus.readers.limits import most_unused
 from ppl_topics.corpus.readers.stream import fail
@@ -47,8 +47,8 @@ class Shape(NamedTuple):
 
 
 class _Block(NamedTuple):
-    lines: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    lines: IntArray
+    rows: IntArray
 
 
 def read_triples(

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.errors import TraceError
 from ppl_topics.results.documents import concentration, document_lengths, last_topics, part_of, words_of_tokens
 from ppl_topics.results.export.writing import written_text
@@ -68,11 +68,11 @@ def mallet_state(groups: Mapping[str, xr.Dataset], *, chain: int = 0, response: 
 
 
 def _lines(
-    alpha: NDArray[np.float64],
-    beta: NDArray[np.float64],
-    lengths: NDArray[np.int64],
-    words: NDArray[np.int64],
-    z: NDArray[np.int64],
+    alpha: FloatArray,
+    beta: FloatArray,
+    lengths: IntArray,
+    words: IntArray,
+    z: IntArray,
     vocabulary: list[str],
     ids: list[str],
 ) -> Iterator[str]:

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.errors import TraceError
 from ppl_topics.results.coefficient_summary import coefficient_summary
 from ppl_topics.results.documents import Estimate, concentration, document_topics, part_of, topic_numbers
@@ -216,7 +215,7 @@ def _without_documents(
     }
 
 
-def _topics(words: pd.DataFrame, shares: NDArray[np.float64], numbers: list[int]) -> list[dict[str, Any]]:
+def _topics(words: pd.DataFrame, shares: FloatArray, numbers: list[int]) -> list[dict[str, Any]]:
     """Return the topics in the order of their numbers; one without any word of positive probability has none."""
     by_topic: dict[Any, pd.DataFrame] = dict(list(words.groupby("topic")))
     result = []

@@ -21,6 +21,7 @@ import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import UInt8Array
 from ppl_topics._util.files import replaced
 from ppl_topics.errors import TraceError
 
@@ -157,7 +158,7 @@ def read_checkpoint(path: Path, *, mapped: bool = False) -> Checkpoint:
         size = os.path.getsize(path)
         if not path.is_file() or size < len(MAGIC) + 8 + DIGEST:
             raise _damaged(path, f"it has {size:,} bytes")
-        buffer: NDArray[np.uint8] = np.memmap(path, np.uint8, "r") if mapped else np.fromfile(path, np.uint8)
+        buffer: UInt8Array = np.memmap(path, np.uint8, "r") if mapped else np.fromfile(path, np.uint8)
     except OSError as error:
         raise TraceError(f"{path}: the checkpoint cannot be read ({error.strerror or error})") from None
     if len(buffer) < len(MAGIC) + 8 + DIGEST or buffer[: len(MAGIC)].tobytes() != MAGIC:
@@ -229,7 +230,7 @@ def _pieces(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Ite
         yield bytes(-len(data) % ALIGNMENT)
 
 
-def _parse(content: NDArray[np.uint8]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _parse(content: UInt8Array) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read header and arrays; a digest is no proof that the file was written by us, so all is checked."""
     start = len(MAGIC) + 8
     length = int.from_bytes(content[len(MAGIC) : start].tobytes(), "little")

@@ -1,0 +1,36 @@
+"""Names for the types of arrays, one for each type of number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "BoolArray",
+    "Float32Array",
+    "FloatArray",
+    "Int32Array",
+    "IntArray",
+    "IntegerArray",
+    "RealArray",
+    "UInt8Array",
+    "UInt16Array",
+    "UInt32Array",
+    "UInt64Array",
+    "UnsignedArray",
+]
+
+FloatArray = NDArray[np.float64]
+Float32Array = NDArray[np.float32]
+IntArray = NDArray[np.int64]
+Int32Array = NDArray[np.int32]
+UInt8Array = NDArray[np.uint8]
+UInt16Array = NDArray[np.uint16]
+UInt32Array = NDArray[np.uint32]
+UInt64Array = NDArray[np.uint64]
+BoolArray = NDArray[np.bool_]
+UnsignedArray = NDArray[np.unsignedinteger[Any]]
+RealArray = NDArray[np.floating[Any]]
+IntegerArray = NDArray[np.integer[Any]]

@@ -1,0 +1,104 @@
+"""p-values are uniform under the null hypothesis, small under a small shift; the other parts of `verify`."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import ppl_topics as pt
+from ppl_topics.diagnostics.exactness.goodness import chi_square, expected_total_variation, paired_mean, total_variation
+
+FALSE_ALARM = 1e-6
+
+
+def distribution(size=60, seed=1):
+    return np.random.default_rng(seed).dirichlet(np.full(size, 0.4))
+
+
+def test_chi_square_is_uniform():
+    rng, q = np.random.default_rng(2), distribution()
+    p = [chi_square(counts, q) for counts in rng.multinomial(1500, q, size=4000)]
+    assert stats.kstest(p, "uniform").pvalue > FALSE_ALARM
+
+
+def test_chi_square_tail():
+    """No more alarms than stated far out, though cells are expected ten times only (false alarms here: 1e-6)."""
+    rng, q = np.random.default_rng(3), np.array([0.01, 0.012, 0.015, 0.02, 0.03, 0.1, 0.2, 0.613])
+    trials = 40_000
+    found = sum(chi_square(counts, q) <= 1e-4 for counts in rng.multinomial(1000, q, size=trials))
+    assert found <= stats.poisson.isf(1e-6, 1.25e-4 * trials)
+
+
+def test_chi_square_rejects_a_small_shift():
+    rng, q = np.random.default_rng(4), distribution()
+    shifted = q.copy()
+    shifted[np.argsort(q)[-2:]] *= [0.8, 1.0]
+    shifted /= shifted.sum()
+    assert chi_square(rng.multinomial(40_000, shifted), q) < FALSE_ALARM
+
+
+def test_chi_square_corner_cases():
+    assert chi_square(np.array([5, 1]), np.array([1.0, 0.0])) == 0.0
+    assert chi_square(np.array([6, 0]), np.array([1.0, 0.0])) == 1.0
+    assert chi_square(np.array([3, 3]), np.array([0.5, 0.5])) == 1.0  # all in one cell: nothing to compare
+    equal = chi_square(np.array([50, 50]), np.array([0.5, 0.5]))
+    assert equal == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("sticky", [0.0, 0.9])
+def test_paired_mean_is_uniform(sticky):
+    rng = np.random.default_rng(5)
+    p = []
+    for _ in range(2000):
+        before = rng.exponential(size=1000)
+        after = np.where(rng.random(1000) < sticky, before, rng.exponential(size=1000))
+        p.append(paired_mean(before, after))
+    assert stats.kstest(p, "uniform").pvalue > FALSE_ALARM
+
+
+def test_paired_mean_rejects_a_small_shift():
+    rng = np.random.default_rng(6)
+    before = rng.exponential(size=4000)
+    assert paired_mean(before, rng.exponential(size=4000) * 1.05 + 0.1) < FALSE_ALARM
+    # Pairs that hardly move show a shift that independent ones would hide.
+    assert paired_mean(before, before + rng.normal(0.01, 0.05, 4000)) < FALSE_ALARM
+
+
+def test_paired_mean_without_spread():
+    values = np.arange(5.0)
+    assert paired_mean(values, values) == 1.0
+    assert paired_mean(values, values + 1) == 0.0
+
+
+def test_total_variation():
+    q = distribution()
+    assert total_variation(np.array([3, 1]), np.array([0.25, 0.75])) == pytest.approx(0.5)
+    rng = np.random.default_rng(7)
+    drawn = np.mean([total_variation(c, q) for c in rng.multinomial(2000, q, size=300)])
+    assert drawn == pytest.approx(expected_total_variation(2000, q), rel=0.05)
+
+
+def test_verify_is_reproducible_and_prints():
+    first, again = (pt.verify("lda", kernel="collapsed_gibbs", replicates=300, long_run=500) for _ in range(2))
+    (a,), (b,) = first.certificates, again.certificates
+    assert (a.p_value, a.total_variation) == (b.p_value, b.total_variation)
+    assert first.passed
+    assert "z: collapsed_gibbs" in str(first)
+    assert "certified" in str(first)
+    assert first.to_dict()["certificates"][0]["stuck"] == ()
+
+
+def test_verify_leaves_the_threads_alone():
+    import numba
+
+    before = numba.get_num_threads()
+    pt.verify("lda_collapsed", kernel="collapsed_gibbs", replicates=50, long_run=50)
+    assert numba.get_num_threads() == before
+
+
+def test_verify_names_what_is_wrong():
+    with pytest.raises(pt.ScheduleError, match="did you mean 'collapsed_gibbs'"):
+        pt.verify("lda", kernel="colapsed_gibbs")
+    with pytest.raises(pt.ScheduleError, match=r"updates alpha; model 'lda' has no such variable"):
+        pt.verify("lda", kernel="slice_alpha")
+    with pytest.raises(pt.ScheduleError, match="rule 3"):
+        pt.verify("lda_collapsed", kernel="partially_collapsed")
