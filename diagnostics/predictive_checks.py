@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import MAX_SEED, check_whole
 from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.diagnostics.quality.draws import evenly
 from ppl_topics.diagnostics.quality.topics import TopicSet, check_words, texts_of, topic_sets
 from ppl_topics.diagnostics.word_information import replicate_information
@@ -250,7 +251,7 @@ def _check(
         np.cumsum(state.beta),
         len(part.vocabulary),
         kind == "permutation",
-        (seed, stream, number * replications),
+        Key(seed, stream, number * replications).reserved(Reserved.PREDICTIVE_CHECKS),
         information,
         of_words,
         tokens_of_words,

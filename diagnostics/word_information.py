@@ -9,14 +9,11 @@ from numba import prange
 
 from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray
 from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.keys import Key
 from ppl_topics.samplers.variates.categorical import find_cumulated
 from ppl_topics.samplers.variates.streams import Stream, integer, new_stream, start, uniform
 
 __all__ = ["polya_urn", "replicate_information"]
-
-
-CHECKS = 2**44
-"""Number of the random streams of replications, beyond that of any kernel, and of predicted targets."""
 
 
 @parallel
@@ -28,7 +25,7 @@ def replicate_information(
     beta: FloatArray,
     n_words: int,
     permute: bool,
-    key: tuple[int, int, int],
+    key: Key,
     information: FloatArray,
     of_words: FloatArray,
     tokens_of_words: IntArray,
@@ -49,8 +46,8 @@ def replicate_information(
         V.
     permute : bool
         Whether to permute the words of a topic, or else to draw them given the data.
-    key : tuple of int
-        Seed, chain, and number of the first replication; topics are the units of the random streams.
+    key : Key
+        Of the first replication, whose number stands in the place of the sweep; topics are the units.
     information : ndarray of float64, shape (R + 1, K)
         Overwritten: MI(W, D | k).
     of_words : ndarray of float64, shape (R + 1, K, M)
@@ -66,7 +63,7 @@ def replicate_information(
         stream = new_stream()
         for row in range(len(information)):
             if row > 0:
-                start(stream, key[0], key[1], key[2] + row - 1, CHECKS, topic)
+                start(stream, Key(key.seed, key.chain, key.sweep + row - 1, key.kernel), topic)
                 if permute:
                     _shuffle(stream, replicated)
                 else:

@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from ppl_topics._util.arrays import FloatArray
-from ppl_topics.core.keys import Key
+from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.diagnostics.exactness.statistics import paired_p_values, state_statistics
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_response import document_features
-from ppl_topics.engine.bind import INITIAL
 from ppl_topics.engine.executor import Executor
 
 __all__ = ["GewekeTest"]
@@ -54,7 +53,7 @@ class GewekeTest:
 
     def replicates(self, look: int, samples: int) -> dict[str, float]:
         """Run ``samples`` replicates; return p-values by statistic."""
-        rng = Key(self.seed, look + 1, 2, INITIAL).generator()
+        rng = Key(self.seed, look + 1, 2, Reserved.INITIAL).generator()
         before, after = [], []
         for i in range(samples):
             executor = self._simulate(rng)

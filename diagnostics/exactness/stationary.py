@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
-from ppl_topics.core.keys import Key
+from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.enumeration import ExactPosterior, enumerate_posterior
 from ppl_topics.diagnostics.exactness.goodness import chi_square
@@ -25,7 +25,6 @@ from ppl_topics.diagnostics.exactness.statistics import paired_p_values, state_s
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_indicators import TinyIndicators
 from ppl_topics.diagnostics.exactness.tiny_response import TinyResponse
-from ppl_topics.engine.bind import INITIAL
 from ppl_topics.engine.executor import Executor
 from ppl_topics.schedule.tree import steps
 
@@ -88,7 +87,7 @@ class StationaryTest:
         """Return the distribution of the words that topics include; what the schedule leaves alone is given."""
         if "included" not in self.tiny.model.names:
             return None
-        rng = Key(self.seed, 0, 0, INITIAL).generator(3)
+        rng = Key(self.seed, 0, 0, Reserved.INITIAL).generator(3)
         return TinyIndicators(self.tiny.bound, self.state, self._moved(), rng)
 
     def _given_phi(self) -> Float32Array | None:
@@ -98,7 +97,7 @@ class StationaryTest:
         name = self.tiny.model.names.get("phi", "")
         if name not in self.state.arrays or "phi" in self._moved():
             return None
-        rng = Key(self.seed, 0, 0, INITIAL).generator(1)
+        rng = Key(self.seed, 0, 0, Reserved.INITIAL).generator(1)
         phi = rng.dirichlet(self.state.beta, size=self.state.sizes.topics).T
         self.state.arrays[name][...] = phi
         return self.state.arrays[name].copy()
@@ -113,7 +112,7 @@ class StationaryTest:
         names = self.tiny.model.names
         if "y" not in names or self.state.observed is None:
             return None
-        rng = Key(self.seed, 0, 0, INITIAL).generator(2)
+        rng = Key(self.seed, 0, 0, Reserved.INITIAL).generator(2)
         given = self.state.arrays[names["eta"]]
         given[...] = rng.normal(size=given.shape)
         augmentation = self.state.arrays[names["augmentation"]]
@@ -130,7 +129,7 @@ class StationaryTest:
         those of the first states.
         """
         numbers = np.empty(samples, dtype=np.int64)
-        rng = Key(self.seed, look + 1, 0, INITIAL).generator()
+        rng = Key(self.seed, look + 1, 0, Reserved.INITIAL).generator()
         before, after = [], []
         starts = rng.choice(len(self.exact.probability), size=samples, p=self.exact.probability)
         for i, start in enumerate(starts):
@@ -153,7 +152,7 @@ class StationaryTest:
         RunError
             If a kernel changes what it does not declare, leaves wrong counts, or writes what is not finite.
         """
-        rng = Key(self.seed, 0, 3, INITIAL).generator()
+        rng = Key(self.seed, 0, 3, Reserved.INITIAL).generator()
         executor = Executor(self.tiny.bound, debug=True)
         for sweep in range(CHECKED_SWEEPS):
             self._exact_values(rng)
@@ -161,7 +160,7 @@ class StationaryTest:
 
     def long_chain(self, sweeps: int) -> LongRun:
         """Run one chain from the least probable state; return where it was."""
-        rng = Key(self.seed, 0, 1, INITIAL).generator()
+        rng = Key(self.seed, 0, 1, Reserved.INITIAL).generator()
         quarters = _Quarters(self._updated(), [self._exact_values(rng) for _ in range(EXACT_DRAWS)])
         possible = np.where(self.exact.probability > 0, self.exact.probability, np.inf)
         self._set_exact(self.state, int(possible.argmin()), rng)

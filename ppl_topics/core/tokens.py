@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ppl_topics._util.arrays import IntArray, UInt32Array
+from ppl_topics._util.arrays import BoolArray, IntArray, UInt32Array
 
-__all__ = ["MAX_TOPICS", "Sizes", "Tokens", "topic_dtype"]
+__all__ = ["MAX_TOPICS", "Sizes", "Tokens", "TokensByDocument", "topic_dtype"]
 
 
 MAX_TOPICS = 65_535
@@ -65,6 +65,26 @@ def topic_dtype(topics: int) -> type[np.uint8] | type[np.uint16]:
     return np.uint8 if topics <= 256 else np.uint16
 
 
+class TokensByDocument(NamedTuple):
+    """The tokens of a corpus by document, as compiled functions take them.
+
+    Attributes
+    ----------
+    chunk_ptr : ndarray of int64
+        Documents of parallel task t are ``chunk_ptr[t]:chunk_ptr[t + 1]``.
+    doc_ptr : ndarray of int64, shape (D + 1,)
+        Tokens of document d are ``doc_ptr[d]:doc_ptr[d + 1]``.
+    words : ndarray of uint32, shape (N,)
+    selected : ndarray of bool, shape (V,)
+        Only the tokens of these words are drawn; all are counted.
+    """
+
+    chunk_ptr: IntArray
+    doc_ptr: IntArray
+    words: UInt32Array
+    selected: BoolArray
+
+
 @dataclass(frozen=True)
 class Tokens:
     """The tokens of a corpus and two indexes over them, shared by all chains and never changed.
@@ -93,6 +113,10 @@ class Tokens:
     def by_word(self) -> UInt32Array:
         """Token positions sorted by word, shape (N,); computed for the first kernel that asks."""
         return self.sort_by_word(self.words, self.word_ptr)
+
+    def by_document(self, selected: BoolArray) -> TokensByDocument:
+        """Return what compiled functions take of the tokens by document, given the words that are drawn."""
+        return TokensByDocument(self.chunk_ptr, self.doc_ptr, self.words, selected)
 
     @property
     def word_counts(self) -> IntArray:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ppl_topics._util.arrays import FloatArray, IntArray, UInt32Array
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.block import Block, sparse_topics_block
-from ppl_topics.core.keys import Key
+from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.observed import MAX_COEFFICIENTS, Observed
 from ppl_topics.core.response import Response
 from ppl_topics.core.state import ChainState
@@ -27,13 +27,10 @@ from ppl_topics.samplers.topics.listing import list_assigned, set_listed_mean
 from ppl_topics.schedule import Plan
 from ppl_topics.spec import Model
 
-__all__ = ["INITIAL", "BoundModel", "bind", "bind_tokens", "index_tokens"]
+__all__ = ["BoundModel", "bind", "bind_tokens", "index_tokens"]
 
 DOC_CHUNKS = 256
 """Pieces that parallel loops over documents are cut into; fixed, so that threads share the work evenly."""
-
-INITIAL = 2**40
-"""Number of the starting values' random streams, beyond that of any kernel."""
 
 
 @dataclass(frozen=True)
@@ -119,13 +116,13 @@ class BoundModel:
         Topics are uniform, but with labels depend on these; see `ppl_topics.engine.label_initialisation`.
         """
         state = self.empty_state(chain)
-        key, topics = Key(seed, chain, 0, INITIAL), self.sizes.topics
+        key, topics = Key(seed, chain, 0).reserved(Reserved.INITIAL), self.sizes.topics
         group, n_groups = np.full(self.sizes.docs, -1), 1
         supervised = self.sizes.supervised or topics
         by_label = self.response is not None and self.response.starts_by_label and self.sizes.supervised > 0
         if by_label and state.observed is not None:
             group, n_groups = starting_groups(state.observed.targets)
-        draw_by_group(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, supervised, group, n_groups, *key)
+        draw_by_group(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, supervised, group, n_groups, key)
         self.count(state)
         self.fill(state)
         return state

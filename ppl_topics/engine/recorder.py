@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import Float32Array, IntArray
-from ppl_topics.core.keys import Key
+from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.executor import SweepRecord
@@ -24,9 +24,6 @@ from ppl_topics.samplers.topics.dirichlet_rows import draw_phi, draw_theta
 from ppl_topics.spec import Docs, Model, RecordRule, TopWords, Variable
 
 __all__ = ["ChainDraws", "Recorder", "Selection", "Sink", "rule_for", "selections"]
-
-RECORDING = 2**41
-"""Number of the streams of what is drawn for the trace alone, beyond that of any kernel."""
 
 DEFAULT_RULES: dict[str, RecordRule] = {
     "phi": TopWords(top_words=1000),
@@ -201,7 +198,7 @@ class Recorder:
         values = {name: self._value(state, selection, key) for name, selection in self.kept(warmup).items()}
         values["topic_share"] = state.n_k / max(1, self.bound.sizes.tokens)
         drawn = {name: value for name, value in values.items() if name not in state.arrays and value.dtype.kind == "f"}
-        check_recorded({"lp": statistics["lp"], **drawn}, key.step, key.chain)
+        check_recorded({"lp": statistics["lp"], **drawn}, key.sweep, key.chain)
         if not warmup:
             self.topics.add(state, 1.0 / (self.sink.n_draws + 1))
         self.sink.add(warmup, values, statistics)
@@ -260,12 +257,12 @@ class Recorder:
         docs = self.bound.sizes.docs if selection.docs is None else selection.docs
         theta = np.empty((docs, self.bound.sizes.topics), dtype=np.float32)
         doc_ptr = self.bound.tokens.doc_ptr[: docs + 1]
-        draw_theta(doc_ptr, state.z, state.alpha, key.seed, key.chain, key.step, RECORDING, theta)
+        draw_theta(doc_ptr, state.z, state.alpha, key.reserved(Reserved.THETA_FOR_TRACE), theta)
         return theta
 
     def _phi(self, state: ChainState, key: Key) -> Float32Array:
         phi = np.empty((self.bound.sizes.words, self.bound.sizes.topics), dtype=np.float32)
-        draw_phi(state.n_wk, state.n_k, state.beta, key.seed, key.chain, key.step, RECORDING + 1, phi)
+        draw_phi(state.n_wk, state.n_k, state.beta, key.reserved(Reserved.PHI_FOR_TRACE), phi)
         return phi
 
 

@@ -26,6 +26,7 @@ import pandas as pd
 from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
 from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, IntArray, UInt32Array
 from ppl_topics._util.threads import using_threads
+from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.errors import PplTopicsError, TraceError
@@ -258,17 +259,20 @@ def held_out(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions, re
     lengths = np.diff(doc_ptr)
     number = 0
     by_token = options.method == "document_completion"
-    shuffled = split_tokens(doc_ptr, words, options.seed) if by_token else words
+    shuffled = split_tokens(doc_ptr, words, Key(options.seed, 0, 0).reserved(Reserved.SPLITTING)) if by_token else words
     total = np.zeros((REPLICATES, len(words))) if by_token else np.full((corpus.n_docs, REPLICATES), -np.inf)
     with using_threads(options.threads):
         for phi, alpha, chain, draw in components(trained, options, place):
-            keys = (options.seed, chain, draw)
+            key = Key(options.seed, chain, draw)
             number += 1
             if by_token:
-                total += estimate_completion(doc_ptr, shuffled, phi, alpha, options.in_replicate, *keys)
+                total += estimate_completion(
+                    doc_ptr, shuffled, phi, alpha, options.in_replicate, key.reserved(Reserved.COMPLETION)
+                )
             else:
                 particles = options.in_replicate
-                found = estimate_left_to_right(doc_ptr, words, phi, alpha, particles, options.moves, *keys)
+                key = key.reserved(Reserved.LEFT_TO_RIGHT)
+                found = estimate_left_to_right(doc_ptr, words, phi, alpha, particles, options.moves, key)
                 total = np.logaddexp(total, found)
     if by_token:
         values, errors, biases = _of_tokens(total / number, docs, corpus.n_docs)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
+from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.observed import Design
 from ppl_topics.core.tokens import Tokens, topic_dtype
 from ppl_topics.samplers.assignments.initial import draw_given_topics
@@ -33,9 +34,6 @@ WARMUP, DRAWS = 20, 100
 On 20 Newsgroups (K = 50, 20 classes) the test accuracy was 0.772 after 10 and 10, 0.779 after 10 and 20, 0.785 after
 20 and 30, 0.792 after 20 and 100, and 0.791 after 100 and 100; it varied by 0.002 with the seed.
 """
-
-PREDICTING = 2**42
-"""Number of the random streams of the sweeps, beyond that of any kernel and of what is drawn for the trace."""
 
 
 class NewTopics:
@@ -79,7 +77,8 @@ class NewTopics:
             phi[unknown] = 1.0
         if self._phi is None:
             index = (self.tokens.chunk_ptr, self.tokens.doc_ptr, self.tokens.words)
-            draw_given_topics(*index, self.z, self.alpha, phi, self.seed, self.chain, 0, PREDICTING)
+            key = Key(self.seed, self.chain, 0).reserved(Reserved.PREDICTION)
+            draw_given_topics(*index, self.z, self.alpha, phi, key)
         self._phi, self._lists = phi, list_topics(self.tokens.word_ptr, self._selected, phi)
 
     def sweep(self, times: int = 1) -> None:
@@ -98,10 +97,7 @@ class NewTopics:
                 self._phi,
                 *self._lists,
                 NO_RESPONSE,
-                self.seed,
-                self.chain,
-                self._step,
-                PREDICTING,
+                Key(self.seed, self.chain, self._step).reserved(Reserved.PREDICTION),
             )
 
     def draws(self, phi: Float32Array, warmup: int, draws: int, n_topics: int | None = None) -> Iterator[Features]:

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
-from ppl_topics.core.keys import Key
+from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.response import LabelResponse, Response
 from ppl_topics.corpus.aligning import columns_from_json
 from ppl_topics.corpus.covariates import CovariateColumn
@@ -25,9 +25,6 @@ from ppl_topics.results.response_topics import chosen_response, own_topics
 from ppl_topics.spec import Model, load_spec
 
 __all__ = ["Part", "TrainedResponse", "TrainedTopics"]
-
-TARGETS = 2**43
-"""Number of the random streams of targets, beyond that of any other."""
 
 
 class Part(NamedTuple):
@@ -330,7 +327,7 @@ class TrainedResponse:
             if scale is None:
                 name = self.block.augmentation
                 raise TraceError(f"the trace does not hold {name}; run the model with record {name}: all")
-            rng = Key(seed, int(chain), 0, TARGETS).generator()
+            rng = Key(seed, int(chain), 0, Reserved.TARGETS).generator()
             result[place] = self.block.draw_targets(scores[place], scale[:, None, :], rng)
         # Some responses call a label that does not hold -1.
         return np.maximum(result, 0.0) if isinstance(self.block, LabelResponse) else result

@@ -147,10 +147,7 @@ def sweep_shards(
     beta: FloatArray,
     beta_sum: float,
     term: ResponseTerm,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Sweep each shard's documents by collapsed Gibbs sampling, with counts of its own, in parallel over shards.
 
@@ -179,8 +176,8 @@ def sweep_shards(
     beta : ndarray of float64 of shape (V,)
     beta_sum : float
     term : ResponseTerm
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each document.
+    key : Key
+        Of the random streams, one for each document.
     """
     for shard in numba.prange(shard_ptr.size - 1):
         for row in range(row_ptr[shard], row_ptr[shard + 1]):
@@ -199,10 +196,7 @@ def sweep_shards(
             beta,
             beta_sum,
             term,
-            seed,
-            chain,
-            step,
-            kernel,
+            key,
         )
 
 
@@ -260,7 +254,7 @@ def ad_lda(
             beta,
             float(beta.sum()),
             term,
-            *key,
+            key,
         )
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
         return acceptance(term, int(tokens.word_counts[selected].sum()))

@@ -79,10 +79,7 @@ def sweep_diagonals(
     alpha: FloatArray,
     beta: FloatArray,
     term: ResponseTerm,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Sweep over all tiles, one diagonal after another, in parallel over the tiles of each.
 
@@ -107,16 +104,14 @@ def sweep_diagonals(
     alpha : ndarray of float64 of shape (K,)
     beta : ndarray of float64 of shape (V,)
     term : ResponseTerm
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each tile.
+    key : Key
+        Of the random streams, one for each tile.
     """
     n_blocks = len(n_bk)
     priors = Priors(alpha, beta, alpha.astype(np.float32), beta.astype(np.float32))
     for diagonal in range(n_blocks):
         for group in numba.prange(n_blocks):
-            tile = tile_of(
-                group, diagonal, group_ptr, tile_ptr, n_bk, mass, beta_sums, priors, seed, chain, step, kernel
-            )
+            tile = tile_of(group, diagonal, group_ptr, tile_ptr, n_bk, mass, beta_sums, priors, key)
             if sparse:
                 sweep_sparse(tile, places, z, n_wk, lists, term)
             else:
@@ -133,17 +128,14 @@ def tile_of(
     mass: FloatArray,
     beta_sums: FloatArray,
     priors: Priors,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> Tile:
     """Return the tile of a group on a diagonal, with a stream of its own."""
     n_blocks = len(n_bk)
     block = (group + diagonal) % n_blocks
     first, last = tile_ptr[block, group], tile_ptr[block, group + 1]
     stream = new_stream()
-    start(stream, seed, chain, step, kernel, block * n_blocks + group)
+    start(stream, key, block * n_blocks + group)
     return new_tile(first, last, group_ptr[group], n_bk[block], mass[block], beta_sums[block], priors, stream)
 
 
@@ -205,7 +197,7 @@ class TileSweeper:
             state.alpha,
             state.beta,
             term,
-            *key,
+            key,
         )
         state.n_k += self.n_bk.sum(axis=0) - before
 
@@ -248,7 +240,7 @@ def block_collapsed(
         n_bk = sweeper.count(state.z)
         beta_sums = block_sums(tiling.block, state.beta, n_blocks)
         mass = np.empty((n_blocks, sizes.topics))
-        draw_masses(n_bk, beta_sums, *key, n_blocks * n_blocks, mass)
+        draw_masses(n_bk, beta_sums, key, n_blocks * n_blocks, mass)
         sweeper.sweep(state, mass, beta_sums, term, key)
         return acceptance(term, len(tiling.order))
 

@@ -35,10 +35,7 @@ def sweep_collapsed(
     beta: FloatArray,
     beta_sum: float,
     term: ResponseTerm,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Draw the topic of every token from its full conditional, in document order.
 
@@ -60,14 +57,12 @@ def sweep_collapsed(
     beta_sum : float
     term : ResponseTerm
         With a response each draw is a proposal, accepted or not.
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each document.
+    key : Key
+        Of the random streams, one for each document.
     """
     docs = np.arange(doc_ptr.size - 1)
     rows = np.arange(n_wk.shape[0]).astype(np.uint32)
-    sweep_documents(
-        docs, doc_ptr, words, rows, z, n_wk, n_k, selected, alpha, beta, beta_sum, term, seed, chain, step, kernel
-    )
+    sweep_documents(docs, doc_ptr, words, rows, z, n_wk, n_k, selected, alpha, beta, beta_sum, term, key)
 
 
 @compiled
@@ -84,10 +79,7 @@ def sweep_documents(
     beta: FloatArray,
     beta_sum: float,
     term: ResponseTerm,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Sweep over some documents (see `sweep_collapsed`), with counts that may hold the rows of their words alone.
 
@@ -107,7 +99,7 @@ def sweep_documents(
     topic_factor = 1.0 / (n_k + beta_sum)
     mass = np.empty(n_topics)
     for doc in docs:
-        start(stream, seed, chain, step, kernel, doc)
+        start(stream, key, doc)
         in_doc[:] = 0
         for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
             in_doc[z[token]] += 1
@@ -173,7 +165,7 @@ def collapsed_gibbs(binding: Binding, *, words: WordSelection = ALL_WORDS) -> Ke
             beta,
             float(beta.sum()),
             term,
-            *key,
+            key,
         )
         return acceptance(term, int(tokens.word_counts[selected].sum()))
 

@@ -68,10 +68,7 @@ def sweep_gram_partially_collapsed(
     phi: Float32Array,
     term: ResponseTerm,
     curvature: Curvature,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Draw the topic of every token from its full conditional given the topics and the responses.
 
@@ -91,8 +88,8 @@ def sweep_gram_partially_collapsed(
     term : ResponseTerm
         Read only.
     curvature : Curvature
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each document.
+    key : Key
+        Of the random streams, one for each document.
     """
     largest = 0.0
     for topic in range(alpha.size):
@@ -110,10 +107,7 @@ def sweep_gram_partially_collapsed(
             term,
             curvature,
             largest,
-            seed,
-            chain,
-            step,
-            kernel,
+            key,
         )
 
 
@@ -130,10 +124,7 @@ def sweep_documents(
     term: ResponseTerm,
     curvature: Curvature,
     largest: float,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Sweep over documents `first` to `last` - 1 (see `sweep_gram_partially_collapsed`).
 
@@ -147,7 +138,7 @@ def sweep_documents(
     gram, rounded = curvature.gram, curvature.rounded
     for doc in range(first, last):
         begin, end = doc_ptr[doc], doc_ptr[doc + 1]
-        start(stream, seed, chain, step, kernel, doc)
+        start(stream, key, doc)
         count_document(begin, end, z, alpha, in_doc, weight)
         scale = curvature.scale[doc]
         most = scale * largest
@@ -289,7 +280,7 @@ def gram_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_WOR
             state.arrays[phi],
             term,
             curvature_of(eta, make_omega(state), lengths),
-            *key,
+            key,
         )
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.keys import Key
 from ppl_topics.samplers.assignments.partially_collapsed import count_document, draw_with_care
 from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_products, find_striped, new_sums
 from ppl_topics.samplers.variates.streams import integer, new_stream, start, uniform
@@ -28,10 +29,7 @@ def draw_by_group(
     n_dealt: int,
     group: IntArray,
     n_groups: int,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Draw topics uniformly, but nine of ten tokens' from those of their document's group, in parallel over documents.
 
@@ -50,14 +48,14 @@ def draw_by_group(
     group : ndarray of int64 of shape (D,)
         -1 for none: then all topics are uniform.
     n_groups : int
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each document.
+    key : Key
+        Of the random streams, one for each document.
     """
     own_share = OWN_SHARE * (n_dealt / n_topics)
     for chunk in numba.prange(chunk_ptr.size - 1):
         stream = new_stream()
         for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
-            start(stream, seed, chain, step, kernel, doc)
+            start(stream, key, doc)
             first = group[doc] % n_dealt
             own = (n_dealt - first + n_groups - 1) // n_groups
             for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
@@ -75,10 +73,7 @@ def draw_given_topics(
     z: UnsignedArray,
     alpha: FloatArray,
     phi: Float32Array,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Draw each token's topic as if it were its document's only one, in parallel over documents.
 
@@ -93,13 +88,11 @@ def draw_given_topics(
         Overwritten.
     alpha : ndarray of float64 of shape (K,)
     phi : ndarray of float32 of shape (V, K)
-    seed, chain, step, kernel : int
-        Keys of the random streams.
+    key : Key
+        Of the random streams.
     """
     for chunk in numba.prange(chunk_ptr.size - 1):
-        start_documents(
-            chunk_ptr[chunk], chunk_ptr[chunk + 1], doc_ptr, words, z, alpha, phi, seed, chain, step, kernel
-        )
+        start_documents(chunk_ptr[chunk], chunk_ptr[chunk + 1], doc_ptr, words, z, alpha, phi, key)
 
 
 @compiled
@@ -111,10 +104,7 @@ def start_documents(
     z: UnsignedArray,
     alpha: FloatArray,
     phi: Float32Array,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Draw the topics of documents `first` to `last` - 1 (see `draw_given_topics`)."""
     n_topics = alpha.size
@@ -123,7 +113,7 @@ def start_documents(
     # Of a document without tokens, the counts are zero, and the weights alpha.
     count_document(0, 0, z, alpha, others, weight)
     for doc in range(first, last):
-        start(stream, seed, chain, step, kernel, doc)
+        start(stream, key, doc)
         for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
             word: Any = np.int64(words[token])
             total = cumulate_products(weight, phi, word, sums)

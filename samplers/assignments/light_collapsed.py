@@ -104,10 +104,7 @@ def sweep_light_collapsed(
     tried: IntArray,
     accepted: IntArray,
     term: ResponseTerm,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Move the topic of every token by Metropolis-Hastings steps, in document order; a template, see `compile_sweep`.
 
@@ -129,14 +126,14 @@ def sweep_light_collapsed(
         Added to.
     term : ResponseTerm
         Its slope is kept up to date.
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each document.
+    key : Key
+        Of the random streams, one for each document.
     """
     stream = new_stream()
     others = np.zeros(distribution.alpha.size, dtype=np.int64)
     for doc in range(doc_ptr.size - 1):
         begin, end = doc_ptr[doc], doc_ptr[doc + 1]
-        start(stream, seed, chain, step, kernel, doc)
+        start(stream, key, doc)
         move_document(
             stream,
             tables,
@@ -146,7 +143,7 @@ def sweep_light_collapsed(
             distribution,
             pattern,
             in_turn,
-            begin + step,
+            begin + key.sweep,
             steps,
             tried,
             accepted,
@@ -222,7 +219,7 @@ def light_collapsed(
             tried,
             accepted,
             term,
-            *key,
+            key,
         )
         return composition.rates(tried, accepted)
 

@@ -83,10 +83,7 @@ def sweep_light(
     tried: IntArray,
     accepted: IntArray,
     term: ResponseTerm,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Move the topic of every token by Metropolis-Hastings steps; a template, see `compile_sweep`.
 
@@ -111,8 +108,8 @@ def sweep_light(
         Added to.
     term : ResponseTerm
         Its slope is kept up to date.
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each document.
+    key : Key
+        Of the random streams, one for each document.
     """
     for chunk in numba.prange(chunk_ptr.size - 1):
         sweep_documents(
@@ -130,10 +127,7 @@ def sweep_light(
             tried[chunk],
             accepted[chunk],
             term,
-            seed,
-            chain,
-            step,
-            kernel,
+            key,
         )
 
 
@@ -152,10 +146,7 @@ def sweep_documents(
     tried: IntArray,
     accepted: IntArray,
     term: ResponseTerm,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Sweep over documents `first` to `last` - 1 (see `sweep_light`); a template."""
     stream = new_stream()
@@ -164,7 +155,7 @@ def sweep_documents(
     own_tried, own_accepted = np.zeros_like(tried), np.zeros_like(accepted)
     for doc in range(first, last):
         begin, end = doc_ptr[doc], doc_ptr[doc + 1]
-        start(stream, seed, chain, step, kernel, doc)
+        start(stream, key, doc)
         move_document(
             stream,
             tables,
@@ -174,7 +165,7 @@ def sweep_documents(
             distribution,
             pattern,
             in_turn,
-            begin + step,
+            begin + key.sweep,
             steps,
             own_tried,
             own_accepted,
@@ -235,7 +226,7 @@ def light_partially_collapsed(
             tried,
             accepted,
             term,
-            *key,
+            key,
         )
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
         return composition.rates(tried.sum(axis=0), accepted.sum(axis=0))

@@ -55,10 +55,7 @@ def sweep_listed_partially_collapsed(
     topics: UInt16Array,
     values: Float32Array,
     term: ResponseTerm,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Draw the topic of every token from its full conditional given the topics.
 
@@ -79,8 +76,8 @@ def sweep_listed_partially_collapsed(
         Of the lists; see `ppl_topics.core.sparse_topics.TopicLists`.
     term : ResponseTerm
         Its slope and its count of rejected moves are updated.
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each document.
+    key : Key
+        Of the random streams, one for each document.
     """
     for chunk in numba.prange(chunk_ptr.size - 1):
         sweep_documents(
@@ -95,10 +92,7 @@ def sweep_listed_partially_collapsed(
             topics,
             values,
             term,
-            seed,
-            chain,
-            step,
-            kernel,
+            key,
         )
 
 
@@ -115,10 +109,7 @@ def sweep_documents(
     topics: UInt16Array,
     values: Float32Array,
     term: ResponseTerm,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Sweep over documents `first` to `last` - 1 (see `sweep_listed_partially_collapsed`)."""
     n_topics = alpha.size
@@ -131,7 +122,7 @@ def sweep_documents(
     sums = new_sums(n_topics)
     for doc in range(first, last):
         begin, end = doc_ptr[doc], doc_ptr[doc + 1]
-        start(stream, seed, chain, step, kernel, doc)
+        start(stream, key, doc)
         count_document(begin, end, z, alpha, in_doc, weight)
         for token in range(begin, end):
             word: Any = np.int64(words[token])
@@ -224,7 +215,7 @@ def listed_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_W
             lists.topics,
             lists.values,
             term,
-            *key,
+            key,
         )
         count_listed(state.z, tokens.word_ptr, tokens.by_word, lists.pointer, lists.topics, lists.counts, state.n_k)
         return acceptance(term, n_drawn)

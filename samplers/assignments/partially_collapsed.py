@@ -52,10 +52,7 @@ def sweep_partially_collapsed(
     alpha: FloatArray,
     phi: Float32Array,
     term: ResponseTerm,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Draw the topic of every token from its full conditional given the topics, in O(K).
 
@@ -76,8 +73,8 @@ def sweep_partially_collapsed(
         Probability of each word in each topic.
     term : ResponseTerm
         Its slope and its count of rejected moves are updated.
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each document.
+    key : Key
+        Of the random streams, one for each document.
     """
     for chunk in numba.prange(chunk_ptr.size - 1):
         sweep_documents(
@@ -90,10 +87,7 @@ def sweep_partially_collapsed(
             alpha,
             phi,
             term,
-            seed,
-            chain,
-            step,
-            kernel,
+            key,
         )
 
 
@@ -108,10 +102,7 @@ def sweep_documents(
     alpha: FloatArray,
     phi: Float32Array,
     term: ResponseTerm,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Sweep over documents `first` to `last` - 1 (see `sweep_partially_collapsed`)."""
     n_topics, n_tokens = alpha.size, words.size
@@ -121,7 +112,7 @@ def sweep_documents(
     sums = new_sums(n_topics)
     for doc in range(first, last):
         begin, end = doc_ptr[doc], doc_ptr[doc + 1]
-        start(stream, seed, chain, step, kernel, doc)
+        start(stream, key, doc)
         count_document(begin, end, z, alpha, in_doc, weight)
         for token in range(begin, end):
             prefetch_row(phi, np.int64(words[min(token + AHEAD, n_tokens - 1)]))
@@ -222,7 +213,7 @@ def partially_collapsed(binding: Binding, *, words: WordSelection = ALL_WORDS) -
             state.alpha,
             state.arrays[phi],
             term,
-            *key,
+            key,
         )
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
         return acceptance(term, n_drawn)

@@ -23,7 +23,7 @@ import pydantic
 from ppl_topics._util.arrays import BoolArray, Float32Array, Int32Array, IntArray, UInt32Array
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
-from ppl_topics.core.keys import Key
+from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Tokens
@@ -35,9 +35,6 @@ from ppl_topics.samplers.responses.response_term import acceptance, term_of
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi
 
 __all__ = ["Aggregation", "aggregate", "semi_collapsed"]
-
-PHI_STREAMS, RARE_STREAMS = 2**32, 2**33
-"""Added to the kernel's number: the draws of phi and of rare tokens have streams of their own."""
 
 Occurrences = Annotated[int, pydantic.Field(ge=0)]
 
@@ -137,13 +134,13 @@ def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: Blocks | 
         np.take(state.n_wk, whole.frequent, axis=0, out=counts[:n_frequent])
         counts[n_frequent:] = sweeper.count(state.z)
         betas = np.concatenate([beta[whole.frequent], beta_sums])
-        draw_phi(counts, state.n_k, betas, *key._replace(kernel=key.kernel + PHI_STREAMS), phi)
+        draw_phi(counts, state.n_k, betas, key._replace(kernel=key.kernel + Reserved.PHI_WITHIN_KERNEL), phi)
         sweep_partially_collapsed(
-            tokens.chunk_ptr, tokens.doc_ptr, whole.words, state.z, is_frequent, state.alpha, phi, term, *key
+            tokens.chunk_ptr, tokens.doc_ptr, whole.words, state.z, is_frequent, state.alpha, phi, term, key
         )
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
         mass = phi[n_frequent:].astype(np.float64)
-        sweeper.sweep(state, mass, beta_sums, term, key._replace(kernel=key.kernel + RARE_STREAMS))
+        sweeper.sweep(state, mass, beta_sums, term, key._replace(kernel=key.kernel + Reserved.RARE_WITHIN_KERNEL))
         return acceptance(term, sizes.tokens)
 
     return KernelFunctions(step, init, scratch=True)

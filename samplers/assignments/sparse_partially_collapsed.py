@@ -223,10 +223,7 @@ def sweep_sparse_partially_collapsed(
     level: Float32Array,
     rest: Float32Array,
     term: ResponseTerm,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Draw the topic of every token from its full conditional given the topics.
 
@@ -249,8 +246,8 @@ def sweep_sparse_partially_collapsed(
         The `LikelyTopics` of these phi.
     term : ResponseTerm
         Its slope and its count of rejected moves are updated.
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each document.
+    key : Key
+        Of the random streams, one for each document.
     """
     for chunk in numba.prange(chunk_ptr.size - 1):
         sweep_documents(
@@ -268,10 +265,7 @@ def sweep_sparse_partially_collapsed(
             level,
             rest,
             term,
-            seed,
-            chain,
-            step,
-            kernel,
+            key,
         )
 
 
@@ -291,10 +285,7 @@ def sweep_documents(
     level: Float32Array,
     rest: Float32Array,
     term: ResponseTerm,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> None:
     """Sweep over documents `first` to `last` - 1 (see `sweep_sparse_partially_collapsed`)."""
     n_topics = alpha.size
@@ -307,7 +298,7 @@ def sweep_documents(
     sums, others = new_sums(n_topics), np.empty((1, n_topics), np.float32)
     for doc in range(first, last):
         begin, end = doc_ptr[doc], doc_ptr[doc + 1]
-        start(stream, seed, chain, step, kernel, doc)
+        start(stream, key, doc)
         count_document(begin, end, z, alpha, in_doc, weight)
         # Never less than the largest weight, as topics lose tokens.
         heaviest = np.float32(0.0)
@@ -415,7 +406,7 @@ def sparse_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_W
             drawn,
             *list_topics(tokens.word_ptr, selected, drawn),
             term,
-            *key,
+            key,
         )
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
         return acceptance(term, n_drawn)

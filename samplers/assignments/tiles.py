@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ppl_topics._util.arrays import BoolArray, FloatArray, Int32Array, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.keys import Key
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.samplers.assignments.counts import make_chunks
 from ppl_topics.samplers.variates.dirichlet import dirichlet
@@ -203,10 +204,7 @@ def block_sums(block: npt.NDArray[np.int16], beta: FloatArray, n_blocks: int) ->
 def draw_masses(
     n_bk: IntArray,
     beta_sums: FloatArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     first_unit: int,
     mass: FloatArray,
 ) -> None:
@@ -216,8 +214,8 @@ def draw_masses(
     ----------
     n_bk : ndarray of int64 of shape (B, K)
     beta_sums : ndarray of float64 of shape (B,)
-    seed, chain, step, kernel : int
-        Keys of the random streams; topic k has the unit ``first_unit + k``.
+    key : Key
+        Of the random streams; topic k has the unit ``first_unit + k``.
     first_unit : int
     mass : ndarray of float64 of shape (B, K)
         Overwritten; each column sums to 1.
@@ -226,7 +224,7 @@ def draw_masses(
     stream = new_stream()
     column = np.empty(n_blocks)
     for topic in range(n_topics):
-        start(stream, seed, chain, step, kernel, first_unit + topic)
+        start(stream, key, first_unit + topic)
         for index in range(n_blocks):
             column[index] = n_bk[index, topic] + beta_sums[index]
         dirichlet(stream, column, column)

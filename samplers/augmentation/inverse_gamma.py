@@ -30,23 +30,21 @@ LARGEST = 1e300
 
 
 @compiled
-def draw_inverse_gammas(
-    shapes: FloatArray, rates: FloatArray, seed: int, chain: int, step: int, kernel: int, out: FloatArray
-) -> None:
+def draw_inverse_gammas(shapes: FloatArray, rates: FloatArray, key: Key, out: FloatArray) -> None:
     """Draw each entry from InvGamma(shape, rate), whose density falls as exp(-rate / x).
 
     Parameters
     ----------
     shapes, rates : ndarray of float64 of shape (C,)
         Positive and finite.
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each entry.
+    key : Key
+        Of the random streams, one for each entry.
     out : ndarray of float64 of shape (C,)
         Overwritten with the draw.
     """
     stream, bound = new_stream(), math.log(LARGEST)
     for entry in range(shapes.size):
-        start(stream, seed, chain, step, kernel, entry)
+        start(stream, key, entry)
         # In logarithms: for small shapes the gamma variate underflows.
         log_value = math.log(rates[entry]) - log_gamma(stream, shapes[entry])
         out[entry] = math.exp(min(max(log_value, -bound), bound))
@@ -72,6 +70,6 @@ def inverse_gamma(binding: Binding) -> KernelFunctions:
 
     def step(state: ChainState, memory: None, key: Key) -> None:
         shapes, rates = arguments(state)
-        draw_inverse_gammas(shapes, rates, *key, state.arrays[name])
+        draw_inverse_gammas(shapes, rates, key, state.arrays[name])
 
     return KernelFunctions(step)

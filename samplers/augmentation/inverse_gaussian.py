@@ -33,9 +33,7 @@ draw = variates.inverse_gaussian
 
 
 @parallel
-def draw_inverse_gaussians(
-    chunk_ptr: IntArray, means: FloatArray, seed: int, chain: int, step: int, kernel: int, out: FloatArray
-) -> None:
+def draw_inverse_gaussians(chunk_ptr: IntArray, means: FloatArray, key: Key, out: FloatArray) -> None:
     """Draw each cell from InvGauss(mean, 1), in parallel over rows.
 
     Parameters
@@ -44,23 +42,21 @@ def draw_inverse_gaussians(
         Rows of each parallel task.
     means : ndarray of float64 of shape (D, M)
         Positive; infinite for the Levy distribution, NaN for cells that get a 1.
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each row.
+    key : Key
+        Of the random streams, one for each row.
     out : ndarray of float64 of shape (D, M)
         Overwritten with the draw.
     """
     for chunk in numba.prange(chunk_ptr.size - 1):
-        draw_rows(chunk_ptr[chunk], chunk_ptr[chunk + 1], means, seed, chain, step, kernel, out)
+        draw_rows(chunk_ptr[chunk], chunk_ptr[chunk + 1], means, key, out)
 
 
 @compiled
-def draw_rows(
-    first: int, last: int, means: FloatArray, seed: int, chain: int, step: int, kernel: int, out: FloatArray
-) -> None:
+def draw_rows(first: int, last: int, means: FloatArray, key: Key, out: FloatArray) -> None:
     """Draw the rows `first` to `last` - 1 (see `draw_inverse_gaussians`)."""
     stream = new_stream()
     for row in range(first, last):
-        start(stream, seed, chain, step, kernel, row)
+        start(stream, key, row)
         for column in range(means.shape[1]):
             mean = means[row, column]
             out[row, column] = 1.0 if math.isnan(mean) else draw(stream, mean, SHAPE)
@@ -88,6 +84,6 @@ def inverse_gaussian(binding: Binding) -> KernelFunctions:
         value = state.arrays[name]
         rows = (len(value), math.prod(value.shape[1:]))
         means = np.ascontiguousarray(arguments(state), dtype=np.float64)
-        draw_inverse_gaussians(chunk_ptr, means.reshape(rows), *key, value.reshape(rows))
+        draw_inverse_gaussians(chunk_ptr, means.reshape(rows), key, value.reshape(rows))
 
     return KernelFunctions(step)

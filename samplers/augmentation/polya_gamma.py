@@ -34,10 +34,7 @@ def draw_polya_gammas(
     chunk_ptr: IntArray,
     shapes: FloatArray,
     tilts: FloatArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     out: FloatArray,
 ) -> None:
     """Draw each cell from PG(shape, tilt), in parallel over rows.
@@ -49,13 +46,13 @@ def draw_polya_gammas(
     shapes : ndarray of float64 of shape (D, C)
         Positive; 0 for cells that get a 1.
     tilts : ndarray of float64 of shape (D, C)
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each row.
+    key : Key
+        Of the random streams, one for each row.
     out : ndarray of float64 of shape (D, C)
         Overwritten with the draw.
     """
     for chunk in numba.prange(chunk_ptr.size - 1):
-        draw_rows(chunk_ptr[chunk], chunk_ptr[chunk + 1], shapes, tilts, seed, chain, step, kernel, out)
+        draw_rows(chunk_ptr[chunk], chunk_ptr[chunk + 1], shapes, tilts, key, out)
 
 
 @compiled
@@ -64,16 +61,13 @@ def draw_rows(
     last: int,
     shapes: FloatArray,
     tilts: FloatArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     out: FloatArray,
 ) -> None:
     """Draw the rows `first` to `last` - 1 (see `draw_polya_gammas`)."""
     stream = new_stream()
     for row in range(first, last):
-        start(stream, seed, chain, step, kernel, row)
+        start(stream, key, row)
         for column in range(shapes.shape[1]):
             shape = shapes[row, column]
             out[row, column] = 1.0 if shape == 0.0 else draw(stream, shape, tilts[row, column])
@@ -99,6 +93,6 @@ def polya_gamma(binding: Binding) -> KernelFunctions:
 
     def step(state: ChainState, memory: None, key: Key) -> None:
         shapes, tilts = (np.ascontiguousarray(array, dtype=np.float64) for array in arguments(state))
-        draw_polya_gammas(chunk_ptr, shapes, tilts, *key, state.arrays[name])
+        draw_polya_gammas(chunk_ptr, shapes, tilts, key, state.arrays[name])
 
     return KernelFunctions(step)

@@ -34,10 +34,7 @@ def draw_truncated_normals(
     chunk_ptr: IntArray,
     signs: FloatArray,
     means: FloatArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     out: FloatArray,
 ) -> None:
     """Draw each cell from Normal(mean, 1) given its sign, in parallel over rows.
@@ -49,13 +46,13 @@ def draw_truncated_normals(
     signs : ndarray of float64 of shape (D, C)
         Positive or negative; 0 for cells that get a 1.
     means : ndarray of float64 of shape (D, C)
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each row.
+    key : Key
+        Of the random streams, one for each row.
     out : ndarray of float64 of shape (D, C)
         Overwritten with the draw.
     """
     for chunk in numba.prange(chunk_ptr.size - 1):
-        draw_rows(chunk_ptr[chunk], chunk_ptr[chunk + 1], signs, means, seed, chain, step, kernel, out)
+        draw_rows(chunk_ptr[chunk], chunk_ptr[chunk + 1], signs, means, key, out)
 
 
 @compiled
@@ -64,16 +61,13 @@ def draw_rows(
     last: int,
     signs: FloatArray,
     means: FloatArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     out: FloatArray,
 ) -> None:
     """Draw the rows `first` to `last` - 1 (see `draw_truncated_normals`)."""
     stream = new_stream()
     for row in range(first, last):
-        start(stream, seed, chain, step, kernel, row)
+        start(stream, key, row)
         for column in range(signs.shape[1]):
             sign = signs[row, column]
             out[row, column] = 1.0 if sign == 0.0 else draw(stream, means[row, column], sign)
@@ -99,6 +93,6 @@ def truncated_normal(binding: Binding) -> KernelFunctions:
 
     def step(state: ChainState, memory: None, key: Key) -> None:
         signs, means = (np.ascontiguousarray(array, dtype=np.float64) for array in arguments(state))
-        draw_truncated_normals(chunk_ptr, signs, means, *key, state.arrays[name])
+        draw_truncated_normals(chunk_ptr, signs, means, key, state.arrays[name])
 
     return KernelFunctions(step)

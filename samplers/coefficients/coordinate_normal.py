@@ -68,9 +68,9 @@ def draw_by_coordinate(
     n_classes, n_coefficients = precision.shape
     columns = columns_of(rows_of(features, n_coefficients), n_coefficients)
     order = np.empty((sweeps, n_coefficients), dtype=np.int64)
-    shuffle_all(*key, n_classes, order)
+    shuffle_all(key, n_classes, order)
     normals = np.zeros((sweeps, n_coefficients, n_classes))
-    draw_normals(*key, normals)
+    draw_normals(key, normals)
     cells = cells_of(b, omega, scores(features, eta))
     values = padded(np.ascontiguousarray(eta.T))
     prior = padded(np.ascontiguousarray(precision.T), fill=1.0)
@@ -110,22 +110,22 @@ def fill_cells(b: FloatArray, omega: FloatArray, fitted: FloatArray, cells: Floa
 
 
 @parallel
-def draw_normals(seed: int, chain: int, step: int, kernel: int, normals: FloatArray) -> None:
+def draw_normals(key: Key, normals: FloatArray) -> None:
     """Draw the standard normal numbers of all sweeps and coefficients, from one stream for each class."""
     for c in numba.prange(normals.shape[2]):
         stream = new_stream()
-        start(stream, seed, chain, step, kernel, c)
+        start(stream, key, c)
         for sweep in range(normals.shape[0]):
             for place in range(normals.shape[1]):
                 normals[sweep, place, c] = normal(stream)
 
 
 @parallel
-def shuffle_all(seed: int, chain: int, step: int, kernel: int, first_unit: int, order: IntArray) -> None:
+def shuffle_all(key: Key, first_unit: int, order: IntArray) -> None:
     """Draw the order of each sweep, uniform over permutations."""
     for sweep in numba.prange(order.shape[0]):
         stream = new_stream()
-        start(stream, seed, chain, step, kernel, first_unit + sweep)
+        start(stream, key, first_unit + sweep)
         for place in range(order.shape[1]):
             other = integer(stream, place + 1)
             order[sweep, place] = order[sweep, other]

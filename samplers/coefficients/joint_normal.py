@@ -76,13 +76,13 @@ def draw_jointly(features: Features, b: FloatArray, omega: FloatArray, precision
     shared = shared_weights(omega)
     if shared is not None:
         products, which = gram(rows, columns, shared[0]), np.zeros(n_classes, dtype=np.int64)
-        draw_all(0, n_classes, products, which, shared[1], sums, precision, *key, eta, failed)
+        draw_all(0, n_classes, products, which, shared[1], sums, precision, key, eta, failed)
     else:
         which, scale = np.arange(n_classes) % BLOCK, np.ones(n_classes)
         for first in range(0, n_classes, BLOCK):
             last = min(first + BLOCK, n_classes)
             products = gram(rows, columns, omega[:, first:last])
-            draw_all(first, last, products, which, scale, sums, precision, *key, eta, failed)
+            draw_all(first, last, products, which, scale, sums, precision, key, eta, failed)
     for c in np.flatnonzero((failed != FINE) & (failed != n_coefficients)).tolist():
         # Which way is taken does not depend on what the coefficients were, and the distribution is the same.
         eta[c], failed[c] = draw_by_reflections(rows, b[:, c], omega[:, c], precision[c], key, c)
@@ -111,10 +111,7 @@ def draw_all(
     scale: FloatArray,
     sums: FloatArray,
     precision: FloatArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     eta: FloatArray,
     failed: IntArray,
 ) -> None:
@@ -131,8 +128,8 @@ def draw_all(
     sums : ndarray of float64, shape (F, C)
         r, by response.
     precision : ndarray of float64, shape (C, F)
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each response.
+    key : Key
+        Of the random streams, one for each response.
     eta : ndarray of float64, shape (C, F)
         Overwritten with the draws.
     failed : ndarray of int64, shape (C,)
@@ -151,7 +148,7 @@ def draw_all(
             values[j] = unit[j] * sums[j, c]
         solve_transposed(factor, values)
         stream = new_stream()
-        start(stream, seed, chain, step, kernel, c)
+        start(stream, key, c)
         for j in range(n_coefficients):
             values[j] += normal(stream)
         solve(factor, values)

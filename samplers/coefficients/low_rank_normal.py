@@ -131,7 +131,7 @@ def draw_low_rank(features: Features, b: FloatArray, omega: FloatArray, precisio
         block = _block_of(columns, omega[:, part], variance[part], strength[part])
         matrices, starts = _matrices(rows, columns, place, block)
         draw_block(
-            *(first, matrices, starts, *block[:6], *rows, *key),
+            *(first, matrices, starts, *block[:6], *rows, key),
             *(np.ascontiguousarray(b[:, part].T), slopes[part], precision[part], eta[part], failed[part]),
         )
     for c in np.flatnonzero((failed != FINE) & (failed != NOT_FINITE)).tolist():
@@ -315,10 +315,7 @@ def draw_block(
     row_ptr: IntArray,
     row_columns: UInt16Array,
     row_values: FloatArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     b: FloatArray,
     slopes: FloatArray,
     precision: FloatArray,
@@ -330,7 +327,7 @@ def draw_block(
         size = n_docs[c]
         matrix = matrices[starts[c] : starts[c + 1]].reshape((size, size))
         stream = new_stream()
-        start(stream, seed, chain, step, kernel, first + c)
+        start(stream, key, first + c)
         noise, errors = np.empty(variance.shape[1]), np.empty(size)
         for j in range(noise.size):
             noise[j] = normal(stream)

@@ -17,6 +17,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array
 from ppl_topics._util.compiled import compiled, tight
+from ppl_topics.core.keys import Key
 from ppl_topics.samplers.coefficients.gram import Rows
 from ppl_topics.samplers.variates.streams import new_stream, normal, start
 
@@ -56,7 +57,7 @@ def draw_by_reflections(
     """
     eta = np.empty(len(precision))
     slopes, weights, prior = (np.ascontiguousarray(array) for array in (b, omega, precision))
-    return eta, draw(rows.ptr, rows.columns, rows.values, slopes, weights, prior, *key, unit, eta)
+    return eta, draw(rows.ptr, rows.columns, rows.values, slopes, weights, prior, key, unit, eta)
 
 
 @compiled
@@ -67,10 +68,7 @@ def draw(
     b: FloatArray,
     omega: FloatArray,
     precision: FloatArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     unit: int,
     eta: FloatArray,
 ) -> int:
@@ -102,7 +100,7 @@ def draw(
         held[size + j, j] = math.sqrt(precision[j]) / scale[j]
     reflect(held, size, size, sums)
     stream = new_stream()
-    start(stream, seed, chain, step, kernel, unit)
+    start(stream, key, unit)
     for j in range(size):
         eta[j] = held[j, size] + normal(stream)
         if not SMALLEST_PIVOT < abs(held[j, j]) < math.inf:

@@ -22,8 +22,9 @@ import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, UInt32Array
 from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.keys import Key
 from ppl_topics.samplers.assignments.counts import make_chunks
-from ppl_topics.samplers.held_out.replicates import CHUNKS, COMPLETION, REPLICATES, SPLITTING, draw_topic
+from ppl_topics.samplers.held_out.replicates import CHUNKS, REPLICATES, draw_topic
 from ppl_topics.samplers.variates.simd_categorical import new_sums
 from ppl_topics.samplers.variates.streams import Stream, integer, new_stream, start
 
@@ -34,19 +35,19 @@ WARMUP, DRAWS = 20, 100
 
 
 @compiled
-def split_tokens(doc_ptr: IntArray, words: UInt32Array, seed: int) -> UInt32Array:
-    """Return the words of all tokens, those of each document in a random order that depends on seed and document.
+def split_tokens(doc_ptr: IntArray, words: UInt32Array, key: Key) -> UInt32Array:
+    """Return the words of all tokens, those of each document in a random order that depends on key and document.
 
     Parameters
     ----------
     doc_ptr : ndarray of int64 of shape (D + 1,)
     words : ndarray of uint32 of shape (N,)
-    seed : int
+    key : Key
     """
     result = words.copy()
     stream = new_stream()
     for doc in range(doc_ptr.size - 1):
-        start(stream, seed, 0, 0, SPLITTING, doc)
+        start(stream, key, doc)
         begin = doc_ptr[doc]
         for token in range(doc_ptr[doc + 1] - 1, begin, -1):
             other = begin + integer(stream, token - begin + 1)
@@ -62,9 +63,7 @@ def estimate_completion(
     phi: Float32Array,
     alpha: FloatArray,
     particles: int,
-    seed: int,
-    chain: int,
-    draw: int,
+    key: Key,
 ) -> FloatArray:
     """Estimate p(w_n | first half, phi, alpha) of the tokens of the second halves, `REPLICATES` times.
 
@@ -77,8 +76,8 @@ def estimate_completion(
     alpha : ndarray of float64 of shape (K,)
     particles : int
         Independent chains of draws in each replicate.
-    seed, chain, draw : int
-        Keys of the random streams, with the document and the replicate.
+    key : Key
+        Of the random streams, one for each document and replicate.
 
     Returns
     -------
@@ -86,7 +85,7 @@ def estimate_completion(
         1 for the tokens of the first halves.
     """
     result = np.ones((REPLICATES, len(shuffled)))
-    complete(make_chunks(doc_ptr, CHUNKS), doc_ptr, shuffled, phi, alpha, particles, seed, chain, draw, result)
+    complete(make_chunks(doc_ptr, CHUNKS), doc_ptr, shuffled, phi, alpha, particles, key, result)
     return result
 
 
@@ -98,9 +97,7 @@ def complete(
     phi: Float32Array,
     alpha: FloatArray,
     particles: int,
-    seed: int,
-    chain: int,
-    draw: int,
+    key: Key,
     result: FloatArray,
 ) -> None:
     """See `estimate_completion`."""
@@ -110,7 +107,7 @@ def complete(
             begin, end = doc_ptr[doc], doc_ptr[doc + 1]
             middle = begin + (end - begin) // 2
             for replicate in range(REPLICATES):
-                start(stream, seed, chain, draw, COMPLETION, doc * REPLICATES + replicate)
+                start(stream, key, doc * REPLICATES + replicate)
                 theta = mean_theta(stream, shuffled[begin:middle], phi, alpha, particles)
                 for token in range(middle, end):
                     word: Any = np.int64(shuffled[token])

@@ -35,10 +35,10 @@ import numpy as np
 
 from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt32Array
 from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.keys import Key
 from ppl_topics.samplers.assignments.counts import make_chunks
 from ppl_topics.samplers.held_out.replicates import (
     CHUNKS,
-    LEFT_TO_RIGHT,
     REPLICATES,
     draw_topic,
     gather_factors,
@@ -81,9 +81,7 @@ def estimate_left_to_right(
     alpha: FloatArray,
     particles: int,
     moves: int,
-    seed: int,
-    chain: int,
-    draw: int,
+    key: Key,
 ) -> FloatArray:
     """Estimate log p(w | phi, alpha) of each document, `REPLICATES` times, each from so many particles.
 
@@ -98,8 +96,8 @@ def estimate_left_to_right(
         Of each replicate.
     moves : int
         Earlier tokens, at most, whose topics are drawn again before each token. They take their turns.
-    seed, chain, draw : int
-        Keys of the random streams, with the document and the replicate.
+    key : Key
+        Of the random streams, one for each document and replicate.
 
     Returns
     -------
@@ -113,9 +111,7 @@ def estimate_left_to_right(
     # What a document costs takes the place of its tokens: so the chunks take about as long as each other.
     cost = np.concatenate([[0], np.cumsum(lengths * (np.minimum(lengths, moves) + 2))]).astype(np.int64)
     result = np.zeros((len(lengths), REPLICATES))
-    left_to_right(
-        make_chunks(cost, CHUNKS), doc_ptr, words, phi, alpha, entropy, particles, moves, seed, chain, draw, result
-    )
+    left_to_right(make_chunks(cost, CHUNKS), doc_ptr, words, phi, alpha, entropy, particles, moves, key, result)
     return result
 
 
@@ -129,9 +125,7 @@ def left_to_right(
     entropy: FloatArray,
     particles: int,
     moves: int,
-    seed: int,
-    chain: int,
-    draw: int,
+    key: Key,
     result: FloatArray,
 ) -> None:
     """See `estimate_left_to_right`."""
@@ -150,7 +144,7 @@ def left_to_right(
                     result[doc] = scale
                     continue
                 for replicate in range(REPLICATES):
-                    start(stream, seed, chain, draw, LEFT_TO_RIGHT, doc * REPLICATES + replicate)
+                    start(stream, key, doc * REPLICATES + replicate)
                     result[doc, replicate] = scale + run_particles(stream, rows, factors, alpha, particles, moves)
 
 

@@ -15,10 +15,7 @@ from ppl_topics.samplers.variates.streams import Stream, uniform
 
 __all__ = [
     "CHUNKS",
-    "COMPLETION",
-    "LEFT_TO_RIGHT",
     "REPLICATES",
-    "SPLITTING",
     "draw_topic",
     "gather_factors",
     "total_of",
@@ -26,9 +23,6 @@ __all__ = [
 
 REPLICATES = 4
 """Independent estimates of the likelihood of each document; their spread gives the Monte Carlo error."""
-
-LEFT_TO_RIGHT, COMPLETION, SPLITTING = 2**41, 2**41 + 1, 2**41 + 2
-"""Numbers of the random streams, beyond those of kernels."""
 
 CHUNKS = 256
 

@@ -25,9 +25,7 @@ __all__ = ["draw_mixed_locals", "inverse_gamma_lambda"]
 
 
 @parallel
-def draw_mixed_locals(
-    eta: FloatArray, tau: FloatArray, seed: int, chain: int, step: int, kernel: int, scales: FloatArray
-) -> None:
+def draw_mixed_locals(eta: FloatArray, tau: FloatArray, key: Key, scales: FloatArray) -> None:
     """Update the local scales, in parallel over responses.
 
     lambda^2 is InvGamma(1/2, 1/nu) with nu ~ InvGamma(1/2, 1): nu is drawn given lambda, and then lambda given nu, both
@@ -38,22 +36,20 @@ def draw_mixed_locals(
     eta : ndarray of float64, shape (C, F)
         Slopes, and then perhaps an intercept, which has no scale.
     tau : ndarray of float64, shape (C,)
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each response.
+    key : Key
+        Of the random streams, one for each response.
     scales : ndarray of float64, shape (C, slopes)
         lambda; overwritten.
     """
     for c in numba.prange(scales.shape[0]):
-        draw_row(eta, tau, c, seed, chain, step, kernel, scales)
+        draw_row(eta, tau, c, key, scales)
 
 
 @compiled
-def draw_row(
-    eta: FloatArray, tau: FloatArray, c: int, seed: int, chain: int, step: int, kernel: int, scales: FloatArray
-) -> None:
+def draw_row(eta: FloatArray, tau: FloatArray, c: int, key: Key, scales: FloatArray) -> None:
     """Update the local scales of one response (see `draw_mixed_locals`)."""
     stream = new_stream()
-    start(stream, seed, chain, step, kernel, c)
+    start(stream, key, c)
     for j in range(scales.shape[1]):
         mixing = exponential(stream) / (1.0 + scales[c, j] ** -2.0)
         g = exponential(stream) / (mixing + 0.5 * (eta[c, j] / tau[c]) ** 2)
@@ -77,6 +73,6 @@ def inverse_gamma_lambda(binding: Binding) -> KernelFunctions:
     eta, tau, scales = (binding.names[role] for role in ("eta", "tau", "lambda"))
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        draw_mixed_locals(state.arrays[eta], state.arrays[tau], *key, state.arrays[scales])
+        draw_mixed_locals(state.arrays[eta], state.arrays[tau], key, state.arrays[scales])
 
     return KernelFunctions(step)

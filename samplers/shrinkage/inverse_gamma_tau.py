@@ -31,10 +31,7 @@ def draw_mixed_globals(
     eta: FloatArray,
     scales: FloatArray,
     prior_scale: float,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     tau: FloatArray,
 ) -> None:
     """Update the global scales, in parallel over responses.
@@ -50,14 +47,14 @@ def draw_mixed_globals(
         lambda.
     prior_scale : float
         Of the half-Cauchy distribution of tau.
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each response.
+    key : Key
+        Of the random streams, one for each response.
     tau : ndarray of float64, shape (C,)
         Overwritten.
     """
     for c in numba.prange(tau.size):
         stream = new_stream()
-        start(stream, seed, chain, step, kernel, c)
+        start(stream, key, c)
         mixing = exponential(stream) / (prior_scale**-2.0 + tau[c] ** -2.0)
         rate = mixing + 0.5 * sum_of_squares(eta, scales, c)
         g = gamma(stream, 0.5 * (scales.shape[1] + 1.0)) / rate
@@ -82,6 +79,6 @@ def inverse_gamma_tau(binding: Binding) -> KernelFunctions:
     prior: Any = binding.blocks[eta]
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        draw_mixed_globals(state.arrays[eta], state.arrays[scales], prior.scale, *key, state.arrays[tau])
+        draw_mixed_globals(state.arrays[eta], state.arrays[scales], prior.scale, key, state.arrays[tau])
 
     return KernelFunctions(step)

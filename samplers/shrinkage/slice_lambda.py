@@ -39,9 +39,7 @@ def below_slice(stream: Stream, g: float) -> float:
 
 
 @parallel
-def draw_locals(
-    eta: FloatArray, tau: FloatArray, seed: int, chain: int, step: int, kernel: int, scales: FloatArray
-) -> None:
+def draw_locals(eta: FloatArray, tau: FloatArray, key: Key, scales: FloatArray) -> None:
     """Update the local scales, in parallel over responses.
 
     g = 1 / lambda^2 has the density exp(-g (eta / tau)^2 / 2) / (1 + g): given u below 1 / (1 + g) it is exponential,
@@ -52,22 +50,20 @@ def draw_locals(
     eta : ndarray of float64, shape (C, F)
         Slopes, and then perhaps an intercept, which has no scale.
     tau : ndarray of float64, shape (C,)
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each response.
+    key : Key
+        Of the random streams, one for each response.
     scales : ndarray of float64, shape (C, slopes)
         lambda; overwritten.
     """
     for c in numba.prange(scales.shape[0]):
-        draw_row(eta, tau, c, seed, chain, step, kernel, scales)
+        draw_row(eta, tau, c, key, scales)
 
 
 @compiled
-def draw_row(
-    eta: FloatArray, tau: FloatArray, c: int, seed: int, chain: int, step: int, kernel: int, scales: FloatArray
-) -> None:
+def draw_row(eta: FloatArray, tau: FloatArray, c: int, key: Key, scales: FloatArray) -> None:
     """Update the local scales of one response (see `draw_locals`)."""
     stream = new_stream()
-    start(stream, seed, chain, step, kernel, c)
+    start(stream, key, c)
     for j in range(scales.shape[1]):
         bound = min(below_slice(stream, scales[c, j] ** -2.0), LARGEST)
         rate = 0.5 * (eta[c, j] / tau[c]) ** 2
@@ -91,6 +87,6 @@ def slice_lambda(binding: Binding) -> KernelFunctions:
     eta, tau, scales = (binding.names[role] for role in ("eta", "tau", "lambda"))
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        draw_locals(state.arrays[eta], state.arrays[tau], *key, state.arrays[scales])
+        draw_locals(state.arrays[eta], state.arrays[tau], key, state.arrays[scales])
 
     return KernelFunctions(step)

@@ -33,10 +33,7 @@ def draw_regularised_locals(
     eta: FloatArray,
     tau: FloatArray,
     slab: FloatArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     scales: FloatArray,
 ) -> None:
     """Update the local scales, in parallel over responses.
@@ -49,13 +46,13 @@ def draw_regularised_locals(
     eta : ndarray of float64, shape (C, F)
         Slopes, and then perhaps an intercept, which has no scale.
     tau, slab : ndarray of float64, shape (C,)
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each response.
+    key : Key
+        Of the random streams, one for each response.
     scales : ndarray of float64, shape (C, slopes)
         lambda; overwritten.
     """
     for c in numba.prange(scales.shape[0]):
-        draw_row(eta, tau, slab, c, seed, chain, step, kernel, scales)
+        draw_row(eta, tau, slab, c, key, scales)
 
 
 @compiled
@@ -64,15 +61,12 @@ def draw_row(
     tau: FloatArray,
     slab: FloatArray,
     c: int,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     scales: FloatArray,
 ) -> None:
     """Update the local scales of one response (see `draw_regularised_locals`)."""
     stream = new_stream()
-    start(stream, seed, chain, step, kernel, c)
+    start(stream, key, c)
     ratio = (tau[c] / slab[c]) ** 2
     for j in range(scales.shape[1]):
         g = scales[c, j] ** -2.0
@@ -103,6 +97,6 @@ def slice_regularised_lambda(binding: Binding) -> KernelFunctions:
 
     def step(state: ChainState, memory: None, key: Key) -> None:
         arrays = state.arrays
-        draw_regularised_locals(arrays[eta], arrays[tau], arrays[slab], *key, arrays[scales])
+        draw_regularised_locals(arrays[eta], arrays[tau], arrays[slab], key, arrays[scales])
 
     return KernelFunctions(step)

@@ -33,10 +33,7 @@ def draw_regularised_globals(
     scales: FloatArray,
     slab: FloatArray,
     prior_scale: float,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     tau: FloatArray,
 ) -> None:
     """Update the global scales, in parallel over responses.
@@ -50,14 +47,14 @@ def draw_regularised_globals(
     slab : ndarray of float64, shape (C,)
     prior_scale : float
         Of the half-Cauchy distribution of tau.
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each response.
+    key : Key
+        Of the random streams, one for each response.
     tau : ndarray of float64, shape (C,)
         Overwritten.
     """
     for c in numba.prange(tau.size):
         stream = new_stream()
-        start(stream, seed, chain, step, kernel, c)
+        start(stream, key, c)
         slope, offset = np.empty(scales.shape[1]), np.empty(scales.shape[1])
         for j in range(slope.size):
             slope[j], offset[j] = scales[c, j] ** -2.0, slab[c] ** -2.0
@@ -84,6 +81,6 @@ def slice_regularised_tau(binding: Binding) -> KernelFunctions:
 
     def step(state: ChainState, memory: None, key: Key) -> None:
         arrays = state.arrays
-        draw_regularised_globals(arrays[eta], arrays[scales], arrays[slab], prior.scale, *key, arrays[tau])
+        draw_regularised_globals(arrays[eta], arrays[scales], arrays[slab], prior.scale, key, arrays[tau])
 
     return KernelFunctions(step)

@@ -33,10 +33,7 @@ def draw_slabs(
     scales: FloatArray,
     slab_scale: float,
     slab_df: float,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     slab: FloatArray,
 ) -> None:
     """Update the slabs, in parallel over responses; slab^2 ~ InvGamma(slab_df / 2, slab_df slab_scale^2 / 2) a priori.
@@ -49,14 +46,14 @@ def draw_slabs(
     scales : ndarray of float64, shape (C, slopes)
         lambda.
     slab_scale, slab_df : float
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each response.
+    key : Key
+        Of the random streams, one for each response.
     slab : ndarray of float64, shape (C,)
         Overwritten.
     """
     for c in numba.prange(slab.size):
         stream = new_stream()
-        start(stream, seed, chain, step, kernel, c)
+        start(stream, key, c)
         slope, offset = np.ones(scales.shape[1]), np.empty(scales.shape[1])
         rate = 0.5 * slab_df * slab_scale**2
         for j in range(slope.size):
@@ -84,6 +81,6 @@ def slice_slab(binding: Binding) -> KernelFunctions:
 
     def step(state: ChainState, memory: None, key: Key) -> None:
         arrays = state.arrays
-        draw_slabs(arrays[eta], arrays[tau], arrays[scales], prior.slab_scale, prior.slab_df, *key, arrays[slab])
+        draw_slabs(arrays[eta], arrays[tau], arrays[scales], prior.slab_scale, prior.slab_df, key, arrays[slab])
 
     return KernelFunctions(step)

@@ -47,10 +47,7 @@ def draw_globals(
     eta: FloatArray,
     scales: FloatArray,
     prior_scale: float,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     tau: FloatArray,
 ) -> None:
     """Update the global scales, in parallel over responses.
@@ -66,14 +63,14 @@ def draw_globals(
         lambda.
     prior_scale : float
         Of the half-Cauchy distribution of tau.
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each response.
+    key : Key
+        Of the random streams, one for each response.
     tau : ndarray of float64, shape (C,)
         Overwritten.
     """
     for c in numba.prange(tau.size):
         stream = new_stream()
-        start(stream, seed, chain, step, kernel, c)
+        start(stream, key, c)
         square, shape = prior_scale**2, 0.5 * (scales.shape[1] + 1.0)
         bound = min(below_slice(stream, square / tau[c] ** 2), square * LARGEST)
         rate = 0.5 * sum_of_squares(eta, scales, c) / square
@@ -100,6 +97,6 @@ def slice_tau(binding: Binding) -> KernelFunctions:
     prior: Any = binding.blocks[eta]
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        draw_globals(state.arrays[eta], state.arrays[scales], prior.scale, *key, state.arrays[tau])
+        draw_globals(state.arrays[eta], state.arrays[scales], prior.scale, key, state.arrays[tau])
 
     return KernelFunctions(step)

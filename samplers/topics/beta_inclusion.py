@@ -65,10 +65,7 @@ def draw_pi(
     size: int,
     a: float,
     b: float,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     pi: FloatArray,
 ) -> None:
     """Draw probabilities from Beta(a + included, b + not included).
@@ -82,14 +79,14 @@ def draw_pi(
     size : int
     a, b : float
         Of the prior.
-    seed, chain, step, kernel : int
-        Keys of the random streams; the unit is the element.
+    key : Key
+        Of the random streams; the unit is the element.
     pi : ndarray of float64 of shape (n,)
         Overwritten with the draw.
     """
     stream = new_stream()
     for index in range(counts.size):
-        start(stream, seed, chain, step, kernel, index)
+        start(stream, key, index)
         inside = log_gamma(stream, a + counts[index])
         outside = log_gamma(stream, b + (size - counts[index]))
         pi[index] = max(SMALLEST, min(1.0 / (1.0 + math.exp(outside - inside)), LARGEST))
@@ -124,6 +121,6 @@ def beta_inclusion(binding: Binding) -> KernelFunctions:
             counts = count_by_topic(state.arrays[included]) if lists is None else lists.words_of_topics
         if prior.per is None:
             counts, size = counts.sum(keepdims=True), n_words * n_topics
-        draw_pi(counts, size, prior.a, prior.b, *key, np.atleast_1d(state.arrays[pi]))
+        draw_pi(counts, size, prior.a, prior.b, key, np.atleast_1d(state.arrays[pi]))
 
     return KernelFunctions(step)

@@ -40,10 +40,7 @@ def draw_phi(
     n_wk: Int32Array,
     n_k: IntArray,
     beta: FloatArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     phi: Float32Array,
 ) -> bool:
     """Draw the topics from Dirichlet(n_k + beta), in parallel over words, then over topics.
@@ -64,8 +61,8 @@ def draw_phi(
         Counts of words and of all tokens in the topics.
     beta : ndarray of float64 of shape (V,)
         Prior concentrations, at least 1e-300.
-    seed, chain, step, kernel : int
-        Keys of the random streams; the unit is the word w, or V + k for a topic that is drawn in log space.
+    key : Key
+        Of the random streams; the unit is the word w, or V + k for a topic that is drawn in log space.
     phi : ndarray of float32 of shape (V, K)
         Overwritten with the draw.
 
@@ -78,7 +75,7 @@ def draw_phi(
     for word in range(beta.size):
         beta_sum += beta[word]
     every_word = np.empty((0, 0), np.uint8)
-    return draw_rows(n_wk, n_k, beta, np.full(n_k.size, beta_sum), every_word, seed, chain, step, kernel, phi)
+    return draw_rows(n_wk, n_k, beta, np.full(n_k.size, beta_sum), every_word, key, phi)
 
 
 @parallel
@@ -88,10 +85,7 @@ def draw_rows(
     beta: FloatArray,
     mass: FloatArray,
     included: UInt8Array,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     phi: Float32Array,
 ) -> bool:
     """Draw the topics as `draw_phi` does, over all words or over those that they include.
@@ -119,7 +113,7 @@ def draw_rows(
     partial = np.zeros((CHUNKS, n_topics))
     for chunk in numba.prange(CHUNKS):
         first, last = n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS
-        draw_gammas(first, last, n_wk, beta, included, seed, chain, step, kernel, phi, partial[chunk])
+        draw_gammas(first, last, n_wk, beta, included, key, phi, partial[chunk])
     scale = np.empty(n_topics, np.float32)
     dense, finite = np.empty(n_topics, np.bool_), np.empty(n_topics, np.bool_)
     for topic in range(n_topics):
@@ -136,7 +130,7 @@ def draw_rows(
                 phi[word, topic] *= scale[topic]
     for topic in numba.prange(n_topics):
         if not dense[topic]:
-            finite[topic] = draw_in_log_space(topic, n_wk, beta, included, seed, chain, step, kernel, phi)
+            finite[topic] = draw_in_log_space(topic, n_wk, beta, included, key, phi)
     return all_of(finite)
 
 
@@ -146,16 +140,13 @@ def draw_in_log_space(
     n_wk: Int32Array,
     beta: FloatArray,
     included: UInt8Array,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     phi: Float32Array,
 ) -> bool:
     """Draw one topic of `draw_rows` in log space, and return whether all of it is finite."""
     n_words, every_word = n_wk.shape[0], included.size == 0
     stream, row, size = new_stream(), np.empty(n_words), 0
-    start(stream, seed, chain, step, kernel, n_words + topic)
+    start(stream, key, n_words + topic)
     for word in range(n_words):
         if every_word or included[word, topic] > 0:
             row[size] = n_wk[word, topic] + beta[word]
@@ -185,10 +176,7 @@ def draw_theta(
     doc_ptr: IntArray,
     z: UnsignedArray,
     alpha: FloatArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     theta: Float32Array,
 ) -> None:
     """Draw the proportions from Dirichlet(n_d + alpha), in parallel over documents.
@@ -200,8 +188,8 @@ def draw_theta(
         Topics of the tokens.
     alpha : ndarray of float64 of shape (K,)
         Prior concentrations, at least 1e-300.
-    seed, chain, step, kernel : int
-        Keys of the random streams, one for each document.
+    key : Key
+        Of the random streams, one for each document.
     theta : ndarray of float32 of shape (D, K)
         Overwritten with the draw.
     """
@@ -210,7 +198,7 @@ def draw_theta(
         stream = new_stream()
         row = np.empty(alpha.size)
         for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
-            start(stream, seed, chain, step, kernel, doc)
+            start(stream, key, doc)
             for topic in range(alpha.size):
                 row[topic] = alpha[topic]
             for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
@@ -237,7 +225,7 @@ def dirichlet_rows(binding: Binding) -> KernelFunctions:
     phi = binding.names["phi"]
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        if not draw_phi(state.n_wk, state.n_k, state.beta, *key, state.arrays[phi]):
+        if not draw_phi(state.n_wk, state.n_k, state.beta, key, state.arrays[phi]):
             raise FloatingPointError(f"{phi} is not finite")
 
     return KernelFunctions(step, checked=(phi,))
@@ -260,6 +248,6 @@ def dirichlet_weights(binding: Binding) -> KernelFunctions:
     theta, doc_ptr = binding.names["theta"], binding.tokens.doc_ptr
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        draw_theta(doc_ptr, state.z, state.alpha, *key, state.arrays[theta])
+        draw_theta(doc_ptr, state.z, state.alpha, key, state.arrays[theta])
 
     return KernelFunctions(step)

@@ -55,10 +55,7 @@ def draw_included_phi(
     n_k: IntArray,
     beta: FloatArray,
     included: UInt8Array,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     phi: Float32Array,
 ) -> bool:
     """Draw the topics from Dirichlet(n_k + beta) over the words they include, in parallel over words, then topics.
@@ -76,8 +73,8 @@ def draw_included_phi(
         Prior concentrations, at least 1e-300.
     included : ndarray of uint8 of shape (V, K)
         At least one word of each topic, and all that have tokens in it.
-    seed, chain, step, kernel : int
-        Keys of the random streams; the unit is the word w, or V + k for a topic that is drawn in log space.
+    key : Key
+        Of the random streams; the unit is the word w, or V + k for a topic that is drawn in log space.
     phi : ndarray of float32 of shape (V, K)
         Overwritten with the draw.
 
@@ -87,7 +84,7 @@ def draw_included_phi(
         Whether all of phi is.
     """
     mass = included_mass(beta, included)
-    return draw_rows(n_wk, n_k, beta, mass, included, seed, chain, step, kernel, phi)
+    return draw_rows(n_wk, n_k, beta, mass, included, key, phi)
 
 
 @kernel(
@@ -108,7 +105,7 @@ def included_rows(binding: Binding) -> KernelFunctions:
 
     def step(state: ChainState, memory: None, key: Key) -> None:
         counts, probabilities = (state.n_wk, state.n_k), state.arrays[phi]
-        if not draw_included_phi(*counts, state.beta, state.arrays[included], *key, probabilities):
+        if not draw_included_phi(*counts, state.beta, state.arrays[included], key, probabilities):
             raise FloatingPointError(f"{phi} is not finite")
 
     return KernelFunctions(step, checked=(phi,))

@@ -249,10 +249,7 @@ def scan_packed(
     beta: FloatArray,
     word_log_odds: FloatArray,
     topic_log_odds: FloatArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     occupied: UInt8Array,
     packed: UInt8Array,
 ) -> None:
@@ -265,8 +262,8 @@ def scan_packed(
     n_k : ndarray of int64 of shape (K,)
     beta, word_log_odds : ndarray of float64 of shape (V,)
     topic_log_odds : ndarray of float64 of shape (K,)
-    seed, chain, step, kernel : int
-        Keys of the random streams; the unit is the block's first topic.
+    key : Key
+        Of the random streams; the unit is the block's first topic.
     occupied : ndarray of uint8 of shape (blocks, V)
     packed : ndarray of uint8 of shape (blocks, V)
         Updated in place.
@@ -279,7 +276,7 @@ def scan_packed(
         first, size = BLOCK * block, min(BLOCK, n_topics - BLOCK * block)
         # A stream, in a long array (see `APART`).
         stream = np.zeros(APART, np.uint64)
-        start(stream, seed, chain, step, kernel, first)
+        start(stream, key, first)
         if equal:
             number, held = np.zeros(APART, np.int64), np.full((BLOCK, CACHED), -1, np.int64)
             number[:size] = in_topic[first : first + size]
@@ -311,10 +308,7 @@ def scan_indicators(
     beta: FloatArray,
     word_log_odds: FloatArray,
     topic_log_odds: FloatArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     included: UInt8Array,
 ) -> None:
     """Draw the indicator of each word in each topic from its full conditional, phi integrated out.
@@ -330,8 +324,8 @@ def scan_indicators(
     word_log_odds : ndarray of float64 of shape (V,)
     topic_log_odds : ndarray of float64 of shape (K,)
         Their sum is the prior log odds of inclusion; infinite where it is certain.
-    seed, chain, step, kernel : int
-        Keys of the random streams; the unit is the block's first topic.
+    key : Key
+        Of the random streams; the unit is the block's first topic.
     included : ndarray of uint8 of shape (V, K)
         Updated in place.
     """
@@ -339,7 +333,7 @@ def scan_indicators(
     shape = -(-n_topics // BLOCK), n_words
     occupied, packed = np.empty(shape, np.uint8), np.empty(shape, np.uint8)
     number = pack(n_wk, included, occupied, packed)
-    scan_packed(number, n_k, beta, word_log_odds, topic_log_odds, seed, chain, step, kernel, occupied, packed)
+    scan_packed(number, n_k, beta, word_log_odds, topic_log_odds, key, occupied, packed)
     unpack(packed, included)
 
 
@@ -383,6 +377,6 @@ def indicator_scan(binding: Binding) -> KernelFunctions:
 
     def step(state: ChainState, memory: None, key: Key) -> None:
         odds = log_odds(block.probability(state), sizes.words, sizes.topics)
-        scan_indicators(state.n_wk, state.n_k, state.beta, *odds, *key, state.arrays[included])
+        scan_indicators(state.n_wk, state.n_k, state.beta, *odds, key, state.arrays[included])
 
     return KernelFunctions(step)

@@ -52,10 +52,7 @@ def draw_listed_phi(
     counts: Int32Array,
     n_k: IntArray,
     beta: FloatArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     values: Float32Array,
 ) -> None:
     """Draw the topics from Dirichlet(n_k + beta) over the words they include, in parallel over words, then topics.
@@ -71,8 +68,8 @@ def draw_listed_phi(
         Tokens of each topic.
     beta : ndarray of float64 of shape (V,)
         Prior concentrations, at least 1e-300.
-    seed, chain, step, kernel : int
-        Keys of the random streams; the unit is the word w, or V + k for a topic that is drawn in log space.
+    key : Key
+        Of the random streams; the unit is the word w, or V + k for a topic that is drawn in log space.
     values : ndarray of float32 of shape (L + 8,)
         Overwritten with the draw.
     """
@@ -83,7 +80,7 @@ def draw_listed_phi(
         stream = new_stream()
         known, probability = -1.0, 0.0
         for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
-            start(stream, seed, chain, step, kernel, word)
+            start(stream, key, word)
             prior = beta[word]
             if prior != known and prior <= SPARSEST:
                 known, probability = prior, exceeding_probability(prior)
@@ -103,7 +100,7 @@ def draw_listed_phi(
         for place in range(pointer[first], pointer[last]):
             values[place] *= scale[topics[place]]
     if not dense.all():
-        draw_small(pointer, topics, counts, beta, dense, seed, chain, step, kernel, values)
+        draw_small(pointer, topics, counts, beta, dense, key, values)
 
 
 @parallel
@@ -113,10 +110,7 @@ def draw_small(
     counts: Int32Array,
     beta: FloatArray,
     dense: BoolArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     values: Float32Array,
 ) -> None:
     """Draw the topics that are not `dense` in log space, in parallel over them (see `draw_listed_phi`)."""
@@ -137,7 +131,7 @@ def draw_small(
     for topic in numba.prange(n_topics):
         if not dense[topic]:
             stream = new_stream()
-            start(stream, seed, chain, step, kernel, n_words + topic)
+            start(stream, key, n_words + topic)
             row = shapes[begin[topic] : begin[topic + 1]]
             dirichlet_in_log_space(stream, row, row)
             for index in range(row.size):
@@ -162,6 +156,6 @@ def listed_rows(binding: Binding) -> KernelFunctions:
     def step(state: ChainState, memory: None, key: Key) -> None:
         lists = state.lists
         assert lists is not None, "a state without lists"
-        draw_listed_phi(lists.pointer, lists.topics, lists.counts, state.n_k, state.beta, *key, lists.values)
+        draw_listed_phi(lists.pointer, lists.topics, lists.counts, state.n_k, state.beta, key, lists.values)
 
     return KernelFunctions(step)

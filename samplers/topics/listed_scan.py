@@ -34,10 +34,7 @@ def scan_lists(
     beta: FloatArray,
     word_log_odds: FloatArray,
     topic_log_odds: FloatArray,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
 ) -> TopicLists:
     """Draw the indicator of each word in each topic from its full conditional, phi integrated out; return new lists.
 
@@ -53,14 +50,14 @@ def scan_lists(
     word_log_odds : ndarray of float64 of shape (V,)
     topic_log_odds : ndarray of float64 of shape (K,)
         Their sum is the prior log odds of inclusion; infinite where it is certain.
-    seed, chain, step, kernel : int
-        Keys of the random streams.
+    key : Key
+        Of the random streams.
     """
     n_words, n_topics = lists.shape
     shape = -(-n_topics // BLOCK), n_words
     occupied, packed = np.empty(shape, np.uint8), np.empty(shape, np.uint8)
     number = pack_listed(lists.pointer, lists.topics, lists.counts, n_topics, occupied, packed)
-    scan_packed(number, n_k, beta, word_log_odds, topic_log_odds, seed, chain, step, kernel, occupied, packed)
+    scan_packed(number, n_k, beta, word_log_odds, topic_log_odds, key, occupied, packed)
     return list_packed(packed, lists)
 
 
@@ -86,6 +83,6 @@ def listed_scan(binding: Binding) -> KernelFunctions:
     def step(state: ChainState, memory: None, key: Key) -> None:
         odds = log_odds(block.probability(state), sizes.words, sizes.topics)
         assert state.lists is not None, "a state without lists"
-        state.lists = scan_lists(state.lists, state.n_k, state.beta, *odds, *key)
+        state.lists = scan_lists(state.lists, state.n_k, state.beta, *odds, key)
 
     return KernelFunctions(step)

@@ -22,6 +22,7 @@ from numba.extending import intrinsic
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, UInt8Array, UInt64Array
 from ppl_topics._util.compiled import compiled, inlined
+from ppl_topics.core.keys import Key
 from ppl_topics.samplers.variates.gamma import gamma, gamma_above_one
 from ppl_topics.samplers.variates.philox import BUFFER, POSITION, refill
 from ppl_topics.samplers.variates.simd import INTEGERS, LANES, WORD, data_of, emit_load, row_of
@@ -235,10 +236,7 @@ def draw_gammas(
     n_wk: Int32Array,
     beta: FloatArray,
     included: UInt8Array,
-    seed: int,
-    chain: int,
-    step: int,
-    kernel: int,
+    key: Key,
     gammas: Float32Array,
     total: FloatArray,
 ) -> None:
@@ -251,8 +249,8 @@ def draw_gammas(
     beta : ndarray of float64 of shape (V,)
     included : ndarray of uint8 of shape (V, K) or (0, 0)
         Cells of 0 without tokens are left out: they are zero. Of shape (0, 0) where none is.
-    seed, chain, step, kernel : int
-        Keys of the random streams; the unit is the word.
+    key : Key
+        Of the random streams; the unit is the word.
     gammas : ndarray of float32 of shape (V, K)
         Overwritten in the rows of these words. Variates of cells without tokens are 0 below `CUTOFF`.
     total : ndarray of float64 of shape (K,)
@@ -266,7 +264,7 @@ def draw_gammas(
     known, probability, width = -1.0, 0.0, 0.0
     restricted = included.size > 0
     for word in range(first, last):
-        start(stream, seed, chain, step, kernel, word)
+        start(stream, key, word)
         prior = beta[word]
         if prior > SPARSEST:
             for topic in range(n_topics):

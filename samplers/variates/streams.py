@@ -1,4 +1,4 @@
-"""Counter-based random streams: Philox4x64-10, keyed by (seed, chain, step, kernel, unit).
+"""Counter-based random streams: Philox4x64-10, keyed by (seed, chain, sweep, kernel, unit).
 
 A stream is a uint64 array of 15 words: counter (4), key (2), buffer (two blocks of 4), position in it (1).
 Allocate it once per thread with `new_stream`, position it with `start`, then draw. Since the key names the
@@ -20,11 +20,11 @@ import numpy as np
 
 from ppl_topics._util.arrays import UInt64Array
 from ppl_topics._util.compiled import compiled
+from ppl_topics.core.keys import Key
 from ppl_topics.samplers.variates.philox import BUFFER, KEY, POSITION, WORDS, multiply, refill
 from ppl_topics.samplers.variates.ziggurat import TAIL_START, normal_tables
 
 __all__ = [
-    "STREAMS",
     "Stream",
     "exponential",
     "integer",
@@ -36,12 +36,6 @@ __all__ = [
     "uniform",
     "uniform_open",
 ]
-
-STREAMS = 1
-"""Version of the draws that a seed gives: to be raised whenever any kernel draws otherwise than before.
-
-A run is resumed only by a ppl-topics of the same version. A test holds the draws of every kernel to it.
-"""
 
 Stream = UInt64Array
 
@@ -64,29 +58,31 @@ def new_stream() -> Stream:
 
 
 @compiled
-def start(stream: Stream, seed: int, chain: int, step: int, kernel: int, unit: int) -> None:
-    """Position a stream at the start of the sequence named by the five keys.
+def start(stream: Stream, key: Key, unit: int) -> None:
+    """Position a stream at the start of the sequence that a key and a unit name.
 
-    The Philox key is (seed, chain) and the counter (0, unit, step, kernel), so that
-    ``numpy.random.Philox(counter=[0, unit, step, kernel], key=[seed, chain])`` gives the same bits.
+    The Philox key is (seed, chain) and the counter (0, unit, sweep, kernel), so that
+    ``numpy.random.Philox(counter=[0, unit, sweep, kernel], key=[seed, chain])`` gives the same bits.
 
     Parameters
     ----------
     stream : ndarray of uint64 of shape (15,)
         Overwritten.
-    seed, chain, step, kernel, unit : int
-        Signed 64-bit integers, or uint64: they are taken modulo 2^64.
+    key : Key
+        Integers are taken modulo 2^64.
+    unit : int
+        Document, word, topic or response.
     """
     stream[0] = ZERO
     stream[1] = np.uint64(unit)
-    stream[2] = np.uint64(step)
-    stream[3] = np.uint64(kernel)
-    stream[KEY] = np.uint64(seed)
-    stream[KEY + 1] = np.uint64(chain)
+    stream[2] = np.uint64(key.sweep)
+    stream[3] = np.uint64(key.kernel)
+    stream[KEY] = np.uint64(key.seed)
+    stream[KEY + 1] = np.uint64(key.chain)
     stream[POSITION] = FULL
 
 
-def open_stream(seed: int, chain: int = 0, step: int = 0, kernel: int = 0, unit: int = 0) -> Stream:
+def open_stream(seed: int, chain: int = 0, sweep: int = 0, kernel: int = 0, unit: int = 0) -> Stream:
     """Allocate and position a stream from Python, with keys of any size modulo 2^64.
 
     Examples
@@ -97,8 +93,8 @@ def open_stream(seed: int, chain: int = 0, step: int = 0, kernel: int = 0, unit:
     True
     """
     stream: Stream = new_stream()
-    keys: list[Any] = [np.uint64(key % 2**64) for key in (seed, chain, step, kernel, unit)]
-    start(stream, *keys)
+    keys: list[Any] = [np.uint64(number % 2**64) for number in (seed, chain, sweep, kernel)]
+    start(stream, Key(*keys), np.uint64(unit % 2**64))
     return stream
 
 

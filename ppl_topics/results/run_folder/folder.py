@@ -16,6 +16,7 @@ import xarray as xr
 import zarr
 
 from ppl_topics._util.files import refuse_links, remove_parts, write_text
+from ppl_topics.core.keys import STREAMS
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import CorpusError, PplTopicsError, RunError, TraceError
 from ppl_topics.results.run_folder.checkpoint import ANEW, CHECKPOINTS
@@ -33,7 +34,6 @@ from ppl_topics.results.run_folder.manifest import (
     read_text,
     software,
 )
-from ppl_topics.samplers.variates.streams import STREAMS
 from ppl_topics.spec import Spec, load_spec
 from ppl_topics.spec.source import parse_source
 

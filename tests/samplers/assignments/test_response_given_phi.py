@@ -317,7 +317,7 @@ def test_light_collapsed_with_doc_and_exp_proposals(n_responses):
         for again in range(2):
             key = (1, 0, 2 * draw_number + again, 0)
             sweep(
-                copies.tokens.doc_ptr, copies.tokens.words, copies.z, copies.selected, counted, tables, *how, term, *key
+                copies.tokens.doc_ptr, copies.tokens.words, copies.z, copies.selected, counted, tables, *how, term, key
             )
         counts[copies.z.astype(np.int64) @ 3 ** np.arange(states.shape[1])[::-1]] += 1
     assert chi_square(counts, distribution) > FALSE_ALARM

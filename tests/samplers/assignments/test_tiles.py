@@ -73,7 +73,7 @@ def tiles_with(name, most_listed, n_blocks=2):
             n_bk = sweeper.count(state.z)
             sums = block_sums(tiling.block, state.beta, n_blocks)
             mass = np.empty((n_blocks, sizes.topics))
-            draw_masses(n_bk, sums, *key, n_blocks**2, mass)
+            draw_masses(n_bk, sums, key, n_blocks**2, mass)
             sweeper.sweep(state, mass, sums, NO_RESPONSE, key)
 
         return pt.KernelFunctions(step, init)

@@ -138,11 +138,11 @@ def test_distribution_of_phi_is_that_of_arrays(dense, beta):
     places = tuple(np.array(cells).T)
 
     def listed(key, n_k=n_k):
-        draw_listed_phi(lists.pointer, lists.topics, lists.counts, n_k, beta, *key, lists.values)
+        draw_listed_phi(lists.pointer, lists.topics, lists.counts, n_k, beta, key, lists.values)
         return lists.dense("phi")[places]
 
     def arrays(key):
-        draw_included_phi(n_wk, n_k, beta, included, *key, phi)
+        draw_included_phi(n_wk, n_k, beta, included, key, phi)
         return phi[places]
 
     def p_value(one, other):

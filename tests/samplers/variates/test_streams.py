@@ -53,29 +53,29 @@ def fill_exponential(stream, out):
 
 
 @numba.njit(parallel=True)
-def fill_by_unit(seed, out):
+def fill_by_unit(key, out):
     for unit in numba.prange(out.shape[0]):
         stream = new_stream()
-        start(stream, seed, 1, 2, 3, unit)
+        start(stream, key, unit)
         for index in range(out.shape[1]):
             out[unit, index] = uniform(stream)
 
 
 @pytest.mark.parametrize("keys", [(0, 0, 0, 0, 0), (1, 2, 3, 4, 5), (2**64 - 1, 7, 2**40, 1, 2**63)])
 def test_bits_are_those_of_numpy(keys):
-    seed, chain, step, kernel, unit = keys
-    counter, key = (np.array(words, dtype=np.uint64) for words in ([0, unit, step, kernel], [seed, chain]))
+    seed, chain, sweep, kernel, unit = keys
+    counter, key = (np.array(words, dtype=np.uint64) for words in ([0, unit, sweep, kernel], [seed, chain]))
     generator = np.random.Philox(counter=counter, key=key)
-    stream = open_stream(seed, chain, step, kernel, unit)
+    stream = open_stream(*keys)
     assert [int(uint64(stream)) for _ in range(41)] == [int(word) for word in generator.random_raw(41)]
 
 
 def test_start_positions_the_stream_anew():
     stream = open_stream(seed=1, unit=5)
     first = [uniform(stream) for _ in range(3)]
-    start(stream, 1, 0, 0, 0, 5)
+    start(stream, Key(1, 0, 0), 5)
     assert [uniform(stream) for _ in range(3)] == first
-    start(stream, 1, 0, 0, 0, 6)
+    start(stream, Key(1, 0, 0), 6)
     assert [uniform(stream) for _ in range(3)] != first
 
 
