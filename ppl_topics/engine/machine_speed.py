@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from ppl_topics.core.keys import Key
 from ppl_topics.samplers.assignments.collapsed_gibbs import sweep_collapsed
 from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 
@@ -42,6 +43,6 @@ def machine_speed() -> float:
     for sweep in range(REPEATS):
         started = time.perf_counter()
         selected, beta_sum = np.ones(WORDS, np.bool_), float(beta.sum())
-        sweep_collapsed(doc_ptr, words, z, n_wk, n_k, selected, alpha, beta, beta_sum, NO_RESPONSE, 0, 0, sweep, 1)
+        sweep_collapsed(doc_ptr, words, z, n_wk, n_k, selected, alpha, beta, beta_sum, NO_RESPONSE, Key(0, 0, sweep, 1))
         best = min(best, time.perf_counter() - started)
     return NOMINAL_SECONDS / best

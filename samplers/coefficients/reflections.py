@@ -32,7 +32,7 @@ BLOCK = 256
 
 
 def draw_by_reflections(
-    rows: Rows, b: FloatArray, omega: FloatArray, precision: FloatArray, key: tuple[int, int, int, int], unit: int
+    rows: Rows, b: FloatArray, omega: FloatArray, precision: FloatArray, key: Key, unit: int
 ) -> tuple[FloatArray, int]:
     """Draw the coefficients of one response from Normal(Q^-1 r, Q^-1).
 

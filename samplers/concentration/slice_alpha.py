@@ -82,7 +82,7 @@ def slice_alpha(binding: Binding) -> KernelFunctions:
     def step(state: ChainState, memory: None, key: Key) -> None:
         value = state.arrays[name]
         statistics = alpha_statistics(tokens.doc_ptr, state.z, n_topics, value.ndim == 0)
-        drawn = draw_alpha(state.alpha, statistics, prior.shape, prior.rate, open_stream(key))
+        drawn = draw_alpha(state.alpha, statistics, prior.shape, prior.rate, open_stream(*key))
         value[...] = drawn[0] if value.ndim == 0 else drawn
 
     return KernelFunctions(step)

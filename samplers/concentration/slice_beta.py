@@ -78,7 +78,7 @@ def slice_beta(binding: Binding) -> KernelFunctions:
     def step(state: ChainState, memory: None, key: Key) -> None:
         value = state.arrays[name]
         statistics = beta_statistics(state.n_wk, state.n_k, True)
-        drawn = draw_beta(float(value), n_words, statistics, prior.shape, prior.rate, open_stream(key))
+        drawn = draw_beta(float(value), n_words, statistics, prior.shape, prior.rate, open_stream(*key))
         value[...] = drawn
 
     return KernelFunctions(step)

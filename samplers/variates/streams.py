@@ -14,7 +14,6 @@ G. Marsaglia, W. W. Tsang (2000). The ziggurat method for generating random vari
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -82,6 +81,11 @@ def start(stream: Stream, key: Key, unit: int) -> None:
     stream[POSITION] = FULL
 
 
+def _signed(number: int) -> int:
+    """Return the signed 64-bit integer that equals a number modulo 2^64."""
+    return (number + 2**63) % 2**64 - 2**63
+
+
 def open_stream(seed: int, chain: int = 0, sweep: int = 0, kernel: int = 0, unit: int = 0) -> Stream:
     """Allocate and position a stream from Python, with keys of any size modulo 2^64.
 
@@ -93,8 +97,7 @@ def open_stream(seed: int, chain: int = 0, sweep: int = 0, kernel: int = 0, unit
     True
     """
     stream: Stream = new_stream()
-    keys: list[Any] = [np.uint64(number % 2**64) for number in (seed, chain, sweep, kernel)]
-    start(stream, Key(*keys), np.uint64(unit % 2**64))
+    start(stream, Key(*map(_signed, (seed, chain, sweep, kernel))), _signed(unit))
     return stream
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ppl_topics.core.keys import Key
 from ppl_topics.samplers.variates.philox import multiply
 from ppl_topics.samplers.variates.streams import (
     exponential,
@@ -84,7 +85,7 @@ def test_draws_in_parallel_loops_do_not_depend_on_threads():
     for n_threads in {1, numba.config.NUMBA_NUM_THREADS}:
         numba.set_num_threads(n_threads)
         out = np.empty((50, 9))
-        fill_by_unit(3, out)
+        fill_by_unit(Key(3, 1, 2, 3), out)
         results.append(out)
     assert all(np.array_equal(out, results[0]) for out in results)
     alone = open_stream(3, 1, 2, 3, 17)
