@@ -27,7 +27,7 @@ from common import resident
 from simulate import simulate
 
 import ppl_topics as pt
-from ppl_topics.engine.checkpointing import ChainKeeper
+from ppl_topics.engine.checkpointing import ChainCheckpoints
 from ppl_topics.results.run_folder.draws import ChainStream
 
 MEMORY_TOKENS, MEMORY_TOPICS, MEMORY_WORDS = 20_000, 20, 1_000
@@ -51,7 +51,7 @@ def seconds(tokens: int, topics: int, warmup: int, draws: int, threads: int) -> 
     corpus = simulate(tokens, seed=1)
     spent: dict[str, float] = {}
     saves: list[float] = []
-    save, add, restore = ChainKeeper.save, ChainStream.add, ChainKeeper.restore
+    save, add, restore = ChainCheckpoints.save, ChainStream.add, ChainCheckpoints.restore
 
     def noted(*given: Any, **named: Any) -> None:
         started = time.perf_counter()
@@ -65,8 +65,8 @@ def seconds(tokens: int, topics: int, warmup: int, draws: int, threads: int) -> 
         began.append(time.perf_counter())
         return result
 
-    ChainKeeper.save = noted  # type: ignore[method-assign]
-    ChainKeeper.restore = marked  # type: ignore[method-assign]
+    ChainCheckpoints.save = noted  # type: ignore[method-assign]
+    ChainCheckpoints.restore = marked  # type: ignore[method-assign]
     ChainStream.add = clocked(add, spent, "stream")  # type: ignore[method-assign]
     with tempfile.TemporaryDirectory() as folder:
         fit = pt.sample(

@@ -63,7 +63,7 @@ def check_replaceable(path: Path, error: type[PplTopicsError]) -> None:
     PplTopicsError
     """
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise error(f"{path}: what stands there is no file, and would be lost; choose another name")
+        raise error(f"{path}: exists and is neither a file nor a folder; it would be lost, so choose another name")
 
 
 def file_names(grid: Sequence[Mapping[str, Any]]) -> list[str]:

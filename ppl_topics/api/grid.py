@@ -18,7 +18,7 @@ from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.paths import as_path, file_names
 from ppl_topics.api.sampling import ModelLike, check_corpus, make_settings, resolve
 from ppl_topics.corpus import Corpus
-from ppl_topics.engine.encode_observed import observe
+from ppl_topics.engine.encode_observed import encode_observed
 from ppl_topics.engine.run import run_plan
 from ppl_topics.errors import CorpusError, PplTopicsError, RunError, SpecError, TraceError
 from ppl_topics.fit import Fit
@@ -170,7 +170,7 @@ def sweep(
             spec = resolve(model, {**parameters, **chosen}, record=record, schedule=schedule, call=place)
             made = make_plan(spec, CorpusSizes.of(train))
             # Labels that the model observes and the corpus lacks are told before anything is run.
-            observe(made.model, train)
+            encode_observed(made.model, train)
             plans.append(made)
         except PplTopicsError as error:
             first_error = first_error or error

@@ -18,14 +18,14 @@ UNLIMITED = 2**60
 
 
 class Available(NamedTuple):
-    """Memory that can still be had.
+    """Memory that is still available.
 
     Attributes
     ----------
     bytes : float
-        Infinite where nothing is known.
+        Infinite if unknown.
     limit : str
-        What sets it, as messages call it.
+        What limits it, as messages say it.
     """
 
     bytes: float
@@ -38,7 +38,7 @@ def available_memory(*, one_process: bool = True) -> Available:
     Parameters
     ----------
     one_process : bool
-        Whether it is for this process alone: limits of a process say nothing about several together.
+        Whether one process needs it: the limits of this process do not hold for several.
 
     Examples
     --------

@@ -18,8 +18,8 @@ from ppl_topics.core.response import Response
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes, Tokens, topic_dtype
 from ppl_topics.corpus import Corpus
-from ppl_topics.engine.encode_observed import observe
-from ppl_topics.engine.label_initialisation import starting_groups
+from ppl_topics.engine.encode_observed import encode_observed
+from ppl_topics.engine.label_initialisation import label_groups
 from ppl_topics.errors import RunError, SpecError
 from ppl_topics.samplers.assignments.counts import count_tokens, make_chunks, point_to_words, sort_by_word
 from ppl_topics.samplers.assignments.initial import draw_by_group
@@ -121,7 +121,7 @@ class BoundModel:
         supervised = self.sizes.supervised or topics
         by_label = self.response is not None and self.response.starts_by_label and self.sizes.supervised > 0
         if by_label and state.observed is not None:
-            group, n_groups = starting_groups(state.observed.targets)
+            group, n_groups = label_groups(state.observed.targets)
         draw_by_group(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, supervised, group, n_groups, key)
         self.count(state)
         self.fill(state)
@@ -134,7 +134,7 @@ class BoundModel:
         for variable in sorted(latent, key=lambda v: v.role in ("theta", "phi", "augmentation")):
             value = self.block(variable.name).init(variable.role, state)
             if value is None:
-                raise RunError(f"block {variable.name!r} gives {variable.name} no starting value")
+                raise RunError(f"block {variable.name!r} has no initial value for {variable.name}")
             state.arrays[variable.name] = value
         if state.lists is not None:
             set_listed_mean(state.lists, state.n_k, state.beta)
@@ -143,7 +143,7 @@ class BoundModel:
 def index_tokens(doc_ptr: IntArray, words: UInt32Array, n_words: int) -> Tokens:
     """Count the tokens of each word of a corpus, and cut its documents into pieces, in O(N + V)."""
     if len(words) >= 2**32:
-        raise RunError(f"{len(words):,} tokens are more than the 4,294,967,295 that one process can hold")
+        raise RunError(f"{len(words):,} tokens are more than the 4,294,967,295 that a run can have")
     # Views that cannot be written, whatever came in: no copy, and numba compiles for one type of array.
     doc_ptr, words = _read_only(doc_ptr, np.int64), _read_only(words, np.uint32)
     return Tokens(doc_ptr, words, point_to_words(words, n_words), make_chunks(doc_ptr, DOC_CHUNKS), sort_by_word)
@@ -164,7 +164,7 @@ def bind(plan: Plan, corpus: Corpus) -> BoundModel:
         If a concentration does not fit the corpus.
     """
     tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
-    return bind_tokens(plan, tokens, corpus.n_words, observe(plan.model, corpus))
+    return bind_tokens(plan, tokens, corpus.n_words, encode_observed(plan.model, corpus))
 
 
 def bind_tokens(plan: Plan, tokens: Tokens, n_words: int, observed: Observed | None = None) -> BoundModel:
@@ -176,7 +176,7 @@ def bind_tokens(plan: Plan, tokens: Tokens, n_words: int, observed: Observed | N
         supervised = response.supervised(topics) if isinstance(response, Response) else topics
         size = supervised + len(observed.columns)
         if size > MAX_COEFFICIENTS:
-            raise RunError(f"a response has {size:,} coefficients; the most is {MAX_COEFFICIENTS:,}")
+            raise RunError(f"a response has {size:,} coefficients; at most {MAX_COEFFICIENTS:,} are possible")
         sizes = sizes._replace(
             responses=len(observed.responses),
             coefficients=size,

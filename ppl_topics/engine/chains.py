@@ -11,13 +11,13 @@ from typing import Any
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
-from ppl_topics.engine.checkpointing import ChainKeeper, Keeping
+from ppl_topics.engine.checkpointing import ChainCheckpoints, Checkpointing
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.recorder import ChainDraws, Recorder
 from ppl_topics.errors import RunError
 from ppl_topics.results.run_folder.checkpoint import checkpoint_path
 
-__all__ = ["Report", "Settings", "how_to_resume", "run_chains"]
+__all__ = ["Settings", "SweepReport", "how_to_resume", "run_chains"]
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,14 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Report:
-    """One sweep, reported to whoever shows progress.
+class SweepReport:
+    """One sweep, for progress bars.
 
     Attributes
     ----------
     chain : int
     sweep, sweeps : int
-        How many of how many sweeps are done.
+        Sweeps done, and sweeps in total.
     warmup : bool
     log_posterior : float
     seconds : float
@@ -79,7 +79,7 @@ class _Chain:
     state: ChainState
     memories: list[Any]
     recorder: Recorder
-    keeper: ChainKeeper | None = None
+    store: ChainCheckpoints | None = None
     sweep: int = 0
 
 
@@ -87,9 +87,9 @@ def run_chains(
     executor: Executor,
     chains: list[int],
     settings: Settings,
-    report: Callable[[Report], None],
+    report: Callable[[SweepReport], None],
     stopped: Callable[[], bool],
-    keeping: Keeping | None = None,
+    checkpointing: Checkpointing | None = None,
 ) -> dict[int, ChainDraws]:
     """Run some chains in this process.
 
@@ -100,27 +100,27 @@ def run_chains(
         Numbers of the chains; their draws do not depend on which others run.
     settings : Settings
     report : callable
-        Called with a :class:`Report` after each sweep.
+        Called with a :class:`SweepReport` after each sweep.
     stopped : callable
         Asked before each sweep; once true, what was drawn is returned.
-    keeping : Keeping, optional
-        Where the chains are kept on disk, and go on from; by default in memory.
+    checkpointing : Checkpointing, optional
+        Where the chains are written on disk and continue from; by default in memory.
 
     Returns
     -------
     dict of int to ChainDraws
-        Without draws where they are kept on disk.
+        Without draws if they are on disk.
 
     Raises
     ------
     RunError
-        If a kernel fails, or the disk does; the message names the checkpoint before it.
+        If a kernel or the disk fails; the message names the last checkpoint.
     """
     with using_threads(settings.threads), ExitStack() as kept:
-        keepers: dict[int, ChainKeeper] = {}
-        if keeping is not None:
-            keepers = {chain: kept.enter_context(keeping.chain(chain, len(chains))) for chain in chains}
-        running = [_start(executor, chain, settings, keepers.get(chain)) for chain in chains]
+        stores: dict[int, ChainCheckpoints] = {}
+        if checkpointing is not None:
+            stores = {chain: kept.enter_context(checkpointing.chain(chain, len(chains))) for chain in chains}
+        running = [_start(executor, chain, settings, stores.get(chain)) for chain in chains]
         while not stopped():
             # In turn, so that all have as many draws when stopped; of chains that are resumed, those behind first.
             behind = min(running, key=lambda chain: chain.sweep)
@@ -135,16 +135,16 @@ def run_chains(
         return {chain.number: _result(chain) for chain in running}
 
 
-def _start(executor: Executor, number: int, settings: Settings, keeper: ChainKeeper | None) -> _Chain:
+def _start(executor: Executor, number: int, settings: Settings, store: ChainCheckpoints | None) -> _Chain:
     state = executor.bound.initial_state(settings.seed, number)
     memories = executor.memories(state)
-    if keeper is None:
+    if store is None:
         return _Chain(number, state, memories, Recorder(executor.bound, ChainDraws()))
-    recorder = keeper.restore(executor, state, memories)
-    return _Chain(number, state, memories, recorder, keeper, keeper.sweep)
+    recorder = store.restore(executor, state, memories)
+    return _Chain(number, state, memories, recorder, store, store.sweep)
 
 
-def _advance(chain: _Chain, executor: Executor, settings: Settings) -> Report:
+def _advance(chain: _Chain, executor: Executor, settings: Settings) -> SweepReport:
     started = time.perf_counter()
     done = chain.sweep + 1
     warmup = done <= settings.warmup
@@ -156,43 +156,43 @@ def _advance(chain: _Chain, executor: Executor, settings: Settings) -> Report:
         chain.recorder.record(chain.state, record, key, warmup=warmup)
     chain.sweep = done
     seconds = time.perf_counter() - started
-    return Report(chain.number, chain.sweep, settings.sweeps, warmup, chain.recorder.log_posterior, seconds)
+    return SweepReport(chain.number, chain.sweep, settings.sweeps, warmup, chain.recorder.log_posterior, seconds)
 
 
 def _keep(chain: _Chain, executor: Executor, *, last: bool = False) -> None:
-    keeper = chain.keeper
-    if keeper is not None and chain.sweep > keeper.sweep and (last or keeper.due(chain.sweep)):
-        keeper.save(chain.sweep, executor, chain.state, chain.memories, chain.recorder)
+    store = chain.store
+    if store is not None and chain.sweep > store.sweep and (last or store.due(chain.sweep)):
+        store.save(chain.sweep, executor, chain.state, chain.memories, chain.recorder)
 
 
 @contextmanager
 def _named(chain: _Chain) -> Iterator[None]:
-    """Say of an error which checkpoint is before it."""
-    keeper = chain.keeper
-    if keeper is None:
+    """Add the last checkpoint to the message of an error."""
+    store = chain.store
+    if store is None:
         yield
         return
     try:
         yield
     except RunError as error:
-        error.args = (f"{error}; {_before(keeper)}",)
+        error.args = (f"{error}; {_before(store)}",)
         raise
     except OSError as error:
         raise RunError(
-            f"{keeper.keeping.folder}: draws or a checkpoint cannot be written ({error.strerror or error}); "
-            f"{_before(keeper)}; mend that, then {how_to_resume(keeper.keeping)}"
+            f"{store.checkpointing.folder}: cannot write draws or a checkpoint ({error.strerror or error}); "
+            f"{_before(store)}; fix this, then {how_to_resume(store.checkpointing)}"
         ) from None
 
 
-def how_to_resume(keeping: Keeping) -> str:
-    """Say how a run that failed goes on."""
-    return f"`ppl-topics resume {keeping.folder}` goes on from the checkpoints"
+def how_to_resume(checkpointing: Checkpointing) -> str:
+    """Say how to continue a run that failed."""
+    return f"`ppl-topics resume {checkpointing.folder}` continues from the checkpoints"
 
 
-def _before(keeper: ChainKeeper) -> str:
-    if keeper.sweep == 0:
-        return f"chain {keeper.number} has no checkpoint yet"
-    return f"the checkpoint before it is {checkpoint_path(keeper.folder, keeper.sweep)} (sweep {keeper.sweep})"
+def _before(store: ChainCheckpoints) -> str:
+    if store.sweep == 0:
+        return f"chain {store.number} has no checkpoint yet"
+    return f"the last checkpoint is {checkpoint_path(store.folder, store.sweep)} (sweep {store.sweep})"
 
 
 def _result(chain: _Chain) -> ChainDraws:

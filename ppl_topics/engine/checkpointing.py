@@ -27,13 +27,13 @@ from ppl_topics.results.run_folder.checkpoint import (
     chain_folder,
     write_checkpoint,
 )
-from ppl_topics.results.run_folder.draws import ChainStream, Place
+from ppl_topics.results.run_folder.draws import ChainStream, DrawLayout
 from ppl_topics.results.run_folder.lock import locked
 from ppl_topics.results.run_folder.log import log
 from ppl_topics.results.run_folder.manifest import Manifest
 from ppl_topics.results.run_folder.newest import newest
 
-__all__ = ["ChainKeeper", "Keeping", "check_resumable"]
+__all__ = ["ChainCheckpoints", "Checkpointing", "check_resumable"]
 
 EVERY_MINUTES = 1.0
 """Between checkpoints, where nothing else is asked for, and"""
@@ -51,19 +51,19 @@ LISTED = ("pointer", "topics", "counts", "values")
 
 
 @dataclass(frozen=True)
-class Keeping:
+class Checkpointing:
     """How the chains of a run are kept; can be sent to worker processes.
 
     Attributes
     ----------
-    place : Place
+    place : DrawLayout
         Of any chain.
     manifest : Manifest
         Where it says no sweeps or minutes between checkpoints, they are written after one minute, and at least 100
         times as long as those of all chains of a process take, the first by their sizes.
     """
 
-    place: Place
+    place: DrawLayout
     manifest: Manifest
 
     @property
@@ -72,7 +72,7 @@ class Keeping:
         return self.place.folder
 
     @contextmanager
-    def chain(self, number: int, together: int) -> Iterator[ChainKeeper]:
+    def chain(self, number: int, together: int) -> Iterator[ChainCheckpoints]:
         """Hold a chain's part of the folder.
 
         Parameters
@@ -90,27 +90,27 @@ class Keeping:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise RunError(f"{folder}: cannot be made a folder for checkpoints ({error.strerror})") from None
+            raise RunError(f"{folder}: cannot create the folder for checkpoints ({error.strerror})") from None
         parts = self.place.responses
         apart = self.place.response is not None
         place = replace(self.place, chain=number // parts, response=number % parts) if apart else self.place
         with locked(folder, ORPHAN_SECONDS):
-            yield ChainKeeper(self, number, together, folder, place if apart else replace(place, chain=number))
+            yield ChainCheckpoints(self, number, together, folder, place if apart else replace(place, chain=number))
 
 
 @dataclass
-class ChainKeeper:
+class ChainCheckpoints:
     """The checkpoints and draws of one chain.
 
     Attributes
     ----------
-    keeping : Keeping
+    checkpointing : Checkpointing
     number : int
     together : int
         Chains of this process.
     folder : pathlib.Path
         Of the checkpoints.
-    place : Place
+    place : DrawLayout
         Of the draws.
     sweep : int
         Of the newest checkpoint; 0 where there is none.
@@ -120,11 +120,11 @@ class ChainKeeper:
         Seconds that it took, or that the first is thought to take.
     """
 
-    keeping: Keeping
+    checkpointing: Checkpointing
     number: int
     together: int
     folder: Path
-    place: Place
+    place: DrawLayout
     sweep: int = 0
     since: float = 0.0
     cost: float = 0.0
@@ -147,15 +147,19 @@ class ChainKeeper:
         return recorder
 
     def _restore(self, executor: Executor, state: ChainState, memories: list[Any]) -> Recorder:
-        found, wrong = newest(self.folder, self.number, self.keeping.manifest)
+        found, wrong = newest(self.folder, self.number, self.checkpointing.manifest)
         for problem in wrong:
-            log(self.keeping.folder, problem, warn=True)
+            log(self.checkpointing.folder, problem, warn=True)
         if found is None:
             if wrong:
-                log(self.keeping.folder, f"chain {self.number} begins anew, with the same draws", warn=True)
+                log(self.checkpointing.folder, f"chain {self.number} starts again, with the same draws", warn=True)
             return Recorder(executor.bound, ChainStream(self.place))
         if wrong:
-            log(self.keeping.folder, f"chain {self.number} goes on from the one before, {found.path.name}", warn=True)
+            log(
+                self.checkpointing.folder,
+                f"chain {self.number} continues from the one before, {found.path.name}",
+                warn=True,
+            )
         about = found.about
         try:
             _put_state(executor, state, found.arrays)
@@ -173,7 +177,7 @@ class ChainKeeper:
 
     def due(self, sweep: int) -> bool:
         """Tell whether a checkpoint is due after a number of sweeps."""
-        passed, manifest = time.monotonic() - self.since, self.keeping.manifest
+        passed, manifest = time.monotonic() - self.since, self.checkpointing.manifest
         sweeps, minutes = manifest.checkpoint_sweeps, manifest.checkpoint_minutes
         if sweeps is not None and sweep - self.sweep >= sweeps:
             return True
@@ -193,7 +197,7 @@ class ChainKeeper:
         assert isinstance(sink, ChainStream), "draws that are in memory have no checkpoints"
         sink.flush()
         about = {
-            "run": self.keeping.manifest.run,
+            "run": self.checkpointing.manifest.run,
             "chain": self.number,
             "sweep": sweep,
             "draws": sink.n_draws,
@@ -215,9 +219,9 @@ def check_resumable(executor: Executor) -> None:
     for step, functions in zip(executor.steps, executor.functions, strict=True):
         if not functions.resumable:
             raise RunError(
-                f"kernel {step.kernel.name!r} has a memory between steps, and does not say what a checkpoint must "
-                "hold of it: give its KernelFunctions keep= and restore=, or scratch=True where no step reads what "
-                "another wrote there; or write to a file that ends in .nc, without checkpoints"
+                f"kernel {step.kernel.name!r} has memory between steps but does not say what a checkpoint must store: "
+                "give its KernelFunctions keep= and restore=, or scratch=True if no step reads what another one wrote; "
+                "or write to a file that ends in .nc, without checkpoints"
             )
 
 
@@ -247,7 +251,7 @@ def _kept_state(executor: Executor, state: ChainState) -> dict[str, NDArray[Any]
 def _put_state(executor: Executor, state: ChainState, arrays: Mapping[str, NDArray[Any]]) -> None:
     state.z[...] = _checked("z", arrays["z"], state.z)
     if state.z.size and int(state.z.max()) >= state.sizes.topics:
-        raise ValueError("z holds a topic that there is not")
+        raise ValueError("z holds a topic that does not exist")
     executor.bound.count(state)
     for name, array in _read(executor, state).items():
         array[...] = _checked(name, arrays[f"value/{name}"], array)
@@ -281,7 +285,7 @@ def _like(before: Any, found: Any) -> Any:
     """Return a mean that was found as one that can be added to."""
     if isinstance(before, SparseMean):
         if not isinstance(found, SparseMean):
-            raise ValueError("the mean of the topics is held otherwise")
+            raise ValueError("the mean of the topics has another form")
         return SparseMean(found.pointer.copy(), found.topics.copy(), found.values.copy(), found.rest.copy())
     return np.array(_checked("the mean of the topics", found, before))
 

@@ -37,7 +37,7 @@ def observe(model: Model, corpus: Corpus) -> Observed | None:
     name = model.names["y"]
     if corpus.labels is None:
         raise CorpusError(
-            f"block {name!r} ({block.kind}) of model {model.spec.name!r} observes labels, and the corpus has none; "
+            f"block {name!r} ({block.kind}) of model {model.spec.name!r} needs labels, and the corpus has none; "
             "name their column (label_column, --label-column), or use a model without a response"
         )
     try:
@@ -79,7 +79,7 @@ def covariates_of(model: Model, corpus: Corpus) -> Covariates:
     if corpus.covariates is None:
         name = model.names["x"]
         raise CorpusError(
-            f"block {name!r} ({model.spec.blocks[name].kind}) of model {model.spec.name!r} observes covariates, and "
+            f"block {name!r} ({model.spec.blocks[name].kind}) of model {model.spec.name!r} needs covariates, and "
             "the corpus has none; name their columns (covariates=, --covariates), or use a model without them"
         )
     return corpus.covariates

@@ -17,7 +17,7 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.finite_check import FiniteCheck
 from ppl_topics.errors import KernelError, RunError
-from ppl_topics.schedule.dead_steps import unread_steps, unread_variables
+from ppl_topics.schedule.dead_steps import dead_steps, dead_variables
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, steps
 
 __all__ = ["Executor", "SweepRecord", "step_labels"]
@@ -94,8 +94,8 @@ class Executor:
     steps : list of Step
     functions : list of KernelFunctions
         Of each step.
-    unread : dict of int to frozenset of str
-        See `ppl_topics.schedule.dead_steps.unread_steps`.
+    dead_steps : dict of int to frozenset of str
+        See `ppl_topics.schedule.dead_steps.dead_steps`.
     redrawn : frozenset of str
         Variables whose value between two sweeps matters to none.
     """
@@ -105,8 +105,8 @@ class Executor:
         self.debug = debug
         self.steps: list[Step] = []
         self.functions: list[KernelFunctions] = []
-        self.unread = unread_steps(bound.plan.schedule, bound.model)
-        self.redrawn = unread_variables(bound.plan.schedule, bound.model)
+        self.dead_steps = dead_steps(bound.plan.schedule, bound.model)
+        self.redrawn = dead_variables(bound.plan.schedule, bound.model)
         self._run = self._compile(bound.plan.schedule)
 
     def memories(self, state: ChainState) -> list[Any]:
@@ -117,7 +117,7 @@ class Executor:
                 result.append(functions.init(state))
             except Exception as error:
                 name = step.kernel.name
-                raise RunError(f"kernel {name!r} failed to start: {type(error).__name__}: {error}") from error
+                raise RunError(f"kernel {name!r} failed to initialise: {type(error).__name__}: {error}") from error
         return result
 
     def sweep(
@@ -171,7 +171,7 @@ class Executor:
         self.steps.append(step)
         self.functions.append(functions)
         # What a kernel keeps between steps may depend on all of them.
-        drawn = self.unread.get(index) if not functions.has_memory else None
+        drawn = self.dead_steps.get(index) if not functions.has_memory else None
 
         check_finite = FiniteCheck(self.bound, step, functions.checked)
 
@@ -201,7 +201,7 @@ class Executor:
         state = sweep.state
         if sweep.layout != _layout(state):
             changed = ", ".join(sorted(dict(sweep.layout.items() ^ _layout(state).items())))
-            raise _failure(step, sweep, f"replaced {changed} by something of another type, shape or name")
+            raise _failure(step, sweep, f"changed the type, shape or name of {changed}")
         # Ours are tested; of others a topic that does not exist would bring the process down.
         ours = step.kernel.build.__module__.startswith("ppl_topics.")
         if not ours and state.z.size and int(state.z.max()) >= state.sizes.topics:

@@ -21,8 +21,8 @@ WORD_MAJOR = ("phi", "included")
 """Roles of variables that are held by words, though their first dim is the topic."""
 
 HINT = (
-    "a number became too large or too small, which the prior or the data may cause: look at the model's parameters for "
-    "values that are extreme, or scale the targets and the covariates"
+    "a number became too large or too small; check the model's parameters for extreme values, or scale the targets "
+    "and the covariates"
 )
 
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 
-__all__ = ["starting_groups"]
+__all__ = ["label_groups"]
 
 
-def starting_groups(targets: FloatArray) -> tuple[IntArray, int]:
+def label_groups(targets: FloatArray) -> tuple[IntArray, int]:
     """Group documents by their labels.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Whether a run fits into memory, said before it begins, with what would."""
+"""Whether a run fits into memory, decided before it starts, and which changes would make it fit."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from ppl_topics.spec import load_spec
 __all__ = ["Demand", "Remedy", "available_to", "check_memory", "remedies"]
 
 FEWER_WORDS = (2, 3, 5, 10, 20, 50, 100)
-"""Least counts of words that are tried."""
+"""Values of min_count that are tried."""
 
 LARGE = {"word", "doc", "token"}
-"""Dims of variables that take most of the room of a trace."""
+"""Dims of the variables that take most of the memory of a trace."""
 
 MOST_SHOWN = 6
 
 WORTHWHILE = 0.95
-"""Of the memory without it: a change that leaves more is no part of several."""
+"""A change must bring memory below this share to be combined with others."""
 
 FEWEST_TOPICS = 0.1
-"""Share of the topics asked for below which another model would be had."""
+"""Fewer than this share of the requested topics would be another model."""
 
 
 @dataclass(frozen=True)
 class Demand:
-    """A run whose memory is asked for.
+    """A run whose memory is estimated.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Demand:
 
     @property
     def bytes(self) -> dict[str, float]:
-        """What the run takes, by what it is for; see `ppl_topics.engine.model_sizes.run_bytes`."""
+        """Memory of the run by purpose; see `ppl_topics.engine.model_sizes.run_bytes`."""
         model = self.plan.model
         # Responses that are apart have chains of their own.
         units = self.chains * (max(1, self.sizes.responses) if model.apart else 1)
@@ -86,11 +86,11 @@ class Demand:
 
     @property
     def more(self) -> float:
-        """Bytes beyond what is in memory when the run begins: the corpus is there."""
+        """Bytes beyond the corpus, which is in memory when the run starts."""
         return self.bytes["total"] - corpus_bytes(self.sizes)
 
     def fits(self, available: float) -> bool:
-        """Tell whether so many bytes are enough."""
+        """Tell whether the run fits into this many bytes."""
         return self.more <= available
 
 
@@ -141,26 +141,24 @@ def _refusal(demand: Demand, available: Available) -> MemoryEstimateError:
         f"{MEMORY[key]} {spell_bytes(size)}" for key, size in demand.bytes.items() if size and key in MEMORY
     )
     problem = (
-        f"the run would take about {spell_bytes(demand.more)} more memory than is in use now, and "
-        f"{spell_bytes(available.bytes)} can be had ({available.limit}). In all: {parts}. "
+        f"the run needs about {spell_bytes(demand.more)} of memory beyond what is in use, and "
+        f"{spell_bytes(available.bytes)} is available ({available.limit}). In total: {parts}. "
     )
     # What takes one process instead of several would be under the limits of this one as well.
     found = list(remedies(demand, min(available, available_memory()).bytes))
     texts = []
     for how, escape in (("python", "ignore_memory=True"), ("shell", "--ignore-memory")):
         shown = "; ".join(f"{getattr(r, how)} ({spell_bytes(r.demand.more)})" for r in found[:MOST_SHOWN])
-        what = (
-            f"It would fit with: {shown}" if found else "No option that was tried makes it fit: take a smaller corpus"
-        )
-        texts.append(f"{problem}{what}; or begin it nevertheless, with {escape}")
+        what = f"It would fit with: {shown}" if found else "No single option makes it fit: use a smaller corpus"
+        texts.append(f"{problem}{what}; or run it anyway with {escape}")
     return MemoryEstimateError(*texts)
 
 
 def remedies(demand: Demand, available: float) -> Iterator[Remedy]:
     """Find changes that make a run fit.
 
-    Each is tried alone, those first that change least of what comes out. Where none is enough, they are put together
-    one after another, until they are.
+    Each is tried alone, starting with those that change the results least. If none is enough, they are combined one
+    after another until they are.
 
     Parameters
     ----------
@@ -205,7 +203,7 @@ def _sparse(before: Remedy, available: float) -> Iterator[Remedy]:
 
 
 def _record_less(before: Remedy, available: float) -> Iterator[Remedy]:
-    """Yield runs that keep nothing of a large variable, and nothing of any."""
+    """Yield runs that record none of one large variable, and none of all of them."""
     model = before.demand.plan.model
     large = [name for name, v in model.variables.items() if LARGE & set(v.dims) and rule_for(v, model) != "none"]
     for names in [*([name] for name in large), *([large] if len(large) > 1 else [])]:
@@ -217,7 +215,7 @@ def _record_less(before: Remedy, available: float) -> Iterator[Remedy]:
 
 
 def _fewer_draws(before: Remedy, available: float) -> Iterator[Remedy]:
-    """Yield a run as long that keeps fewer draws."""
+    """Yield a run of the same length that keeps fewer draws."""
     demand = before.demand
     sweeps = demand.draws * demand.thin
 
@@ -236,7 +234,7 @@ def _fewer_chains(before: Remedy, available: float) -> Iterator[Remedy]:
 
 
 def _fewer_words(before: Remedy, available: float) -> Iterator[Remedy]:
-    """Yield the first run without rare words that fits, or else that without most."""
+    """Yield the first run without rare words that fits, or else the one without the most words."""
     sizes = before.demand.sizes
     made = None
     for least in FEWER_WORDS:
@@ -244,7 +242,7 @@ def _fewer_words(before: Remedy, available: float) -> Iterator[Remedy]:
         if not often.any():
             break
         fewer = replace(sizes, counts=sizes.counts[often], words=sizes.words[often])
-        # The tokens are left as they are: there are not many of rare words.
+        # The number of tokens is left as it is: rare words have few.
         made = _added(before, f"--min-count {least}", f"a corpus of words with min_count={least}", sizes=fewer)
         if made.demand.fits(available):
             break
@@ -283,7 +281,7 @@ def _parameter(before: Remedy, name: str, value: Any) -> Iterator[Remedy]:
 def _replanned(
     demand: Demand, parameters: Mapping[str, Any] | None = None, record: Mapping[str, Any] | None = None
 ) -> Plan | None:
-    """Return the plan of the model with some parameters or rules changed, or None where it does not allow them."""
+    """Return the plan with some parameters or recording rules changed, or None if the model does not allow them."""
     try:
         return make_plan(load_spec(demand.plan.model.spec, parameters, record=record), demand.sizes)
     except PplTopicsError:
@@ -291,7 +289,7 @@ def _replanned(
 
 
 def _most(make: Callable[[int], Remedy], asked: int, available: float, least: int = 1) -> Iterator[Remedy]:
-    """Yield the run with the largest number below `asked` that fits, by bisection, or else that with the least."""
+    """Yield the run with the largest number below `asked` that fits, by bisection, or else with the least number."""
     if asked <= least:
         return
     low, high = least, asked

@@ -12,7 +12,7 @@ from ppl_topics.core.registry import kernels
 from ppl_topics.core.tokens import Sizes, topic_dtype
 from ppl_topics.engine.recorder import rule_for
 from ppl_topics.schedule.costs import CorpusSizes, runs, step_bytes, step_seconds
-from ppl_topics.schedule.dead_steps import unread_steps
+from ppl_topics.schedule.dead_steps import dead_steps
 from ppl_topics.schedule.tree import Node, steps
 from ppl_topics.spec import Docs, TopWords
 from ppl_topics.spec.model import Model, Variable
@@ -82,7 +82,7 @@ def recording_seconds(model: Model, corpus: CorpusSizes, threads: int) -> tuple[
 def skipped_seconds(
     model: Model, schedule: Node, corpus: CorpusSizes, *, draws: int, warmup: int, thin: int, threads: int
 ) -> float:
-    """Return the seconds on the nominal machine that one chain saves by the draws that nobody reads.
+    """Return the seconds on the nominal machine that one chain saves by skipping dead steps.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def skipped_seconds(
         Of the run.
     """
     kept = {name for name, _ in _recorded(model, _dim_sizes(model, corpus))}
-    unread = unread_steps(schedule, model)
+    unread = dead_steps(schedule, model)
     seconds = 0.0
     for number, step in enumerate(steps(schedule)):
         if number in unread:

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.bind import bind
-from ppl_topics.engine.chains import Report, Settings, how_to_resume, run_chains
-from ppl_topics.engine.checkpointing import Keeping
+from ppl_topics.engine.chains import Settings, SweepReport, how_to_resume, run_chains
+from ppl_topics.engine.checkpointing import Checkpointing
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.interrupt import SIGNALS
 from ppl_topics.engine.recorder import ChainDraws
@@ -51,9 +51,9 @@ def run_in_processes(
     chains: int,
     processes: int,
     settings: Settings,
-    report: Callable[[Report], None],
+    report: Callable[[SweepReport], None],
     stopped: Callable[[], bool],
-    keeping: Keeping | None = None,
+    checkpointing: Checkpointing | None = None,
 ) -> dict[int, ChainDraws]:
     """Run chains in several processes; arguments and result are those of ``run_chains``.
 
@@ -72,13 +72,13 @@ def run_in_processes(
     try:
         for share in shares:
             ours, theirs = context.Pipe()
-            task = _Task(spec, corpus, share, settings, keeping)
+            task = _Task(spec, corpus, share, settings, checkpointing)
             process = context.Process(target=_work, args=(theirs, task), daemon=True)
-            with _deaf():
+            with _signals_blocked():
                 process.start()
             # The end of the pipe is seen only once nobody else holds it open.
             theirs.close()
-            workers.append(_Worker(process, ours, keeping))
+            workers.append(_Worker(process, ours, checkpointing))
         while any(worker.running for worker in workers):
             wait([worker.reports for worker in workers if worker.running], POLL_SECONDS)
             for worker in workers:
@@ -101,10 +101,12 @@ def run_in_processes(
 class _Worker:
     """A process, and what has come from it."""
 
-    def __init__(self, process: BaseProcess, reports: Connection[Any, Any], keeping: Keeping | None) -> None:
+    def __init__(
+        self, process: BaseProcess, reports: Connection[Any, Any], checkpointing: Checkpointing | None
+    ) -> None:
         self.process = process
         self.reports = reports
-        self.keeping = keeping
+        self.checkpointing = checkpointing
         self.told = False
         self.running = True
         self.started = False
@@ -119,7 +121,7 @@ class _Worker:
             with contextlib.suppress(OSError):
                 self.reports.send(STOP)
 
-    def receive(self, report: Callable[[Report], None]) -> None:
+    def receive(self, report: Callable[[SweepReport], None]) -> None:
         """Take what has come, without waiting."""
         while self.running:
             try:
@@ -143,19 +145,20 @@ class _Worker:
         if not self.started:
             # Spawned processes import the main script, and there run into this very call.
             return RunError(
-                "no worker process could start: in a script, processes above 1 need the call to stand under "
+                "no worker process could start: in a script, a call with more than one process must be under "
                 '`if __name__ == "__main__":`'
             )
         self.process.join()
         return RunError(
-            f"a worker process died (exit code {self.process.exitcode}; was it killed, or out of memory?); run fewer "
-            "processes, or `processes=1`" + ("" if self.keeping is None else f"; {how_to_resume(self.keeping)}")
+            f"a worker process died (exit code {self.process.exitcode}; was it killed, or out of memory?); use fewer "
+            "processes, or `processes=1`"
+            + ("" if self.checkpointing is None else f"; {how_to_resume(self.checkpointing)}")
         )
 
 
 @contextlib.contextmanager
-def _deaf() -> Iterator[None]:
-    """Hold signals back, so that a process begun meanwhile never takes them: Ctrl-C goes to all processes at once."""
+def _signals_blocked() -> Iterator[None]:
+    """Block signals, so that a process started here never gets them: Ctrl-C goes to all processes at once."""
     if not HOLDS_SIGNALS:
         yield
         return
@@ -173,7 +176,7 @@ class _Task(NamedTuple):
     corpus: Corpus
     chains: list[int]
     settings: Settings
-    keeping: Keeping | None
+    checkpointing: Checkpointing | None
 
 
 def _work(pipe: Connection[Any, Any], task: _Task) -> None:
@@ -194,12 +197,12 @@ def _run(pipe: Connection[Any, Any], task: _Task) -> dict[int, ChainDraws]:
         plan = make_plan(load_spec(task.spec), CorpusSizes.of(task.corpus))
     except SpecError as error:
         raise RunError(
-            f"a worker process cannot read the model that this one could ({error}); register its blocks and kernels "
+            f"a worker process cannot load the model ({error}); register its blocks and kernels "
             "in a module that workers can import, by an entry point, or use `processes=1`"
         ) from None
     sent: dict[int, float] = {}
 
-    def report(news: Report) -> None:
+    def report(news: SweepReport) -> None:
         now = time.perf_counter()
         if news.sweep == news.sweeps or now - sent.get(news.chain, -REPORT_SECONDS) >= REPORT_SECONDS:
             sent[news.chain] = now
@@ -216,7 +219,7 @@ def _run(pipe: Connection[Any, Any], task: _Task) -> dict[int, ChainDraws]:
         return pipe.poll()
 
     executor = Executor(bind(plan, task.corpus), task.settings.debug)
-    return run_chains(executor, task.chains, task.settings, report, told, task.keeping)
+    return run_chains(executor, task.chains, task.settings, report, told, task.checkpointing)
 
 
 def _sendable(error: BaseException) -> BaseException:

@@ -17,7 +17,7 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
-from ppl_topics.engine.chains import Report
+from ppl_topics.engine.chains import SweepReport
 
 __all__ = ["ProgressBars"]
 
@@ -71,7 +71,7 @@ class ProgressBars:
     ) -> None:
         self.progress.stop()
 
-    def __call__(self, report: Report) -> None:
+    def __call__(self, report: SweepReport) -> None:
         """Show one sweep."""
         before = self.seconds[report.chain]
         # The first sweep compiles, so it says nothing of the ones to come.

@@ -15,7 +15,7 @@ from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.covariates import CovariateWarning
 from ppl_topics.engine.bind import BoundModel, bind
 from ppl_topics.engine.chains import Settings, run_chains
-from ppl_topics.engine.checkpointing import Keeping, check_resumable
+from ppl_topics.engine.checkpointing import Checkpointing, check_resumable
 from ppl_topics.engine.executor import Executor, step_labels
 from ppl_topics.engine.group_builder import GroupBuilder, attributes_of, build_groups
 from ppl_topics.engine.interrupt import GracefulStop
@@ -24,7 +24,7 @@ from ppl_topics.engine.processes import run_in_processes
 from ppl_topics.engine.progress import ProgressBars
 from ppl_topics.engine.recorder import ChainDraws
 from ppl_topics.errors import PplTopicsError, RunError, TraceError
-from ppl_topics.results.run_folder.draws import Place
+from ppl_topics.results.run_folder.draws import DrawLayout
 from ppl_topics.results.run_folder.folder import RunFolder
 from ppl_topics.results.run_folder.log import log
 from ppl_topics.results.run_folder.reading import load_run
@@ -162,7 +162,7 @@ def run_on(
 ) -> dict[str, xr.Dataset]:
     """Run the chains of a folder from where its checkpoints are, and return the groups of its trace."""
     manifest = folder.manifest
-    place = Place(
+    place = DrawLayout(
         folder=folder.path,
         chain=0,
         response=0 if executor.bound.parts > 1 else None,
@@ -173,9 +173,9 @@ def run_on(
         dims=builder.all_dims(),
         kernels=len(builder.labels),
     )
-    keeping = Keeping(place, manifest)
+    checkpointing = Checkpointing(place, manifest)
     try:
-        ends = _run(executor, corpus, settings, manifest.units, processes, progress, keeping)
+        ends = _run(executor, corpus, settings, manifest.units, processes, progress, checkpointing)
     except (RunError, TraceError, MemoryError) as error:
         log(folder.path, f"failed: {error or 'out of memory'}")
         raise
@@ -190,7 +190,7 @@ def run_on(
     if sweeps < settings.warmup + settings.thin:
         raise RunError(
             f"{folder.path}: stopped after {sweeps:,} sweeps, before the first draw; `ppl-topics resume {folder.path}` "
-            "goes on from there"
+            "continues from there"
         )
     return load_run(folder.path)
 
@@ -202,13 +202,13 @@ def _run(
     units: int,
     processes: int,
     progress: bool,
-    keeping: Keeping | None = None,
+    checkpointing: Checkpointing | None = None,
 ) -> dict[int, ChainDraws]:
     with GracefulStop() as stop, ProgressBars(units, settings.sweeps, progress) as report:
         if processes == 1:
-            return run_chains(executor, list(range(units)), settings, report, stop, keeping)
+            return run_chains(executor, list(range(units)), settings, report, stop, checkpointing)
         shared = min(processes, units)
-        return run_in_processes(executor.bound.plan, corpus, units, shared, settings, report, stop, keeping)
+        return run_in_processes(executor.bound.plan, corpus, units, shared, settings, report, stop, checkpointing)
 
 
 def bind_with_warnings(chosen: Plan, corpus: Corpus) -> BoundModel:

@@ -163,7 +163,7 @@ def check_contents(file: h5py.File, path: Path) -> list[str]:
             budget.attributes(item)
             for _, inner in _members(item, MAX_DATASETS):
                 if not isinstance(inner, h5py.Dataset):
-                    raise ValueError(f"{_spelled(inner)} is no dataset")
+                    raise ValueError(f"{_spelled(inner)} is not a dataset")
                 budget.dataset(inner)
         elif isinstance(item, h5py.Dataset):
             budget.dataset(item)
@@ -226,11 +226,11 @@ class _Budget:
         """Check a dataset: whether it stands in the file, once, with about as many bytes as it says."""
         what = _spelled(item)
         if item.id in self.seen:
-            raise ValueError(f"{what} stands under two names")
+            raise ValueError(f"{what} is stored under two names")
         self.seen.add(item.id)
         properties = item.id.get_create_plist()
         if properties.get_layout() == h5py.h5d.VIRTUAL or properties.get_external_count():
-            raise ValueError(f"{what} stands in another file")
+            raise ValueError(f"{what} is stored in another file")
         if item.shape is None or len(item.shape) > MAX_DIMS:
             raise ValueError(f"{what} has the shape {item.shape}")
         self.attributes(item)

@@ -1,8 +1,7 @@
-"""Room for a trace: HDF5 must not meet a full disk.
+"""Disk space for a trace is allocated before HDF5 writes it: HDF5 must not meet a full disk.
 
-Where a write fails, HDF5 closes files later that it has given up, and the process ends with a segmentation fault, the
-draws with it. So room is taken before HDF5 writes; where there may be too little, the file is made in memory, and
-Python writes it.
+After a failed write HDF5 crashes the process with a segmentation fault when it closes the file, and the draws are lost.
+If there may be too little space, the file is built in memory and Python writes it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 
 import xarray as xr
 
-__all__ = ["file_in_memory", "largest_size", "take_room"]
+__all__ = ["file_in_memory", "largest_size", "preallocate"]
 
 OF_ARRAY = 2**16
 """Bytes that describe an array and its place in the file, at most."""
@@ -33,19 +32,19 @@ def largest_size(group: xr.Dataset) -> int:
     return size + size // 4
 
 
-def take_room(path: str, size: int) -> None:
-    """Make a file larger by bytes that are on disk, so that what is written there finds room.
+def preallocate(path: str, size: int) -> None:
+    """Extend a file by allocated bytes, so that later writes find space.
 
     Parameters
     ----------
     path : str
-        HDF5 cuts it again to what it used.
+        HDF5 truncates it to what it used.
     size : int
 
     Raises
     ------
     OSError
-        If there is not so much room.
+        If there is not enough space.
     """
     with open(path, "r+b") as file:
         begin = os.fstat(file.fileno()).st_size

@@ -18,7 +18,7 @@ from ppl_topics.errors import TraceError
 from ppl_topics.results.attributes import wrong_attribute
 from ppl_topics.results.netcdf import read_group
 from ppl_topics.results.opening import probe
-from ppl_topics.results.preallocate import file_in_memory, largest_size, take_room
+from ppl_topics.results.preallocate import file_in_memory, largest_size, preallocate
 from ppl_topics.results.validation import check_finite, check_groups
 
 __all__ = ["check_new", "check_writable", "load_groups", "save_groups"]
@@ -33,7 +33,7 @@ def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
     Raises
     ------
     TraceError
-        If the file cannot be written, or something that is no file stands there.
+        If the file cannot be written, or the path is not a regular file.
     """
     path = Path(path)
     check_replaceable(path, TraceError)
@@ -44,7 +44,7 @@ def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
             _write(groups, str(work))
     except MemoryError:
         raise
-    # Of what a Dataset may hold there is no end, nor of what HDF5 and xarray make of it.
+    # A Dataset may hold anything, and HDF5 and xarray may raise anything.
     except Exception as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise TraceError(f"{path}: cannot write the trace ({reason})") from None
@@ -59,7 +59,7 @@ def _write(groups: Mapping[str, xr.Dataset], path: str) -> None:
     encodings = {name: _encoding(group) for name, group in groups.items()}
     for name, group in groups.items():
         try:
-            take_room(path, largest_size(group))
+            preallocate(path, largest_size(group))
         except OSError:
             # Compressed, it may fit.
             Path(path).write_bytes(file_in_memory(groups, attributes, encodings))
@@ -83,9 +83,9 @@ def load_groups(path: str | Path) -> dict[str, xr.Dataset]:
         with h5py.File(path, "r") as file:
             groups = {name: read_group(file[name]) for name in names}
     except Exception as error:
-        # Of what can be wrong with a file there is no end, nor of what HDF5 and xarray make of it.
+        # Anything may be wrong with a file, and HDF5 and xarray may raise anything.
         reason = " ".join(str(error).split())[:300] or type(error).__name__
-        raise TraceError(f"{path}: not a trace that can be read ({reason}); was it written by ppl-topics?") from None
+        raise TraceError(f"{path}: cannot be read as a trace ({reason}); was it written by ppl-topics?") from None
     if "posterior" not in groups:
         raise TraceError(f"{path}: no group `posterior` (groups: {', '.join(names) or 'none'}); not a trace")
     check_groups(groups, path)
@@ -94,7 +94,7 @@ def load_groups(path: str | Path) -> dict[str, xr.Dataset]:
 
 
 def check_writable(path: str | Path) -> None:
-    """Refuse, before a run begins, a place that its result could not be written to.
+    """Refuse, before a run starts, a path that its result could not be written to.
 
     Raises
     ------
@@ -103,9 +103,9 @@ def check_writable(path: str | Path) -> None:
     path = Path(path)
     folder = path.parent
     if path.is_dir():
-        raise TraceError(f"{path}: a folder stands there; name a file that ends in .nc")
+        raise TraceError(f"{path}: this is a folder; name a file that ends in .nc")
     if not folder.is_dir():
-        raise TraceError(f"{path}: the folder {folder} does not exist; make it first")
+        raise TraceError(f"{path}: the folder {folder} does not exist; create it first")
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
@@ -114,7 +114,7 @@ def check_writable(path: str | Path) -> None:
 
 
 def check_new(path: Path, overwrite: bool) -> None:
-    """Refuse, before a run begins, a file that stands there already, or could not be written.
+    """Refuse, before a run starts, a file that exists already or could not be written.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def check_new(path: Path, overwrite: bool) -> None:
     """
     if os.path.isfile(path) and not overwrite:
         raise TraceError(
-            f"{path}: a run stands there already; choose another place, or --overwrite (overwrite=True) replaces it"
+            f"{path}: an existing result; choose another name, or replace it with --overwrite (overwrite=True)"
         )
     check_replaceable(path, TraceError)
     check_writable(path)

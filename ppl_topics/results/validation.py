@@ -114,7 +114,7 @@ def check_model(text: Any, where: object) -> None:
     from ppl_topics.spec.source import parse_source
 
     if not isinstance(text, str) or "\n" not in text:
-        raise TraceError(f"{where}: the attribute model_yaml is no model; was it written by ppl-topics?")
+        raise TraceError(f"{where}: the attribute model_yaml is not a model; was it written by ppl-topics?")
     try:
         source = parse_source(text, "model_yaml")
     except SpecError as error:

@@ -1,7 +1,7 @@
-"""Draws that nobody reads: in sweeps that are not recorded they need not be made, and checkpoints need not hold them.
+"""Dead steps: draws that nothing reads before they are redrawn. Only recorded sweeps need them, and no checkpoint does.
 
 A kernel that sums over phi, followed by a draw of phi, is the example: the next sweep leaves that phi stale before it
-is read, so it matters to the trace alone.
+is read, so only the trace needs it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from ppl_topics.schedule.rules import UNRECORDED, reads_old_values, variables_in
 from ppl_topics.schedule.tree import Cycle, Node, Step, steps
 from ppl_topics.spec.model import Model
 
-__all__ = ["unread_steps", "unread_variables"]
+__all__ = ["dead_steps", "dead_variables"]
 
 
-def unread_steps(schedule: Node, model: Model) -> dict[int, frozenset[str]]:
+def dead_steps(schedule: Node, model: Model) -> dict[int, frozenset[str]]:
     """Return the steps that only the trace needs, by their number in the schedule, with the variables they draw.
 
     Only entries of the outermost cycle are looked at, which run once in every sweep. Such a step counts if it draws
@@ -35,11 +35,8 @@ def unread_steps(schedule: Node, model: Model) -> dict[int, frozenset[str]]:
     return result
 
 
-def unread_variables(schedule: Node, model: Model) -> frozenset[str]:
-    """Return the variables whose value before a sweep matters to none: each sweep draws them before they are read.
-
-    Where a sweep does not draw one because it is not recorded (`unread_steps`), neither is its old value.
-    """
+def dead_variables(schedule: Node, model: Model) -> frozenset[str]:
+    """Return the variables whose value between sweeps does not matter: each sweep draws them before they are read."""
     if not isinstance(schedule, Cycle):
         return frozenset()
     steps_of_all = [child for child in schedule.children if isinstance(child, Step) and not reads_old_values(child)]

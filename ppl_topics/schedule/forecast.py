@@ -15,11 +15,11 @@ __all__ = ["Forecast", "KernelForecast", "forecast_kernels", "spell_bytes", "spe
 
 MEMORY = {
     "corpus": "corpus and its indexes",
-    "state": "states of the chains",
-    "kernels": "what kernels keep",
+    "state": "chain states",
+    "kernels": "kernels",
     "recorded": "recorded draws",
-    "assembling": "the trace while it is put together",
-    "workers": "Python in the worker processes",
+    "assembling": "building the trace",
+    "workers": "worker processes",
 }
 
 
@@ -99,12 +99,12 @@ class Forecast:
 
     @property
     def refused(self) -> bool:
-        """Whether such a run is not begun in memory, for it is not expected to fit."""
+        """Whether such a run in memory would be refused because it is not expected to fit."""
         return self._too_much(self.bytes)
 
     @property
     def refused_in_folder(self) -> bool:
-        """Whether it is not begun with a folder either."""
+        """Whether a run with a folder would be refused as well."""
         return self._too_much(self.bytes_in_folder)
 
     def _too_much(self, needed: Mapping[str, float]) -> bool:
@@ -135,24 +135,24 @@ class Forecast:
     def _totals(self, threads: str) -> Iterator[str]:
         processes = "1 process" if self.processes == 1 else f"{self.processes} processes"
         chains = "1 chain" if self.chains == 1 else f"{self.chains} chains"
-        yield "* run by the schedule; seconds and memory are forecasts, for one execution and one chain"
+        yield "* in the schedule; forecasts of time and memory are for one execution and one chain"
         yield (
             f"a draw: {spell_seconds(self.seconds_sweep)} for the sweep and {spell_seconds(self.seconds_recording)} to "
-            f"record it; this machine has {self.speed:.2g} times the nominal speed"
+            f"record it; this machine is {self.speed:.2g} times as fast as the nominal one"
         )
         yield f"run: {chains} of {self.sweeps:,} sweeps, {processes} of {threads}: {spell_seconds(self.seconds_run)}"
         parts = ", ".join(f"{text} {spell_bytes(self.bytes[key])}" for key, text in MEMORY.items() if self.bytes[key])
-        yield f"memory: {spell_bytes(self.bytes['total'])} beside Python and its libraries ({parts})"
-        yield f"memory with draws streamed to a folder (--out FOLDER): {spell_bytes(self.bytes_in_folder['total'])}"
+        yield f"memory: {spell_bytes(self.bytes['total'])} in addition to Python and its libraries ({parts})"
+        yield f"memory if draws are streamed to a folder (--out FOLDER): {spell_bytes(self.bytes_in_folder['total'])}"
         if self.bytes_available is not None:
-            free = f"{spell_bytes(self.bytes_available)} can be had beside the corpus ({self.available_by})"
+            free = f"{spell_bytes(self.bytes_available)} beyond the corpus ({self.available_by})"
             yield f"memory available: {free}{self._verdict()}"
 
     def _verdict(self) -> str:
         if not self.refused:
             return ""
         folder = "" if self.refused_in_folder else ", but not with a folder"
-        return f": `ppl-topics run` would refuse this run{folder}, and name what would fit"
+        return f": `ppl-topics run` would refuse this run{folder} and suggest what would fit"
 
 
 def forecast_kernels(

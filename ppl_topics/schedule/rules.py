@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from ppl_topics.core.kernel import KernelSpec, WordSelection
 from ppl_topics.errors import ScheduleError
-from ppl_topics.schedule.suggestions import Proposal, additions, exchanged, redraws, replacements
+from ppl_topics.schedule.suggestions import Suggestion, additions, exchanged, redraws, replacements
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, steps
 from ppl_topics.spec.model import Factor, Model, Variable
 from ppl_topics.spec.source import KeyPath
@@ -43,21 +43,21 @@ def check(node: Node, model: Model, *, partial: bool = False) -> None:
     Raises
     ------
     ScheduleError
-        With place, rule, kernel, variable, and the smallest change that mends it.
+        With place, rule, kernel, variable, and the smallest change that fixes it.
     """
     try:
         _judge(node, model, partial)
     except _Violation as violation:
         place = model.spec.source.place(violation.path)
-        mend = _mend(violation, model, partial)
-        raise ScheduleError(f"{place}: schedule breaks rule {violation.rule}: {violation.message}; {mend}") from None
+        fix = _fix(violation, model, partial)
+        raise ScheduleError(f"{place}: schedule breaks rule {violation.rule}: {violation.message}; {fix}") from None
 
 
 class _Violation(Exception):  # noqa: N818
-    """A broken rule, with changes that might mend it, and what to say where none does."""
+    """A broken rule, with changes that might fix it, and what to say if none does."""
 
     def __init__(
-        self, path: KeyPath, rule: int, message: str, proposals: Iterable[Proposal], otherwise: str, also: str = ""
+        self, path: KeyPath, rule: int, message: str, proposals: Iterable[Suggestion], otherwise: str, also: str = ""
     ) -> None:
         super().__init__(message)
         self.path = path
@@ -68,7 +68,7 @@ class _Violation(Exception):  # noqa: N818
         self.also = also
 
 
-def _mend(violation: _Violation, model: Model, partial: bool) -> str:
+def _fix(violation: _Violation, model: Model, partial: bool) -> str:
     """Return the first proposal that keeps all rules, or else the first that leaves other breaches only."""
     second = ""
     for text, node in violation.proposals:
@@ -263,7 +263,7 @@ class _Flow:
         after.update({name: step for name, v in marginal.items() if not v.integrated_out})
         return after
 
-    def refreshed(self, name: str, reader: Step) -> Iterator[Proposal]:
+    def refreshed(self, name: str, reader: Step) -> Iterator[Suggestion]:
         """Yield the schedules that redraw ``name`` before ``reader``, or with a reader that does without it."""
         for put, step in redraws(name, self.model):
             yield f"{put} before this entry", exchanged(self.root, reader, Cycle((step, reader)))
@@ -286,7 +286,7 @@ class _Flow:
                 )
         return union
 
-    def ends(self, name: str, node: Mixture, leaving: list[Node]) -> Iterator[Proposal]:
+    def ends(self, name: str, node: Mixture, leaving: list[Node]) -> Iterator[Suggestion]:
         """Yield the schedules that redraw ``name`` at the end of the branches that leave it stale."""
         where = "this branch" if len(leaving) == 1 else "each branch that leaves it stale"
         for put, step in redraws(name, self.model):

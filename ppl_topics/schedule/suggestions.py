@@ -1,4 +1,4 @@
-"""Changes that mend a schedule; those proposed are those that were tried and keep the rules."""
+"""Changes that might fix a schedule; only those that keep the rules are suggested."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ppl_topics.core.registry import kernels
 from ppl_topics.schedule.tree import Cycle, Mixture, Node, Step
 from ppl_topics.spec.model import Model
 
-__all__ = ["Proposal", "additions", "exchanged", "redraws", "replacements"]
+__all__ = ["Suggestion", "additions", "exchanged", "redraws", "replacements"]
 
-Proposal = tuple[str, Node]
-"""What a person is told to do, and the schedule that this gives."""
+Suggestion = tuple[str, Node]
+"""What to do, in words, and the schedule that results."""
 
 
 def exchanged(node: Node, old: Node, new: Node) -> Node:
@@ -29,7 +29,7 @@ def exchanged(node: Node, old: Node, new: Node) -> Node:
     return node if child is node.child else replace(node, child=child)
 
 
-def replacements(node: Node, step: Step, model: Model) -> Iterator[Proposal]:
+def replacements(node: Node, step: Step, model: Model) -> Iterator[Suggestion]:
     """Yield the schedules with another exact kernel in the place of a step."""
     role = model.variables[step.variable].role
     for kernel in kernels().values():
@@ -38,7 +38,7 @@ def replacements(node: Node, step: Step, model: Model) -> Iterator[Proposal]:
             yield f"use `{kernel.name}` here", exchanged(node, step, other)
 
 
-def additions(node: Node, name: str, model: Model) -> Iterator[Proposal]:
+def additions(node: Node, name: str, model: Model) -> Iterator[Suggestion]:
     """Yield the schedules with an exact kernel for ``name`` added at either end."""
     for step in _steps_on(name, model):
         yield f"add `{name}: {step.kernel.name}` at the end of the schedule", Cycle((node, step))
@@ -46,7 +46,7 @@ def additions(node: Node, name: str, model: Model) -> Iterator[Proposal]:
 
 
 def redraws(name: str, model: Model) -> Iterator[tuple[str, Step]]:
-    """Yield the kernels that draw ``name`` from its full conditional, with what a person is told to put."""
+    """Yield the kernels that draw ``name`` from its full conditional, with the instruction in words."""
     for step in _steps_on(name, model):
         if step.kernel.full_conditional:
             yield f"put `{name}: {step.kernel.name}`", step

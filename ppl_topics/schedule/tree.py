@@ -235,7 +235,9 @@ class _Parser:
         known = self.model.variables
         if variable not in known:
             words = [*known, *RESERVED - {"kernel"}]
-            raise self.fail(path, f"{variable!r} is no variable of model {self.spec.name!r}{nearest(variable, words)}")
+            raise self.fail(
+                path, f"{variable!r} is not a variable of model {self.spec.name!r}{nearest(variable, words)}"
+            )
         options = {"kernel": value} if isinstance(value, str) else value
         if not isinstance(options, Mapping) or not isinstance(options.get("kernel"), str):
             raise self.fail(path, f"{variable}: expected a kernel's name, or {{kernel: NAME, ...}}, got {spell(value)}")

@@ -51,7 +51,7 @@ def check_suffix(path: str | Path, suffixes: tuple[str, ...], what: str) -> tupl
     """
     place = as_path(path, "a file to write", PplTopicsError)
     if os.path.isdir(place):
-        raise PplTopicsError(f"{place}: a folder stands there; name a file to write {what} to")
+        raise PplTopicsError(f"{place}: this is a folder; name a file to write {what} to")
     suffix = suffix_of(place, suffixes)
     if suffix is None:
         raise PplTopicsError(f"{place}: {what} can be written to a file that ends in {', '.join(suffixes)}")

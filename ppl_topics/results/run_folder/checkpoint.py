@@ -82,14 +82,14 @@ def chain_folder(folder: Path, chain: int) -> Path:
     return folder / CHECKPOINTS / f"chain-{chain}"
 
 
-ANEW = "Begin the run anew with --overwrite (overwrite=True): the same seed gives the same draws"
+ANEW = "Start the run again with --overwrite (overwrite=True): the same seed gives the same draws"
 """What to do where a part is lost that no chain makes."""
 
 
 def remedy(folder: Path) -> str:
     """Say what to do about lost draws that the checkpoints in a folder, of one chain or of all, count on."""
     run = folder.parent if folder.name == CHECKPOINTS else folder.parent.parent
-    return f"Remove {folder}: then `ppl-topics resume {run}` makes the same draws again"
+    return f"Remove {folder}, then `ppl-topics resume {run}` makes the same draws again"
 
 
 def checkpoint_path(folder: Path, sweep: int) -> Path:
@@ -162,7 +162,7 @@ def read_checkpoint(path: Path, *, mapped: bool = False) -> Checkpoint:
     except OSError as error:
         raise TraceError(f"{path}: the checkpoint cannot be read ({error.strerror or error})") from None
     if len(buffer) < len(MAGIC) + 8 + DIGEST or buffer[: len(MAGIC)].tobytes() != MAGIC:
-        raise _damaged(path, "it does not begin as one")
+        raise _damaged(path, "it does not start like one")
     content = buffer[:-DIGEST]
     if digest_of(content.data) != buffer[-DIGEST:].tobytes():
         raise _damaged(path, "its checksum differs")
@@ -252,5 +252,5 @@ def _parse(content: UInt8Array) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         arrays[str(entry["name"])] = body[place : place + size].view(np.ndarray).view(dtype).reshape(shape)
         arrays[str(entry["name"])].flags.writeable = False
     if not isinstance(header["about"], dict):
-        raise ValueError("no account of the run")
+        raise ValueError("no information about the run")
     return header["about"], arrays

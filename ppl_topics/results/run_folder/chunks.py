@@ -98,19 +98,23 @@ def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, s
     if array.dtype.kind not in KINDS:
         raise TraceError(f"{path}: holds {array.dtype}; a run writes numbers and text")
     if array.ndim > MAX_DIMS:
-        raise TraceError(f"{path}: says that it has {array.ndim:,} dims; it was not written by ppl-topics")
+        raise TraceError(f"{path}: claims {array.ndim:,} dims; it was not written by ppl-topics")
     if not is_ours(array):
-        raise TraceError(f"{path}: is not cut and compressed as a run does it; it was not written by ppl-topics")
+        raise TraceError(
+            f"{path}: is not chunked and compressed the way a run does it; it was not written by ppl-topics"
+        )
     if any(max(sizes, default=0) >= BEYOND or math.prod(sizes) >= BEYOND for sizes in (array.shape, array.chunks)):
-        raise TraceError(f"{path}: says that it holds more than any array does; it was not written by ppl-topics")
+        raise TraceError(f"{path}: claims to be larger than any array can be; it was not written by ppl-topics")
     shape = array.shape if draws is None or not is_drawn(array) else (array.shape[0], draws, *array.shape[2:])
     if shape != array.shape and array.shape[1] < shape[1]:
-        raise TraceError(f"{path}: holds {array.shape[1]:,} draws, and the checkpoints say {draws:,}; it lost a part")
+        raise TraceError(
+            f"{path}: holds {array.shape[1]:,} draws, but the checkpoints say {draws:,}; part of it is missing"
+        )
     if not all(array.chunks):
-        raise TraceError(f"{path}: says that its chunks hold nothing; it was not written by ppl-topics")
+        raise TraceError(f"{path}: claims that its chunks are empty; it was not written by ppl-topics")
     size = _expanded(array)
     if size > MAX_CHUNK_BYTES:
-        raise TraceError(f"{path}: says that a chunk takes {size:,} bytes; a run writes none so large")
+        raise TraceError(f"{path}: claims chunks of {size:,} bytes; a run writes none so large")
     counts = [-(-total // chunk) for total, chunk in zip(shape, array.chunks, strict=True)]
     if math.prod(shape) == 0:
         return 0, 0
@@ -129,7 +133,7 @@ def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, s
         except (OSError, ValueError) as error:
             raise unreadable(path, error, damaged(path, error, ANEW)) from None
     if size * found > MAX_RATIO * max(stored, 1):
-        raise TraceError(f"{path}: says that its {stored:,} bytes hold {size * found:,}; a run writes no such thing")
+        raise TraceError(f"{path}: claims that its {stored:,} bytes hold {size * found:,}; no run writes that")
     return size * found, stored
 
 
@@ -175,7 +179,7 @@ def check_chunk(array: zarr.Array[Any], file: Path) -> int:
         size, length = _frame(content)
         stored = len(content)
         if length + CHECKSUM != stored:
-            raise ValueError(f"it has {stored:,} bytes, and {length + CHECKSUM:,} belong to it")
+            raise ValueError(f"it has {stored:,} bytes, but {length + CHECKSUM:,} belong to it")
         most = MAX_CHUNK_BYTES if is_text else min(_expanded(array), MAX_CHUNK_BYTES, MAX_RATIO * stored)
         if size > most or not (is_text or size == _expanded(array)):
             raise ValueError(f"its {stored:,} bytes expand to {size:,}")
@@ -206,14 +210,14 @@ def _frame(content: mmap.mmap) -> tuple[int, int]:
     That there is one frame, and what it expands to, is in RFC 8878, section 3.1.1; the content of blocks is not read.
     """
     if content[:4] != MAGIC:
-        raise ValueError("it is not compressed as a run does it")
+        raise ValueError("it is not compressed the way a run does it")
     try:
         # The longest header has 18 bytes.
         about, at = zstandard.get_frame_parameters(content[:18]), zstandard.frame_header_size(content[:18])
     except zstandard.ZstdError as error:
-        raise ValueError(f"it is not compressed as a run does it ({error})") from None
+        raise ValueError(f"it is not compressed the way a run does it ({error})") from None
     if about.content_size == zstandard.CONTENTSIZE_UNKNOWN:
-        raise ValueError("it does not say how much it expands to")
+        raise ValueError("it does not state its expanded size")
     last = False
     while not last:
         block = content[at : at + 3]
@@ -227,7 +231,7 @@ def _frame(content: mmap.mmap) -> tuple[int, int]:
 
 
 def _check_count(content: BinaryIO, expected: int) -> None:
-    """Refuse text that says it is of another number, for room is made for as many."""
+    """Refuse a chunk of text that claims another number of texts, since memory is allocated for them."""
     try:
         with zstandard.ZstdDecompressor().stream_reader(content, closefd=False) as reader:
             count = int.from_bytes(reader.read(COUNT), "little")

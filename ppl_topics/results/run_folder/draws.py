@@ -21,7 +21,7 @@ from ppl_topics.errors import TraceError
 from ppl_topics.results.run_folder.checkpoint import ANEW, CHECKPOINTS, chain_folder, remedy
 from ppl_topics.results.run_folder.chunks import check_chunk, codecs, is_drawn, is_ours
 
-__all__ = ["CHUNK_BYTES", "DRAWS", "STREAMED", "ChainStream", "Place"]
+__all__ = ["CHUNK_BYTES", "DRAWS", "STREAMED", "ChainStream", "DrawLayout"]
 
 DRAWS = "draws.zarr"
 CHUNK_BYTES = 2**22
@@ -40,7 +40,7 @@ SOMETHING_ELSE = "it describes something else"
 
 
 @dataclass(frozen=True)
-class Place:
+class DrawLayout:
     """Where a chain's draws stand.
 
     Attributes
@@ -159,7 +159,7 @@ class ChainStream:
 
     Parameters
     ----------
-    place : Place
+    place : DrawLayout
     counts : tuple of int
         Warmup sweeps and draws that are in the store already, and
     names : iterable of str
@@ -176,7 +176,7 @@ class ChainStream:
         If the store is not as it was written.
     """
 
-    def __init__(self, place: Place, counts: tuple[int, int] = (0, 0), names: Iterable[str] = ()) -> None:
+    def __init__(self, place: DrawLayout, counts: tuple[int, int] = (0, 0), names: Iterable[str] = ()) -> None:
         self.place = place
         self.store = place.folder / DRAWS
         self.groups = {name: self._group(name) for name in STREAMED}

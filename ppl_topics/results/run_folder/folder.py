@@ -47,7 +47,7 @@ PARTS = {MANIFEST, MODEL, CORPUS, DRAWS, CHECKPOINTS, LOG, LOCK, OWNER}
 
 
 def is_run_folder(path: Path) -> bool:
-    """Tell whether a run was begun in a folder."""
+    """Tell whether a folder holds a run."""
     return os.path.isfile(path / MANIFEST)
 
 
@@ -72,10 +72,10 @@ def check_free(path: Path, overwrite: bool, error: type[PplTopicsError]) -> None
     except OSError as reason:
         raise error(f"{path}: cannot be read ({reason.strerror})") from None
     if strange:
-        raise error(f"{path}: holds {strange!r}, which is no part of a run; choose another place, or an empty folder")
+        raise error(f"{path}: holds {strange!r}, which is not part of a run; choose another folder, or an empty one")
     if is_run_folder(path) and not overwrite:
         raise error(
-            f"{path}: a run stands there already; `ppl-topics resume {path}` continues it, --overwrite "
+            f"{path}: a run exists here; `ppl-topics resume {path}` continues it, --overwrite "
             "(overwrite=True) replaces it"
         )
 
@@ -96,17 +96,17 @@ class RunFolder:
     @classmethod
     @contextmanager
     def made(cls, path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-        """Hold a new, or emptied, folder for a run; `begin` makes it one.
+        """Create or empty a folder for a run, and hold its lock; `begin` writes the run into it.
 
         Raises
         ------
         RunError
-            If a run, or something else, stands there, another process writes to it, or it cannot be written.
+            If a run or something else is in it, another process writes to it, or it cannot be written.
         """
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise RunError(f"{path}: cannot be made a folder for a run ({error.strerror})") from None
+            raise RunError(f"{path}: cannot create a folder for a run ({error.strerror})") from None
         # Nothing is written, not even a lock, to a folder of something else.
         check_free(path, True, RunError)
         with locked(path):
@@ -117,7 +117,7 @@ class RunFolder:
                     _remove(path / name)
                 remove_parts(path)
             except OSError as error:
-                raise RunError(f"{path}: what stands there cannot be removed ({error.strerror})") from None
+                raise RunError(f"{path}: its contents cannot be removed ({error.strerror})") from None
             yield path
 
     @classmethod
@@ -171,12 +171,12 @@ class RunFolder:
             manifest.write(path)
         except OSError as error:
             raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
-        log(path, f"begun: {manifest.chains} chains, {manifest.warmup} sweeps of warmup, {manifest.draws} draws")
+        log(path, f"started: {manifest.chains} chains, {manifest.warmup} sweeps of warmup, {manifest.draws} draws")
         return cls(path, manifest)
 
     @classmethod
     def opened(cls, path: Path) -> RunFolder:
-        """Open a folder that a run was begun in.
+        """Open the folder of a run.
 
         Raises
         ------
@@ -184,13 +184,13 @@ class RunFolder:
             If it is none.
         """
         if path.exists() and not path.is_dir():
-            raise TraceError(f"{path}: a file, not the folder of a run; only a run in a folder can be resumed")
+            raise TraceError(f"{path}: is a file; only a run in a folder can be resumed")
         if not path.is_dir():
-            raise TraceError(f"{path}: no such folder; `ppl-topics run MODEL --data FILE --out {path}` makes one")
+            raise TraceError(f"{path}: no such folder; `ppl-topics run MODEL --data FILE --out {path}` creates one")
         if not is_run_folder(path):
             raise TraceError(
-                f"{path}: not the folder of a run: it has no {MANIFEST}; a run that was killed before it had begun "
-                "is begun again by the same command"
+                f"{path}: not the folder of a run: it has no {MANIFEST}; if the run was killed before it started, "
+                "run the same command again"
             )
         refuse_links(path)
         return cls(path, read_manifest(path))
@@ -206,10 +206,10 @@ class RunFolder:
         path = self.path / MODEL
         text = read_text(path)
         if digest_of(text) != self.manifest.model_digest:
-            raise TraceError(f"{path}: has changed since the run began; put it back, or begin another run with it")
+            raise TraceError(f"{path}: has changed since the run started; restore it, or start another run with it")
         # A resolved model stands alone, and what it would extend is a file elsewhere.
         if "extends" in parse_source(text, str(path)).data:
-            raise TraceError(f"{path}: extends another model; that of a run holds all of its own")
+            raise TraceError(f"{path}: extends another model, but the model of a run is self-contained")
         return load_spec(path)
 
     def corpus(self, given: Corpus | None = None) -> Corpus:
@@ -224,16 +224,16 @@ class RunFolder:
             try:
                 corpus = Corpus.load(path)
             except CorpusError as error:
-                raise TraceError(f"{path}: the run's copy of its corpus cannot be read: {error}") from None
+                raise TraceError(f"{path}: the run's copy of the corpus cannot be read: {error}") from None
         else:
             corpus = given
         if corpus.fingerprint != self.manifest.corpus_fingerprint:
             what = f"{path}: has" if given is None else "the corpus has"
             raise TraceError(
-                f"{what} changed since the run {self.path} began: {corpus.n_docs:,} documents, {corpus.n_tokens:,} "
+                f"{what} changed since the run {self.path} started: {corpus.n_docs:,} documents, {corpus.n_tokens:,} "
                 f"tokens and {corpus.n_words:,} words with fingerprint {corpus.fingerprint[:12]}, and the run's has "
                 f"{self.manifest.corpus_fingerprint[:12]}; give the same documents, vocabulary, labels and covariates, "
-                "prepared in the same way, or none: the run has a copy"
+                "prepared in the same way, or leave the corpus out: the run has a copy"
             )
         return corpus
 
@@ -246,13 +246,13 @@ class RunFolder:
         """
         if self.manifest.streams != STREAMS:
             raise TraceError(
-                f"{self.path}: was begun by ppl-topics {self.manifest.software.get('ppl-topics')}, whose random "
-                f"streams are of version {self.manifest.streams}; this one has version {STREAMS}, and would draw "
-                "something else. Resume it with that version, or begin another run"
+                f"{self.path}: was started by ppl-topics {self.manifest.software.get('ppl-topics')}, whose random "
+                f"streams have version {self.manifest.streams}; this one has version {STREAMS} and would draw other "
+                "numbers. Resume it with that version, or start another run"
             )
 
     def grown(self, draws: int) -> RunFolder:
-        """Make room for more draws."""
+        """Extend the arrays and the manifest to more draws."""
         place = self.path / DRAWS
         try:
             for name in ("posterior", "sample_stats"):
@@ -266,11 +266,11 @@ class RunFolder:
         except TraceError:
             raise
         except FileNotFoundError as error:
-            raise TraceError(f"{place}: a part of it is lost ({error}). {ANEW}") from None
+            raise TraceError(f"{place}: part of it is missing ({error}). {ANEW}") from None
         except OSError as error:
             raise RunError(f"{self.path}: cannot be written ({error.strerror or error})") from None
         except (ValueError, KeyError, TypeError) as error:
-            raise TraceError(f"{place}: a part of it is lost or damaged ({error}). {ANEW}") from None
+            raise TraceError(f"{place}: part of it is missing or damaged ({error}). {ANEW}") from None
         log(self.path, f"asked for {draws} draws, before {self.manifest.draws}")
         return RunFolder(self.path, manifest)
 

@@ -76,7 +76,7 @@ class _Stored(BackendArray):
             raise unreadable(path, error, damaged(path, error, what)) from None
         if self.group.name in DRAWN and is_drawn(self.array) and not all_finite(values):
             raise TraceError(
-                f"{self.group / self.array.path}: holds draws that are not finite, and a run records none; it is "
+                f"{self.group / self.array.path}: holds draws that are not finite, which no run records; it is "
                 f"damaged. {what_to_do(self.group, drawn=True)}"
             )
         return values
@@ -115,7 +115,7 @@ def lazy_group(
     chunked = {path.name for path in place.iterdir() if (path / "c").exists()}
     if lost := sorted((drawn | chunked) - set(arrays)):
         what = what_to_do(place, drawn=lost[0] in drawn)
-        raise TraceError(f"{place / lost[0] / 'zarr.json'}: there is no such array any more. {what}")
+        raise TraceError(f"{place / lost[0] / 'zarr.json'}: this array is missing. {what}")
     variables: dict[str, xr.Variable] = {}
     for title, array in arrays.items():
         dims = tuple(getattr(array.metadata, "dimension_names", None) or ())
@@ -133,14 +133,12 @@ def lazy_group(
         try:
             own = {key: value for key, value in dict(array.attrs).items() if not key.startswith("_")}
         except (TypeError, ValueError, AttributeError) as error:
-            raise TraceError(f"{place / title}: its attributes are none ({error}); it is damaged") from None
+            raise TraceError(f"{place / title}: its attributes cannot be read ({error}); it is damaged") from None
         variable = xr.Variable(dims, data, attrs=own)
         # Where a run was killed while it made room for more draws, some arrays have it and some do not.
         variables[title] = variable.isel(draw=slice(draws)) if is_drawn(array) else variable
     if held > max(CONSTANT_BYTES, MAX_CONSTANT_RATIO * stored):
-        raise TraceError(
-            f"{place}: says that its {stored:,} bytes hold {held:,} beside draws; a run writes no such thing"
-        )
+        raise TraceError(f"{place}: claims that its {stored:,} bytes hold {held:,} besides draws; no run writes that")
     try:
         coords = {title: variable.load() for title, variable in variables.items() if variable.dims == (title,)}
         # Names of classes are a coordinate too, as they are in memory.

@@ -1,4 +1,4 @@
-"""One writer for a folder: the second process is refused, and told who the first is."""
+"""One writer for a folder: a second process is refused with a message that names the first."""
 
 from __future__ import annotations
 

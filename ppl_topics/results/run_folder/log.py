@@ -12,7 +12,7 @@ LOG = "log.txt"
 
 
 class RunWarning(UserWarning):
-    """Something went wrong that a run could mend, as a damaged checkpoint with one before it."""
+    """Something went wrong that the run could recover from, such as a damaged checkpoint with an older one."""
 
 
 def log(folder: Path, text: str, *, warn: bool = False) -> None:

@@ -48,10 +48,10 @@ def _whole(path: Path, chain: int, manifest: Manifest, mapped: bool) -> Checkpoi
     found = read_checkpoint(path, mapped=mapped)
     for name, value in (("run", manifest.run), ("chain", chain)):
         if found.about.get(name) != value:
-            raise TraceError(f"{path}: the checkpoint is of another {name}")
+            raise TraceError(f"{path}: the checkpoint belongs to another {name}")
     sweep = int(path.stem)
     if sweep > manifest.sweeps:
-        raise TraceError(f"{path}: the checkpoint is of sweep {sweep:,}, and the run has {manifest.sweeps:,}")
+        raise TraceError(f"{path}: the checkpoint is from sweep {sweep:,}, but the run has only {manifest.sweeps:,}")
     expected = {
         "sweep": sweep,
         "warmup": min(sweep, manifest.warmup),
@@ -59,8 +59,8 @@ def _whole(path: Path, chain: int, manifest: Manifest, mapped: bool) -> Checkpoi
     }
     for name, count in expected.items():
         if type(found.about.get(name)) is not int or found.about[name] != count:
-            raise TraceError(f"{path}: the checkpoint does not say how far it is ({name} is not {count:,})")
+            raise TraceError(f"{path}: the checkpoint contradicts its file name ({name} is not {count:,})")
     names = found.about.get("names")
     if not isinstance(names, list) or not all(isinstance(name, str) and name.isprintable() for name in names):
-        raise TraceError(f"{path}: the checkpoint does not say what was drawn")
+        raise TraceError(f"{path}: the checkpoint does not list what was drawn")
     return found

@@ -39,7 +39,7 @@ def load_run(path: Path) -> dict[str, xr.Dataset]:
         sweeps = min(checkpoint.about["sweep"] for checkpoint in last)
         raise TraceError(
             f"{path}: no draw yet: {sweeps:,} of {manifest.warmup:,} sweeps of warmup are done; "
-            f"`ppl-topics resume {path}` goes on"
+            f"`ppl-topics resume {path}` continues"
         )
     groups = {name: lazy_group(path / DRAWS, name) for name in GROUPS if name not in STREAMED}
     for name in STREAMED:
@@ -90,10 +90,10 @@ def _checkpoints(path: Path) -> tuple[Manifest, list[Checkpoint]]:
         for problem in wrong:
             warnings.warn(problem, RunWarning, stacklevel=4)
         if checkpoint is None:
-            reason = f"none is whole: {wrong[0]}" if wrong else "there is none yet"
+            reason = f"none can be read: {wrong[0]}" if wrong else "there is none yet"
             raise TraceError(
                 f"{chain_folder(path, number)}: no checkpoint of chain {number} to read ({reason}); "
-                f"`ppl-topics resume {path}` goes on"
+                f"`ppl-topics resume {path}` continues"
             )
         found.append(checkpoint)
     return folder.manifest, found

@@ -8,9 +8,9 @@ from folder_runs import OPTIONS, cut, flip, made_corpus, made_run, newest, same
 
 import ppl_topics as pt
 from ppl_topics.core.registry import unregister_kernel
-from ppl_topics.engine.checkpointing import ChainKeeper, Keeping
+from ppl_topics.engine.checkpointing import ChainCheckpoints, Checkpointing
 from ppl_topics.results.run_folder.checkpoint import checkpoints, read_checkpoint, write_checkpoint
-from ppl_topics.results.run_folder.draws import Place
+from ppl_topics.results.run_folder.draws import DrawLayout
 from ppl_topics.results.run_folder.manifest import Manifest
 
 
@@ -171,27 +171,29 @@ def test_a_memory_that_is_not_kept_is_caught(corpus, tmp_path):
 
 
 def test_when_checkpoints_are_due(monkeypatch, tmp_path):
-    place = Place(tmp_path, 0, None, 1, 1, 10, 10, {}, 1)
+    place = DrawLayout(tmp_path, 0, None, 1, 1, 10, 10, {}, 1)
     now = [1000.0]
     monkeypatch.setattr("ppl_topics.engine.checkpointing.time.monotonic", lambda: now[0])
 
-    def keeper(sweeps=None, minutes=None, cost=0.0, together=1):
-        keeping = Keeping(place, Manifest.model_construct(checkpoint_sweeps=sweeps, checkpoint_minutes=minutes))
-        return ChainKeeper(keeping, 0, together, tmp_path, place, sweep=10, since=1000.0, cost=cost)
+    def store(sweeps=None, minutes=None, cost=0.0, together=1):
+        checkpointing = Checkpointing(
+            place, Manifest.model_construct(checkpoint_sweeps=sweeps, checkpoint_minutes=minutes)
+        )
+        return ChainCheckpoints(checkpointing, 0, together, tmp_path, place, sweep=10, since=1000.0, cost=cost)
 
-    assert not keeper(sweeps=5).due(14)
-    assert keeper(sweeps=5).due(15)
+    assert not store(sweeps=5).due(14)
+    assert store(sweeps=5).due(15)
     for seconds, default, costly, asked in [
         (59, False, False, False),
         (61, True, False, False),
         (130, True, True, True),
     ]:
         now[0] = 1000.0 + seconds
-        assert keeper().due(11) == default
-        assert keeper(cost=1.2).due(11) == costly
-        assert keeper(cost=0.4, together=3).due(11) == costly
-        assert keeper(minutes=2.0, cost=50.0).due(11) == asked
-        assert not keeper(sweeps=5).due(11)
+        assert store().due(11) == default
+        assert store(cost=1.2).due(11) == costly
+        assert store(cost=0.4, together=3).due(11) == costly
+        assert store(minutes=2.0, cost=50.0).due(11) == asked
+        assert not store(sweeps=5).due(11)
 
 
 @pytest.mark.parametrize(("speed", "kept"), [(1.0, 1), (np.inf, 2)])

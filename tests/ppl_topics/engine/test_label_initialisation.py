@@ -7,7 +7,7 @@ import pytest
 
 import ppl_topics as pt
 from ppl_topics.engine.bind import bind
-from ppl_topics.engine.label_initialisation import starting_groups
+from ppl_topics.engine.label_initialisation import label_groups
 from ppl_topics.samplers.assignments.initial import OWN_SHARE, draw_by_group
 from ppl_topics.schedule import make_plan
 from ppl_topics.spec import load_spec
@@ -26,7 +26,7 @@ NAN = float("nan")
     ],
 )
 def test_documents_are_grouped_by_label(targets, expected, n_groups):
-    group, found = starting_groups(np.array(targets))
+    group, found = label_groups(np.array(targets))
     assert group.tolist() == expected
     assert found == n_groups
 

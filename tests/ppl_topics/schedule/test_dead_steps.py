@@ -11,7 +11,7 @@ from ppl_topics.engine.chains import Settings, run_chains
 from ppl_topics.engine.executor import Executor
 from ppl_topics.results.run_folder.checkpoint import checkpoints, read_checkpoint
 from ppl_topics.schedule import make_plan
-from ppl_topics.schedule.dead_steps import unread_steps, unread_variables
+from ppl_topics.schedule.dead_steps import dead_steps, dead_variables
 
 OUT, GIVEN, PHI = (
     pt.step("z", "collapsed_gibbs"),
@@ -26,7 +26,7 @@ HELD = {"extends": "lda", "name": "held", "blocks": {"theta": {"integrate_out": 
 
 def unread(model, schedule):
     plan = make_plan(pt.load_spec(model).with_schedule(schedule, "s"))
-    return {number: set(names) for number, names in unread_steps(plan.schedule, plan.model).items()}
+    return {number: set(names) for number, names in dead_steps(plan.schedule, plan.model).items()}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_steps_whose_draws_no_kernel_reads(schedule, expected):
 )
 def test_variables_whose_value_before_a_sweep_nobody_reads(schedule, expected):
     plan = make_plan(pt.load_spec("lda").with_schedule(schedule, "s"))
-    assert unread_variables(plan.schedule, plan.model) == ({"phi"} if expected else set())
+    assert dead_variables(plan.schedule, plan.model) == ({"phi"} if expected else set())
 
 
 def test_other_variables():
@@ -94,7 +94,7 @@ def corpus():
 def draws(corpus, schedule, record, thin, whole, monkeypatch, model="lda"):
     spec = pt.load_spec(model, {"topics": 3}, record=record).with_schedule(schedule, "s")
     if whole:
-        monkeypatch.setattr("ppl_topics.engine.executor.unread_steps", lambda schedule, model: {})
+        monkeypatch.setattr("ppl_topics.engine.executor.dead_steps", lambda schedule, model: {})
     settings = Settings(draws=4, warmup=3, thin=thin, seed=5, threads=1)
     return run_chains(Executor(bind(make_plan(spec), corpus)), [0], settings, lambda report: None, lambda: False)[0]
 
@@ -165,7 +165,7 @@ def test_checkpoints_hold_what_the_next_sweep_reads(corpus, tmp_path, schedule, 
 
 
 def test_a_checkpoint_without_what_is_read_would_be_seen(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr("ppl_topics.engine.executor.unread_variables", lambda schedule, model: frozenset({"phi"}))
+    monkeypatch.setattr("ppl_topics.engine.executor.dead_variables", lambda schedule, model: frozenset({"phi"}))
     found, ours, theirs = resumed(corpus, pt.cycle(GIVEN, PHI), tmp_path / "a")
     assert not found
     assert not np.array_equal(ours.posterior["phi"], theirs.posterior["phi"])

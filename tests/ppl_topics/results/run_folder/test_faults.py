@@ -206,7 +206,7 @@ def test_a_file_for_which_there_may_be_no_room_is_made_in_memory(whole, tmp_path
         assert size > 2 * whole.groups["posterior"].nbytes or size > 2**16
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store, "take_room", refuse)
+    monkeypatch.setattr(store, "preallocate", refuse)
     path = whole.save(tmp_path / "x.nc")
     same(whole, pt.load_fit(path))
     with xr.open_dataset(path) as root:
