@@ -12,7 +12,7 @@ from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.machine_speed import machine_speed
 from ppl_topics.engine.memory import Demand, available_to
-from ppl_topics.engine.model_sizes import corpus_bytes, recording_seconds, skipped_seconds
+from ppl_topics.engine.model_sizes import corpus_bytes, recording_seconds
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes, sweep_seconds
 from ppl_topics.schedule.forecast import Forecast, forecast_kernels
@@ -109,12 +109,9 @@ def forecast(plan: Plan, corpus: CorpusSizes, settings: Settings, chains: int, p
     speed = machine_speed()
     processes = min(processes, chains)
     one, several = (sweep_seconds(plan.schedule, corpus, topics, n) / speed for n in (1, settings.threads))
-    per_sweep, per_draw = (s / speed for s in recording_seconds(plan.model, corpus, settings.threads))
+    recording = recording_seconds(plan.model, corpus, settings.threads) / speed
     # Chains of one process advance in turn; those of several at the same time.
     in_turn = -(-chains // processes)
-    recorded = settings.warmup * per_sweep + settings.draws * per_draw
-    how = {"draws": settings.draws, "warmup": settings.warmup}
-    skipped = skipped_seconds(plan.model, plan.schedule, corpus, **how, thin=settings.thin, threads=settings.threads)
     return Forecast(
         threads=settings.threads,
         chains=chains,
@@ -125,8 +122,8 @@ def forecast(plan: Plan, corpus: CorpusSizes, settings: Settings, chains: int, p
         kernels=forecast_kernels(plan.model, plan.schedule, corpus, settings.threads, speed),
         seconds_sweep_one_thread=one,
         seconds_sweep=several,
-        seconds_recording=per_draw,
-        seconds_run=in_turn * (settings.sweeps * several - skipped / speed + recorded),
+        seconds_recording=recording,
+        seconds_run=in_turn * (settings.sweeps * several + (settings.warmup + settings.draws) * recording),
         bytes=demand.bytes,
         bytes_in_folder=replace(demand, streamed=True).bytes,
         bytes_before=corpus_bytes(demand.sizes),

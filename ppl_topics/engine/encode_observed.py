@@ -17,12 +17,12 @@ from ppl_topics.corpus.scaling import Scaling
 from ppl_topics.errors import CorpusError
 from ppl_topics.spec import Model
 
-__all__ = ["INTERCEPT", "covariates_of", "design_of", "fixed_features", "observe", "observed_of"]
+__all__ = ["INTERCEPT", "covariates_of", "design_of", "encode_observed", "fixed_features", "observed_of"]
 
 INTERCEPT = "intercept"
 
 
-def observe(model: Model, corpus: Corpus) -> Observed | None:
+def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
     """Encode the labels and covariates of a corpus for the response of a model; None where it has no response.
 
     Raises

@@ -8,16 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from ppl_topics.core.block import sparse_topics_block
-from ppl_topics.core.registry import kernels
 from ppl_topics.core.tokens import Sizes, topic_dtype
 from ppl_topics.engine.recorder import rule_for
-from ppl_topics.schedule.costs import CorpusSizes, runs, step_bytes, step_seconds
-from ppl_topics.schedule.dead_steps import dead_steps
-from ppl_topics.schedule.tree import Node, steps
+from ppl_topics.schedule.costs import CorpusSizes, runs, step_bytes
+from ppl_topics.schedule.tree import Node
 from ppl_topics.spec import Docs, TopWords
 from ppl_topics.spec.model import Model, Variable
 
-__all__ = ["corpus_bytes", "recording_seconds", "run_bytes", "skipped_seconds"]
+__all__ = ["corpus_bytes", "recording_seconds", "run_bytes"]
 
 ARRAY = 120
 """Of a NumPy array, beside its numbers."""
@@ -46,61 +44,17 @@ WORKER = 190e6
 ENCODED = 5
 """Copies of the largest chunk of draws while it is put together, compressed and written, and the room between them."""
 
-STATISTICS_SECONDS = 6.5e-9, 1e-9
-"""Of the log posterior and the densities of the counts, for each token and for each cell of V x K."""
-
-SWEEP_SECONDS = 200e-6
-"""Of recording a state, however small."""
-
-KEEPING_SECONDS = 8e-9, 30e-9
-"""For each cell of V x K, of the mean of phi and of what is kept of phi; for each of theta that is drawn and kept."""
+RECORDING_SECONDS = 200e-6, 6.5e-9, 1e-9, 30e-9
+"""To record a state on the nominal machine: at least, and for each token, each cell of phi and each number recorded."""
 
 
-def recording_seconds(model: Model, corpus: CorpusSizes, threads: int) -> tuple[float, float]:
-    """Return the seconds that recording takes on the nominal machine, after a sweep of warmup and after a draw.
-
-    Parameters
-    ----------
-    model : Model
-    corpus : CorpusSizes
-    threads : int
-    """
+def recording_seconds(model: Model, corpus: CorpusSizes, threads: int) -> float:
+    """Return the seconds that recording a draw takes on the nominal machine."""
     dims = _dim_sizes(model, corpus)
+    at_least, of_token, of_cell, of_number = RECORDING_SECONDS
     cells = corpus.held * dims["word"] * dims["topic"]
-    of_token, of_cell = STATISTICS_SECONDS
-    per_sweep = of_token * dims["token"] + of_cell * cells
-    per_draw = per_sweep + KEEPING_SECONDS[0] * cells
-    for name in {name for name, _ in _recorded(model, dims)} & model.variables.keys() - model.latent.keys():
-        if model.variables[name].role == "phi":
-            # The trace draws what the model does not hold, in the same way as this kernel does.
-            per_draw += kernels()["dirichlet_rows"].seconds(corpus.formula_sizes(dims["topic"]))
-        else:
-            per_draw += KEEPING_SECONDS[1] * dict(_recorded(model, dims))[name] / BY_ROLE["theta"]
-    return SWEEP_SECONDS + per_sweep / threads, SWEEP_SECONDS + per_draw / threads
-
-
-def skipped_seconds(
-    model: Model, schedule: Node, corpus: CorpusSizes, *, draws: int, warmup: int, thin: int, threads: int
-) -> float:
-    """Return the seconds on the nominal machine that one chain saves by skipping dead steps.
-
-    Parameters
-    ----------
-    model : Model
-    schedule : Node
-    corpus : CorpusSizes
-    draws, warmup, thin, threads : int
-        Of the run.
-    """
-    kept = {name for name, _ in _recorded(model, _dim_sizes(model, corpus))}
-    unread = dead_steps(schedule, model)
-    seconds = 0.0
-    for number, step in enumerate(steps(schedule)):
-        if number in unread:
-            # They are phi and theta, of which warmup keeps nothing.
-            sweeps = warmup + draws * (thin - 1 if unread[number] & kept else thin)
-            seconds += sweeps * step_seconds(step, corpus, model.spec.topics, threads)
-    return seconds
+    numbers = sum(size for _, size in _recorded(model, dims)) / 4.0
+    return at_least + (of_token * dims["token"] + of_cell * cells + of_number * numbers) / threads
 
 
 def corpus_bytes(corpus: CorpusSizes) -> float:

@@ -66,7 +66,7 @@ class Forecast:
     seconds_recording : float
         Of a draw: what is computed and kept for the trace.
     seconds_run : float
-        All chains, without compiling; draws that no kernel reads are left out where the trace keeps none of them.
+        All chains, without compiling.
     bytes : dict of str to float
         At the time when most is in use, all processes together, beside what Python and its libraries take: by
         ``corpus``, ``state``, ``kernels``, ``recorded``, ``assembling``, ``workers``; the sum is ``total``.

@@ -20,8 +20,8 @@ import yaml
 from ppl_topics.errors import SpecError
 
 __all__ = [
-    "DrawLayout",
     "KeyPath",
+    "Place",
     "Source",
     "dump_yaml",
     "parse_scalar",
@@ -45,7 +45,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
-class DrawLayout:
+class Place:
     """Where something was written: a file with line and column, or an argument."""
 
     name: str
@@ -68,22 +68,22 @@ class Source:
     data : dict
         Mappings, lists, strings, numbers, booleans and None.
     places : dict
-        DrawLayout by key path; a mapping's entry is placed at its key.
+        Place by key path; a mapping's entry is placed at its key.
     own_parameters : frozenset of str, optional
         Parameters that an extending file brings in; None where all are its own.
     """
 
     name: str
     data: dict[str, Any]
-    places: dict[KeyPath, DrawLayout] = field(default_factory=dict)
+    places: dict[KeyPath, Place] = field(default_factory=dict)
     own_parameters: frozenset[str] | None = None
 
-    def place(self, path: KeyPath) -> DrawLayout:
+    def place(self, path: KeyPath) -> Place:
         """Return the place of ``path``, or of its nearest ancestor that has one."""
         for end in range(len(path), -1, -1):
             if path[:end] in self.places:
                 return self.places[path[:end]]
-        return DrawLayout(self.name)
+        return Place(self.name)
 
 
 class _Loader(yaml.SafeLoader):
@@ -161,7 +161,7 @@ def parse_source(text: str, name: str, *, wanted: str = A_MODEL) -> Source:
         node = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = DrawLayout(name) if mark is None else DrawLayout(name, mark.line + 1, mark.column + 1)
+        place = Place(name) if mark is None else Place(name, mark.line + 1, mark.column + 1)
         raise SpecError(f"{place}: not valid YAML: {error.problem or error.context}") from None
     except SpecError:
         raise
@@ -175,7 +175,7 @@ def parse_source(text: str, name: str, *, wanted: str = A_MODEL) -> Source:
         raise SpecError(f"{name}:1:1: expected {wanted}")
     walker = _Walker(name)
     data = walker.build(node, (), 0)
-    walker.places.setdefault((), DrawLayout(name, 1, 1))
+    walker.places.setdefault((), Place(name, 1, 1))
     return Source(name, data, walker.places)
 
 
@@ -187,9 +187,9 @@ def parse_scalar(text: str, name: str) -> Any:
     return data["value"]
 
 
-def _place(name: str, before: str) -> DrawLayout:
+def _place(name: str, before: str) -> Place:
     """Return the place that follows the text ``before``."""
-    return DrawLayout(name, before.count("\n") + 1, len(before) - before.rfind("\n"))
+    return Place(name, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
 def _check_events(text: str, name: str) -> None:
@@ -197,7 +197,7 @@ def _check_events(text: str, name: str) -> None:
     depth = documents = nodes = 0
     for event in yaml.parse(text, Loader=_Loader):
         mark = event.start_mark
-        place = DrawLayout(name) if mark is None else DrawLayout(name, mark.line + 1, mark.column + 1)
+        place = Place(name) if mark is None else Place(name, mark.line + 1, mark.column + 1)
         tag = getattr(event, "tag", None)
         if tag is not None:
             raise SpecError(f"{place}: YAML tags such as {spell(tag)} are not allowed; write a plain value")
@@ -221,7 +221,7 @@ class _Walker:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.places: dict[KeyPath, DrawLayout] = {}
+        self.places: dict[KeyPath, Place] = {}
         self.count = 0
         self.scalars = _Loader("")
 
@@ -259,8 +259,8 @@ class _Walker:
             result[key] = self.build(value_node, (*path, key), depth + 1)
         return result
 
-    def place(self, node: yaml.Node) -> DrawLayout:
-        return DrawLayout(self.name, node.start_mark.line + 1, node.start_mark.column + 1)
+    def place(self, node: yaml.Node) -> Place:
+        return Place(self.name, node.start_mark.line + 1, node.start_mark.column + 1)
 
 
 def source_of(data: Mapping[str, Any], name: str) -> Source:

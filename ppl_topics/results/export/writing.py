@@ -56,7 +56,7 @@ def check_suffix(path: str | Path, suffixes: tuple[str, ...], what: str) -> tupl
     if suffix is None:
         raise PplTopicsError(f"{place}: {what} can be written to a file that ends in {', '.join(suffixes)}")
     if not os.path.isdir(place.parent):
-        raise PplTopicsError(f"{place}: the folder {place.parent} does not exist; make it first")
+        raise PplTopicsError(f"{place}: the folder {place.parent} does not exist; create it first")
     return place, suffix
 
 

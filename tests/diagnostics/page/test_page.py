@@ -357,7 +357,7 @@ def test_command_line(lda, tmp_path, capsys, monkeypatch):
         (["run.nc", "-o", "no/such/folder.html"], "is missing or not writable"),
         (["run.nc"], "run.html: a file stands there already; choose another --out, or give --overwrite"),
         (["run.nc", "--overwrite", "-o", "run.nc"], "that is the run itself"),
-        (["run.nc", "--overwrite", "-o", "/dev/null"], "what stands there is no file"),
+        (["run.nc", "--overwrite", "-o", "/dev/null"], "exists and is neither a file nor a folder"),
         (["run.nc", "-o", ""], "--out: the name is empty"),
         (["none.nc"], "no such file"),
     ):

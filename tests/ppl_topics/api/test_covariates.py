@@ -399,4 +399,4 @@ def test_covariates_on_the_command_line(tmp_path, capsys):
     assert main(new) == 2
     assert "no covariates, and the model has coefficients for age, region, year" in capsys.readouterr().err
     assert main([*run, "--out", str(tmp_path / "other.nc")]) == 2
-    assert "observes covariates, and the corpus has none; name their columns" in capsys.readouterr().err
+    assert "needs covariates, and the corpus has none; name their columns" in capsys.readouterr().err

@@ -60,7 +60,7 @@ def refusal(model, corpus):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_no_labels(model):
-    assert "observes labels, and the corpus has none" in refusal(model, corpus_of(None))
+    assert "needs labels, and the corpus has none" in refusal(model, corpus_of(None))
 
 
 @pytest.mark.parametrize("model", ["medlda", "medlda_one_vs_all", "slda_logistic"])

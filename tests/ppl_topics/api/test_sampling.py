@@ -27,7 +27,7 @@ def counting():
         @pt.kernel(name, updates="phi", reads=("z", "beta"), handles=("dirichlet", "words"), exact=True)
         def build(binding):
             def step(state, memory, key):
-                runs.append((name, key.chain, key.step, key.kernel))
+                runs.append((name, key.chain, key.sweep, key.kernel))
 
             return pt.KernelFunctions(step)
 
@@ -137,7 +137,7 @@ def test_statistics_of_a_kernel_that_runs_now_and_then(corpus):
     @pt.kernel("reporting", updates="phi", reads=("z", "beta"), handles=("dirichlet", "words"), exact=True)
     def reporting(binding):
         def step(state, memory, key):
-            return {"sweep_number": float(key.step)} if key.step % 4 == 2 else None
+            return {"sweep_number": float(key.sweep)} if key.sweep % 4 == 2 else None
 
         return pt.KernelFunctions(step)
 

@@ -95,7 +95,7 @@ def test_errors_are_one_line(capsys):
         (("run.nc", "--what", "topics", "-o", "x.xls"), "a file that ends in .csv, "),
         (("run.nc", "--what", "state", "-o", "x.csv"), "a file that ends in .gz"),
         (("run.nc", "--what", "topics", "-o", "none/x.csv"), "the folder none does not exist"),
-        (("run.nc", "--what", "topics", "-o", "."), "a folder stands there"),
+        (("run.nc", "--what", "topics", "-o", "."), "this is a folder"),
         (("run.nc", "--what", "topics", "-o", "x.csv", "--overwrite", "--chain", "5"), "no chain 5; it has 0, 1"),
         (("run.nc", "--what", "topics", "-o", "x.csv", "--words", "0"), "n_words: must be a whole number"),
         (("run.nc", "--what", "theta", "-o", "x.csv", "--estimate", "best"), "estimate: expected one of"),

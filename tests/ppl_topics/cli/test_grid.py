@@ -235,7 +235,7 @@ def test_what_is_wrong_is_refused(capsys, corpus, tmp_path):
     line = refused(capsys, "lda", "--data", str(tmp_path / "one.csv"), *QUICK, "--over", "topics=2")
     assert "--held-out: the corpus has one document, so none can be held out; give test documents" in line
     # As ``run`` says it, and with its exit code: nothing was run.
-    assert "observes labels, and the corpus has none" in refused(capsys, "medlda", *how[1:], "--over", "topics=2")
+    assert "needs labels, and the corpus has none" in refused(capsys, "medlda", *how[1:], "--over", "topics=2")
     for over, message in (({}, "expected parameters"), ({"topics": 3}, "a list of values"), ({"topics": []}, "a list")):
         with pytest.raises(SpecError, match=message):
             pt.sweep("lda", corpus, over, **FAST)

@@ -100,7 +100,7 @@ def test_resume(capsys, folder):
         (["a", "--draws", "many"], "--draws: must be a whole number, or one after a + for so many more"),
         (["a", "--threads", "99999"], "--threads: must be at most"),
         (["a", "--processes", "0"], "--processes: must be a whole number"),
-        (["c.jsonl"], "c.jsonl: a file, not the folder of a run"),
+        (["c.jsonl"], "c.jsonl: is a file"),
         (["b"], "b: no such folder; `ppl-topics run MODEL --data FILE --out b` makes one"),
         (["."], "not the folder of a run: it has no run.json"),
     ]:
@@ -109,7 +109,7 @@ def test_resume(capsys, folder):
         (["--out", "b.nc", "--checkpoint-sweeps", "2"], "--checkpoint-sweeps: only a run with a folder"),
         (["--out", "b", "--checkpoint-minutes", "0"], "--checkpoint-minutes: must be a number above 0"),
         (["--out", "b", "--checkpoint-sweeps", "0"], "--checkpoint-sweeps: must be a whole number"),
-        (["--out", "."], "which is no part of a run"),
+        (["--out", "."], "which is not part of a run"),
     ]:
         assert message in refused(capsys, folder, "run", "lda", "--data", "c.jsonl", *arguments)
 
@@ -233,7 +233,7 @@ FILES = {
         (["--out", "x" * 300 + "/a.nc"], "is longer than the 255 bytes"),
         (["--data", "x" * 300], "is longer than the 255 bytes"),
         (["--schedule", "folder.nc"], "--schedule folder.nc: a folder, expected a YAML file"),
-        (["--out", "folder.nc"], "folder.nc: a folder stands there"),
+        (["--out", "folder.nc"], "folder.nc: this is a folder"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_written(capsys, folder, arguments, message):
@@ -280,7 +280,7 @@ def test_what_is_no_trace_of_ours_is_refused(capsys, folder, command):
     for name, message in (
         ("dims.nc", "posterior has no chain; the file is damaged, or was not written by ppl-topics"),
         ("words.nc", "posterior/phi is of type object"),
-        ("c.jsonl", "c.jsonl: not a trace that can be read"),
+        ("c.jsonl", "c.jsonl: cannot be read as a trace"),
         ("x" * 300, "is longer than the 255 bytes"),
     ):
         error = refused(capsys, folder, command, name)

@@ -43,7 +43,7 @@ def test_a_damaged_checkpoint(damage, run, corpus):
     assert fit.posterior.sizes["draw"] == 11
     with pytest.warns(pt.RunWarning) as warned:
         resumed = pt.resume(run, draws=14, progress=False)
-    assert [str(w.message) for w in warned][1] == "chain 0 goes on from the one before, 000000000014.ckpt"
+    assert [str(w.message) for w in warned][1] == "chain 0 continues from the one before, 000000000014.ckpt"
     same(pt.sample("lda", corpus, draws=14, **OPTIONS), resumed)
 
 
@@ -57,13 +57,13 @@ def test_no_whole_checkpoint(run, whole):
         pt.load_fit(run)
     with pytest.warns(pt.RunWarning) as warned:
         same(whole, pt.resume(run, progress=False))
-    assert [str(w.message) for w in warned][-1] == "chain 0 begins anew, with the same draws"
+    assert [str(w.message) for w in warned][-1] == "chain 0 starts again, with the same draws"
 
 
 def test_a_checkpoint_of_another_run(run, corpus, tmp_path):
     pt.sample("lda", corpus, draws=12, out=tmp_path / "b", **{**OPTIONS, "seed": 4})
     shutil.copy(newest(tmp_path / "b"), newest(run))
-    with pytest.warns(pt.RunWarning, match="the checkpoint is of another run"):
+    with pytest.warns(pt.RunWarning, match="the checkpoint belongs to another run"):
         assert pt.load_fit(run).posterior.sizes["draw"] == 11
 
 
@@ -73,13 +73,13 @@ def resumed_from_the_one_before(run, whole, message):
     # The chain says so when it is restored; what remains there is told of again where the run is read.
     problem, what = (str(warning.message) for warning in warned[:2])
     assert message in problem
-    assert what.startswith("chain 0 goes on from the one before")
+    assert what.startswith("chain 0 continues from the one before")
 
 
 def test_a_checkpoint_of_another_chain(run, whole):
     """It would go on from there with the random numbers of this chain."""
     shutil.copy(newest(run, 1), newest(run, 0))
-    resumed_from_the_one_before(run, whole, "the checkpoint is of another chain")
+    resumed_from_the_one_before(run, whole, "the checkpoint belongs to another chain")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_checkpoint_that_counts_wrong(run, whole, name, value):
     path = newest(run)
     held = read_checkpoint(path)
     write_checkpoint(path.parent, int(path.stem), {**held.about, name: value}, held.arrays)
-    resumed_from_the_one_before(run, whole, f"the checkpoint does not say how far it is ({name} is not ")
+    resumed_from_the_one_before(run, whole, f"the checkpoint contradicts its file name ({name} is not ")
 
 
 def test_a_checkpoint_beyond_the_run(run, whole):
@@ -98,14 +98,14 @@ def test_a_checkpoint_beyond_the_run(run, whole):
     held = read_checkpoint(path)
     beyond = {**held.about, "sweep": 99, "draws": 99 - held.about["warmup"]}
     write_checkpoint(path.parent, 99, beyond, held.arrays)
-    resumed_from_the_one_before(run, whole, "the checkpoint is of sweep 99, and the run has")
+    resumed_from_the_one_before(run, whole, "the checkpoint is from sweep 99, but the run has")
 
 
 def test_a_failing_kernel_names_the_checkpoint(corpus, tmp_path):
     @pt.kernel("planted", updates="phi", reads=("z", "beta"), handles=("dirichlet", "words"), exact=True)
     def build(binding):
         def step(state, memory, key):
-            if key.step == 8:
+            if key.sweep == 8:
                 raise ZeroDivisionError("by nothing")
 
         return pt.KernelFunctions(step)
@@ -116,7 +116,7 @@ def test_a_failing_kernel_names_the_checkpoint(corpus, tmp_path):
     try:
         with pytest.raises(
             pt.RunError,
-            match=r"sweep 8, chain 0\) failed.*; the checkpoint before it is .*000000000006.ckpt \(sweep 6\)",
+            match=r"sweep 8, chain 0\) failed.*; the last checkpoint is .*000000000006.ckpt \(sweep 6\)",
         ):
             pt.sample("lda", corpus, draws=9, schedule=schedule, out=tmp_path / "a", checkpoint_sweeps=3, **OPTIONS)
     finally:
@@ -140,7 +140,7 @@ def test_kernels_with_a_memory(corpus, tmp_path, functions, refused):
     )
     try:
         if refused:
-            with pytest.raises(pt.RunError, match="'planted' has a memory between steps, and does not say"):
+            with pytest.raises(pt.RunError, match="'planted' has memory between steps but does not say"):
                 pt.sample("lda", corpus, draws=2, schedule=schedule, out=tmp_path / "a", **OPTIONS)
             assert not (tmp_path / "a").exists()
         else:

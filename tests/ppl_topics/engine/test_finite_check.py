@@ -10,6 +10,7 @@ import pytest
 
 import ppl_topics as pt
 from ppl_topics._util.finite import all_finite, first_not_finite
+from ppl_topics.core.keys import Key
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.finite_check import check_recorded
@@ -64,7 +65,7 @@ def with_bug(bound, variable, write, sweep):
 
             def buggy(state, memory, key):
                 statistics = functions.step(state, memory, key)
-                if key.step == sweep:
+                if key.sweep == sweep:
                     write(state)
                 return statistics
 
@@ -177,10 +178,10 @@ def test_kernels_that_look_at_their_sums_tell_of_every_value(beta, tokens):
     n_k, concentrations = n_wk.sum(axis=0, dtype=np.int64), np.full(20, 0.01)
     concentrations[7] = beta
     phi = np.empty((20, 3), np.float32)
-    assert draw_phi(n_wk, n_k, concentrations, 1, 0, 0, 0, phi) == np.isfinite(phi).all()
+    assert draw_phi(n_wk, n_k, concentrations, Key(1, 0, 0), phi) == np.isfinite(phi).all()
     assert np.isfinite(phi).all() == (beta < 1e39)
     included = np.ones((20, 3), np.uint8)
-    assert draw_included_phi(n_wk, n_k, concentrations, included, 1, 0, 0, 0, phi) == np.isfinite(phi).all()
+    assert draw_included_phi(n_wk, n_k, concentrations, included, Key(1, 0, 0), phi) == np.isfinite(phi).all()
 
 
 @pytest.mark.parametrize("model", ["lda_learned", "lda_spike_slab"])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ppl_topics as pt
+from ppl_topics.core.keys import Key
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.label_initialisation import label_groups
 from ppl_topics.samplers.assignments.initial import OWN_SHARE, draw_by_group
@@ -38,7 +39,7 @@ def test_groups_start_in_topics_of_their_own(topics, n_groups):
     group = np.append(np.arange(n_groups), -1)
     z = np.zeros(doc_ptr[-1], np.uint8)
     chunk_ptr = np.array([0, 2, n_groups + 1])
-    draw_by_group(chunk_ptr, doc_ptr, z, topics, topics, group, n_groups, 1, 0, 0, 1)
+    draw_by_group(chunk_ptr, doc_ptr, z, topics, topics, group, n_groups, Key(1, 0, 0, 1))
     rows = z.reshape(n_groups + 1, -1)
     for number in range(n_groups):
         own = (np.arange(topics) % n_groups == number) if number < topics else np.arange(topics) == number % topics

@@ -77,7 +77,7 @@ def test_a_run_is_refused_in_python_and_at_the_command_line(tmp_path, monkeypatc
     corpus = pt.Corpus.from_texts(["red green red", "green blue"] * 3)
     monkeypatch.setattr("ppl_topics.engine.memory.available_memory", lambda **_: NONE_LEFT)
     how = {"topics": 2, "draws": 9, "warmup": 1, "chains": 1, "progress": False, "threads": 1}
-    with pytest.raises(pt.RunError, match=r"the run would take about .* more memory .*ignore_memory=True"):
+    with pytest.raises(pt.RunError, match=r"the run needs about .* of memory .*ignore_memory=True"):
         pt.sample("lda", corpus, **how)
     assert pt.sample("lda", corpus, ignore_memory=True, **how).posterior.sizes["draw"] == 9
     data = tmp_path / "a.jsonl"
@@ -85,7 +85,7 @@ def test_a_run_is_refused_in_python_and_at_the_command_line(tmp_path, monkeypatc
     command = ["--data", str(data), "--draws", "9", "--warmup", "1", "--threads", "1", "--set", "topics=2"]
     assert main(["run", "lda", *command, "--out", str(tmp_path / "a.nc")]) == 1
     (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error")]
-    assert re.search(r"1\.0 kB can be had \(a test\).*--ignore-memory", line)
+    assert re.search(r"1\.0 kB is available \(a test\).*--ignore-memory", line)
     assert not (tmp_path / "a.nc").exists()
     assert main(["plan", "lda", *command]) == 0
     assert "would refuse this run" in capsys.readouterr().out

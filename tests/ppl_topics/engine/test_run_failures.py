@@ -105,9 +105,9 @@ def z_as_list(state, memory, key):
     ("step", "message"),
     [
         (topic_out_of_range, r"kernel 'planted' \(sweep 0, chain 0\) wrote topic 3 into z; there are 3 topics"),
-        (other_type, r"kernel 'planted' \(sweep 0, chain 0\) replaced phi by something of another type"),
-        (new_variable, r"kernel 'planted' \(sweep 0, chain 0\) replaced mine by something"),
-        (z_as_list, r"kernel 'planted' \(sweep 0, chain 0\) replaced z by something"),
+        (other_type, r"kernel 'planted' \(sweep 0, chain 0\) changed the type, shape or name of phi"),
+        (new_variable, r"kernel 'planted' \(sweep 0, chain 0\) changed the type, shape or name of mine"),
+        (z_as_list, r"kernel 'planted' \(sweep 0, chain 0\) changed the type, shape or name of z"),
         (lambda state, memory, key: "ab", r"failed: TypeError: step returned str; expected None, or numbers by name"),
         (lambda state, memory, key: {"a": [1, 2]}, r"failed: TypeError: step returned 'a': \[1, 2\]"),
     ],
@@ -142,7 +142,7 @@ def test_debug_mode_passes_our_kernels_and_changes_no_draw(model, corpus):
 
 def test_a_kernel_that_raises(run):
     def step(state, memory, key):
-        if (key.chain, key.step) == (1, 4):
+        if (key.chain, key.sweep) == (1, 4):
             raise ZeroDivisionError("by nothing")
 
     with pytest.raises(
@@ -161,7 +161,7 @@ def test_a_kernel_that_fails_at_the_start(run):
     def init(state):
         raise ValueError("no memory of that")
 
-    with pytest.raises(pt.RunError, match="kernel 'planted' failed to start: ValueError: no memory of that") as e:
+    with pytest.raises(pt.RunError, match="kernel 'planted' failed to initialise: ValueError: no memory of that") as e:
         run(move_z, init)
     assert isinstance(e.value.__cause__, ValueError)
 
@@ -169,7 +169,7 @@ def test_a_kernel_that_fails_at_the_start(run):
 @pytest.mark.parametrize("chain", [0, 1, 2])
 def test_interrupt_keeps_what_was_drawn(run, chain):
     def step(state, memory, key):
-        if (key.chain, key.step) == (chain, 9):
+        if (key.chain, key.sweep) == (chain, 9):
             os.kill(os.getpid(), signal.SIGINT)
 
     before = signal.getsignal(signal.SIGINT)
@@ -188,7 +188,7 @@ def test_interrupt_keeps_what_was_drawn(run, chain):
 
 def test_interrupt_in_warmup_keeps_nothing(run):
     def step(state, memory, key):
-        if key.step == 1:
+        if key.sweep == 1:
             os.kill(os.getpid(), signal.SIGINT)
 
     before = signal.getsignal(signal.SIGINT)
@@ -199,7 +199,7 @@ def test_interrupt_in_warmup_keeps_nothing(run):
 
 def test_second_interrupt_aborts(run):
     def step(state, memory, key):
-        if key.step == 4:
+        if key.sweep == 4:
             os.kill(os.getpid(), signal.SIGINT)
             os.kill(os.getpid(), signal.SIGINT)
 

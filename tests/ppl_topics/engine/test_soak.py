@@ -213,17 +213,17 @@ def test_ten_thousand_sweeps_of_every_kernel(model, monkeypatch):
 
 
 def miscount(state, memory, key):
-    if key.step == 17:
+    if key.sweep == 17:
         state.n_wk[3, 1] += 1
 
 
 def miscount_totals(state, memory, key):
-    if key.step == 17:
+    if key.sweep == 17:
         state.n_k[:2] += (1, -1)
 
 
 def miscount_blocks(state, memory, key):
-    if key.step >= 17:
+    if key.sweep >= 17:
         memory.n_bk[0, :2] += (1, -1)
 
 

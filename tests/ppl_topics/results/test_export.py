@@ -301,8 +301,8 @@ def test_files_are_written_whole_or_not_at_all(fit, tmp_path, monkeypatch):
     kept = tmp_path / "kept.csv"
     kept.write_text("before")
     for what, path, words in (
-        ("topics", tmp_path / "folder.csv", "a folder stands there"),
-        ("topics", tmp_path / "none" / "t.csv", "does not exist; make it first"),
+        ("topics", tmp_path / "folder.csv", "this is a folder"),
+        ("topics", tmp_path / "none" / "t.csv", "does not exist; create it first"),
         ("topics", tmp_path / "t.xls", "a file that ends in .csv, .csv.gz, .tsv, .tsv.gz, .parquet"),
         ("topics", tmp_path / ".csv", "a file that ends in"),
         ("state", tmp_path / "state.txt", "a file that ends in .gz"),
@@ -329,7 +329,7 @@ def test_files_are_written_whole_or_not_at_all(fit, tmp_path, monkeypatch):
 
 def test_what_is_no_file_is_not_replaced(fit, tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(pt.PplTopicsError, match=r"pipe\.csv: what stands there is no file, and would be lost"):
+    with pytest.raises(pt.PplTopicsError, match=r"pipe\.csv: exists and is neither a file nor a folder"):
         fit.export("topics", tmp_path / "pipe.csv")
     assert (tmp_path / "pipe.csv").is_fifo()
 

@@ -95,7 +95,7 @@ class TestElsewhere:
         path = copy()
         with h5py.File(path, "r+") as file:
             file["posterior"].create_dataset("more", (100,), "u1", external=[(str(tmp_path / "secret"), 0, 100)])
-        assert "/posterior/more stands in another file" in refusal(path)
+        assert "/posterior/more is stored in another file" in refusal(path)
 
     def test_virtual_datasets(self, copy, runs):
         path = copy()
@@ -103,7 +103,7 @@ class TestElsewhere:
         layout[:] = h5py.VirtualSource(str(runs["medlda"]), "/sample_stats/lp", shape=(4,))
         with h5py.File(path, "r+") as file:
             file["posterior"].create_virtual_dataset("more", layout)
-        assert "/posterior/more stands in another file" in refusal(path)
+        assert "/posterior/more is stored in another file" in refusal(path)
 
     @pytest.mark.parametrize(
         "text",
@@ -171,7 +171,7 @@ class TestGreed:
         with h5py.File(path, "r+") as file:
             for number in range(20):
                 file["posterior"][f"more{number}"] = file["posterior/theta"]
-        assert "stands under two names" in refusal(path)
+        assert "is stored under two names" in refusal(path)
 
     def test_one_text_a_thousand_times(self, copy):
         """References to a string of variable length take 16 bytes each, and may all be to one."""
@@ -334,7 +334,7 @@ def test_what_hdf5_does_not_bear(copy, monkeypatch, capsys):
     path.write_bytes(heap_without_end(path.read_bytes()))
     assert main(["topics", str(path)]) == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"error: {path}: not a trace that can be read")
+    assert error.startswith(f"error: {path}: cannot be read as a trace")
     assert error.count("\n") == 1
 
 

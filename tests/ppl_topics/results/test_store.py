@@ -120,7 +120,7 @@ def test_what_is_no_file_is_not_replaced(fit, tmp_path):
     os.mkfifo(pipe)
     link.symlink_to(pipe)
     for path in (pipe, link):
-        with pytest.raises(pt.TraceError, match="what stands there is no file, and would be lost"):
+        with pytest.raises(pt.TraceError, match="exists and is neither a file nor a folder; it would be lost"):
             fit.save(path)
     assert pipe.is_fifo()
     assert link.is_symlink()
@@ -147,7 +147,7 @@ def test_files_that_are_no_traces(saved, tmp_path):
     bad = tmp_path / "bad.nc"
     for content in (b"", b"not HDF5 at all", raw[:600], raw[: len(raw) // 2], raw[:-1]):
         bad.write_bytes(content)
-        with pytest.raises(pt.TraceError, match=r"bad\.nc: not a trace that can be read"):
+        with pytest.raises(pt.TraceError, match=r"bad\.nc: cannot be read as a trace"):
             pt.load_fit(bad)
     xr.Dataset({"x": 1}).to_netcdf(bad, group="prior", engine="h5netcdf")
     with pytest.raises(pt.TraceError, match=r"no group `posterior` \(groups: prior\)"):

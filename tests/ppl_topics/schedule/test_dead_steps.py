@@ -132,7 +132,7 @@ def test_a_kernel_that_keeps_something_between_steps_always_runs(corpus):
     try:
         spec = pt.load_spec("lda", {"topics": 3}).with_schedule(pt.cycle(OUT, pt.step("phi", "counting"), PHI), "s")
         executor = Executor(bind(make_plan(spec), corpus))
-        assert set(executor.unread) == {1, 2}
+        assert set(executor.dead_steps) == {1, 2}
         state = executor.bound.initial_state(1, 0)
         memories = executor.memories(state)
         before = state.arrays["phi"].copy()

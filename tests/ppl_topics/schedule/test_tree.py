@@ -132,10 +132,16 @@ def test_constructors_refuse_what_is_no_entry():
         ("  mixture:\n  - {z: collapsed_gibbs, weight: '1'}", "weights are positive numbers (rule 4), got '1'"),
         (
             "  - zz: collapsed_gibbs",
-            "<text>:3:5: schedule: 'zz' is no variable of model 'lda_learned'; did you mean 'z'",
+            "<text>:3:5: schedule: 'zz' is not a variable of model 'lda_learned'; did you mean 'z'",
         ),
-        ("  - w: collapsed_gibbs", "'w' is no variable of model 'lda_learned'; valid: alpha, beta, cycle, every, mix"),
-        ("  - cylce: []", "<text>:3:5: schedule: 'cylce' is no variable of model 'lda_learned'; did you mean 'cycle'?"),
+        (
+            "  - w: collapsed_gibbs",
+            "'w' is not a variable of model 'lda_learned'; valid: alpha, beta, cycle, every, mix",
+        ),
+        (
+            "  - cylce: []",
+            "<text>:3:5: schedule: 'cylce' is not a variable of model 'lda_learned'; did you mean 'cycle'?",
+        ),
         ("  - z: colapsed_gibbs", "<text>:3:5: schedule: z: unknown kernel 'colapsed_gibbs'; did you mean 'collapsed"),
         ("  - z: dirichlet_rows", "kernel 'dirichlet_rows' does not update z (it updates phi); "),
         ("  - z: {}", "<text>:3:5: schedule: z: expected a kernel's name, or {kernel: NAME, ...}, got {}"),

@@ -121,8 +121,8 @@ def test_places_of_references():
 @pytest.mark.parametrize(
     ("record", "expected"),
     [
-        ({"ph": "all"}, "m: record: 'ph' is no variable of model 'm'; did you mean 'phi'?"),
-        ({"w": "all"}, "m: record: 'w' is no variable of model 'm'; valid: phi, theta, z"),
+        ({"ph": "all"}, "m: record: 'ph' is not a variable of model 'm'; did you mean 'phi'?"),
+        ({"w": "all"}, "m: record: 'w' is not a variable of model 'm'; valid: phi, theta, z"),
         ({"z": {"docs": 3}}, "m: record: 'z' has dims ('token',), so `docs` does not apply; use all or none"),
         ({"theta": {"top_words": 3}}, "m: record: 'theta' has dims ('doc', 'topic'), so `top_words` does not apply"),
     ],

@@ -15,6 +15,7 @@ from folder_runs import OPTIONS, flip, load_all, made_corpus, made_run, same
 from zarr.codecs import Crc32cCodec, ZstdCodec
 
 import ppl_topics as pt
+from ppl_topics.core.keys import STREAMS
 from ppl_topics.core.registry import unregister_kernel
 from ppl_topics.results.run_folder.checkpoint import checkpoints
 from ppl_topics.results.run_folder.draws import COMPRESSION
@@ -62,7 +63,7 @@ def test_what_is_in_a_folder(made):
     assert [p.name for p in checkpoints(made / "checkpoints" / "chain-1")] == ["000000000015.ckpt", "000000000014.ckpt"]
     assert not list(made.rglob("*.part"))
     log = (made / "log.txt").read_text()
-    assert "begun: 2 chains, 3 sweeps of warmup, 12 draws" in log
+    assert "started: 2 chains, 3 sweeps of warmup, 12 draws" in log
     assert "ended: all draws are made" in log
     assert pt.load_spec(made / "model.yaml").topics == 3
 
@@ -70,7 +71,7 @@ def test_what_is_in_a_folder(made):
 def test_a_file_is_written_too(corpus, whole, tmp_path):
     pt.sample("lda", corpus, draws=12, out=tmp_path / "x.nc", **OPTIONS)
     same(whole, pt.load_fit(tmp_path / "x.nc"))
-    with pytest.raises(pt.TraceError, match=r"x\.nc: a run stands there already"):
+    with pytest.raises(pt.TraceError, match=r"x\.nc: an existing result"):
         pt.sample("lda", corpus, draws=12, out=tmp_path / "x.nc", **OPTIONS)
     with pytest.raises(pt.PplTopicsError, match=r"checkpoint_sweeps: only a run with a folder has checkpoints"):
         pt.sample("lda", corpus, draws=12, out=tmp_path / "y.nc", checkpoint_sweeps=3, **OPTIONS)
@@ -92,7 +93,7 @@ def interrupting(corpus):
 
     def interrupted(path, sweep, number, **options):
         def step(state, memory, key):
-            if (key.chain, key.step) == (1, sweep) and not (path / "stopped").exists():
+            if (key.chain, key.sweep) == (1, sweep) and not (path / "stopped").exists():
                 (path.parent / f"{path.name}-stopped").touch()
                 os.kill(os.getpid(), number)
 
@@ -156,23 +157,23 @@ def test_names_and_covariates_that_compress_well(tmp_path):
 
 def test_what_is_refused(run, corpus, monkeypatch):
     other = pt.Corpus.from_tokens([["w1", "w2"]])
-    with pytest.raises(pt.TraceError, match=r"the corpus has changed since the run .* began: 1 documents, 2 tokens"):
+    with pytest.raises(pt.TraceError, match=r"the corpus has changed since the run .* started: 1 documents, 2 tokens"):
         pt.resume(run, corpus=other, progress=False)
     same(pt.load_fit(run), pt.resume(run, corpus=corpus, progress=False))
     monkeypatch.setattr("ppl_topics.results.run_folder.folder.STREAMS", 99)
-    with pytest.raises(pt.TraceError, match=r"whose random streams are of version 1; this one has version 99"):
+    with pytest.raises(pt.TraceError, match=rf"whose random streams have version {STREAMS}; this one has version 99"):
         pt.resume(run, progress=False)
     monkeypatch.undo()
     model = run / "model.yaml"
     model.write_text(model.read_text().replace("topics: 3", "topics: 4"))
-    with pytest.raises(pt.TraceError, match=r"model\.yaml: has changed since the run began"):
+    with pytest.raises(pt.TraceError, match=r"model\.yaml: has changed since the run started"):
         pt.resume(run, progress=False)
 
 
 def test_a_changed_copy_of_the_corpus(run):
     words = run / "corpus" / "words.npy"
     flip(words, -1)
-    with pytest.raises(pt.TraceError, match=r"the run's copy of its corpus cannot be read: .*words\.npy has changed"):
+    with pytest.raises(pt.TraceError, match=r"the run's copy of the corpus cannot be read: .*words\.npy has changed"):
         pt.resume(run, progress=False)
 
 
@@ -206,7 +207,7 @@ def test_other_versions_warn(run):
         (lambda m: m.update({"mo\nre": 1}), r"mo\\nre: Extra inputs are not permitted"),
         (lambda m: m["software"].update(numba="0.1\n"), "software.numba: String should match"),
         (lambda m: m.update(draws=10**30), "draws: "),
-        (lambda m: m.update(seed=4), r"run\.json: is not what the run wrote .*put that back\. Begin the run anew"),
+        (lambda m: m.update(seed=4), r"run\.json: is not what the run wrote .*put that back\. Start the run again"),
         (lambda m: m.pop("digest"), "is not what the run wrote"),
     ],
 )
@@ -223,16 +224,14 @@ def test_a_changed_manifest(run, change, message):
 def test_a_changed_bit_in_what_no_chain_writes(run, array):
     """Data, constants and names have checksums as draws do."""
     flip(run / "draws.zarr" / array / "c" / "0", -9)
-    with pytest.raises(pt.TraceError, match=rf"{array}: a chunk cannot be read .*Begin the run anew with"):
+    with pytest.raises(pt.TraceError, match=rf"{array}: a chunk cannot be read .*Start the run again with"):
         load_all(run)
 
 
 @pytest.mark.parametrize("array", ["observed_data/words", "posterior/word"])
 def test_a_lost_description_of_what_no_chain_writes(run, array):
     (run / "draws.zarr" / array / "zarr.json").unlink()
-    with pytest.raises(
-        pt.TraceError, match=rf"{array}/zarr\.json: there is no such array any more\. Begin the run anew"
-    ):
+    with pytest.raises(pt.TraceError, match=rf"{array}/zarr\.json: this array is missing\. Start the run again"):
         load_all(run)
 
 
@@ -245,9 +244,9 @@ def test_folders_that_are_no_runs(corpus, run, tmp_path):
     with pytest.raises(pt.TraceError, match=r"other: holds no run: neither run\.json"):
         pt.load_fit(tmp_path / "other")
     (tmp_path / "other" / "thesis.tex").touch()
-    with pytest.raises(pt.RunError, match=r"holds 'thesis\.tex', which is no part of a run"):
+    with pytest.raises(pt.RunError, match=r"holds 'thesis\.tex', which is not part of a run"):
         pt.sample("lda", corpus, draws=2, out=tmp_path / "other", overwrite=True, **OPTIONS)
-    with pytest.raises(pt.RunError, match="a run stands there already"):
+    with pytest.raises(pt.RunError, match="a run exists here"):
         pt.sample("lda", corpus, draws=2, out=run, **OPTIONS)
     fit = pt.sample("lda", corpus, draws=2, out=run, overwrite=True, **OPTIONS)
     assert fit.posterior.sizes["draw"] == 2
@@ -261,7 +260,7 @@ def test_attributes_that_are_none(run, attributes):
     if isinstance(attributes, dict):
         assert pt.load_fit(run).posterior["phi"].attrs == attributes
     else:
-        with pytest.raises(pt.TraceError, match=r"phi: its attributes are none|cannot be read"):
+        with pytest.raises(pt.TraceError, match=r"phi: its attributes cannot be read|cannot be read"):
             pt.load_fit(run)
 
 
