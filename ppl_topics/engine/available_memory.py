@@ -35,11 +35,6 @@ class Available(NamedTuple):
 def available_memory(*, one_process: bool = True) -> Available:
     """Return the least of what the machine has free, what control groups leave, and what this process's limits do.
 
-    Parameters
-    ----------
-    one_process : bool
-        Whether one process needs it: the limits of this process do not hold for several.
-
     Examples
     --------
     >>> available_memory().bytes > 0

@@ -156,13 +156,7 @@ def _read_only(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
 
 
 def bind(plan: Plan, corpus: Corpus) -> BoundModel:
-    """Bind a plan to a corpus.
-
-    Raises
-    ------
-    SpecError
-        If a concentration does not fit the corpus.
-    """
+    """Bind a plan to a corpus."""
     tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
     return bind_tokens(plan, tokens, corpus.n_words, encode_observed(plan.model, corpus))
 

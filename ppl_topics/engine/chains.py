@@ -91,30 +91,9 @@ def run_chains(
     stopped: Callable[[], bool],
     checkpointing: Checkpointing | None = None,
 ) -> dict[int, ChainDraws]:
-    """Run some chains in this process.
+    """Run some chains in this process, in memory or, with `checkpointing`, on disk from where they were.
 
-    Parameters
-    ----------
-    executor : Executor
-    chains : list of int
-        Numbers of the chains; their draws do not depend on which others run.
-    settings : Settings
-    report : callable
-        Called with a :class:`SweepReport` after each sweep.
-    stopped : callable
-        Asked before each sweep; once true, what was drawn is returned.
-    checkpointing : Checkpointing, optional
-        Where the chains are written on disk and continue from; by default in memory.
-
-    Returns
-    -------
-    dict of int to ChainDraws
-        Without draws if they are on disk.
-
-    Raises
-    ------
-    RunError
-        If a kernel or the disk fails; the message names the last checkpoint.
+    `report` is called after each sweep, and `stopped` asked before each; once it is true, what was drawn is returned.
     """
     with using_threads(settings.threads), ExitStack() as kept:
         stores: dict[int, ChainCheckpoints] = {}

@@ -73,19 +73,7 @@ class Checkpointing:
 
     @contextmanager
     def chain(self, number: int, together: int) -> Iterator[ChainCheckpoints]:
-        """Hold a chain's part of the folder.
-
-        Parameters
-        ----------
-        number : int
-        together : int
-            Chains of this process, which wait while one is written.
-
-        Raises
-        ------
-        RunError
-            If another process has it, or it cannot be written to.
-        """
+        """Hold a chain's part of the folder."""
         folder = chain_folder(self.folder, number)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -130,15 +118,7 @@ class ChainCheckpoints:
     cost: float = 0.0
 
     def restore(self, executor: Executor, state: ChainState, memories: list[Any]) -> Recorder:
-        """Bring a chain's first state, in place, to where its newest checkpoint is; return what records it.
-
-        Raises
-        ------
-        RunError
-            If the newest checkpoint that is whole does not fit the model.
-        TraceError
-            If the draws before it are not as they were written.
-        """
+        """Bring a chain's first state, in place, to where its newest checkpoint is; return what records it."""
         recorder = self._restore(executor, state, memories)
         self.since = time.monotonic()
         # As it will be among the draws, with the mean.
@@ -187,12 +167,7 @@ class ChainCheckpoints:
         return sweeps is None and passed >= least
 
     def save(self, sweep: int, executor: Executor, state: ChainState, memories: list[Any], recorder: Recorder) -> None:
-        """Write a checkpoint after a number of sweeps, and the draws before it.
-
-        Raises
-        ------
-        OSError
-        """
+        """Write a checkpoint after a number of sweeps, and the draws before it."""
         started, sink = time.monotonic(), recorder.sink
         assert isinstance(sink, ChainStream), "draws that are in memory have no checkpoints"
         sink.flush()
@@ -210,12 +185,7 @@ class ChainCheckpoints:
 
 
 def check_resumable(executor: Executor) -> None:
-    """Refuse kernels with a memory that a checkpoint cannot hold.
-
-    Raises
-    ------
-    RunError
-    """
+    """Refuse kernels with a memory that a checkpoint cannot hold."""
     for step, functions in zip(executor.steps, executor.functions, strict=True):
         if not functions.resumable:
             raise RunError(

@@ -23,14 +23,7 @@ INTERCEPT = "intercept"
 
 
 def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
-    """Encode the labels and covariates of a corpus for the response of a model; None where it has no response.
-
-    Raises
-    ------
-    CorpusError
-        If the corpus has no labels, or labels that the response cannot have; or if it lacks covariates that the model
-        has coefficients for, or one has the name of another coefficient.
-    """
+    """Encode the labels and covariates of a corpus for the response of a model; None where it has no response."""
     block = model.spec.blocks.get(model.names.get("y", ""))
     if not isinstance(block, Response):
         return None
@@ -69,13 +62,7 @@ def fixed_features(model: Model) -> FixedFeatures | None:
 
 
 def covariates_of(model: Model, corpus: Corpus) -> Covariates:
-    """Return the covariates of a corpus that a model observes.
-
-    Raises
-    ------
-    CorpusError
-        If there are none.
-    """
+    """Return the covariates of a corpus that a model observes."""
     if corpus.covariates is None:
         name = model.names["x"]
         raise CorpusError(

@@ -129,19 +129,7 @@ class Executor:
         number: int,
         wanted: AbstractSet[str] | None = None,
     ) -> SweepRecord:
-        """Run the schedule once, in place.
-
-        Parameters
-        ----------
-        state : ChainState
-        memories : list
-            From :meth:`memories`.
-        seed, chain, number : int
-            Keys of the random streams; ``number`` counts sweeps.
-        wanted : set of str, optional
-            Of the variables that no kernel reads before they are drawn again, those that will be read after this
-            sweep; the others are left as they are. All, unless given.
-        """
+        """Run the schedule once, in place."""
         record = SweepRecord(np.zeros(len(self.steps)), {}, np.zeros(len(self.steps), dtype=np.int64))
         self._run(_Sweep(state, memories, seed, chain, number, record, _layout(state), wanted))
         return record

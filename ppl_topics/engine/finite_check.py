@@ -49,24 +49,14 @@ class FiniteCheck:
         ]
 
     def __call__(self, state: ChainState, sweep: int, chain: int) -> None:
-        """Look through a state.
-
-        Raises
-        ------
-        NotFiniteError
-        """
+        """Look through a state."""
         for name in self.looked_through:
             array = _held(state, name)
             if array is not None and not all_finite(array):
                 self.all_variables(state, sweep, chain)
 
     def all_variables(self, state: ChainState, sweep: int, chain: int) -> None:
-        """Look through what the kernel updates, also where it does so itself, and say where the first value is.
-
-        Raises
-        ------
-        NotFiniteError
-        """
+        """Look through what the kernel updates, also where it does so itself, and say where the first value is."""
         for variable in self.variables:
             array = _held(state, variable.name)
             index = None if array is None else first_not_finite(array)
@@ -89,16 +79,6 @@ class FiniteCheck:
 
 def check_recorded(values: Mapping[str, Any], sweep: int, chain: int) -> None:
     """Refuse to record what is not finite: the log posterior, and what is drawn for the trace alone.
-
-    Parameters
-    ----------
-    values : mapping of str to float or ndarray
-        By name.
-    sweep, chain : int
-
-    Raises
-    ------
-    NotFiniteError
 
     Examples
     --------

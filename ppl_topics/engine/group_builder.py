@@ -35,28 +35,7 @@ def build_groups(
     settings: Settings,
     labels: Sequence[str],
 ) -> dict[str, xr.Dataset]:
-    """Build the groups of a trace.
-
-    Parameters
-    ----------
-    bound : BoundModel
-    corpus : Corpus
-    chains : mapping of int to ChainDraws
-        Where a run was stopped, chains are cut to the draws that all of them have.
-    settings : Settings
-    labels : sequence of str
-        Names of the schedule's steps.
-
-    Returns
-    -------
-    dict of str to xarray.Dataset
-        By the names in `ppl_topics.results.groups.GROUPS`.
-
-    Raises
-    ------
-    RunError
-        If a chain has no draw.
-    """
+    """Build the groups of a trace."""
     ordered = [chains[number] for number in sorted(chains)]
     n_draws = min(chain.n_draws for chain in ordered)
     if n_draws == 0:

@@ -15,19 +15,7 @@ __all__ = ["label_groups"]
 
 
 def label_groups(targets: FloatArray) -> tuple[IntArray, int]:
-    """Group documents by their labels.
-
-    Parameters
-    ----------
-    targets : ndarray of float64, shape (D, C)
-        Above 0 where a label holds, NaN where it is missing.
-
-    Returns
-    -------
-    group : ndarray of int64, shape (D,)
-        Of a single label, whether it holds; of several, one that holds. -1 where nothing is known, or none holds.
-    n_groups : int
-    """
+    """Group documents by their labels."""
     if targets.shape[1] == 1:
         first = targets[:, 0]
         return np.where(np.isnan(first), -1, first > 0).astype(np.int64), 2

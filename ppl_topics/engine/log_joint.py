@@ -38,30 +38,13 @@ def log_marginal(
     """Log p(w, z | alpha, beta) of the sequences of words and topics, theta and phi integrated out.
 
     Every normalising term is kept; there are no multinomial coefficients.
-
-    Parameters
-    ----------
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    z : ndarray of uint8 or uint16 of shape (N,)
-    n_wk : ndarray of int32 of shape (V, K)
-    n_k : ndarray of int64 of shape (K,)
-        Counts of z by word, and in all.
-    alpha : ndarray of float64 of shape (K,)
-    beta : ndarray of float64 of shape (V,)
     """
     return log_theta_part(doc_ptr, z, alpha) + log_phi_part(n_wk, n_k, beta)
 
 
 @parallel
 def log_theta_part(doc_ptr: IntArray, z: UnsignedArray, alpha: FloatArray) -> float:
-    """Log p(z | alpha), theta integrated out (Griffiths and Steyvers 2004, equation 3).
-
-    Parameters
-    ----------
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    z : ndarray of uint8 or uint16 of shape (N,)
-    alpha : ndarray of float64 of shape (K,)
-    """
+    """Log p(z | alpha), theta integrated out (Griffiths and Steyvers 2004, equation 3)."""
     alpha_sum = 0.0
     for topic in range(alpha.size):
         alpha_sum += alpha[topic]
@@ -84,14 +67,7 @@ def log_theta_part(doc_ptr: IntArray, z: UnsignedArray, alpha: FloatArray) -> fl
 
 @compiled
 def log_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray) -> float:
-    """Log p(w | z, beta), phi integrated out (Griffiths and Steyvers 2004, equation 2).
-
-    Parameters
-    ----------
-    n_wk : ndarray of int32 of shape (V, K)
-    n_k : ndarray of int64 of shape (K,)
-    beta : ndarray of float64 of shape (V,)
-    """
+    """Log p(w | z, beta), phi integrated out (Griffiths and Steyvers 2004, equation 2)."""
     n_words, n_topics = n_wk.shape
     beta_sum = 0.0
     for word in range(n_words):
@@ -101,16 +77,7 @@ def log_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray) -> float:
 
 @parallel
 def log_included_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, mass: FloatArray) -> float:
-    """Log p(w | z, beta, I), phi integrated out, where each topic includes words of its own.
-
-    Parameters
-    ----------
-    n_wk : ndarray of int32 of shape (V, K)
-    n_k : ndarray of int64 of shape (K,)
-    beta : ndarray of float64 of shape (V,)
-    mass : ndarray of float64 of shape (K,)
-        Sum of beta over the words that each topic includes, those with tokens among them.
-    """
+    """Log p(w | z, beta, I), phi integrated out, where each topic includes words of its own."""
     n_words, n_topics = n_wk.shape
     partial = np.zeros(CHUNKS)
     for chunk in numba.prange(CHUNKS):
@@ -130,16 +97,7 @@ def log_included_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, mas
 def log_listed_phi_part(
     pointer: IntArray, counts: Int32Array, n_k: IntArray, beta: FloatArray, mass: FloatArray
 ) -> float:
-    """As `log_included_phi_part`, of topics held as lists (see `ppl_topics.core.sparse_topics.TopicLists`).
-
-    Parameters
-    ----------
-    pointer : ndarray of int64 of shape (V + 1,)
-    counts : ndarray of int32 of shape (L + 8,)
-    n_k : ndarray of int64 of shape (K,)
-    beta : ndarray of float64 of shape (V,)
-    mass : ndarray of float64 of shape (K,)
-    """
+    """As `log_included_phi_part`, of topics held as lists (see `ppl_topics.core.sparse_topics.TopicLists`)."""
     n_words = beta.size
     partial = np.zeros(CHUNKS)
     for chunk in numba.prange(CHUNKS):
@@ -166,14 +124,7 @@ def add_in_order(partial: FloatArray) -> float:
 
 @parallel
 def density_n_dk(doc_ptr: IntArray, z: UnsignedArray, n_topics: int) -> float:
-    """Share of the D x K counts of topics in documents that are not zero; 0 without documents.
-
-    Parameters
-    ----------
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    z : ndarray of uint8 or uint16 of shape (N,)
-    n_topics : int
-    """
+    """Share of the D x K counts of topics in documents that are not zero; 0 without documents."""
     n_docs = doc_ptr.size - 1
     chunk_ptr = make_chunks(doc_ptr, CHUNKS)
     present = np.zeros(CHUNKS, dtype=np.int64)
@@ -189,12 +140,7 @@ def density_n_dk(doc_ptr: IntArray, z: UnsignedArray, n_topics: int) -> float:
 
 @compiled
 def density_n_kw(n_wk: Int32Array) -> float:
-    """Share of the K x V counts of words in topics that are not zero; 0 without words.
-
-    Parameters
-    ----------
-    n_wk : ndarray of int32 of shape (V, K)
-    """
+    """Share of the K x V counts of words in topics that are not zero; 0 without words."""
     present = 0
     for word in range(n_wk.shape[0]):
         for topic in range(n_wk.shape[1]):
@@ -204,12 +150,7 @@ def density_n_kw(n_wk: Int32Array) -> float:
 
 @parallel
 def density_phi(included: UInt8Array) -> float:
-    """Share of the K x V indicators that are 1: words that topics include; 0 without words.
-
-    Parameters
-    ----------
-    included : ndarray of uint8 of shape (V, K)
-    """
+    """Share of the K x V indicators that are 1: words that topics include; 0 without words."""
     n_words = included.shape[0]
     present = np.zeros(CHUNKS, dtype=np.int64)
     for chunk in numba.prange(CHUNKS):

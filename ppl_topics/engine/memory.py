@@ -117,19 +117,7 @@ def available_to(demand: Demand) -> Available:
 
 
 def check_memory(demand: Demand, available: Available | None = None) -> None:
-    """Refuse a run that cannot fit into memory.
-
-    Parameters
-    ----------
-    demand : Demand
-    available : Available, optional
-        By default what this process may still take.
-
-    Raises
-    ------
-    MemoryEstimateError
-        With what the run takes, by what for; how much there is; and what would fit.
-    """
+    """Refuse a run that cannot fit into memory."""
     if available is None:
         available = available_to(demand)
     if not demand.fits(available.bytes):
@@ -159,12 +147,6 @@ def remedies(demand: Demand, available: float) -> Iterator[Remedy]:
 
     Each is tried alone, starting with those that change the results least. If none is enough, they are combined one
     after another until they are.
-
-    Parameters
-    ----------
-    demand : Demand
-    available : float
-        Bytes.
     """
     start = Remedy("", "", demand)
     single = [found for change in CHANGES for found in change(start, available) if found.demand.fits(available)]

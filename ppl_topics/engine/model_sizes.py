@@ -78,22 +78,6 @@ def run_bytes(
     Most is in use either by the last sweep, or after it, when the chains' states are gone and the draws are being
     copied into one array each. Where draws are streamed to disk, nothing is copied at the end, and a checkpoint writes
     arrays from where they are.
-
-    Parameters
-    ----------
-    model : Model
-    schedule : Node
-    corpus : CorpusSizes
-    draws, warmup, chains, processes : int
-        Of the run; chains of all responses where these are apart.
-    streamed : bool
-        Whether draws go to a run folder: of each variable and chain, one chunk is in memory.
-
-    Returns
-    -------
-    dict of str to float
-        ``corpus``, ``state``, ``kernels``, ``recorded``, ``assembling``, ``workers`` and ``total``, of all processes
-        together.
     """
     dims = _dim_sizes(model, corpus)
     cells = 4.0 * dims["word"] * dims["topic"]

@@ -55,13 +55,7 @@ def run_in_processes(
     stopped: Callable[[], bool],
     checkpointing: Checkpointing | None = None,
 ) -> dict[int, ChainDraws]:
-    """Run chains in several processes; arguments and result are those of ``run_chains``.
-
-    Raises
-    ------
-    RunError
-        If a worker fails or dies; the others are stopped after the sweep that they are in.
-    """
+    """Run chains in several processes; arguments and result are those of ``run_chains``."""
     shares = [list(range(first, chains, processes)) for first in range(processes)]
     spec = plan.model.spec.to_dict()
     context = multiprocessing.get_context("spawn")

@@ -66,13 +66,7 @@ class Selection:
 
 
 def selections(bound: BoundModel) -> dict[str, Selection]:
-    """Work out what the model's ``record`` keeps, by variable.
-
-    Raises
-    ------
-    SpecError
-        If it keeps more words of one variable than of another: they have the dim ``word`` in common.
-    """
+    """Work out what the model's ``record`` keeps, by variable."""
     result = {}
     for name, variable in bound.model.variables.items():
         rule = rule_for(variable, bound.model)

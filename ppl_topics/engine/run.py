@@ -56,13 +56,7 @@ class CheckpointPolicy:
 def make_policy(
     sweeps: Any, minutes: Any, out: str | Path | None, call: str = "checkpoint_{name}"
 ) -> CheckpointPolicy | None:
-    """Check when checkpoints are asked for; None for a run without a folder.
-
-    Raises
-    ------
-    PplTopicsError
-        If they are no positive numbers, or given for a run without a folder.
-    """
+    """Check when checkpoints are asked for; None for a run without a folder."""
     folder = out is not None and as_path(out, "a run", TraceError).suffix != ".nc"
     for name, value in (("sweeps", sweeps), ("minutes", minutes)):
         if value is not None and not folder:
@@ -112,13 +106,7 @@ def run_in_folder(
     overwrite: bool = False,
     ignore_memory: bool = False,
 ) -> dict[str, xr.Dataset]:
-    """Run a plan that was checked, in a new folder; see :func:`ppl_topics.sample`.
-
-    Raises
-    ------
-    RunError
-        If a run, or something else, stands there; it cannot be written; a kernel cannot be resumed; or the run fails.
-    """
+    """Run a plan that was checked, in a new folder; see :func:`ppl_topics.sample`."""
     path = as_path(out, "a run", TraceError)
     if not ignore_memory:
         check_memory(Demand.of(chosen, corpus, settings, chains, processes, streamed=True))

@@ -28,18 +28,7 @@ def from_groups(groups: Mapping[str, xr.Dataset]) -> Any:
 
 
 def to_groups(idata: Any) -> dict[str, xr.Dataset]:
-    """Return the groups of a trace as Datasets.
-
-    Parameters
-    ----------
-    idata : arviz.InferenceData, xarray.DataTree, mapping of str to xarray.Dataset, or Fit
-        Of an ``InferenceData`` (ArviZ 0.x), a ``DataTree`` (1.x) or a fit, its groups; a mapping is copied.
-
-    Raises
-    ------
-    TypeError
-        If it is none of these.
-    """
+    """Return the groups of a trace as Datasets."""
     if isinstance(idata, xr.DataTree):
         return {name: node.to_dataset() for name, node in idata.children.items()}
     held = getattr(idata, "groups", None)

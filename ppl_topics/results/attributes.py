@@ -14,13 +14,7 @@ __all__ = ["wrong_attribute"]
 
 
 def wrong_attribute(groups: Mapping[str, xr.Dataset]) -> str:
-    """Say which attribute of a trace is none that a file holds; nothing where all are.
-
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace.
-    """
+    """Say which attribute of a trace is none that a file holds; nothing where all are."""
     for where, attributes in _all(groups):
         if len(attributes) > MAX_ATTRIBUTES:
             return f"{where} has {len(attributes):,} attributes, more than {MAX_ATTRIBUTES:,}"

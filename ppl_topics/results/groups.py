@@ -30,18 +30,7 @@ def ends(
     z: Sequence[NDArray[Any]],
     sweeps: Sequence[int],
 ) -> xr.Dataset:
-    """Build what the constants say of the ends of chains: mean topics, last assignments, sweeps.
-
-    Parameters
-    ----------
-    chains : ndarray
-        Their numbers.
-    responses : ndarray, optional
-        Names of the responses, where each has chains of its own: then there are as many ends of each chain, in order.
-    means : sequence of ndarray of float32 of shape (V, K), or of SparseMean
-    z : sequence of ndarray, shape (N,)
-    sweeps : sequence of int
-    """
+    """Build what the constants say of the ends of chains: mean topics, last assignments, sweeps."""
     parts = 1 if responses is None else len(responses)
     data: dict[str, Any] = {
         name: by_response(*held, parts) if "chain" in held[0] else held for name, held in store_means(means).items()

@@ -35,11 +35,6 @@ def wrong_dims(groups: Mapping[str, xr.Dataset]) -> str:
 
     A variable that the model does not know is let be, and so are all that it draws where there is no model, or one of
     blocks that are not installed; and statistics that another library gave a name.
-
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace.
     """
     apart = bool(own_topics(groups))
     for name, group, variable, dims in _expected(groups):

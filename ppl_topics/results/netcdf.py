@@ -23,13 +23,7 @@ INTERNAL = frozenset(
 
 
 def read_group(group: Any) -> xr.Dataset:
-    """Read a group of an open HDF5 file, which `check_contents` found sound, into memory.
-
-    Raises
-    ------
-    ValueError
-        If a variable has no dims, or its values are packed or no text.
-    """
+    """Read a group of an open HDF5 file, which `check_contents` found sound, into memory."""
     data: dict[str, Any] = {}
     coords: dict[str, Any] = {}
     further: set[str] = set()

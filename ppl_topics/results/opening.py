@@ -69,13 +69,7 @@ LISTS = ("DIMENSION_LIST", "REFERENCE_LIST")
 
 
 def probe(path: Path) -> list[str]:
-    """Let a process of its own read a netCDF file, and return the names of its groups.
-
-    Raises
-    ------
-    ValueError
-        If it holds what no trace does, or HDF5 cannot read it; the message says what.
-    """
+    """Let a process of its own read a netCDF file, and return the names of its groups."""
     if not sys.executable:
         return probe_here(path)
     seconds = SECONDS + path.stat().st_size // BYTES_PER_SECOND
@@ -134,26 +128,7 @@ def _main(path: Path, seconds: int) -> None:
 
 
 def check_contents(file: h5py.File, path: Path) -> list[str]:
-    """Check the groups of a netCDF file.
-
-    Parameters
-    ----------
-    file : h5py.File
-    path : pathlib.Path
-        Where it stands.
-
-    Returns
-    -------
-    list of str
-        Their names.
-
-    Raises
-    ------
-    ValueError
-        If the file holds what no trace does; the message says what and where.
-    OSError, RuntimeError, KeyError
-        If HDF5 cannot read it.
-    """
+    """Check the groups of a netCDF file."""
     budget = _Budget(path, path.stat().st_size)
     names: list[str] = []
     budget.attributes(file)

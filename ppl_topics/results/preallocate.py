@@ -33,19 +33,7 @@ def largest_size(group: xr.Dataset) -> int:
 
 
 def preallocate(path: str, size: int) -> None:
-    """Extend a file by allocated bytes, so that later writes find space.
-
-    Parameters
-    ----------
-    path : str
-        HDF5 truncates it to what it used.
-    size : int
-
-    Raises
-    ------
-    OSError
-        If there is not enough space.
-    """
+    """Extend a file by allocated bytes, so that later writes find space."""
     with open(path, "r+b") as file:
         begin = os.fstat(file.fileno()).st_size
         if hasattr(os, "posix_fallocate"):
@@ -61,16 +49,7 @@ def preallocate(path: str, size: int) -> None:
 def file_in_memory(
     groups: Mapping[str, xr.Dataset], attributes: Mapping[str, Any], encodings: Mapping[str, dict[str, dict[str, Any]]]
 ) -> bytes:
-    """Return the content of a netCDF file.
-
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-    attributes : mapping
-        Of the file.
-    encodings : mapping of str to dict
-        Of each group's variables.
-    """
+    """Return the content of a netCDF file."""
     import h5netcdf
 
     with h5netcdf.File("in memory", "w", driver="core", backing_store=False) as file:

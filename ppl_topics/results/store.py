@@ -28,13 +28,7 @@ COMPRESS_OVER = 1_000
 
 
 def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
-    """Write the groups to one netCDF file, whole or not at all.
-
-    Raises
-    ------
-    TraceError
-        If the file cannot be written, or the path is not a regular file.
-    """
+    """Write the groups to one netCDF file, whole or not at all."""
     path = Path(path)
     check_replaceable(path, TraceError)
     try:
@@ -68,13 +62,7 @@ def _write(groups: Mapping[str, xr.Dataset], path: str) -> None:
 
 
 def load_groups(path: str | Path) -> dict[str, xr.Dataset]:
-    """Read all groups of a trace into memory.
-
-    Raises
-    ------
-    TraceError
-        If the file is missing, is no netCDF file, or holds no posterior.
-    """
+    """Read all groups of a trace into memory."""
     path = Path(path)
     if not path.is_file():
         raise TraceError(f"{path}: no such file; `ppl-topics run MODEL --data FILE --out {path}` writes one")
@@ -94,12 +82,7 @@ def load_groups(path: str | Path) -> dict[str, xr.Dataset]:
 
 
 def check_writable(path: str | Path) -> None:
-    """Refuse, before a run starts, a path that its result could not be written to.
-
-    Raises
-    ------
-    TraceError
-    """
+    """Refuse, before a run starts, a path that its result could not be written to."""
     path = Path(path)
     folder = path.parent
     if path.is_dir():
@@ -114,12 +97,7 @@ def check_writable(path: str | Path) -> None:
 
 
 def check_new(path: Path, overwrite: bool) -> None:
-    """Refuse, before a run starts, a file that exists already or could not be written.
-
-    Raises
-    ------
-    TraceError
-    """
+    """Refuse, before a run starts, a file that exists already or could not be written."""
     if os.path.isfile(path) and not overwrite:
         raise TraceError(
             f"{path}: an existing result; choose another name, or replace it with --overwrite (overwrite=True)"

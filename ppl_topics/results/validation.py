@@ -66,36 +66,12 @@ CELLS, CELLS_PER_ENTRY = 10**8, 1_000
 
 
 def check_groups(groups: Mapping[str, xr.Dataset], where: object) -> None:
-    """Check the groups of a trace that was stored.
-
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-    where : object
-        What messages call the trace: its path.
-
-    Raises
-    ------
-    TraceError
-        If a variable is of another type, has other dims, or values out of range; if groups contradict one another.
-    """
+    """Check the groups of a trace that was stored."""
     _Check(groups, str(where)).all()
 
 
 def check_finite(groups: Mapping[str, xr.Dataset], where: object) -> None:
-    """Check that all draws are finite; this reads them.
-
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-    where : object
-        What messages call the trace: its path.
-
-    Raises
-    ------
-    TraceError
-        If a draw is infinite or not a number; it says which.
-    """
+    """Check that all draws are finite; this reads them."""
     for name in DRAWN:
         for label, variable in groups.get(name, xr.Dataset()).data_vars.items():
             index = first_not_finite(variable.values)
@@ -105,12 +81,7 @@ def check_finite(groups: Mapping[str, xr.Dataset], where: object) -> None:
 
 
 def check_model(text: Any, where: object) -> None:
-    """Check that the model of a trace is YAML that stands alone, and leads to no file.
-
-    Raises
-    ------
-    TraceError
-    """
+    """Check that the model of a trace is YAML that stands alone, and leads to no file."""
     from ppl_topics.spec.source import parse_source
 
     if not isinstance(text, str) or "\n" not in text:

@@ -34,17 +34,6 @@ def assign(model: Model, corpus: CorpusSizes | None = None) -> Node:
     they take. Of sweeps that cost at most `MARGIN` more than the cheapest, the one that integrates out most variables
     is taken, which mixes best (Liu 1994, The collapsed Gibbs sampler in Bayesian computations). Seconds are of the
     nominal machine at `NOMINAL_THREADS` threads, so that the same seed gives the same draws anywhere.
-
-    Parameters
-    ----------
-    model : Model
-    corpus : CorpusSizes, optional
-        Nominal sizes are taken where there is none.
-
-    Raises
-    ------
-    ScheduleError
-        If a variable has no such kernel.
     """
     rank = {role: i for i, role in enumerate(ORDER)}
     ordered = sorted(model.latent.values(), key=lambda v: (rank.get(v.role, -1), v.name))
@@ -69,15 +58,7 @@ def _integrated(chosen: Sequence[Step]) -> int:
 
 
 def admissible(variable: Variable, model: Model) -> tuple[list[Step], dict[str, str]]:
-    """Return a step for each kernel that may update a variable of the model, with its default options.
-
-    Returns
-    -------
-    steps : list of Step
-        Of kernels that keep the rules for this model, inexact ones among them.
-    refused : dict of str to str
-        For the other kernels, why not.
-    """
+    """Return a step for each kernel that may update a variable of the model, with its default options."""
     steps, refused = [], {}
     for kernel in kernels().values():
         if variable.role in kernel.updates:

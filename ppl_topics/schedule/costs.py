@@ -123,14 +123,7 @@ class CorpusSizes:
         return int(self.lengths @ self.docs)
 
     def formula_sizes(self, topics: int, selections: tuple[WordSelection, ...] = ()) -> dict[str, float]:
-        """Return the values of the names that formulas may use.
-
-        Parameters
-        ----------
-        topics : int
-        selections : tuple of WordSelection
-            Words whose tokens a step draws; all, unless given.
-        """
+        """Return the values of the names that formulas may use."""
         drawn, met = self.words.copy(), _met(self.lengths, self.docs, topics)
         for selection in selections:
             drawn[~selection.mask(self.counts)] = 0

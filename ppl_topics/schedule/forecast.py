@@ -158,17 +158,7 @@ class Forecast:
 def forecast_kernels(
     model: Model, schedule: Node, corpus: CorpusSizes, threads: int, speed: float
 ) -> tuple[KernelForecast, ...]:
-    """Forecast every kernel that the model admits, and those of the schedule with their options.
-
-    Parameters
-    ----------
-    model : Model
-    schedule : Node
-    corpus : CorpusSizes
-    threads : int
-    speed : float
-        Of this machine, the nominal one being 1.
-    """
+    """Forecast every kernel that the model admits, and those of the schedule with their options."""
     topics = model.spec.topics
     scheduled: dict[str, list[Step]] = {}
     for step, _ in runs(schedule):

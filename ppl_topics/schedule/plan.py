@@ -68,20 +68,7 @@ class Plan:
 
 
 def make_plan(spec: Spec, corpus_sizes: CorpusSizes | None = None, *, partial: bool = False) -> Plan:
-    """Parse or choose the schedule of a model, and check it.
-
-    Parameters
-    ----------
-    spec : Spec
-    corpus_sizes : CorpusSizes, optional
-        For the choice by cost; without them it is made for a nominal corpus.
-    partial : bool
-        Whether the schedule may leave variables as they are; see :func:`ppl_topics.schedule.rules.check`.
-
-    Raises
-    ------
-    SpecError, ScheduleError
-    """
+    """Parse or choose the schedule of a model, and check it."""
     model = Model.of(spec)
     if spec.schedule is None:
         return Plan(model, assign(model, corpus_sizes))

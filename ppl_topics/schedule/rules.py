@@ -30,21 +30,7 @@ UNRECORDED = ("theta", "phi")
 
 
 def check(node: Node, model: Model, *, partial: bool = False) -> None:
-    """Refuse a schedule that breaks a rule.
-
-    Parameters
-    ----------
-    node : Node
-    model : Model
-    partial : bool
-        Whether variables may stay as they are: then the target is the posterior given those (rule 1 is
-        not asked for, and nothing is recorded).
-
-    Raises
-    ------
-    ScheduleError
-        With place, rule, kernel, variable, and the smallest change that fixes it.
-    """
+    """Refuse a schedule that breaks a rule."""
     try:
         _judge(node, model, partial)
     except _Violation as violation:

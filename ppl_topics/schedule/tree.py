@@ -263,11 +263,5 @@ class _Parser:
 
 
 def parse(data: Any, model: Model) -> Node:
-    """Read a schedule as written in YAML, or made by :func:`cycle` and its kin.
-
-    Raises
-    ------
-    ScheduleError
-        With the place, and the nearest valid word.
-    """
+    """Read a schedule as written in YAML, or made by :func:`cycle` and its kin."""
     return _Parser(model).node(data, ("schedule",))

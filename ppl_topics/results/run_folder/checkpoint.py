@@ -106,24 +106,7 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def write_checkpoint(folder: Path, sweep: int, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Path:
-    """Write a checkpoint, and remove all older ones but one, and later ones, which were passed over as damaged.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Of the chain.
-    sweep : int
-        How many sweeps are done.
-    about : mapping
-        Plain data of JSON.
-    arrays : mapping of str to ndarray
-        Of numbers. They are written from where they are, without a copy unless they are not contiguous.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; the older ones are still there.
-    """
+    """Write a checkpoint, and remove all older ones but one, and later ones, which were passed over as damaged."""
     path = checkpoint_path(folder, sweep)
     held = {name: np.asarray(array, order="C") for name, array in arrays.items()}
 
@@ -141,19 +124,7 @@ def write_checkpoint(folder: Path, sweep: int, about: Mapping[str, Any], arrays:
 
 
 def read_checkpoint(path: Path, *, mapped: bool = False) -> Checkpoint:
-    """Read a checkpoint.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-    mapped : bool
-        Whether to leave the arrays in the file until they are looked at.
-
-    Raises
-    ------
-    TraceError
-        If it cannot be read, is no checkpoint, or is not what was written.
-    """
+    """Read a checkpoint."""
     try:
         size = os.path.getsize(path)
         if not path.is_file() or size < len(MAGIC) + 8 + DIGEST:

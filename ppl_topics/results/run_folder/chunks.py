@@ -52,13 +52,7 @@ MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def codecs(level: int) -> tuple[ZstdCodec, Crc32cCodec]:
-    """Return what compresses the arrays of a run: with a checksum, so that a bit that changed is seen.
-
-    Parameters
-    ----------
-    level : int
-        Of Zstandard.
-    """
+    """Return what compresses the arrays of a run: with a checksum, so that a bit that changed is seen."""
     return ZstdCodec(level=level), Crc32cCodec()
 
 
@@ -73,27 +67,7 @@ def what_to_do(group: Path, *, drawn: bool) -> str:
 
 
 def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, share: float = 1.0) -> tuple[int, int]:
-    """Refuse an array that lacks chunks, or would take memory which its files do not account for.
-
-    Parameters
-    ----------
-    array : zarr.Array
-    group : pathlib.Path
-        In which it is.
-    draws : int, optional
-        Of an array that is drawn, how many draws of each chain will be read; without it, all that there are.
-    share : float
-        Of the chunks, how many must be there.
-
-    Returns
-    -------
-    tuple of int
-        Bytes that this takes in memory, and on disk.
-
-    Raises
-    ------
-    TraceError
-    """
+    """Refuse an array that lacks chunks, or would take memory which its files do not account for."""
     path = group / array.path
     if array.dtype.kind not in KINDS:
         raise TraceError(f"{path}: holds {array.dtype}; a run writes numbers and text")
@@ -143,16 +117,7 @@ def damaged(path: Path, error: object, what: str) -> str:
 
 
 def chunks_of(array: zarr.Array[Any], group: Path, key: Iterable[int | slice]) -> Iterator[Path]:
-    """Yield the files of the chunks that a part of an array lies in, as far as they are there.
-
-    Parameters
-    ----------
-    array : zarr.Array
-    group : pathlib.Path
-        In which it is.
-    key : iterable of int or slice
-        Of each axis.
-    """
+    """Yield the files of the chunks that a part of an array lies in, as far as they are there."""
     numbers = []
     for at, total, chunk in zip(key, array.shape, array.chunks, strict=True):
         along = range(total)[at] if isinstance(at, slice) else [range(total)[at]]
@@ -165,15 +130,7 @@ def chunks_of(array: zarr.Array[Any], group: Path, key: Iterable[int | slice]) -
 
 
 def check_chunk(array: zarr.Array[Any], file: Path) -> int:
-    """Refuse a file of a chunk that does not expand to a chunk of an array, and return the bytes that it will take.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    ValueError
-        If it holds more or less, or something else.
-    """
+    """Refuse a file of a chunk that does not expand to a chunk of an array, and return the bytes that it will take."""
     is_text = array.dtype.kind in TEXT
     with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
         size, length = _frame(content)

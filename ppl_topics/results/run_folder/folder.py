@@ -52,19 +52,7 @@ def is_run_folder(path: Path) -> bool:
 
 
 def check_free(path: Path, overwrite: bool, error: type[PplTopicsError]) -> None:
-    """Refuse a folder with a run in it, unless that is to be replaced, or with anything that no run writes.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-    overwrite : bool
-    error : type
-        The error to raise.
-
-    Raises
-    ------
-    PplTopicsError
-    """
+    """Refuse a folder with a run in it, unless that is to be replaced, or with anything that no run writes."""
     # A corpus that is being saved is a hidden folder beside its place.
     ours = (".part", ".old")
     try:
@@ -96,13 +84,7 @@ class RunFolder:
     @classmethod
     @contextmanager
     def made(cls, path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-        """Create or empty a folder for a run, and hold its lock; `begin` writes the run into it.
-
-        Raises
-        ------
-        RunError
-            If a run or something else is in it, another process writes to it, or it cannot be written.
-        """
+        """Create or empty a folder for a run, and hold its lock; `begin` writes the run into it."""
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -129,24 +111,7 @@ class RunFolder:
         groups: Mapping[str, xr.Dataset],
         **asked: Any,
     ) -> RunFolder:
-        """Write all that a run knows before its first sweep; the manifest last, which vouches for the rest.
-
-        Parameters
-        ----------
-        path : pathlib.Path
-            From `made`.
-        spec : Spec
-        corpus : Corpus
-        groups : mapping of str to xarray.Dataset
-            Constants and observed data, and of the others coordinates and attributes.
-        **asked
-            Of the `Manifest`: plan, seed, draws, warmup, thin, chains, processes, threads, debug and checkpoints.
-
-        Raises
-        ------
-        RunError
-            If it cannot be written.
-        """
+        """Write all that a run knows before its first sweep; the manifest last, which vouches for the rest."""
         text = spec.to_yaml()
         manifest = Manifest(
             run=uuid.uuid4().hex,
@@ -176,13 +141,7 @@ class RunFolder:
 
     @classmethod
     def opened(cls, path: Path) -> RunFolder:
-        """Open the folder of a run.
-
-        Raises
-        ------
-        TraceError
-            If it is none.
-        """
+        """Open the folder of a run."""
         if path.exists() and not path.is_dir():
             raise TraceError(f"{path}: is a file; only a run in a folder can be resumed")
         if not path.is_dir():
@@ -196,13 +155,7 @@ class RunFolder:
         return cls(path, read_manifest(path))
 
     def spec(self) -> Spec:
-        """Read the model.
-
-        Raises
-        ------
-        TraceError
-            If it is not the one that the run began with.
-        """
+        """Read the model."""
         path = self.path / MODEL
         text = read_text(path)
         if digest_of(text) != self.manifest.model_digest:
@@ -213,12 +166,7 @@ class RunFolder:
         return load_spec(path)
 
     def corpus(self, given: Corpus | None = None) -> Corpus:
-        """Read the corpus, or take one that is given; either must be the one that the run began with.
-
-        Raises
-        ------
-        TraceError
-        """
+        """Read the corpus, or take one that is given; either must be the one that the run began with."""
         path = self.path / CORPUS
         if given is None:
             try:
@@ -238,12 +186,7 @@ class RunFolder:
         return corpus
 
     def check_streams(self) -> None:
-        """Refuse to go on where the same seed no longer gives the same draws.
-
-        Raises
-        ------
-        TraceError
-        """
+        """Refuse to go on where the same seed no longer gives the same draws."""
         if self.manifest.streams != STREAMS:
             raise TraceError(
                 f"{self.path}: was started by ppl-topics {self.manifest.software.get('ppl-topics')}, whose random "

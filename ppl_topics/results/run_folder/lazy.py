@@ -85,28 +85,7 @@ class _Stored(BackendArray):
 def lazy_group(
     store: Path, name: str, draws: int | None = None, shares: Mapping[str, float] | None = None
 ) -> xr.Dataset:
-    """Open a group of a store.
-
-    Parameters
-    ----------
-    store : pathlib.Path
-    name : str
-    draws : int, optional
-        How many draws of each chain will be read; all of them have to be there.
-    shares : mapping of str to float, optional
-        Variables that must be there, each with the share of the chains that have it: a kernel need not return the same
-        statistics in all chains. By default, all chains have all that is found.
-
-    Returns
-    -------
-    xarray.Dataset
-        Coordinates are read, the other variables are left on disk.
-
-    Raises
-    ------
-    TraceError
-        If the group is missing, or is not what a run writes.
-    """
+    """Open a group of a store."""
     place = store / name
     attributes, arrays = open_arrays(place, "r")
     drawn = set(shares or ())
@@ -150,19 +129,7 @@ def lazy_group(
 
 
 def open_arrays(place: Path, mode: Literal["r", "r+"]) -> tuple[dict[str, Any], dict[str, zarr.Array[Any]]]:
-    """Open a group of a store, and return its attributes and its arrays by name.
-
-    Parameters
-    ----------
-    place : pathlib.Path
-        Folder of the group.
-    mode : {"r", "r+"}
-
-    Raises
-    ------
-    TraceError
-        If the group or an array cannot be opened; the message says which.
-    """
+    """Open a group of a store, and return its attributes and its arrays by name."""
     path = place
     try:
         group = zarr.open_group(place, mode=mode, zarr_format=3)

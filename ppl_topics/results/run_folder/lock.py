@@ -25,19 +25,7 @@ MAX_BYTES = 2**16
 
 @contextmanager
 def locked(folder: Path, seconds: float = 0.0) -> Iterator[None]:
-    """Hold the lock of a folder; the system gives it back when the process ends, however it ends.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-    seconds : float
-        How long to wait for another process.
-
-    Raises
-    ------
-    RunError
-        If another process has it, or the folder cannot be written to.
-    """
+    """Hold the lock of a folder; the system gives it back when the process ends, however it ends."""
     lock = FileLock(folder / LOCK)
     try:
         lock.acquire(timeout=seconds)

@@ -103,13 +103,7 @@ class Manifest(pydantic.BaseModel):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a run folder.
-
-    Raises
-    ------
-    TraceError
-        If there is none, or it is not what was written, or not what this version writes.
-    """
+    """Read the manifest of a run folder."""
     path = folder / MANIFEST
     text = read_text(path)
     try:
@@ -128,12 +122,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def read_text(path: Path) -> str:
-    """Read a small file of a run folder as UTF-8.
-
-    Raises
-    ------
-    TraceError
-    """
+    """Read a small file of a run folder as UTF-8."""
     try:
         if not path.is_file():
             raise TraceError(f"{path}: no such file; {path.parent} is not the folder of a run, or lost a part of it")

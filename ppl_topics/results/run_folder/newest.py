@@ -17,19 +17,7 @@ MOST_TRIED = 8
 def newest(
     folder: Path, chain: int, manifest: Manifest, *, mapped: bool = False
 ) -> tuple[Checkpoint | None, list[str]]:
-    """Return the newest checkpoint of a chain that is whole, and what was wrong with newer ones.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        Of the chain.
-    chain : int
-        Its number.
-    manifest : Manifest
-        Of the run.
-    mapped : bool
-        See `ppl_topics.results.run_folder.checkpoint.read_checkpoint`.
-    """
+    """Return the newest checkpoint of a chain that is whole, and what was wrong with newer ones."""
     wrong: list[str] = []
     tried: set[Path] = set()
     while len(tried) < MOST_TRIED and (left := [path for path in checkpoints(folder) if path not in tried]):

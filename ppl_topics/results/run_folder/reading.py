@@ -27,11 +27,6 @@ def load_run(path: Path) -> dict[str, xr.Dataset]:
     """Read the groups of a run: the draws that all chains had at their newest checkpoints.
 
     Draws are left on disk until they are looked at.
-
-    Raises
-    ------
-    TraceError
-        If the folder is no run's, a part of it cannot be read, or a chain has no draw yet.
     """
     manifest, last = _checkpoints(path)
     draws, warmup = (min(checkpoint.about[what] for checkpoint in last) for what in ("draws", "warmup"))
