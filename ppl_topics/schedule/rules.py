@@ -32,7 +32,7 @@ UNRECORDED = ("theta", "phi")
 def check(node: Node, model: Model, *, partial: bool = False) -> None:
     """Refuse a schedule that breaks a rule."""
     try:
-        _judge(node, model, partial)
+        _check_rules(node, model, partial)
     except _Violation as violation:
         place = model.spec.source.place(violation.path)
         fix = _fix(violation, model, partial)
@@ -43,25 +43,25 @@ class _Violation(Exception):  # noqa: N818
     """A broken rule, with changes that might fix it, and what to say if none does."""
 
     def __init__(
-        self, path: KeyPath, rule: int, message: str, proposals: Iterable[Suggestion], otherwise: str, also: str = ""
+        self, path: KeyPath, rule: int, message: str, suggestions: Iterable[Suggestion], otherwise: str, also: str = ""
     ) -> None:
         super().__init__(message)
         self.path = path
         self.rule = rule
         self.message = message
-        self.proposals = proposals
+        self.suggestions = suggestions
         self.otherwise = otherwise
         self.also = also
 
 
 def _fix(violation: _Violation, model: Model, partial: bool) -> str:
-    """Return the first proposal that keeps all rules, or else the first that leaves other breaches only."""
+    """Return the first suggestion that keeps all rules, or else the first that leaves other breaches only."""
     second = ""
-    for text, node in violation.proposals:
+    for text, node in violation.suggestions:
         try:
-            _judge(node, model, partial)
+            _check_rules(node, model, partial)
         except _Violation as other:
-            # Rule 2 comes first, so a proposal that breaks it where it was kept, or again in this place, is none.
+            # Rule 2 comes first, so a suggestion that breaks it where it was kept, or again in this place, is none.
             worse = other.rule == 2 and (violation.rule != 2 or other.path in (violation.path, ("schedule",)))
             same = worse or (other.rule, other.message) == (violation.rule, violation.message)
             second = second or ("" if same else text)
@@ -70,7 +70,7 @@ def _fix(violation: _Violation, model: Model, partial: bool) -> str:
     return second + violation.also if second else violation.otherwise
 
 
-def _judge(node: Node, model: Model, partial: bool) -> None:
+def _check_rules(node: Node, model: Model, partial: bool) -> None:
     for step in steps(node):
         _check_integrated(step, node, model)
         _check_factors(step, node, model)
