@@ -71,7 +71,7 @@ def specialised(
     in_parallel : bool
         Whether the template has ``prange`` loops.
     in_line : bool
-        Whether callers take in its body: passing many arrays costs as much as a small function does.
+        Whether it is compiled into its callers: passing many arrays costs as much as a small function does.
     counting : bool
         Whether references to arrays are counted; without, it must not allocate (see `tight`).
     **names
@@ -82,7 +82,7 @@ def specialised(
     copy.__module__, copy.__qualname__ = template.__module__, name
     options: dict[str, Any] = {"cache": cached, "error_model": "numpy", "nogil": True, "parallel": in_parallel}
     if in_line:
-        options["inline"] = "always"
+        options["forceinline"] = True
     if not counting:
         options["_nrt"] = False
     dispatcher: Callable[..., Any] = numba.njit(**options)(copy)

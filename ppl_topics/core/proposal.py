@@ -1,4 +1,4 @@
-"""What a Metropolis proposal for the topic of a token declares of itself."""
+"""What a Metropolis proposal for the topic of a token declares, and what its functions are given."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, IntArray, UnsignedArray
+from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, IntArray, IntegerArray, UnsignedArray
 
-__all__ = ["Document", "ProposalSpec", "Topics"]
+__all__ = ["ProposalSpec", "TableInputs", "Token"]
 
 
-class Topics(NamedTuple):
+class TableInputs(NamedTuple):
     """What the table of a proposal is built from; see :func:`proposal`.
 
     Attributes
@@ -24,11 +24,11 @@ class Topics(NamedTuple):
     selected : ndarray of bool, shape (V,)
         Words whose tokens will be moved.
     chunk_ptr : ndarray of int64
-        Boundaries of pieces of the corpus whose documents are swept one after another.
+        Documents ``chunk_ptr[t]`` to ``chunk_ptr[t + 1] - 1`` are swept one after another.
     response : callable, optional
-        None in a model without a response. Returns what a topic adds to the responses of a document of which nothing
-        is known yet but its fixed features and its topics' prior mean: ``eta`` of shape (K, C), ``slope`` and
-        ``curvature`` of shape (D, C), such that a token in topic k adds
+        None in a model without a response. Returns what a topic adds to the responses of a document, whose linear
+        predictor is taken from its fixed features and the prior mean of its topics: ``eta`` of shape (K, C), ``slope``
+        and ``curvature`` of shape (D, C), such that a token in topic k adds
         ``(eta[k] * (slope[d] - curvature[d] * eta[k] / 2)).sum()`` to the log density of document d. C is the number
         of responses, rounded up to a multiple of 4 with zeros.
     """
@@ -41,30 +41,37 @@ class Topics(NamedTuple):
     response: Callable[[], tuple[FloatArray, FloatArray, FloatArray]] | None
 
 
-class Document(NamedTuple):
-    """The document of the token that is being moved, as the compiled functions of a proposal see it.
+class Token(NamedTuple):
+    """The token that is being drawn, and the topics of the other tokens of its document.
 
     Attributes
     ----------
-    number : int
-        Which document of the corpus.
+    doc, word : int
+        Its document and its word.
+    index : int
+        Its number in the corpus.
+    position : int
+        Its number in the document.
     topics : ndarray of uint8 or uint16, shape (N_d,)
-        Topic of each token; that of the token being moved is out of date.
-    others : ndarray of int64, shape (K,)
-        Tokens in each topic, without the one being moved.
+        Topic of each token of the document; that at `position` is out of date.
+    counts : ndarray of integers, shape (K,)
+        The document's tokens in each topic, without this one.
     """
 
-    number: int
+    doc: int
+    word: int
+    index: int
+    position: int
     topics: UnsignedArray
-    others: IntArray
+    counts: IntegerArray
 
 
 @dataclass(frozen=True)
 class ProposalSpec:
-    """What a proposal declares of itself; see :func:`proposal`."""
+    """What a proposal declares; see :func:`proposal`."""
 
     name: str
-    build: Callable[[Topics, Any], tuple[Any, ...]]
+    build: Callable[[TableInputs, Any], tuple[Any, ...]]
     draw: Callable[..., int]
     weight: Callable[..., float]
     exact_given: tuple[str, ...]

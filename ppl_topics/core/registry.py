@@ -18,7 +18,7 @@ import pydantic
 
 from ppl_topics.core.block import Block
 from ppl_topics.core.kernel import FORMULA_NAMES, KernelFunctions, KernelSpec
-from ppl_topics.core.proposal import ProposalSpec, Topics
+from ppl_topics.core.proposal import ProposalSpec, TableInputs
 from ppl_topics.errors import SpecError
 
 __all__ = [
@@ -61,10 +61,10 @@ _proposals: dict[str, ProposalSpec] = {}
 
 B = TypeVar("B", bound=type[Block])
 Builder = TypeVar("Builder", bound=Callable[..., KernelFunctions])
-Tables = TypeVar("Tables", bound=Callable[[Topics, Any], tuple[Any, ...]])
+Tables = TypeVar("Tables", bound=Callable[[TableInputs, Any], tuple[Any, ...]])
 
-DRAW = ("stream", "table", "document", "place", "word")
-WEIGHT = ("topic", "table", "document", "place", "word")
+DRAW = ("stream", "table", "token")
+WEIGHT = ("topic", "table", "token")
 
 
 def block(name: str) -> Callable[[B], B]:
@@ -189,9 +189,9 @@ def proposal(
 ) -> Callable[[Tables], Tables]:
     """Register a proposal for the topic of a token, from which kernels such as ``light_partially_collapsed`` compose.
 
-    The function that is decorated builds the proposal's table: ``build(topics, before)`` gets the
-    :class:`~ppl_topics.core.proposal.Topics` of the moment and what it returned the last time (None at first, so that
-    memory can be used again), and returns a tuple of arrays and numbers; named or not, empty where none is needed.
+    The decorated function builds the proposal's table: ``build(inputs, before)`` gets the
+    :class:`~ppl_topics.core.proposal.TableInputs` and what it returned the last time (None at first), whose memory it
+    may use again. It returns a tuple of arrays and numbers, named or not, empty if the proposal needs no table.
     The kernel accepts with the ratio of its target times that of the weights, so these must be the distribution of the
     draws.
 
@@ -200,10 +200,9 @@ def proposal(
     name : str
         What ``proposals`` of a schedule calls it.
     draw : function compiled by numba
-        ``draw(stream, table, document, place, word)`` returns a topic. ``document`` is a
-        :class:`~ppl_topics.core.proposal.Document`, ``place`` the token's position in it.
+        ``draw(stream, table, token)`` returns a topic. ``token`` is a :class:`~ppl_topics.core.proposal.Token`.
     weight : function compiled by numba
-        ``weight(topic, table, document, place, word)`` returns the probability with which ``draw`` returns the topic,
+        ``weight(topic, table, token)`` returns the probability with which ``draw`` returns the topic,
         up to a factor that is the same for all topics.
     exact_given : str or iterable of str
         ``phi``, ``counts`` or both: what the topics may be known by such that neither function, nor the table, depends

@@ -17,12 +17,10 @@ from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.observed import Design
 from ppl_topics.core.tokens import Tokens, topic_dtype
+from ppl_topics.samplers.assignments.given_phi import GivenPhi
 from ppl_topics.samplers.assignments.initial import draw_given_topics
-from ppl_topics.samplers.assignments.sparse_partially_collapsed import (
-    LikelyTopics,
-    list_topics,
-    sweep_sparse_partially_collapsed,
-)
+from ppl_topics.samplers.assignments.likely_topics import LikelyTopics, list_likely_topics
+from ppl_topics.samplers.assignments.sparse_partially_collapsed import sweep_sparse_partially_collapsed
 from ppl_topics.samplers.responses.features import Features, features_of
 from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 
@@ -79,26 +77,17 @@ class NewTopics:
             index = (self.tokens.chunk_ptr, self.tokens.doc_ptr, self.tokens.words)
             key = Key(self.seed, self.chain, 0).reserved(Reserved.PREDICTION)
             draw_given_topics(*index, self.z, self.alpha, phi, key)
-        self._phi, self._lists = phi, list_topics(self.tokens.word_ptr, self._selected, phi)
+        self._phi, self._lists = phi, list_likely_topics(self.tokens.word_ptr, self._selected, phi)
 
     def sweep(self, times: int = 1) -> None:
         """Draw the topic of each token from its full conditional, so many times."""
         assert self._phi is not None, "no topics given"
         assert self._lists is not None
+        tokens, given = self.tokens.by_document(self._selected), GivenPhi(self.alpha, self._phi)
         for _ in range(times):
             self._step += 1
-            sweep_sparse_partially_collapsed(
-                self.tokens.chunk_ptr,
-                self.tokens.doc_ptr,
-                self.tokens.words,
-                self.z,
-                self._selected,
-                self.alpha,
-                self._phi,
-                *self._lists,
-                NO_RESPONSE,
-                Key(self.seed, self.chain, self._step).reserved(Reserved.PREDICTION),
-            )
+            key = Key(self.seed, self.chain, self._step).reserved(Reserved.PREDICTION)
+            sweep_sparse_partially_collapsed(tokens, self.z, given, self._lists, NO_RESPONSE, key)
 
     def draws(self, phi: Float32Array, warmup: int, draws: int, n_topics: int | None = None) -> Iterator[Features]:
         """Yield the features of the documents after each of `draws` sweeps given phi, `warmup` sweeps left out."""

@@ -10,7 +10,7 @@ import numpy as np
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.keys import Key
-from ppl_topics.samplers.assignments.partially_collapsed import count_document, draw_with_care
+from ppl_topics.samplers.assignments.given_phi import count_document, draw_in_log_space
 from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_products, find_striped, new_sums
 from ppl_topics.samplers.variates.streams import integer, new_stream, start, uniform
 
@@ -111,7 +111,7 @@ def start_documents(
     stream, sums = new_stream(), new_sums(n_topics)
     others, weight = np.zeros(n_topics, np.int32), np.empty(n_topics, np.float32)
     # Of a document without tokens, the counts are zero, and the weights alpha.
-    count_document(0, 0, z, alpha, others, weight)
+    count_document(z[:0], alpha, others, weight)
     for doc in range(first, last):
         start(stream, key, doc)
         for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
@@ -120,4 +120,4 @@ def start_documents(
             if total >= SAFE_TOTAL:
                 z[token] = find_striped(sums, n_topics, uniform(stream) * total)
             else:
-                z[token] = draw_with_care(stream, 0, word, others, alpha, phi)
+                z[token] = draw_in_log_space(stream, 0, word, others, alpha, phi)

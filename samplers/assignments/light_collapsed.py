@@ -1,7 +1,9 @@
-"""Metropolis-Hastings with the topics integrated out, in constant time a token: word tables from counts some time ago.
+"""Metropolis-Hastings with the topics integrated out, in constant time a token, with stale word tables.
 
-The counts of a word table include every token that it is used for, and those move on, so the chain is only close to the
-posterior: the kernel is offered for comparison.
+The target of a step is p(z_i = k), proportional to (n_dk^-i + alpha_k) (n_wk^-i + beta_w) / (n_k^-i + sum of beta).
+A word table is built from counts that include the token being moved, and that have changed since. So the chain is only
+close to the posterior, and the kernel is offered for comparison. Counts by word change with every token, so documents
+are swept one after another.
 
 References
 ----------
@@ -12,50 +14,47 @@ KDD'15, equations 19 and 20, corrected.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pydantic
 
-from ppl_topics._util.arrays import (
-    BoolArray,
-    Float32Array,
-    FloatArray,
-    Int32Array,
-    IntArray,
-    UInt32Array,
-    UnsignedArray,
-)
-from ppl_topics._util.compiled import compiled
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray
+from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
 from ppl_topics.core.keys import Key
-from ppl_topics.core.proposal import Document
+from ppl_topics.core.proposal import ProposalSpec, Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.proposals.checkpointing import kept_tables, restored_tables
+from ppl_topics.samplers.assignments.given_phi import compile_sweep
+from ppl_topics.samplers.assignments.light_partially_collapsed import MetropolisScratch, metropolis_hooks
+from ppl_topics.samplers.proposals.checkpointing import arrays_of_tables, restored_tables
 from ppl_topics.samplers.proposals.composition import (
     DOC_AND_WORD,
     Compose,
     Composition,
     Proposals,
     Steps,
-    compile_sweep,
-    move_document,
+    TableForm,
+    compile_moves,
+    flat,
+    forms_of,
 )
-from ppl_topics.samplers.proposals.topics import topics_of
-from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
+from ppl_topics.samplers.proposals.table_inputs import inputs_of
+from ppl_topics.samplers.responses.response_term import term_of
 from ppl_topics.samplers.topics.expected import update_mean_phi
-from ppl_topics.samplers.variates.streams import new_stream, start
+from ppl_topics.samplers.variates.simd_categorical import Integer
 
-__all__ = ["DistributionOfCounts", "light_collapsed", "sweep_light_collapsed", "weigh_by_counts"]
+__all__ = ["GivenCounts", "compile_light_collapsed_sweep", "light_collapsed"]
 
 
-class DistributionOfCounts(NamedTuple):
-    """What the distribution of a token's topic depends on besides the document.
+class GivenCounts(NamedTuple):
+    """What the distribution of a token's topic depends on besides its document.
 
     Attributes
     ----------
@@ -64,7 +63,7 @@ class DistributionOfCounts(NamedTuple):
     beta_sum : float
     n_wk : ndarray of int32 of shape (V, K)
     n_k : ndarray of int64 of shape (K,)
-        Counts without the token.
+        Counts without the token that is being moved.
     """
 
     alpha: FloatArray
@@ -75,91 +74,45 @@ class DistributionOfCounts(NamedTuple):
 
 
 @compiled
-def weigh_by_counts(topic: int, distribution: DistributionOfCounts, document: Document, word: int) -> float:
+def weigh_by_counts(topic: int, given: GivenCounts, token: Token) -> float:
     """Return (n_dk^-i + alpha_k) (n_wk^-i + beta_w) / (n_k^-i + sum of beta)."""
-    of_word = (distribution.n_wk[word, topic] + distribution.beta[word]) / (
-        distribution.n_k[topic] + distribution.beta_sum
-    )
-    weight: float = (document.others[topic] + distribution.alpha[topic]) * of_word
+    word = token.word
+    of_word = (given.n_wk[word, topic] + given.beta[word]) / (given.n_k[topic] + given.beta_sum)
+    weight: float = (token.counts[topic] + given.alpha[topic]) * of_word
     return weight
 
 
-@compiled
-def count_token(distribution: DistributionOfCounts, word: int, topic: int, change: int) -> None:
-    """Count a token of the word in the topic more, or less."""
-    distribution.n_wk[word, topic] += change
-    distribution.n_k[topic] += change
-
-
-def sweep_light_collapsed(
-    doc_ptr: IntArray,
-    words: UInt32Array,
-    z: UnsignedArray,
-    selected: BoolArray,
-    distribution: DistributionOfCounts,
-    tables: tuple[Any, ...],
-    pattern: IntArray,
-    in_turn: bool,
-    steps: int,
-    tried: IntArray,
-    accepted: IntArray,
-    term: ResponseTerm,
-    key: Key,
+@inlined
+def count_everywhere(
+    word: Integer, topic: Integer, change: Integer, given: GivenCounts, scratch: MetropolisScratch
 ) -> None:
-    """Move the topic of every token by Metropolis-Hastings steps, in document order; a template, see `compile_sweep`.
+    """Add a token to a topic (change 1), or remove it (-1), in its document and in the corpus."""
+    scratch.counts[topic] += change
+    given.n_wk[word, topic] += change
+    given.n_k[topic] += change
 
-    Parameters
-    ----------
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    words : ndarray of uint32 of shape (N,)
-    z : ndarray of uint8 or uint16 of shape (N,)
-        Topics of the tokens, updated in place.
-    selected : ndarray of bool of shape (V,)
-        Only the tokens of these words are moved; all are counted.
-    distribution : DistributionOfCounts
-        Its counts are updated in place.
-    tables : tuple
-        The table of each proposal.
-    pattern, in_turn, steps
-        See `ppl_topics.samplers.proposals.composition.Composition`.
-    tried, accepted : ndarray of int64 of shape (number of proposals,)
-        Added to.
-    term : ResponseTerm
-        Its slope is kept up to date.
-    key : Key
-        Of the random streams, one for each document.
-    """
-    stream = new_stream()
-    others = np.zeros(distribution.alpha.size, dtype=np.int64)
-    for doc in range(doc_ptr.size - 1):
-        begin, end = doc_ptr[doc], doc_ptr[doc + 1]
-        start(stream, key, doc)
-        move_document(
-            stream,
-            tables,
-            Document(doc, z[begin:end], others),
-            words[begin:end],
-            selected,
-            distribution,
-            pattern,
-            in_turn,
-            begin + key.sweep,
-            steps,
-            tried,
-            accepted,
-            term,
-        )
+
+@lru_cache(maxsize=64)
+def compile_light_collapsed_sweep(
+    specs: tuple[ProposalSpec, ...], forms: tuple[TableForm, ...]
+) -> Callable[..., None]:
+    """Compile the sweep of the kernel for given proposals: serial, and with counts by word kept up to date."""
+    label, cached, draw = compile_moves(specs, forms, weigh_by_counts)
+    hooks = metropolis_hooks() | {"count": count_everywhere}
+    return compile_sweep(f"light_collapsed_{label}", draw, cached=cached, in_parallel=False, **hooks)
 
 
 @dataclass
 class Stale:
-    """Memory of the kernel: what the tables were built from, and how many sweeps they have served.
+    """Memory of the kernel.
 
     Attributes
     ----------
     phi : ndarray of float32 of shape (V, K)
+        What the tables were built from.
     tables : tuple
     sweeps : int
+        Number of sweeps so far.
     """
 
     phi: Float32Array
@@ -190,49 +143,35 @@ def light_collapsed(
     """Metropolis-Hastings with doc- and stale word-proposals: O(1) a token, sequential, theta and phi out."""
     tokens, sizes = binding.tokens, binding.sizes
     selected = words.mask(tokens.word_counts)
+    one_task = tokens.by_document(selected)._replace(chunk_ptr=np.array([0, sizes.docs]))
     composition = Composition.of(proposals, compose, steps)
-    make_term, make_topics = term_of(binding), topics_of(binding, selected)
-    sweep = compile_sweep(composition.specs, sweep_light_collapsed, None, weigh_by_counts, count_token)
+    make_term, make_inputs = term_of(binding), inputs_of(binding, selected)
 
     def init(state: ChainState) -> Stale:
         return Stale(np.zeros((sizes.words, sizes.topics), np.float32))
 
     def step(state: ChainState, memory: Stale, key: Key) -> dict[str, float]:
         beta = state.beta
-        distribution = DistributionOfCounts(state.alpha, beta, float(beta.sum()), state.n_wk, state.n_k)
+        given = GivenCounts(state.alpha, beta, float(beta.sum()), state.n_wk, state.n_k)
         if memory.sweeps % rebuild == 0:
             update_mean_phi(state.n_wk, state.n_k, beta, 1.0, memory.phi)
-            memory.tables = composition.build(make_topics(memory.phi, state), memory.tables)
+            memory.tables = composition.build(make_inputs(memory.phi, state), memory.tables)
         memory.sweeps += 1
-        term = make_term(state)
-        tried, accepted = np.zeros((2, len(composition.specs)), np.int64)
-        sweep(
-            tokens.doc_ptr,
-            tokens.words,
-            state.z,
-            selected,
-            distribution,
-            memory.tables,
-            composition.pattern,
-            composition.in_turn,
-            composition.steps,
-            tried,
-            accepted,
-            term,
-            key,
-        )
-        return composition.rates(tried, accepted)
+        moves = composition.moves(1, key.sweep)
+        sweep = compile_light_collapsed_sweep(composition.specs, forms_of(memory.tables))
+        sweep(0, one_task, state.z, given, flat(moves, memory.tables), make_term(state), key)
+        return composition.rates(moves)
 
     def keep(memory: Stale) -> dict[str, npt.NDArray[Any]]:
-        # Where the next sweep builds tables, nobody reads those of now.
-        tables = {} if memory.sweeps % rebuild == 0 else {"phi": memory.phi, **kept_tables(memory.tables)}
+        # If the next sweep builds new tables, nothing will read the present ones.
+        tables = {} if memory.sweeps % rebuild == 0 else {"phi": memory.phi, **arrays_of_tables(memory.tables)}
         return {"sweeps": np.asarray(memory.sweeps), **tables}
 
     def restore(memory: Stale, arrays: Mapping[str, npt.NDArray[Any]], state: ChainState) -> None:
         memory.sweeps = int(arrays["sweeps"])
         if memory.sweeps % rebuild:
             memory.phi[...] = arrays["phi"]
-            tables = composition.build(make_topics(memory.phi, state), ())
+            tables = composition.build(make_inputs(memory.phi, state), ())
             memory.tables = restored_tables(tables, arrays, [memory.phi, *state.arrays.values()])
 
     return KernelFunctions(step, init, keep, restore)

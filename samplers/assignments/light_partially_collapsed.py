@@ -1,5 +1,11 @@
 """Metropolis-Hastings given the topics, in constant time a token: proposals in a cycle or a mixture.
 
+The steps leave invariant
+
+    p(z_i = k), proportional to (n_dk^-i + alpha_k) phi_kw,
+
+times the density of the document's responses if the model has any.
+
 References
 ----------
 M. Magnusson, L. Jonsson, M. Villani, D. Broman (2018). Sparse partially collapsed MCMC for parallel inference
@@ -11,168 +17,110 @@ KDD'15.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
-from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, IntArray, UInt32Array, UnsignedArray
-from ppl_topics._util.compiled import compiled
+from ppl_topics._util.arrays import IntArray, UnsignedArray
+from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
 from ppl_topics.core.keys import Key
-from ppl_topics.core.proposal import Document
+from ppl_topics.core.proposal import ProposalSpec, Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.counts import count_words
+from ppl_topics.samplers.assignments.given_phi import GivenPhi, compile_sweep
 from ppl_topics.samplers.proposals.composition import (
     DOC_AND_WORD,
+    N_MOVES,
     Compose,
     Composition,
+    Moves,
     ProposalsGivenPhi,
     Steps,
-    compile_sweep,
-    move_document,
+    TableForm,
+    compile_moves,
+    flat,
+    forms_of,
 )
-from ppl_topics.samplers.proposals.topics import topics_of
+from ppl_topics.samplers.proposals.table_inputs import inputs_of
 from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
-from ppl_topics.samplers.variates.streams import new_stream, start
+from ppl_topics.samplers.variates.simd_categorical import Integer
 
-__all__ = ["DistributionGivenPhi", "light_partially_collapsed", "sweep_documents", "sweep_light", "weigh_given_phi"]
-
-
-class DistributionGivenPhi(NamedTuple):
-    """What the distribution of a token's topic depends on besides the document.
-
-    Attributes
-    ----------
-    alpha : ndarray of float64 of shape (K,)
-    phi : ndarray of float32 of shape (V, K)
-    """
-
-    alpha: FloatArray
-    phi: Float32Array
+__all__ = ["MetropolisScratch", "compile_light_sweep", "light_partially_collapsed", "metropolis_hooks"]
 
 
 @compiled
-def weigh_given_phi(topic: int, distribution: DistributionGivenPhi, document: Document, word: int) -> float:
+def weigh_given_phi(topic: int, given: GivenPhi, token: Token) -> float:
     """Return (n_dk^-i + alpha_k) phi_kw."""
-    weight: float = (document.others[topic] + distribution.alpha[topic]) * distribution.phi[word, topic]
+    weight: float = (token.counts[topic] + given.alpha[topic]) * given.phi[token.word, topic]
     return weight
 
 
-@compiled
-def count_nothing(distribution: DistributionGivenPhi, word: int, topic: int, change: int) -> None:
-    """Leave counts by word for later: given phi nothing depends on them."""
+class MetropolisScratch(NamedTuple):
+    """Memory of one parallel task.
 
-
-def sweep_light(
-    chunk_ptr: IntArray,
-    doc_ptr: IntArray,
-    words: UInt32Array,
-    z: UnsignedArray,
-    selected: BoolArray,
-    distribution: DistributionGivenPhi,
-    table_0: Any,
-    table_1: Any,
-    table_2: Any,
-    table_3: Any,
-    pattern: IntArray,
-    in_turn: bool,
-    steps: int,
-    tried: IntArray,
-    accepted: IntArray,
-    term: ResponseTerm,
-    key: Key,
-) -> None:
-    """Move the topic of every token by Metropolis-Hastings steps; a template, see `compile_sweep`.
-
-    They leave invariant p(z_i = k), proportional to (n_dk^-i + alpha_k) phi_kw, times the density of the responses.
-
-    Parameters
+    Attributes
     ----------
-    chunk_ptr : ndarray of int64 of shape (C + 1,)
-        Documents of each parallel task, from `ppl_topics.samplers.assignments.counts.make_chunks`.
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    words : ndarray of uint32 of shape (N,)
-    z : ndarray of uint8 or uint16 of shape (N,)
-        Topics of the tokens, updated in place. Counts by word are not kept: count them afterwards.
-    selected : ndarray of bool of shape (V,)
-        Only the tokens of these words are moved; all are counted.
-    distribution : DistributionGivenPhi
-    table_0, table_1, table_2, table_3 : tuple
-        The table of each proposal, one by one because a parallel loop takes no tuple of tuples.
-    pattern, in_turn, steps
-        See `ppl_topics.samplers.proposals.composition.Composition`.
-    tried, accepted : ndarray of int64 of shape (C, number of proposals)
-        Added to.
-    term : ResponseTerm
-        Its slope is kept up to date.
-    key : Key
-        Of the random streams, one for each document.
+    counts : ndarray of int64 of shape (K,)
+        n_dk, without the token that is being moved; all zero between documents.
+    tried, accepted : ndarray of int64
+        Steps of each proposal: the task's rows of those in `ppl_topics.samplers.proposals.composition.Moves`.
     """
-    for chunk in numba.prange(chunk_ptr.size - 1):
-        sweep_documents(
-            chunk_ptr[chunk],
-            chunk_ptr[chunk + 1],
-            doc_ptr,
-            words,
-            z,
-            selected,
-            distribution,
-            (table_0, table_1, table_2, table_3),
-            pattern,
-            in_turn,
-            steps,
-            tried[chunk],
-            accepted[chunk],
-            term,
-            key,
-        )
+
+    counts: IntArray
+    tried: IntArray
+    accepted: IntArray
 
 
-def sweep_documents(
-    first: int,
-    last: int,
-    doc_ptr: IntArray,
-    words: UInt32Array,
-    z: UnsignedArray,
-    selected: BoolArray,
-    distribution: DistributionGivenPhi,
-    tables: tuple[Any, ...],
-    pattern: IntArray,
-    in_turn: bool,
-    steps: int,
-    tried: IntArray,
-    accepted: IntArray,
-    term: ResponseTerm,
-    key: Key,
+@compiled
+def new_scratch(task: int, given: Any, tables: Any) -> MetropolisScratch:
+    """Allocate the memory of a task."""
+    moves = Moves(*tables[:N_MOVES])
+    return MetropolisScratch(np.zeros(given.alpha.size, np.int64), moves.tried[task], moves.accepted[task])
+
+
+@inlined
+def begin_document(
+    doc: Integer, topics: UnsignedArray, given: Any, tables: Any, term: ResponseTerm, scratch: MetropolisScratch
 ) -> None:
-    """Sweep over documents `first` to `last` - 1 (see `sweep_light`); a template."""
-    stream = new_stream()
-    others = np.zeros(distribution.alpha.size, dtype=np.int64)
-    # Rows of `tried` lie side by side in memory: threads that added to them at every token would wait for each other.
-    own_tried, own_accepted = np.zeros_like(tried), np.zeros_like(accepted)
-    for doc in range(first, last):
-        begin, end = doc_ptr[doc], doc_ptr[doc + 1]
-        start(stream, key, doc)
-        move_document(
-            stream,
-            tables,
-            Document(doc, z[begin:end], others),
-            words[begin:end],
-            selected,
-            distribution,
-            pattern,
-            in_turn,
-            begin + key.sweep,
-            steps,
-            own_tried,
-            own_accepted,
-            term,
-        )
-    tried += own_tried
-    accepted += own_accepted
+    """Count the topics of a document, in a time that does not depend on K."""
+    for position in range(topics.size):
+        scratch.counts[topics[position]] += 1
+
+
+@inlined
+def end_document(topics: UnsignedArray, scratch: MetropolisScratch) -> None:
+    """Set the counts to zero, in a time that does not depend on K."""
+    for position in range(topics.size):
+        scratch.counts[topics[position]] -= 1
+
+
+@inlined
+def count(word: Integer, topic: Integer, change: Integer, given: Any, scratch: MetropolisScratch) -> None:
+    """Add a token to a topic (change 1), or remove it (-1)."""
+    scratch.counts[topic] += change
+
+
+def metropolis_hooks() -> dict[str, Any]:
+    """Return the functions of a sweep of Metropolis-Hastings steps, for `compile_sweep`, by name."""
+    return {
+        "PROPOSES": False,
+        "new_scratch": new_scratch,
+        "begin_document": begin_document,
+        "end_document": end_document,
+        "count": count,
+    }
+
+
+@lru_cache(maxsize=64)
+def compile_light_sweep(specs: tuple[ProposalSpec, ...], forms: tuple[TableForm, ...]) -> Callable[..., None]:
+    """Compile the sweep of the kernel for given proposals."""
+    label, cached, draw = compile_moves(specs, forms, weigh_given_phi)
+    return compile_sweep(f"light_{label}", draw, cached=cached, **metropolis_hooks())
 
 
 # Not automatic: a sweep is cheap, but in trials with 100 and 1000 topics five moved as far as one of Gibbs.
@@ -199,36 +147,20 @@ def light_partially_collapsed(
     """Metropolis-Hastings with doc- and word-proposals: O(1) a token given phi, parallel over documents."""
     tokens, phi = binding.tokens, binding.names["phi"]
     selected = words.mask(tokens.word_counts)
+    by_document = tokens.by_document(selected)
     composition = Composition.of(proposals, compose, steps)
-    make_term, make_topics = term_of(binding), topics_of(binding, selected)
-    sweep = compile_sweep(composition.specs, sweep_documents, sweep_light, weigh_given_phi, count_nothing)
-    shape = (tokens.chunk_ptr.size - 1, len(composition.specs))
+    make_term, make_inputs = term_of(binding), inputs_of(binding, selected)
 
     def init(state: ChainState) -> list[Any]:
         return []
 
     def step(state: ChainState, memory: list[Any], key: Key) -> dict[str, float]:
-        distribution = DistributionGivenPhi(state.alpha, state.arrays[phi])
-        memory[:] = composition.build(make_topics(distribution.phi, state), tuple(memory))
-        term = make_term(state)
-        tried, accepted = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        sweep(
-            tokens.chunk_ptr,
-            tokens.doc_ptr,
-            tokens.words,
-            state.z,
-            selected,
-            distribution,
-            *memory,
-            composition.pattern,
-            composition.in_turn,
-            composition.steps,
-            tried,
-            accepted,
-            term,
-            key,
-        )
+        given, term = GivenPhi(state.alpha, state.arrays[phi]), make_term(state)
+        memory[:] = composition.build(make_inputs(given.phi, state), memory)
+        moves = composition.moves(len(tokens.chunk_ptr) - 1, key.sweep)
+        sweep = compile_light_sweep(composition.specs, forms_of(memory))
+        sweep(by_document, state.z, given, flat(moves, memory), term, key)
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
-        return composition.rates(tried.sum(axis=0), accepted.sum(axis=0))
+        return composition.rates(moves)
 
     return KernelFunctions(step, init, scratch=True)

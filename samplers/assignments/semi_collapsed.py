@@ -29,6 +29,7 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.samplers.assignments.block_collapsed import Blocks, TileSweeper, most_listed
 from ppl_topics.samplers.assignments.counts import count_words
+from ppl_topics.samplers.assignments.given_phi import GivenPhi
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
 from ppl_topics.samplers.assignments.tiles import Tiling, block_sums, default_blocks, make_tiling
 from ppl_topics.samplers.responses.response_term import acceptance, term_of
@@ -118,7 +119,7 @@ def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: Blocks | 
     whole = aggregate(tokens, is_rare, blocks)
     n_frequent = len(whole.frequent)
     is_frequent = np.arange(n_frequent + whole.n_blocks) < n_frequent
-
+    frequent = tokens.by_document(is_frequent)._replace(words=whole.words)
     make_term = term_of(binding)
 
     def init(state: ChainState) -> Memory:
@@ -135,9 +136,7 @@ def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: Blocks | 
         counts[n_frequent:] = sweeper.count(state.z)
         betas = np.concatenate([beta[whole.frequent], beta_sums])
         draw_phi(counts, state.n_k, betas, key._replace(kernel=key.kernel + Reserved.PHI_WITHIN_KERNEL), phi)
-        sweep_partially_collapsed(
-            tokens.chunk_ptr, tokens.doc_ptr, whole.words, state.z, is_frequent, state.alpha, phi, term, key
-        )
+        sweep_partially_collapsed(frequent, state.z, GivenPhi(state.alpha, phi), (), term, key)
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
         mass = phi[n_frequent:].astype(np.float64)
         sweeper.sweep(state, mass, beta_sums, term, key._replace(kernel=key.kernel + Reserved.RARE_WITHIN_KERNEL))

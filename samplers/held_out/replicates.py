@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray
 from ppl_topics._util.compiled import compiled
-from ppl_topics.samplers.assignments.partially_collapsed import draw_with_care
+from ppl_topics.samplers.assignments.given_phi import draw_in_log_space
 from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_products, find_striped
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
@@ -95,4 +95,4 @@ def draw_topic(
     total = cumulate_products(weight, factors, row, sums)
     if total >= SAFE_TOTAL:
         return find_striped(sums, weight.size, uniform(stream) * total)  # type: ignore[no-any-return]
-    return draw_with_care(stream, 0, row, counts, alpha, factors)
+    return draw_in_log_space(stream, 0, row, counts, alpha, factors)

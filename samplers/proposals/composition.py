@@ -1,7 +1,14 @@
 """Metropolis-Hastings steps of one token, composed of registered proposals in a cycle or a mixture.
 
-The proposals of a composition are compiled into the sweep, so that there is no call through a pointer in the inner
-loop; what the project ships stays in numba's cache on disk.
+A step proposes the topic t in the place of s, and accepts with probability
+
+    min(1, p(t) q(s) / (p(s) q(t))),
+
+p being the conditional of the token's topic and q the weight of the proposal. In a model with a response, p has its
+density as a factor.
+
+The proposals of a composition are compiled into the sweep, so that the inner loop calls nothing through a pointer; numba
+keeps those of the project in its cache on disk.
 
 References
 ----------
@@ -13,18 +20,19 @@ KDD'15.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from itertools import accumulate, chain
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pydantic
 
-from ppl_topics._util.arrays import BoolArray, IntArray, UInt32Array
+from ppl_topics._util.arrays import IntArray
 from ppl_topics._util.compiled import specialised
 from ppl_topics._util.nearest import choices, nearest
-from ppl_topics.core.proposal import Document, ProposalSpec, Topics
+from ppl_topics.core.proposal import ProposalSpec, TableInputs, Token
 from ppl_topics.core.registry import find_proposal, proposals
 from ppl_topics.samplers.responses.response_term import ResponseTerm, follow_move, gain_of_move
 from ppl_topics.samplers.variates.streams import Stream, integer, uniform
@@ -32,21 +40,29 @@ from ppl_topics.samplers.variates.streams import Stream, integer, uniform
 __all__ = [
     "DOC_AND_WORD",
     "MAX_PROPOSALS",
+    "N_MOVES",
     "Compose",
     "Composition",
+    "Moves",
     "Proposals",
     "ProposalsGivenPhi",
     "Steps",
-    "compile_sweep",
-    "move_document",
+    "TableForm",
+    "compile_moves",
+    "flat",
+    "forms_of",
 ]
 
 MAX_PROPOSALS = 4
-"""Tables that a compiled sweep takes."""
+"""Most proposals in a composition."""
 
 MAX_WEIGHT = 1000
 
+DOC_AND_WORD = {"doc": 1, "word": 1}
+
 Compiled = Callable[..., Any]
+TableForm = tuple[type, int]
+"""Class and length of a proposal's table."""
 
 
 def _known(chosen: dict[str, int]) -> dict[str, int]:
@@ -68,7 +84,7 @@ def _known_given_phi(chosen: dict[str, int]) -> dict[str, int]:
         if "phi" not in spec.exact_given:
             raise ValueError(
                 f"proposal {spec.name!r} is not declared exact given phi, as this kernel is; "
-                "use it in `light_collapsed`, or mend it and declare `exact_given='phi'`"
+                "use it in `light_collapsed`, or, if it is exact given phi, declare `exact_given='phi'`"
             )
     return chosen
 
@@ -79,24 +95,43 @@ def _specs(chosen: Mapping[str, int]) -> tuple[ProposalSpec, ...]:
 
 
 Proposals = Annotated[dict[str, int], pydantic.AfterValidator(_known)]
-"""Option: how often each proposal comes in turn in a cycle, or its weight in a mixture."""
+"""Option: how many times in a row each proposal is taken in a cycle, or its weight in a mixture."""
 
 ProposalsGivenPhi = Annotated[dict[str, int], pydantic.AfterValidator(_known_given_phi)]
-"""The same, of proposals that are exact given phi."""
+"""The same, for proposals that are exact given phi."""
 
 Compose = Literal["cycle", "mixture"]
 Steps = Annotated[int, pydantic.Field(ge=1)]
 
-# What templates call: `specialised` puts compiled functions in their places.
-NUMBER: Any = None
-draw: Any = None
-weigh: Any = None
-target: Any = None
-count: Any = None
-own: Any = None
-following: Any = None
+class Moves(NamedTuple):
+    """The Metropolis-Hastings steps of one sweep, as compiled functions take them.
 
-DOC_AND_WORD = {"doc": 1, "word": 1}
+    Attributes
+    ----------
+    pattern : ndarray of int64
+        Numbers of proposals: those of one turn of the cycle, or each as often as its weight in the mixture.
+    in_turn : bool
+        Whether the numbers are taken in turn (a cycle), or drawn from `pattern` (a mixture).
+    steps : int
+        Number of steps of each token.
+    sweep : int
+        Number of the sweep. A token starts at another place of the cycle in each sweep: otherwise a cycle longer than
+        `steps` would never reach all proposals.
+    tried, accepted : ndarray of int64 of shape (tasks, 16)
+        Number of steps and of accepted steps of each proposal. A proposal of the present topic counts as accepted.
+        Rows are longer than needed, so that no two tasks write to one cache line.
+    """
+
+    pattern: IntArray
+    in_turn: bool
+    steps: int
+    sweep: int
+    tried: IntArray
+    accepted: IntArray
+
+
+N_MOVES = len(Moves._fields)
+ROW = 16
 
 
 @dataclass(frozen=True)
@@ -107,12 +142,8 @@ class Composition:
     ----------
     specs : tuple of ProposalSpec
         In the order of their names.
-    pattern : ndarray of int64
-        Positions in ``specs``: those of one turn of the cycle, or each as often as its weight in the mixture.
-    in_turn : bool
-        Whether it is a cycle.
-    steps : int
-        Metropolis-Hastings steps of a token.
+    pattern, in_turn, steps
+        See `Moves`.
     """
 
     specs: tuple[ProposalSpec, ...]
@@ -124,174 +155,161 @@ class Composition:
     def of(cls, chosen: Mapping[str, int], compose: str, steps: int) -> Composition:
         """Return the composition that a kernel's options ask for."""
         specs = _specs(chosen)
-        place = {spec.name: i for i, spec in enumerate(specs)}
-        pattern = np.repeat([place[name] for name in chosen], list(chosen.values()))
+        number = {spec.name: i for i, spec in enumerate(specs)}
+        pattern = np.repeat([number[name] for name in chosen], list(chosen.values()))
         return cls(specs, pattern.astype(np.int64), compose == "cycle", steps)
 
-    def build(self, topics: Topics, before: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Build the tables of all proposals, and empty ones for the rest that a compiled sweep takes."""
+    def build(self, inputs: TableInputs, before: Sequence[Any]) -> tuple[Any, ...]:
+        """Build the tables of all proposals, in the memory of those before, if any."""
         old = before or (None,) * len(self.specs)
-        tables = tuple(spec.build(topics, table) for spec, table in zip(self.specs, old, strict=False))
-        return tables + ((),) * (MAX_PROPOSALS - len(tables))
+        return tuple(spec.build(inputs, table) for spec, table in zip(self.specs, old, strict=True))
 
-    def rates(self, tried: IntArray, accepted: IntArray) -> dict[str, float]:
-        """Return the acceptance rate of all steps, and of those of each proposal.
+    def moves(self, n_tasks: int, sweep: int) -> Moves:
+        """Return the steps of a sweep of the given number, with counts of zero."""
+        tried, accepted = np.zeros((2, n_tasks, ROW), np.int64)
+        return Moves(self.pattern, self.in_turn, self.steps, sweep, tried, accepted)
 
-        Parameters
-        ----------
-        tried, accepted : ndarray of int64 of shape (number of proposals,)
-        """
+    def rates(self, moves: Moves) -> dict[str, float]:
+        """Return the acceptance rate of all steps, and of those of each proposal."""
+        tried, accepted = moves.tried.sum(axis=0), moves.accepted.sum(axis=0)
         counted = {"acceptance_rate": (int(accepted.sum()), int(tried.sum()))}
         for i, spec in enumerate(self.specs):
             counted[f"acceptance_rate_{spec.name}"] = (int(accepted[i]), int(tried[i]))
         return {name: taken / total for name, (taken, total) in counted.items() if total}
 
 
+def flat(moves: Moves, tables: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the steps and all tables as one tuple of arrays and numbers: parallel loops take no tuples of tuples."""
+    return (*moves, *chain.from_iterable(tables))
+
+
+def forms_of(tables: Sequence[tuple[Any, ...]]) -> tuple[TableForm, ...]:
+    """Return what `compile_moves` must know to find tables in what `flat` returns."""
+    return tuple((type(table), len(table)) for table in tables)
+
+
+# What templates call: `specialised` puts compiled functions, classes and numbers in their places.
+NUMBER: Any = None
+BEGIN: Any = None
+END: Any = None
+Table: Any = None
+draw: Any = None
+weigh: Any = None
+target: Any = None
+own: Any = None
+own_table: Any = None
+following: Any = None
+
+
 @lru_cache(maxsize=64)
-def compile_sweep(
-    specs: tuple[ProposalSpec, ...], documents: Compiled, sweep: Compiled | None, target: Compiled, count: Compiled
-) -> Compiled:
-    """Compile the sweep of a kernel for given proposals.
+def compile_moves(
+    specs: tuple[ProposalSpec, ...], forms: tuple[TableForm, ...], target: Compiled
+) -> tuple[str, bool, Compiled]:
+    """Compile the Metropolis-Hastings steps of a token for given proposals.
 
     Parameters
     ----------
     specs : tuple of ProposalSpec
-    documents : function
-        Template of a serial sweep over documents, which calls `move_document`.
-    sweep : function, optional
-        Template of a parallel loop, which calls the serial sweep by the name ``sweep_documents``.
+    forms : tuple of TableForm
     target : compiled function
-        ``target(topic, distribution, document, word)`` returns the density that the steps leave invariant.
-    count : compiled function
-        ``count(distribution, word, topic, change)`` counts a token of the word in the topic more, or less.
+        ``target(topic, given, token)`` returns the density that the steps leave invariant.
+
+    Returns
+    -------
+    label : str
+        Tells them apart from those of other proposals.
+    cached : bool
+        Whether numba may keep them on disk: they are the project's own.
+    draw : compiled function
+        What `ppl_topics.samplers.assignments.given_phi.compile_sweep` takes.
     """
     label = "_".join(spec.name for spec in specs)
     functions = [f for spec in specs for f in (spec.build, spec.draw, spec.weight)]
     cached = all(f.__module__.startswith("ppl_topics.") for f in functions)
-    move = specialised(
-        move_document,
+    steps = specialised(
+        move_token,
         f"{target.__name__}_{label}",
         cached=cached,
+        in_line=True,
         counting=False,
-        draw=_chain([spec.draw for spec in specs], f"draw_{label}", cached),
-        weigh=_chain([spec.weight for spec in specs], f"weigh_{label}", cached),
+        draw=_chain([spec.draw for spec in specs], forms, f"draw_{label}", cached),
+        weigh=_chain([spec.weight for spec in specs], forms, f"weigh_{label}", cached),
         target=target,
-        count=count,
     )
-    serial = specialised(documents, label, cached=cached, move_document=move)
-    if sweep is None:
-        return serial
-    return specialised(sweep, label, cached=cached, in_parallel=True, sweep_documents=serial)
+    return label, cached, steps
 
 
-def _chain(functions: list[Compiled], label: str, cached: bool) -> Compiled:
+def _chain(functions: list[Compiled], forms: tuple[TableForm, ...], label: str, cached: bool) -> Compiled:
     """Return a function that calls the one of a given number, with the table of that number."""
-    last = len(functions) - 1
-    chain = specialised(call_last, f"{last}_{label}", cached=cached, in_line=True, NUMBER=last, own=functions[last])
-    for number in reversed(range(last)):
-        names: dict[str, Any] = {"NUMBER": number, "own": functions[number], "following": chain}
-        chain = specialised(call_own, f"{number}_{label}", cached=cached, in_line=True, **names)
-    return chain
+    ends = list(accumulate((size for _, size in forms), initial=N_MOVES))
+    options: dict[str, Any] = {"cached": cached, "in_line": True, "counting": False}
+    following: Compiled | None = None
+    for number in reversed(range(len(functions))):
+        table, _ = forms[number]
+        cut = plain_table if table is tuple else named_table
+        found = specialised(cut, f"{number}_{label}", Table=table, BEGIN=ends[number], END=ends[number + 1], **options)
+        names = {"NUMBER": number, "own": functions[number], "own_table": found, "following": following}
+        template = call_last if following is None else call_own
+        following = specialised(template, f"{number}_{label}", **names, **options)
+    assert following is not None
+    return following
 
 
-def move_document(
-    stream: Stream,
-    tables: tuple[Any, ...],
-    document: Document,
-    words: UInt32Array,
-    selected: BoolArray,
-    distribution: tuple[Any, ...],
-    pattern: IntArray,
-    in_turn: bool,
-    turn: int,
-    steps: int,
-    tried: IntArray,
-    accepted: IntArray,
-    term: ResponseTerm,
-) -> None:
-    """Move the topics of a document's tokens by Metropolis-Hastings steps; a template of compiled functions.
-
-    A proposal t of the topic s is accepted with probability min(1, p(t) q(s) / (p(s) q(t))), p being the target from
-    the counts without the token, q the weight of the proposal; with a response, times the ratio of its densities.
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    tables : tuple
-        The table of each proposal.
-    document : Document
-        Its topics are updated in place; `others` must be all zero, and is so again afterwards.
-    words : ndarray of uint32 of shape (N_d,)
-    selected : ndarray of bool of shape (V,)
-        Only the tokens of these words are moved; all are counted.
-    distribution : tuple
-        What the target depends on besides; counts in it are updated in place.
-    pattern : ndarray of int64
-    in_turn : bool
-        Whether the numbers in `pattern` come in turn, or each is drawn from them.
-    turn : int
-        Number of the turn's first token; else that of a cycle longer than `steps` would never see all proposals.
-    steps : int
-        Steps of each token.
-    tried, accepted : ndarray of int64 of shape (number of proposals,)
-        Added to. A topic that is proposed to itself is accepted.
-    term : ResponseTerm
-        Its slope is kept up to date.
-    """
-    topics, others, doc = document.topics, document.others, document.number
-    responds = term.eta.shape[1] > 0
-    for place in range(topics.size):
-        others[topics[place]] += 1
-    for place in range(topics.size):
-        word = words[place]
-        if not selected[word]:
-            continue
-        topic = int(topics[place])
-        others[topic] -= 1
-        count(distribution, word, topic, -1)
-        mass = target(topic, distribution, document, word)
-        at = (turn + place) * steps % pattern.size
-        for _ in range(steps):
-            if in_turn:
-                number = pattern[at]
-                at = at + 1 if at + 1 < pattern.size else 0
-            else:
-                number = pattern[integer(stream, pattern.size)]
-            tried[number] += 1
-            new = int(draw(number, stream, tables, document, place, word))
-            if new == topic:
-                accepted[number] += 1
-            # A topic that does not exist has no mass.
-            elif 0 <= new < others.size:
-                new_mass = target(new, distribution, document, word)
-                forth = mass * weigh(number, new, tables, document, place, word)
-                back = new_mass * weigh(number, topic, tables, document, place, word)
+def move_token(
+    stream: Stream, token: Token, old: int, given: Any, tables: tuple[Any, ...], term: ResponseTerm, scratch: Any
+) -> int:
+    """Move a token by Metropolis-Hastings steps, and return its topic; a template."""
+    moves = Moves(*tables[:N_MOVES])
+    pattern, n_topics, responds = moves.pattern, token.counts.size, term.eta.shape[1] > 0
+    topic, mass = old, target(old, given, token)
+    turn = (token.index + moves.sweep) * moves.steps % pattern.size
+    for _ in range(moves.steps):
+        if moves.in_turn:
+            number = pattern[turn]
+            turn = turn + 1 if turn + 1 < pattern.size else 0
+        else:
+            number = pattern[integer(stream, pattern.size)]
+        scratch.tried[number] += 1
+        new = int(draw(number, stream, tables, token))
+        if new == topic:
+            scratch.accepted[number] += 1
+        # A topic that does not exist has no mass.
+        elif 0 <= new < n_topics:
+            new_mass = target(new, given, token)
+            forth = mass * weigh(number, new, tables, token)
+            back = new_mass * weigh(number, topic, tables, token)
+            if responds:
+                gain = gain_of_move(token.doc, topic, new, term)
+                # The exponential is never large, and NaN is not accepted.
+                if gain < 0.0:
+                    back *= math.exp(gain)
+                else:
+                    forth *= math.exp(-gain)
+            if uniform(stream) * forth < back or (mass == 0.0 and new_mass > 0.0):
                 if responds:
-                    gain = gain_of_move(doc, topic, new, term)
-                    # Never a large number, and what is not a number is not accepted.
-                    if gain < 0.0:
-                        back *= math.exp(gain)
-                    else:
-                        forth *= math.exp(-gain)
-                if uniform(stream) * forth < back or (mass == 0.0 and new_mass > 0.0):
-                    if responds:
-                        follow_move(doc, topic, new, term)
-                    topic, mass = new, new_mass
-                    accepted[number] += 1
-        topics[place] = topic
-        others[topic] += 1
-        count(distribution, word, topic, 1)
-    for place in range(topics.size):
-        others[topics[place]] -= 1
+                    follow_move(token.doc, topic, new, term)
+                topic, mass = new, new_mass
+                scratch.accepted[number] += 1
+    return topic
 
 
-def call_own(number: int, first: Any, tables: tuple[Any, ...], document: Document, place: int, word: int) -> Any:
-    """Call one proposal's function, or look further; a template."""
+def call_own(number: int, first: Any, tables: tuple[Any, ...], token: Token) -> Any:
+    """Call the function of this number, or look further; a template."""
     if number == NUMBER:
-        return own(first, tables[NUMBER], document, place, word)
-    return following(number, first, tables, document, place, word)
+        return own(first, own_table(tables), token)
+    return following(number, first, tables, token)
 
 
-def call_last(number: int, first: Any, tables: tuple[Any, ...], document: Document, place: int, word: int) -> Any:
+def call_last(number: int, first: Any, tables: tuple[Any, ...], token: Token) -> Any:
     """Call the last proposal's function; a template."""
-    return own(first, tables[NUMBER], document, place, word)
+    return own(first, own_table(tables), token)
+
+
+def named_table(tables: tuple[Any, ...]) -> Any:
+    """Return one table of what `flat` returns; a template."""
+    return Table(*tables[BEGIN:END])
+
+
+def plain_table(tables: tuple[Any, ...]) -> Any:
+    """Return one table, a plain tuple, of what `flat` returns; a template."""
+    return tables[BEGIN:END]

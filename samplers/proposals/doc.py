@@ -1,9 +1,9 @@
 """The doc-proposal: the topic of another token of the document, or a draw in proportion to alpha.
 
 The proposal as printed in the papers draws from all tokens of the document, and corrects by counts that include the
-one being moved, as if the way back would propose from the same counts; the chain then has another distribution than
-intended. Drawn from the others, the distribution does not depend on the token, and all of it cancels against the
-document's share of the target.
+one being moved, as if the way back would propose from the same counts; the chain then has the wrong distribution.
+Drawn from the others, the proposal does not depend on the token, and cancels against the document's factor of the
+target.
 
 References
 ----------
@@ -20,7 +20,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, UInt16Array
 from ppl_topics._util.compiled import compiled
-from ppl_topics.core.proposal import Document, Topics
+from ppl_topics.core.proposal import TableInputs, Token
 from ppl_topics.core.registry import proposal
 from ppl_topics.samplers.variates.alias import build_alias, draw_alias
 from ppl_topics.samplers.variates.streams import Stream, uniform
@@ -48,20 +48,20 @@ class DocTable(NamedTuple):
 
 
 @compiled
-def draw_doc(stream: Stream, table: DocTable, document: Document, place: int, word: int) -> int:
+def draw_doc(stream: Stream, table: DocTable, token: Token) -> int:
     """Draw a topic in proportion to n_dk^-i + alpha_k, in constant time."""
-    n_others = document.topics.size - 1
+    n_others = token.topics.size - 1
     target = uniform(stream) * (n_others + table.total)
     if target < n_others:
         other = int(target)
-        return int(document.topics[other + (other >= place)])
+        return int(token.topics[other + (other >= token.position)])
     return draw_alias(stream, table.probability, table.alias)
 
 
 @compiled
-def weigh_doc(topic: int, table: DocTable, document: Document, place: int, word: int) -> float:
+def weigh_doc(topic: int, table: DocTable, token: Token) -> float:
     """Return n_dk^-i + alpha_k."""
-    weight: float = document.others[topic] + table.alpha[topic]
+    weight: float = token.counts[topic] + table.alpha[topic]
     return weight
 
 
@@ -72,9 +72,9 @@ def weigh_doc(topic: int, table: DocTable, document: Document, place: int, word:
     exact_given=("phi", "counts"),
     reference="Magnusson et al. 2018, section 3.3; Yuan et al. 2015",
 )
-def doc(topics: Topics, before: DocTable | None) -> DocTable:
+def doc(inputs: TableInputs, before: DocTable | None) -> DocTable:
     """The topic of another token of the document, or one drawn in proportion to alpha."""
-    n_topics = topics.alpha.size
+    n_topics = inputs.alpha.size
     probability, alias = np.empty(n_topics, np.float32), np.empty(n_topics, np.uint16)
-    total = build_alias(topics.alpha, probability, alias, np.empty(n_topics, np.uint32))
-    return DocTable(topics.alpha, float(total), probability, alias)
+    total = build_alias(inputs.alpha, probability, alias, np.empty(n_topics, np.uint32))
+    return DocTable(inputs.alpha, float(total), probability, alias)

@@ -5,13 +5,13 @@ document. With that predictor frozen, it is a distribution that all tokens of th
 
     q_d(k) is proportional to exp(sum_c eta_kc (slope_dc - curvature_dc eta_kc / 2)),
 
-slope and curvature as in `ppl_topics.samplers.responses.response_term`. The paper freezes the predictor at its
-value at the time of building. That value depends on the topics to be drawn, so the chain would be only close to the
-posterior. Here it is the expectation before anything is known of the tokens, sum_k alpha_k eta_kc / sum_k alpha_k and
-what fixed features add: independent of the topics, hence exact.
+with slope and curvature as in `ppl_topics.samplers.responses.response_term`. The paper freezes the predictor at its
+value when the table is built. That value depends on the topics to be drawn, so the chain would be only close to the
+posterior. Here it is the prior mean, sum_k alpha_k eta_kc / sum_k alpha_k plus the part of the fixed features: it does
+not depend on the topics, so the proposal is exact.
 
-A document's table is built when its first draw asks for it. Documents of a chunk are swept one after another, so that
-one row for each chunk is memory enough.
+A document's table is built when its first draw needs it. Documents of a chunk are swept one after another, so one row
+for each chunk is enough.
 
 References
 ----------
@@ -28,7 +28,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt16Array
 from ppl_topics._util.compiled import inlined, tight
-from ppl_topics.core.proposal import Document, Topics
+from ppl_topics.core.proposal import TableInputs, Token
 from ppl_topics.core.registry import proposal
 from ppl_topics.errors import SpecError
 from ppl_topics.samplers.variates.alias import build_alias, draw_alias
@@ -38,11 +38,11 @@ __all__ = ["ExpTable", "draw_exp", "exp", "weigh_exp"]
 
 
 LEAST = -80.0
-"""Log weight, of the largest, that no topic has less than: each can be proposed, and none underflows in float32."""
+"""Least log weight of a topic, the largest being 0: each can be proposed, and none underflows in float32."""
 
 
 class ExpTable(NamedTuple):
-    """The alias table of one document of each chunk.
+    """An alias table for one document of each chunk.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class ExpTable(NamedTuple):
     chunk : ndarray of int32 of shape (D,)
         Which chunk each document belongs to.
     built : ndarray of int64 of shape (chunks,)
-        The document that each chunk's table is of; -1 where there is none yet.
+        The document of each chunk's table; -1 if there is none yet.
     weight : ndarray of float64 of shape (chunks, K)
         The largest is 1.
     probability : ndarray of float32 of shape (chunks, K)
@@ -95,7 +95,7 @@ def build_table(row: int, doc: int, table: ExpTable) -> None:
 
 @inlined
 def row_of(doc: int, table: ExpTable) -> int:
-    """Return where the table of a document is, and build it where that place has another's."""
+    """Return the row of a document's table, which is built if the row has another's."""
     row = int(table.chunk[doc])
     if table.built[row] != doc:
         build_table(row, doc, table)
@@ -103,16 +103,16 @@ def row_of(doc: int, table: ExpTable) -> int:
 
 
 @tight
-def draw_exp(stream: Stream, table: ExpTable, document: Document, place: int, word: int) -> int:
+def draw_exp(stream: Stream, table: ExpTable, token: Token) -> int:
     """Draw a topic from the document's table, in constant time."""
-    row = row_of(document.number, table)
+    row = row_of(token.doc, table)
     return draw_alias(stream, table.probability[row], table.alias[row])
 
 
 @tight
-def weigh_exp(topic: int, table: ExpTable, document: Document, place: int, word: int) -> float:
+def weigh_exp(topic: int, table: ExpTable, token: Token) -> float:
     """Return the weight of a topic in the document's table."""
-    weight: float = table.weight[row_of(document.number, table), topic]
+    weight: float = table.weight[row_of(token.doc, table), topic]
     return weight
 
 
@@ -123,15 +123,15 @@ def weigh_exp(topic: int, table: ExpTable, document: Document, place: int, word:
     exact_given=("phi", "counts"),
     reference="Zheng et al. 2015, eq. 21, corrected",
 )
-def exp(topics: Topics, before: ExpTable | None) -> ExpTable:
-    """A topic in proportion to what it adds to the responses of the document; of models with a response."""
-    if topics.response is None:
+def exp(inputs: TableInputs, before: ExpTable | None) -> ExpTable:
+    """A topic in proportion to what it adds to the responses of the document; only for models with a response."""
+    if inputs.response is None:
         raise SpecError("proposal 'exp' proposes by the response, and the model has none; use 'doc' and 'word'")
-    eta, slope, curvature = topics.response()
-    n_chunks, n_topics = len(topics.chunk_ptr) - 1, len(topics.alpha)
+    eta, slope, curvature = inputs.response()
+    n_chunks, n_topics = len(inputs.chunk_ptr) - 1, len(inputs.alpha)
     if before is None:
         shape = (n_chunks, n_topics)
-        chunk = np.repeat(np.arange(n_chunks, dtype=np.int32), np.diff(topics.chunk_ptr))
+        chunk = np.repeat(np.arange(n_chunks, dtype=np.int32), np.diff(inputs.chunk_ptr))
         built, weight = np.empty(n_chunks, np.int64), np.empty(shape)
         probability = np.empty(shape, np.float32)
         alias, scratch = np.empty(shape, np.uint16), np.empty(shape, np.uint16)

@@ -1,7 +1,7 @@
 """The word-proposal: a topic in proportion to the probability of the word in it, from an alias table for each word.
 
-Given the topics it is fixed, and exact. Where they are integrated out the table is that of counts some tokens ago, the
-token being moved among them, so that the chain is only close to the posterior.
+Given the topics it is fixed, and exact. Where they are integrated out, the table comes from counts some tokens ago that
+include the token being moved, so the chain is only close to the posterior.
 
 References
 ----------
@@ -19,7 +19,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, IntArray, UInt16Array
 from ppl_topics._util.compiled import compiled, parallel
-from ppl_topics.core.proposal import Document, Topics
+from ppl_topics.core.proposal import TableInputs, Token
 from ppl_topics.core.registry import proposal
 from ppl_topics.samplers.assignments.counts import WORD_CHUNKS, make_chunks
 from ppl_topics.samplers.variates.alias import build_alias, draw_alias
@@ -56,19 +56,7 @@ def build_word_tables(
     alias: UInt16Array,
     mass: FloatArray,
 ) -> None:
-    """Build the alias table of phi_kw for each selected word that occurs, in parallel over words.
-
-    Parameters
-    ----------
-    word_ptr : ndarray of int64 of shape (V + 1,)
-    selected : ndarray of bool of shape (V,)
-    phi : ndarray of float32 of shape (V, K)
-    probability : ndarray of float32 of shape (V, K)
-    alias : ndarray of uint16 of shape (V, K)
-        Overwritten with the tables of these words.
-    mass : ndarray of float64 of shape (V,)
-        Overwritten with their sums of phi_kw.
-    """
+    """Build the alias table of each selected word that occurs, and sum its phi_kw, in parallel over words."""
     n_topics = phi.shape[1]
     chunk_ptr = make_chunks(word_ptr, WORD_CHUNKS)
     for chunk in numba.prange(WORD_CHUNKS):
@@ -82,15 +70,15 @@ def build_word_tables(
 
 
 @compiled
-def draw_word(stream: Stream, table: WordTable, document: Document, place: int, word: int) -> int:
+def draw_word(stream: Stream, table: WordTable, token: Token) -> int:
     """Draw a topic in proportion to phi_kw, in constant time."""
-    return draw_alias(stream, table.probability[word], table.alias[word])
+    return draw_alias(stream, table.probability[token.word], table.alias[token.word])
 
 
 @compiled
-def weigh_word(topic: int, table: WordTable, document: Document, place: int, word: int) -> float:
+def weigh_word(topic: int, table: WordTable, token: Token) -> float:
     """Return phi_kw."""
-    return float(table.phi[word, topic])
+    return float(table.phi[token.word, topic])
 
 
 @proposal(
@@ -100,14 +88,14 @@ def weigh_word(topic: int, table: WordTable, document: Document, place: int, wor
     exact_given="phi",
     reference="Magnusson et al. 2018, section 3.3; Yuan et al. 2015",
 )
-def word(topics: Topics, before: WordTable | None) -> WordTable:
+def word(inputs: TableInputs, before: WordTable | None) -> WordTable:
     """A topic drawn in proportion to the probability of the word in it."""
-    n_words, n_topics = topics.phi.shape
+    n_words, n_topics = inputs.phi.shape
     if before is None:
         probability = np.zeros((n_words, n_topics), np.float32)
         alias = np.zeros((n_words, n_topics), np.uint16)
         mass = np.zeros(n_words)
     else:
         _, probability, alias, mass = before
-    build_word_tables(topics.word_ptr, topics.selected, topics.phi, probability, alias, mass)
-    return WordTable(topics.phi, probability, alias, mass)
+    build_word_tables(inputs.word_ptr, inputs.selected, inputs.phi, probability, alias, mass)
+    return WordTable(inputs.phi, probability, alias, mass)

@@ -1,0 +1,229 @@
+"""One sweep over documents: what all samplers of z given phi share.
+
+With theta integrated out, the topic of token i, a word w of document d, follows
+
+    p(z_i = k) is proportional to (n_dk^-i + alpha_k) phi_kw,
+
+times the density of the document's responses if the model has any. Given phi the documents are independent, so they are
+swept in parallel, each with its own random stream.
+
+The loop is a template. A sampler defines `draw`, which draws the topic of one token, and replaces any other function
+below whose default does not suit it; `compile_sweep` compiles a copy of the template that calls those.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, UInt32Array, UnsignedArray
+from ppl_topics._util.compiled import compiled, inlined, specialised
+from ppl_topics.core.keys import Key
+from ppl_topics.core.proposal import Token
+from ppl_topics.core.tokens import TokensByDocument
+from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
+from ppl_topics.samplers.variates.categorical import categorical_in_log_space
+from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
+from ppl_topics.samplers.variates.simd_categorical import Integer, new_sums
+from ppl_topics.samplers.variates.streams import Stream, new_stream, start
+
+__all__ = ["GivenPhi", "Scratch", "compile_sweep", "count_document", "draw_in_log_space", "new_scratch", "prefetch_phi"]
+
+
+class GivenPhi(NamedTuple):
+    """What the distribution of a token's topic depends on besides its document.
+
+    Attributes
+    ----------
+    alpha : ndarray of float64 of shape (K,)
+    phi : ndarray of float32 of shape (V, K)
+        Probability of each word in each topic.
+    """
+
+    alpha: FloatArray
+    phi: Float32Array
+
+
+class Scratch(NamedTuple):
+    """Memory of one parallel task, for the document that it is sweeping.
+
+    Attributes
+    ----------
+    counts : ndarray of int32 of shape (K,)
+        n_dk, without the token that is being drawn.
+    weight : ndarray of float32 of shape (K,)
+        n_dk + alpha_k.
+    weights : ndarray of float32 of shape (1, K)
+        The same memory as a matrix.
+    sums : ndarray of float32
+        Running sums, from `new_sums`.
+    """
+
+    counts: Int32Array
+    weight: Float32Array
+    weights: Float32Array
+    sums: Float32Array
+
+
+PROPOSES = True
+"""Whether `draw` leaves out the responses: its topic is then proposed, and accepted with their ratio of densities."""
+
+draw: Any = None
+"""``draw(stream, token, old, given, tables, term, scratch)`` returns the new topic of a token that had the topic old."""
+
+
+def sweep(tokens: TokensByDocument, z: UnsignedArray, given: Any, tables: Any, term: ResponseTerm, key: Key) -> None:
+    """Sweep over all documents, in parallel tasks; a template."""
+    for task in numba.prange(tokens.chunk_ptr.size - 1):
+        sweep_task(task, tokens, z, given, tables, term, key)
+
+
+def sweep_task(
+    task: int, tokens: TokensByDocument, z: UnsignedArray, given: Any, tables: Any, term: ResponseTerm, key: Key
+) -> None:
+    """Sweep over the documents of one task; a template."""
+    stream, scratch = new_stream(), new_scratch(task, given, tables)
+    for doc in range(tokens.chunk_ptr[task], tokens.chunk_ptr[task + 1]):
+        start(stream, key, doc)
+        sweep_document(stream, doc, tokens, z, given, tables, term, scratch)
+
+
+def sweep_document(
+    stream: Stream,
+    doc: int,
+    tokens: TokensByDocument,
+    z: UnsignedArray,
+    given: Any,
+    tables: Any,
+    term: ResponseTerm,
+    scratch: Any,
+) -> None:
+    """Draw the topics of a document's tokens one after another; a template."""
+    words, selected, counts = tokens.words, tokens.selected, scratch.counts
+    begin, end = tokens.doc_ptr[doc], tokens.doc_ptr[doc + 1]
+    topics = z[begin:end]
+    responds = term.eta.shape[1] > 0
+    begin_document(doc, topics, given, tables, term, scratch)
+    for index in range(begin, end):
+        look_ahead(words, index, given)
+        word: Any = np.int64(words[index])
+        if not selected[word]:
+            continue
+        old: Any = np.int64(z[index])
+        count(word, old, -1, given, scratch)
+        token = Token(doc, word, index, index - begin, topics, counts)
+        new = draw(stream, token, old, given, tables, term, scratch)
+        if PROPOSES and responds and new != old and not accepts(stream, doc, old, new, term):
+            new = old
+        z[index] = new
+        count(word, new, 1, given, scratch)
+        follow(token, old, new, given, tables, term, scratch)
+    end_document(topics, scratch)
+
+
+@compiled
+def new_scratch(task: int, given: Any, tables: Any) -> Scratch:
+    """Allocate the memory of a task."""
+    n_topics = given.alpha.size
+    weight = np.empty(n_topics, np.float32)
+    return Scratch(np.empty(n_topics, np.int32), weight, weight.reshape(1, n_topics), new_sums(n_topics))
+
+
+@inlined
+def begin_document(
+    doc: Integer, topics: UnsignedArray, given: Any, tables: Any, term: ResponseTerm, scratch: Any
+) -> None:
+    """Prepare the scratch arrays for a document, of the given topics by token."""
+    count_document(topics, given.alpha, scratch.counts, scratch.weight)
+
+
+@inlined
+def end_document(topics: UnsignedArray, scratch: Any) -> None:
+    """Clean up after a document."""
+
+
+@inlined
+def look_ahead(words: UInt32Array, index: Integer, given: Any) -> None:
+    """Fetch into the cache what tokens after the one of this index will read."""
+
+
+@inlined
+def count(word: Integer, topic: Integer, change: Integer, given: Any, scratch: Any) -> None:
+    """Add a token to a topic (change 1), or remove it (-1)."""
+    scratch.counts[topic] += change
+    scratch.weight[topic] = scratch.counts[topic] + given.alpha[topic]
+
+
+@inlined
+def follow(
+    token: Token, old: Integer, new: Integer, given: Any, tables: Any, term: ResponseTerm, scratch: Any
+) -> None:
+    """Update whatever else depends on the topic that has been drawn."""
+
+
+def compile_sweep(
+    label: str, draw: Callable[..., Any], *, cached: bool = True, in_parallel: bool = True, **names: Any
+) -> Callable[..., None]:
+    """Compile the sweep of a sampler.
+
+    Parameters
+    ----------
+    label : str
+        Tells it apart from those of other samplers, in numba's cache too.
+    draw : compiled function
+        ``draw(stream, token, old, given, tables, term, scratch)`` returns the new topic of a token.
+    cached : bool
+        Whether to keep it on disk.
+    in_parallel : bool
+        If false, return a function that takes the number of a task first and runs that one alone.
+    **names
+        What replaces the functions, or the constant `PROPOSES`, of the same names in this module.
+
+    Returns
+    -------
+    sweep : compiled function
+        ``sweep(tokens, z, given, tables, term, key)`` draws the topic of each selected token, and updates z, but not
+        the counts by word, and the slopes and rejected moves of the response term. `given` and `tables`, which the
+        sampler has prepared from what is given, are flat tuples of arrays and numbers.
+    """
+    document = specialised(
+        sweep_document, label, cached=cached, in_line=True, counting=False, **{"draw": draw, **names}
+    )
+    task = specialised(sweep_task, label, cached=cached, **{"sweep_document": document, **names})
+    if not in_parallel:
+        return task
+    return specialised(sweep, label, cached=cached, in_parallel=True, sweep_task=task)
+
+
+@compiled
+def count_document(topics: UnsignedArray, alpha: FloatArray, counts: Int32Array, weight: Float32Array) -> None:
+    """Count the topics of a document, and set the weights n_dk + alpha_k."""
+    for topic in range(alpha.size):
+        counts[topic] = 0
+    for topic_of_token in topics:
+        counts[topic_of_token] += 1
+    for topic in range(alpha.size):
+        weight[topic] = counts[topic] + alpha[topic]
+
+
+@inlined
+def prefetch_phi(words: UInt32Array, index: Integer, given: GivenPhi) -> None:
+    """Fetch the row of phi of a token soon to be drawn into the cache."""
+    prefetch_row(given.phi, np.int64(words[min(index + AHEAD, words.size - 1)]))
+
+
+@compiled
+def draw_in_log_space(
+    stream: Stream, old: int, word: int, counts: Int32Array, alpha: FloatArray, phi: Float32Array
+) -> int:
+    """Draw a topic although all weights (counts_k + alpha_k) phi_kw underflow; if all are zero, keep the old one."""
+    log_weights = np.full(alpha.size, -np.inf)
+    for topic in range(alpha.size):
+        if phi[word, topic] > 0.0:
+            log_weights[topic] = math.log(counts[topic] + alpha[topic]) + math.log(phi[word, topic])
+    new = categorical_in_log_space(stream, log_weights)
+    return new if new >= 0 else old
