@@ -73,7 +73,7 @@ PROPOSES = True
 """Whether `draw` leaves out the responses: its topic is then proposed, and accepted with their ratio of densities."""
 
 draw: Any = None
-"""``draw(stream, token, old, given, tables, term, scratch)`` returns the new topic of a token that had the topic old."""
+"""Returns the new topic of a token; see `compile_sweep`."""
 
 
 def sweep(tokens: TokensByDocument, z: UnsignedArray, given: Any, tables: Any, term: ResponseTerm, key: Key) -> None:
@@ -159,9 +159,7 @@ def count(word: Integer, topic: Integer, change: Integer, given: Any, scratch: A
 
 
 @inlined
-def follow(
-    token: Token, old: Integer, new: Integer, given: Any, tables: Any, term: ResponseTerm, scratch: Any
-) -> None:
+def follow(token: Token, old: Integer, new: Integer, given: Any, tables: Any, term: ResponseTerm, scratch: Any) -> None:
     """Update whatever else depends on the topic that has been drawn."""
 
 

@@ -93,9 +93,7 @@ def count_everywhere(
 
 
 @lru_cache(maxsize=64)
-def compile_light_collapsed_sweep(
-    specs: tuple[ProposalSpec, ...], forms: tuple[TableForm, ...]
-) -> Callable[..., None]:
+def compile_light_collapsed_sweep(specs: tuple[ProposalSpec, ...], forms: tuple[TableForm, ...]) -> Callable[..., None]:
     """Compile the sweep of the kernel for given proposals: serial, and with counts by word kept up to date."""
     label, cached, draw = compile_moves(specs, forms, weigh_by_counts)
     hooks = metropolis_hooks() | {"count": count_everywhere}

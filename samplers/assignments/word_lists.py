@@ -24,12 +24,12 @@ class WordLists(NamedTuple):
     Attributes
     ----------
     ptr : ndarray of int64 of shape (V + 1,)
-        The list of word w has room from ``ptr[w]`` to ``ptr[w + 1]``.
+        The list of word w may use the entries from ``ptr[w]`` to ``ptr[w + 1] - 1``.
     sizes : ndarray of int32 of shape (V,)
-        How many entries are used, or -1 for a word that has more topics than its list has room.
+        Number of entries in use; -1 for a word with more topics than its list can hold.
     topics : ndarray of uint16
     counts : ndarray of int32
-        Both eight entries longer than the lists: they are read eight at a time.
+        Both eight entries longer than the lists, since they are read eight at a time.
     """
 
     ptr: IntArray
@@ -39,23 +39,16 @@ class WordLists(NamedTuple):
 
 
 def new_lists(word_counts: IntArray, most: int) -> WordLists:
-    """Allocate lists of at most `most` topics, and of no more than the word has tokens."""
+    """Allocate lists of at most `most` topics each, or the number of the word's tokens if that is smaller."""
     ptr = np.zeros(len(word_counts) + 1, dtype=np.int64)
     np.cumsum(np.minimum(word_counts, most), out=ptr[1:])
-    room = int(ptr[-1]) + LANES
-    return WordLists(ptr, np.zeros(len(word_counts), np.int32), np.zeros(room, np.uint16), np.zeros(room, np.int32))
+    size = int(ptr[-1]) + LANES
+    return WordLists(ptr, np.zeros(len(word_counts), np.int32), np.zeros(size, np.uint16), np.zeros(size, np.int32))
 
 
 @parallel
 def fill_lists(n_wk: Int32Array, lists: WordLists) -> None:
-    """Write the lists from the counts, in parallel over words.
-
-    Parameters
-    ----------
-    n_wk : ndarray of int32 of shape (V, K)
-    lists : WordLists
-        Overwritten.
-    """
+    """Write the lists from the counts, of shape (V, K), in parallel over words."""
     n_words = n_wk.shape[0]
     for chunk in numba.prange(CHUNKS):
         for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
@@ -65,13 +58,13 @@ def fill_lists(n_wk: Int32Array, lists: WordLists) -> None:
 @compiled
 def fill_list(word: int, n_wk: Int32Array, lists: WordLists) -> None:
     """Write the list of one word."""
-    begin, room = lists.ptr[word], lists.ptr[word + 1] - lists.ptr[word]
+    begin, most = lists.ptr[word], lists.ptr[word + 1] - lists.ptr[word]
     size = 0
-    if room > 0:
+    if most > 0:
         for topic in range(n_wk.shape[1]):
             count = n_wk[word, topic]
             if count > 0:
-                if size == room:
+                if size == most:
                     size = DENSE
                     break
                 lists.topics[begin + size] = topic
@@ -82,7 +75,7 @@ def fill_list(word: int, n_wk: Int32Array, lists: WordLists) -> None:
 
 @inlined
 def remove_topic(word: Integer, topic: Integer, lists: WordLists) -> Any:
-    """Count one token of a word less, dropping the topic from its list where none is left; return the list's size."""
+    """Remove a token of a word from a topic, and the topic from the list if it was the last; return the list's size."""
     size = np.int64(lists.sizes[word])
     if size != DENSE:
         slot = lists.ptr[word]
@@ -100,7 +93,7 @@ def remove_topic(word: Integer, topic: Integer, lists: WordLists) -> Any:
 
 @inlined
 def add_topic(word: Integer, topic: Integer, lists: WordLists) -> None:
-    """Count one token of a word more, listing the topic where it is new; a list that is full is given up."""
+    """Add a token of a word to a topic, which is listed if it is new; a full list is abandoned."""
     begin, size = lists.ptr[word], np.int64(lists.sizes[word])
     slot, end = begin, begin + size
     while slot < end and lists.topics[slot] != topic:

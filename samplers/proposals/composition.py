@@ -4,11 +4,11 @@ A step proposes the topic t in the place of s, and accepts with probability
 
     min(1, p(t) q(s) / (p(s) q(t))),
 
-p being the conditional of the token's topic and q the weight of the proposal. In a model with a response, p has its
-density as a factor.
+where p is the conditional of the token's topic, times the density of the responses if the model has any, and q is the
+weight of the proposal.
 
-The proposals of a composition are compiled into the sweep, so that the inner loop calls nothing through a pointer; numba
-keeps those of the project in its cache on disk.
+The proposals of a composition are compiled into the sweep, so that the inner loop calls nothing through a pointer;
+numba keeps those of the project in its cache on disk.
 
 References
 ----------
@@ -102,6 +102,7 @@ ProposalsGivenPhi = Annotated[dict[str, int], pydantic.AfterValidator(_known_giv
 
 Compose = Literal["cycle", "mixture"]
 Steps = Annotated[int, pydantic.Field(ge=1)]
+
 
 class Moves(NamedTuple):
     """The Metropolis-Hastings steps of one sweep, as compiled functions take them.

@@ -6,9 +6,9 @@ predictor), moving one token changes the log density of the document's responses
     sum_c delta_c (slope_dc - curvature_dc delta_c / 2),  slope_dc = (b_dc - omega_dc m_dc / N_d) / N_d,
                                                           curvature_dc = omega_dc / N_d^2,
 
-for which the token itself may stay in m_dc. So where a kernel can draw a topic from the conditional without the
-response, that draw is a proposal which does not depend on the current topic, and is accepted with the exponential of
-that change: O(C) for the topics of one token, where a draw from the full conditional takes O(C K).
+where m_dc still includes the token. So if a kernel can draw a topic from the conditional without the response, that
+draw is a proposal which does not depend on the current topic, and is accepted with probability min(1, exp(change)):
+O(C) a token, where a draw from the full conditional takes O(C K).
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ __all__ = [
 
 
 LANES = 4
-"""Responses are padded to a multiple, so that as many sums run side by side."""
+"""Responses are padded with zeros to a multiple of this, the number of sums that are computed at once."""
 
 
 class ResponseTerm(NamedTuple):
-    """The responses of all documents, given their augmentation, as a move of one token sees them.
+    """The quadratic form of all documents' responses, given their augmentation.
 
     Attributes
     ----------
@@ -69,17 +69,9 @@ NO_RESPONSE = ResponseTerm(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros((0, 0)),
 
 @inlined
 def accepts(stream: Stream, doc: Integer, old: Integer, new: Integer, term: ResponseTerm) -> bool:
-    """Decide on the move of a token of a document from one topic to another; where accepted, keep the slope right.
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    doc, old, new : int
-        Topics `old` and `new` differ.
-    term : ResponseTerm
-    """
+    """Return whether the move of a token to another topic is accepted, and if so update the slope."""
     gain = gain_of_move(doc, old, new, term)
-    # Written so that what is not a number is not accepted.
+    # Written so that NaN is not accepted.
     accepted = gain >= 0.0 or uniform(stream) < math.exp(gain)
     if accepted:
         follow_move(doc, old, new, term)
@@ -90,9 +82,9 @@ def accepts(stream: Stream, doc: Integer, old: Integer, new: Integer, term: Resp
 
 @inlined
 def gain_of_move(doc: Integer, old: Integer, new: Integer, term: ResponseTerm) -> float:
-    """Return what moving a token from one topic to another adds to the log density of the document's responses."""
+    """Return sum_c delta_c (slope_dc - curvature_dc delta_c / 2), the change of the log density."""
     eta, slope, curvature = term.eta, term.slope, term.curvature
-    # Four sums run side by side.
+    # Four sums at once.
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
     for c in range(0, eta.shape[1], 4):
         d0, d1 = eta[new, c] - eta[old, c], eta[new, c + 1] - eta[old, c + 1]
@@ -106,30 +98,20 @@ def gain_of_move(doc: Integer, old: Integer, new: Integer, term: ResponseTerm) -
 
 @inlined
 def follow_move(doc: Integer, old: Integer, new: Integer, term: ResponseTerm) -> None:
-    """Keep the slope right where a token has moved."""
+    """Update the slope after a token has moved."""
     for c in range(term.eta.shape[1]):
         term.slope[doc, c] -= term.curvature[doc, c] * (term.eta[new, c] - term.eta[old, c])
 
 
 def new_term(eta: FloatArray, b: FloatArray, omega: FloatArray, fitted: FloatArray, lengths: IntArray) -> ResponseTerm:
-    """Return the term of given coefficients and responses.
-
-    Parameters
-    ----------
-    eta : ndarray of float64 of shape (C, K)
-        Of the topics.
-    b, omega : ndarray of float64 of shape (D, C)
-    fitted : ndarray of float64 of shape (D, C)
-        Linear predictors.
-    lengths : ndarray of int64 of shape (D,)
-    """
+    """Return the term of coefficients of shape (C, K), and b, omega and linear predictors of shape (D, C)."""
     n_docs, size = b.shape
-    room = -(-size // LANES) * LANES
+    width = -(-size // LANES) * LANES
     tokens = np.maximum(lengths, 1)[:, None]
     padded = ResponseTerm(
-        np.zeros((eta.shape[1], room)),
-        np.zeros((n_docs, room)),
-        np.zeros((n_docs, room)),
+        np.zeros((eta.shape[1], width)),
+        np.zeros((n_docs, width)),
+        np.zeros((n_docs, width)),
         np.zeros(n_docs, np.int32),
     )
     padded.eta[:, :size] = eta.T
@@ -139,14 +121,14 @@ def new_term(eta: FloatArray, b: FloatArray, omega: FloatArray, fitted: FloatArr
 
 
 def topic_coefficients(eta: FloatArray, sizes: Sizes) -> FloatArray:
-    """Return the coefficients of all topics, shape (C, K): zeros for those that are not supervised."""
+    """Return the coefficients of all topics, shape (C, K); zeros for topics that are not supervised."""
     result = np.zeros((len(eta), sizes.topics))
     result[:, : sizes.supervised] = eta[:, : sizes.supervised]
     return result
 
 
 def term_of(binding: Binding) -> Callable[[ChainState], ResponseTerm]:
-    """Return what computes the term of a state; of a model without a response, `NO_RESPONSE`."""
+    """Return a function that computes the term of a state; `NO_RESPONSE` if the model has no response."""
     response = binding.response
     if response is None:
         return lambda state: NO_RESPONSE
@@ -164,7 +146,7 @@ def term_of(binding: Binding) -> Callable[[ChainState], ResponseTerm]:
 
 
 def acceptance(term: ResponseTerm, n_tokens: int) -> dict[str, float] | None:
-    """Return the share of tokens whose draw was kept, as kernels report it; None without a response."""
+    """Return the share of tokens whose draw was accepted, as kernels report it; None without a response."""
     if not len(term.rejected):
         return None
     return {"acceptance_rate": 1.0 - float(term.rejected.sum()) / max(1, n_tokens)}

@@ -12,10 +12,12 @@ import pytest
 from scipy.special import gammaln
 
 import ppl_topics as pt
+from ppl_topics.core.keys import Key
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.diagnostics.exactness.goodness import chi_square
 from ppl_topics.engine.bind import bind, index_tokens
 from ppl_topics.engine.executor import Executor
+from ppl_topics.samplers.assignments.given_phi import GivenPhi
 from ppl_topics.samplers.assignments.gram_partially_collapsed import sweep_gram_partially_collapsed
 from ppl_topics.samplers.responses.curvature import curvature_of, shared_factors
 from ppl_topics.samplers.responses.response_term import new_term
@@ -100,10 +102,8 @@ def sweep(distribution, n_sweeps, seed=1, bug=""):
             curvature.scale[:] = 0.0
         if bug == "N_d for its square":
             curvature.scale[:] *= tokens.doc_lengths
-        sweep_gram_partially_collapsed(
-            tokens.chunk_ptr, tokens.doc_ptr, tokens.words, z, np.ones(3, bool), alpha, phi, term, curvature,
-            seed, 0, number, 0,
-        )  # fmt: skip
+        by_document = tokens.by_document(np.ones(3, bool))
+        sweep_gram_partially_collapsed(by_document, z, GivenPhi(alpha, phi), curvature, term, Key(seed, 0, number))
     return split(z), curvature
 
 
@@ -222,9 +222,8 @@ def test_huge_coefficients(n_topics, spread):
     with np.errstate(all="ignore"):
         term = new_term(spread * eta, b, omega, spread * fixed, lengths)
         curvature = curvature_of(term.eta, omega, lengths)
-    sweep_gram_partially_collapsed(
-        tokens.chunk_ptr, tokens.doc_ptr, tokens.words, z, np.ones(3, bool), alpha, phi, term, curvature, 1, 0, 0, 0
-    )
+    by_document = tokens.by_document(np.ones(3, bool))
+    sweep_gram_partially_collapsed(by_document, z, GivenPhi(alpha, phi), curvature, term, Key(1, 0, 0))
     assert (z < n_topics).all()
     assert spread < 1e150 or np.array_equal(z, before)
 

@@ -370,42 +370,42 @@ def test_tables_are_rebuilt_every_so_many_sweeps():
 
 
 @numba.njit
-def draw_any(stream, table, document, place, word):
-    return integer(stream, document.others.size)
+def draw_any(stream, table, token):
+    return integer(stream, token.counts.size)
 
 
 @numba.njit
-def weigh_any(topic, table, document, place, word):
+def weigh_any(topic, table, token):
     return 1.0
 
 
 @numba.njit
-def draw_low(stream, table, document, place, word):
-    return min(integer(stream, document.others.size), integer(stream, document.others.size))
+def draw_low(stream, table, token):
+    return min(integer(stream, token.counts.size), integer(stream, token.counts.size))
 
 
 @numba.njit
-def weigh_by_table(topic, table, document, place, word):
+def weigh_by_table(topic, table, token):
     return table.weights[topic]
 
 
 @numba.njit
-def draw_beyond(stream, table, document, place, word):
-    return integer(stream, document.others.size + 2) - 1
+def draw_beyond(stream, table, token):
+    return integer(stream, token.counts.size + 2) - 1
 
 
 class LowTable(NamedTuple):
     weights: np.ndarray
 
 
-def no_table(topics, before):
+def no_table(inputs, before):
     """Needs none."""
     return ()
 
 
-def low_table(topics, before):
+def low_table(inputs, before):
     """The distribution of the lesser of two topics."""
-    return LowTable(np.arange(2.0 * topics.alpha.size - 1, 0, -2))
+    return LowTable(np.arange(2.0 * inputs.alpha.size - 1, 0, -2))
 
 
 @contextmanager
@@ -470,7 +470,7 @@ def test_what_proposals_are_refused(proposals, message):
     ("changed", "message"),
     [
         ({"draw": lambda stream: 0}, "`draw` must be compiled; decorate it with numba.njit"),
-        ({"weight": numba.njit(lambda topic: 1.0)}, r"`weight` must be a function of \(topic, table, document, place"),
+        ({"weight": numba.njit(lambda topic: 1.0)}, r"`weight` must be a function of \(topic, table, token\)"),
         ({"exact_given": "theta"}, "`exact_given` lists 'phi', 'counts', both or neither"),
         ({"build": ()}, "what builds its table must be a function"),
     ],
@@ -490,11 +490,12 @@ def test_what_is_shipped_is_compiled_once_for_all_processes():
     """A second process finds the default composition in numba's cache, in a cycle or a mixture."""
     script = """
 import ppl_topics as pt
-from ppl_topics.samplers.assignments import light_partially_collapsed as light
-from ppl_topics.samplers.proposals.composition import compile_sweep
+from ppl_topics.samplers.assignments.light_partially_collapsed import compile_light_sweep
+from ppl_topics.samplers.proposals.doc import DocTable
+from ppl_topics.samplers.proposals.word import WordTable
 corpus = pt.Corpus.from_texts(["chain sampler", "sampler draws chain"])
 specs = tuple(pt.proposals()[name] for name in ("doc", "word"))
-sweep = compile_sweep(specs, light.sweep_documents, light.sweep_light, light.weigh_given_phi, light.count_nothing)
+sweep = compile_light_sweep(specs, ((DocTable, 4), (WordTable, 4)))
 for options in ({}, {"compose": "mixture", "proposals": {"word": 2, "doc": 1}, "steps": 3}):
     schedule = pt.cycle(pt.step("z", "light_partially_collapsed", **options), pt.step("phi", "dirichlet_rows"))
     pt.sample("lda", corpus, topics=2, schedule=schedule, draws=1, warmup=0, chains=1, seed=1, progress=False)

@@ -13,14 +13,18 @@ import pytest
 from scipy.special import gammaln
 
 import ppl_topics as pt
-from ppl_topics.core.proposal import Topics
+from ppl_topics.core.keys import Key
+from ppl_topics.core.proposal import TableInputs
 from ppl_topics.diagnostics.exactness.goodness import chi_square
 from ppl_topics.engine.bind import bind, bind_tokens, index_tokens
 from ppl_topics.engine.executor import Executor
-from ppl_topics.samplers.assignments import light_collapsed, light_partially_collapsed
+from ppl_topics.samplers.assignments.given_phi import GivenPhi
+from ppl_topics.samplers.assignments.light_collapsed import GivenCounts, compile_light_collapsed_sweep
+from ppl_topics.samplers.assignments.light_partially_collapsed import compile_light_sweep
+from ppl_topics.samplers.assignments.likely_topics import list_likely_topics
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
-from ppl_topics.samplers.assignments.sparse_partially_collapsed import list_topics, sweep_sparse_partially_collapsed
-from ppl_topics.samplers.proposals.composition import Composition, compile_sweep
+from ppl_topics.samplers.assignments.sparse_partially_collapsed import sweep_sparse_partially_collapsed
+from ppl_topics.samplers.proposals.composition import Composition, flat, forms_of
 from ppl_topics.samplers.responses.response_term import new_term
 from ppl_topics.schedule.plan import make_plan
 from ppl_topics.spec import load_spec
@@ -136,37 +140,32 @@ class Copies:
         b, omega = self.by_document(self.labels.b), self.by_document(self.labels.omega)
         return new_term(self.labels.eta, b, omega, fitted, self.tokens.doc_lengths - shorter)
 
-    def topics(self, fitted):
+    def inputs(self, fitted):
         tokens = self.tokens
-        return Topics(PHI, ALPHA, tokens.word_ptr, self.selected, tokens.chunk_ptr, lambda: self.term(fitted)[:3])
+        return TableInputs(PHI, ALPHA, tokens.word_ptr, self.selected, tokens.chunk_ptr, lambda: self.term(fitted)[:3])
 
     def sweep(self, kernel, n_sweeps, seed, term, frozen=None):
         """Sweep several times; the exp-proposal takes linear predictors from ``frozen()``."""
-        tokens = (self.tokens.chunk_ptr, self.tokens.doc_ptr, self.tokens.words, self.z, self.selected)
+        tokens, given = self.tokens.by_document(self.selected), GivenPhi(ALPHA, PHI)
         if kernel == "partially_collapsed":
             for sweep in range(n_sweeps):
-                sweep_partially_collapsed(*tokens, ALPHA, PHI, term, seed, 0, sweep, 0)
+                sweep_partially_collapsed(tokens, self.z, given, (), term, Key(seed, 0, sweep))
             return
         if kernel == "sparse_partially_collapsed":
-            lists = list_topics(self.tokens.word_ptr, self.selected, PHI)
-            assert np.diff(lists.pointer).tolist() == [0, 1, 0]
+            likely = list_likely_topics(self.tokens.word_ptr, self.selected, PHI)
+            assert np.diff(likely.pointer).tolist() == [0, 1, 0]
             for sweep in range(n_sweeps):
-                sweep_sparse_partially_collapsed(*tokens, ALPHA, PHI, *lists, term, seed, 0, sweep, 0)
+                sweep_sparse_partially_collapsed(tokens, self.z, given, likely, term, Key(seed, 0, sweep))
             return
         composition = Composition.of(KERNELS[kernel], "mixture" if "mixture" in kernel else "cycle", 2)
-        light = light_partially_collapsed
-        compiled = compile_sweep(
-            composition.specs, light.sweep_documents, light.sweep_light, light.weigh_given_phi, light.count_nothing
-        )
-        tried, accepted = np.zeros((2, self.tokens.chunk_ptr.size - 1, len(composition.specs)), np.int64)
         tables = ()
         expected = self.labels.eta @ ALPHA / ALPHA.sum() + self.by_document(self.labels.fixed)
         for sweep in range(n_sweeps):
             if frozen is not None or not tables:
-                tables = composition.build(self.topics(expected if frozen is None else frozen()), tables)
-            distribution = light.DistributionGivenPhi(ALPHA, PHI)
-            how = (composition.pattern, composition.in_turn, composition.steps, tried, accepted)
-            compiled(*tokens, distribution, *tables, *how, term, seed, 0, sweep, 0)
+                tables = composition.build(self.inputs(expected if frozen is None else frozen()), tables)
+            move = compile_light_sweep(composition.specs, forms_of(tables))
+            moves = composition.moves(self.tokens.chunk_ptr.size - 1, sweep)
+            move(tokens, self.z, given, flat(moves, tables), term, Key(seed, 0, sweep))
 
 
 def from_distribution(labels, seed=1):
@@ -297,28 +296,23 @@ def collapsed_distribution(labels):
 @pytest.mark.parametrize("n_responses", RESPONSES)
 def test_light_collapsed_with_doc_and_exp_proposals(n_responses):
     """Without the stale word-proposal the distribution is that of the posterior, and not that of another response."""
-    labels, light, n_draws = labels_of(n_responses), light_collapsed, 6000
+    labels, n_draws = labels_of(n_responses), 6000
     states, n_wk, distribution = collapsed_distribution(labels)
     copies = Copies(labels, 1)
+    tokens = copies.tokens.by_document(copies.selected)._replace(chunk_ptr=np.array([0, 2]))
     composition = Composition.of({"doc": 1, "exp": 1}, "cycle", 2)
-    sweep = compile_sweep(
-        composition.specs, light.sweep_light_collapsed, None, light.weigh_by_counts, light.count_token
-    )
     expected = labels.eta @ ALPHA / ALPHA.sum() + labels.fixed
-    tables = composition.build(copies.topics(expected), ())
-    tried, accepted = np.zeros((2, 2), np.int64)
-    how = (composition.pattern, composition.in_turn, composition.steps, tried, accepted)
+    tables = composition.build(copies.inputs(expected), ())
+    sweep = compile_light_collapsed_sweep(composition.specs, forms_of(tables))
     counts = np.zeros(len(distribution), np.int64)
     for draw_number, start in enumerate(np.random.default_rng(1).choice(len(distribution), n_draws, p=distribution)):
         copies.z[:] = states[start]
         of_word = n_wk[start].copy()
-        counted = light.DistributionOfCounts(ALPHA, BETA, BETA.sum(), of_word, of_word.sum(axis=0).astype(np.int64))
+        given = GivenCounts(ALPHA, BETA, BETA.sum(), of_word, of_word.sum(axis=0).astype(np.int64))
         term = copies.term(copies.fitted)
-        for again in range(2):
-            key = (1, 0, 2 * draw_number + again, 0)
-            sweep(
-                copies.tokens.doc_ptr, copies.tokens.words, copies.z, copies.selected, counted, tables, *how, term, key
-            )
+        for number in (2 * draw_number, 2 * draw_number + 1):
+            moves = composition.moves(1, number)
+            sweep(0, tokens, copies.z, given, flat(moves, tables), term, Key(1, 0, number))
         counts[copies.z.astype(np.int64) @ 3 ** np.arange(states.shape[1])[::-1]] += 1
     assert chi_square(counts, distribution) > FALSE_ALARM
     assert chi_square(counts, collapsed_distribution(labels._replace(omega=0 * labels.omega))[2]) < FALSE_ALARM

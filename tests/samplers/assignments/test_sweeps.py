@@ -12,10 +12,14 @@ import pytest
 from corpus_arrays import fixed
 from scipy import stats
 
+from ppl_topics.core.keys import Key
+from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.samplers.assignments.collapsed_gibbs import sweep_collapsed
 from ppl_topics.samplers.assignments.counts import count_words, make_chunks, point_to_words, sort_by_word
+from ppl_topics.samplers.assignments.given_phi import GivenPhi
+from ppl_topics.samplers.assignments.likely_topics import eight_at_least, list_likely_topics
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
-from ppl_topics.samplers.assignments.sparse_partially_collapsed import list_topics, sweep_sparse_partially_collapsed
+from ppl_topics.samplers.assignments.sparse_partially_collapsed import sweep_sparse_partially_collapsed
 from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 
 FALSE_ALARM = 1e-6
@@ -44,20 +48,20 @@ def recount(state):
     count_words(state.z, state.word_ptr, state.by_word, state.n_wk, state.n_k)
 
 
-def sweep(kernel, state, seed=1, n_chunks=5):
-    keys = (NO_RESPONSE, seed, 0, 0, 0)
-    chunk_ptr = make_chunks(state.doc_ptr, n_chunks)
-    tokens = (state.doc_ptr, state.words, state.z)
+def sweep(kernel, state, seed=1, n_chunks=5, number=0):
+    key = Key(seed, 0, number)
+    tokens = TokensByDocument(make_chunks(state.doc_ptr, n_chunks), state.doc_ptr, state.words, state.selected)
     if kernel == "collapsed":
         counts = (state.n_wk, state.n_k, state.selected, state.alpha, state.beta, state.beta.sum())
-        sweep_collapsed(*tokens, *counts, *keys)
-    elif kernel == "partially_collapsed":
-        sweep_partially_collapsed(chunk_ptr, *tokens, state.selected, state.alpha, state.phi, *keys)
-        recount(state)
+        sweep_collapsed(state.doc_ptr, state.words, state.z, *counts, NO_RESPONSE, key)
+        return
+    given = GivenPhi(state.alpha, state.phi)
+    if kernel == "partially_collapsed":
+        sweep_partially_collapsed(tokens, state.z, given, (), NO_RESPONSE, key)
     else:
-        lists = list_topics(state.word_ptr, state.selected, state.phi)
-        sweep_sparse_partially_collapsed(chunk_ptr, *tokens, state.selected, state.alpha, state.phi, *lists, *keys)
-        recount(state)
+        likely = list_likely_topics(state.word_ptr, state.selected, state.phi)
+        sweep_sparse_partially_collapsed(tokens, state.z, given, likely, NO_RESPONSE, key)
+    recount(state)
 
 
 def assert_counts(state):
@@ -199,7 +203,7 @@ def many_topics(n_docs, seed=7):
 
 def test_lists_hold_the_likely_topics():
     state = many_topics(1)
-    lists = list_topics(state.word_ptr, state.selected, state.phi)
+    lists = list_likely_topics(state.word_ptr, state.selected, state.phi)
     assert np.diff(lists.pointer).tolist() == [3, 6, 0]
     assert lists.topics[: lists.pointer[-1]].tolist() == [3, 17, 39, 0, 7, 14, 21, 28, 35]
     assert np.array_equal(lists.values[:3], state.phi[0, [3, 17, 39]])
@@ -209,7 +213,19 @@ def test_lists_hold_the_likely_topics():
         others = state.phi[word, unlisted].sum(dtype=float)
         assert others < lists.rest[word] < 1.002 * others
     state.selected[0] = False
-    assert np.diff(list_topics(state.word_ptr, state.selected, state.phi).pointer).tolist() == [0, 6, 0]
+    assert np.diff(list_likely_topics(state.word_ptr, state.selected, state.phi).pointer).tolist() == [0, 6, 0]
+
+
+@numba.njit
+def masks(matrix, level):
+    return [eight_at_least(matrix, 1, begin, level) for begin in range(matrix.shape[1] - 7)]
+
+
+def test_comparison_of_eight_cells_at_once():
+    matrix = np.random.default_rng(3).random((3, 30), dtype=np.float32)
+    matrix[1, 5] = level = np.float32(0.4)
+    plain = [sum(1 << lane for lane in range(8) if matrix[1, begin + lane] >= level) for begin in range(23)]
+    assert masks(matrix, level) == plain
 
 
 def first_token_p_value(state, drawn, distribution):
@@ -239,12 +255,7 @@ def test_topics_outside_the_list(scale):
     state.selected[2] = False
     for doc in range(n_docs):
         state.z[:] = topics
-        lists = list_topics(state.word_ptr, state.selected, state.phi)
-        chunk_ptr = np.array([0, 1])
-        tokens = (state.doc_ptr, state.words, state.z)
-        sweep_sparse_partially_collapsed(
-            chunk_ptr, *tokens, state.selected, state.alpha, state.phi, *lists, NO_RESPONSE, 11, 0, doc, 0
-        )
+        sweep("sparse_partially_collapsed", state, 11, 1, doc)
         drawn[doc] = state.z[0]
     n_dk = np.bincount(topics[1:], minlength=40)
     distribution = (n_dk + alpha) * state.phi[0].astype(float)

@@ -10,13 +10,14 @@ from corpus_arrays import fixed
 import ppl_topics as pt
 from ppl_topics.core.keys import Key
 from ppl_topics.core.sparse_topics import TopicLists
+from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.diagnostics.exactness.goodness import chi_square
 from ppl_topics.engine.bind import bind, index_tokens
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.log_joint import log_included_phi_part, log_listed_phi_part
 from ppl_topics.engine.recorder import ChainDraws, Recorder
 from ppl_topics.results.mean_topics import mean_topics
-from ppl_topics.samplers.assignments.listed_partially_collapsed import sweep_listed_partially_collapsed
+from ppl_topics.samplers.assignments.listed_partially_collapsed import GivenLists, sweep_listed_partially_collapsed
 from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 from ppl_topics.samplers.topics.expected import add_expected_listed, update_mean_included_phi
 from ppl_topics.samplers.topics.included_rows import draw_included_phi, included_mass
@@ -165,7 +166,7 @@ def test_distribution_of_phi_is_that_of_arrays(dense, beta):
     assert p_value(rows(listed, 500), drawn) < FALSE_ALARM
 
 
-def test_tokens_follow_their_conditional(tokens, z, dense):
+def test_tokens_follow_their_conditional(dense):
     """A sweep of documents of one token: phi and alpha alone decide; 11 topics by chi-square, and a planted bug."""
     n_wk, _, included = dense
     word = int(included[: WORDS - 5].sum(axis=1).argmax())
@@ -176,10 +177,9 @@ def test_tokens_follow_their_conditional(tokens, z, dense):
     words, alpha = fixed(np.full(docs, word, np.uint32)), np.linspace(0.1, 1.2, TOPICS)
     new = np.zeros(docs, np.uint8)
     pointer = fixed(np.arange(docs + 1))
-    selected = np.ones(WORDS, np.bool_)
-    arrays = (lists.pointer, lists.topics, lists.values)
-    chunks = np.array([0, docs // 3, docs])
-    sweep_listed_partially_collapsed(chunks, pointer, words, new, selected, alpha, *arrays, NO_RESPONSE, *KEY)
+    tokens = TokensByDocument(np.array([0, docs // 3, docs]), pointer, words, np.ones(WORDS, np.bool_))
+    given = GivenLists(alpha, lists.pointer, lists.topics, lists.values)
+    sweep_listed_partially_collapsed(tokens, new, given, (), NO_RESPONSE, Key(*KEY))
     distribution = alpha * phi[word]
     counts = np.bincount(new, minlength=TOPICS)
     assert chi_square(counts, distribution / distribution.sum()) > FALSE_ALARM
@@ -192,18 +192,14 @@ def test_tiny_weights_are_drawn_with_care(tokens, z, dense):
     lists.values[:] = 1e-38
     new = z.copy()
     alpha = np.full(TOPICS, 0.1)
-    arrays = (lists.pointer, lists.topics, lists.values)
-    selected, chunks = np.ones(WORDS, np.bool_), np.array([0, 15])
-    sweep_listed_partially_collapsed(
-        chunks, tokens.doc_ptr, tokens.words, new, selected, alpha, *arrays, NO_RESPONSE, *KEY
-    )
+    given = GivenLists(alpha, lists.pointer, lists.topics, lists.values)
+    by_document = tokens.by_document(np.ones(WORDS, np.bool_))._replace(chunk_ptr=np.array([0, 15]))
+    sweep_listed_partially_collapsed(by_document, new, given, (), NO_RESPONSE, Key(*KEY))
     assert (included[tokens.words, new] == 1).all()
     assert (new != z).mean() > 0.3
     lists.values[:] = 0.0
     kept = new.copy()
-    sweep_listed_partially_collapsed(
-        chunks, tokens.doc_ptr, tokens.words, kept, selected, alpha, *arrays, NO_RESPONSE, *KEY
-    )
+    sweep_listed_partially_collapsed(by_document, kept, given, (), NO_RESPONSE, Key(*KEY))
     assert (kept == new).all()
 
 
