@@ -48,7 +48,7 @@ class Token(NamedTuple):
     ----------
     doc, word : int
         Its document and its word.
-    index : int
+    number : int
         Its number in the corpus.
     position : int
         Its number in the document.
@@ -60,7 +60,7 @@ class Token(NamedTuple):
 
     doc: int
     word: int
-    index: int
+    number: int
     position: int
     topics: UnsignedArray
     counts: IntegerArray

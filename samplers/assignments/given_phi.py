@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, UInt32Array, UnsignedArray
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntegerArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, inlined, specialised
 from ppl_topics.core.keys import Key
 from ppl_topics.core.proposal import Token
@@ -28,7 +28,7 @@ from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
 from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
-from ppl_topics.samplers.variates.simd_categorical import Integer, new_sums
+from ppl_topics.samplers.variates.simd_categorical import new_sums
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start
 
 __all__ = ["GivenPhi", "Scratch", "compile_sweep", "count_document", "draw_in_log_space", "new_scratch", "prefetch_phi"]
@@ -134,9 +134,7 @@ def new_scratch(task: int, given: Any, tables: Any) -> Scratch:
 
 
 @inlined
-def begin_document(
-    doc: Integer, topics: UnsignedArray, given: Any, tables: Any, term: ResponseTerm, scratch: Any
-) -> None:
+def begin_document(doc: int, topics: UnsignedArray, given: Any, tables: Any, term: ResponseTerm, scratch: Any) -> None:
     """Prepare the scratch arrays for a document, of the given topics by token."""
     count_document(topics, given.alpha, scratch.counts, scratch.weight)
 
@@ -147,19 +145,19 @@ def end_document(topics: UnsignedArray, scratch: Any) -> None:
 
 
 @inlined
-def look_ahead(words: UInt32Array, index: Integer, given: Any) -> None:
+def look_ahead(words: UInt32Array, index: int, given: Any) -> None:
     """Fetch into the cache what tokens after the one of this index will read."""
 
 
 @inlined
-def count(word: Integer, topic: Integer, change: Integer, given: Any, scratch: Any) -> None:
+def count(word: int, topic: int, change: int, given: Any, scratch: Any) -> None:
     """Add a token to a topic (change 1), or remove it (-1)."""
     scratch.counts[topic] += change
     scratch.weight[topic] = scratch.counts[topic] + given.alpha[topic]
 
 
 @inlined
-def follow(token: Token, old: Integer, new: Integer, given: Any, tables: Any, term: ResponseTerm, scratch: Any) -> None:
+def follow(token: Token, old: int, new: int, given: Any, tables: Any, term: ResponseTerm, scratch: Any) -> None:
     """Update whatever else depends on the topic that has been drawn."""
 
 
@@ -209,14 +207,14 @@ def count_document(topics: UnsignedArray, alpha: FloatArray, counts: Int32Array,
 
 
 @inlined
-def prefetch_phi(words: UInt32Array, index: Integer, given: GivenPhi) -> None:
+def prefetch_phi(words: UInt32Array, index: int, given: GivenPhi) -> None:
     """Fetch the row of phi of a token soon to be drawn into the cache."""
     prefetch_row(given.phi, np.int64(words[min(index + AHEAD, words.size - 1)]))
 
 
 @compiled
 def draw_in_log_space(
-    stream: Stream, old: int, word: int, counts: Int32Array, alpha: FloatArray, phi: Float32Array
+    stream: Stream, old: int, word: int, counts: IntegerArray, alpha: FloatArray, phi: Float32Array
 ) -> int:
     """Draw a topic although all weights (counts_k + alpha_k) phi_kw underflow; if all are zero, keep the old one."""
     log_weights = np.full(alpha.size, -np.inf)

@@ -34,7 +34,7 @@ from ppl_topics.samplers.assignments.given_phi import GivenPhi, compile_sweep, c
 from ppl_topics.samplers.responses.curvature import Curvature, bend, curvature_of, omega_of
 from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, Integer, find_striped, new_sums
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, find_striped, new_sums
 from ppl_topics.samplers.variates.simd_exponential_weights import cumulate_tilted
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
@@ -92,7 +92,7 @@ def new_scratch(task: int, given: GivenPhi, curvature: Curvature) -> GramScratch
 
 @inlined
 def begin_document(
-    doc: Integer,
+    doc: int,
     topics: UnsignedArray,
     given: GivenPhi,
     curvature: Curvature,
@@ -132,7 +132,7 @@ def set_tilts(scratch: GramScratch) -> None:
 def draw(
     stream: Stream,
     token: Token,
-    old: Integer,
+    old: int,
     given: GivenPhi,
     curvature: Curvature,
     term: ResponseTerm,
@@ -175,8 +175,8 @@ def draw_in_log_space(
 @inlined
 def follow(
     token: Token,
-    old: Integer,
-    new: Integer,
+    old: int,
+    new: int,
     given: GivenPhi,
     curvature: Curvature,
     term: ResponseTerm,

@@ -48,7 +48,6 @@ from ppl_topics.samplers.proposals.composition import (
 from ppl_topics.samplers.proposals.table_inputs import inputs_of
 from ppl_topics.samplers.responses.response_term import term_of
 from ppl_topics.samplers.topics.expected import update_mean_phi
-from ppl_topics.samplers.variates.simd_categorical import Integer
 
 __all__ = ["GivenCounts", "compile_light_collapsed_sweep", "light_collapsed"]
 
@@ -83,9 +82,7 @@ def weigh_by_counts(topic: int, given: GivenCounts, token: Token) -> float:
 
 
 @inlined
-def count_everywhere(
-    word: Integer, topic: Integer, change: Integer, given: GivenCounts, scratch: MetropolisScratch
-) -> None:
+def count_everywhere(word: int, topic: int, change: int, given: GivenCounts, scratch: MetropolisScratch) -> None:
     """Add a token to a topic (change 1), or remove it (-1), in its document and in the corpus."""
     scratch.counts[topic] += change
     given.n_wk[word, topic] += change

@@ -48,7 +48,6 @@ from ppl_topics.samplers.proposals.composition import (
 )
 from ppl_topics.samplers.proposals.table_inputs import inputs_of
 from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
-from ppl_topics.samplers.variates.simd_categorical import Integer
 
 __all__ = ["MetropolisScratch", "compile_light_sweep", "light_partially_collapsed", "metropolis_hooks"]
 
@@ -85,7 +84,7 @@ def new_scratch(task: int, given: Any, tables: Any) -> MetropolisScratch:
 
 @inlined
 def begin_document(
-    doc: Integer, topics: UnsignedArray, given: Any, tables: Any, term: ResponseTerm, scratch: MetropolisScratch
+    doc: int, topics: UnsignedArray, given: Any, tables: Any, term: ResponseTerm, scratch: MetropolisScratch
 ) -> None:
     """Count the topics of a document, in a time that does not depend on K."""
     for position in range(topics.size):
@@ -100,7 +99,7 @@ def end_document(topics: UnsignedArray, scratch: MetropolisScratch) -> None:
 
 
 @inlined
-def count(word: Integer, topic: Integer, change: Integer, given: Any, scratch: MetropolisScratch) -> None:
+def count(word: int, topic: int, change: int, given: Any, scratch: MetropolisScratch) -> None:
     """Add a token to a topic (change 1), or remove it (-1)."""
     scratch.counts[topic] += change
 

@@ -33,7 +33,7 @@ from ppl_topics.samplers.assignments.given_phi import Scratch, compile_sweep
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 from ppl_topics.samplers.topics.listing import count_listed
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, Integer, cumulate_listed, find_listed
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_listed, find_listed
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
 __all__ = ["GivenLists", "listed_partially_collapsed", "sweep_listed_partially_collapsed"]
@@ -57,7 +57,7 @@ class GivenLists(NamedTuple):
 
 @inlined
 def draw(
-    stream: Stream, token: Token, old: Integer, given: GivenLists, tables: Any, term: ResponseTerm, scratch: Scratch
+    stream: Stream, token: Token, old: int, given: GivenLists, tables: Any, term: ResponseTerm, scratch: Scratch
 ) -> Any:
     """Draw from p(z_i = k), proportional to (n_dk^-i + alpha_k) phi_kw, over the topics of the word's list."""
     begin = given.pointer[token.word]

@@ -27,22 +27,19 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.counts import count_words
 from ppl_topics.samplers.assignments.given_phi import (
     GivenPhi,
-    Scratch,
     compile_sweep,
     draw_in_log_space,
     prefetch_phi,
 )
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, Integer, cumulate_products, find_striped
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_products, find_striped
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
 __all__ = ["draw", "partially_collapsed", "sweep_partially_collapsed"]
 
 
 @inlined
-def draw(
-    stream: Stream, token: Token, old: Integer, given: GivenPhi, tables: Any, term: ResponseTerm, scratch: Scratch
-) -> Any:
+def draw(stream: Stream, token: Token, old: int, given: GivenPhi, tables: Any, term: ResponseTerm, scratch: Any) -> Any:
     """Draw from p(z_i = k), proportional to (n_dk^-i + alpha_k) phi_kw."""
     total = cumulate_products(scratch.weight, given.phi, token.word, scratch.sums)
     if total >= SAFE_TOTAL:

@@ -39,7 +39,6 @@ from ppl_topics.samplers.assignments.partially_collapsed import draw as draw_fro
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 from ppl_topics.samplers.variates.simd_categorical import (
     SAFE_TOTAL,
-    Integer,
     cumulate_listed,
     cumulate_products,
     find_listed,
@@ -82,7 +81,7 @@ def new_scratch(task: int, given: GivenPhi, likely: LikelyTopics) -> SparseScrat
 
 @inlined
 def begin_document(
-    doc: Integer,
+    doc: int,
     topics: UnsignedArray,
     given: GivenPhi,
     likely: LikelyTopics,
@@ -101,8 +100,8 @@ def begin_document(
 @inlined
 def follow(
     token: Token,
-    old: Integer,
-    new: Integer,
+    old: int,
+    new: int,
     given: GivenPhi,
     likely: LikelyTopics,
     term: ResponseTerm,
@@ -116,7 +115,7 @@ def follow(
 def draw(
     stream: Stream,
     token: Token,
-    old: Integer,
+    old: int,
     given: GivenPhi,
     likely: LikelyTopics,
     term: ResponseTerm,

@@ -249,7 +249,7 @@ def _chain(functions: list[Compiled], forms: tuple[TableForm, ...], label: str, 
         table, _ = forms[number]
         cut = plain_table if table is tuple else named_table
         found = specialised(cut, f"{number}_{label}", Table=table, BEGIN=ends[number], END=ends[number + 1], **options)
-        names = {"NUMBER": number, "own": functions[number], "own_table": found, "following": following}
+        names: dict[str, Any] = {"NUMBER": number, "own": functions[number], "own_table": found, "following": following}
         template = call_last if following is None else call_own
         following = specialised(template, f"{number}_{label}", **names, **options)
     assert following is not None
@@ -263,7 +263,7 @@ def move_token(
     moves = Moves(*tables[:N_MOVES])
     pattern, n_topics, responds = moves.pattern, token.counts.size, term.eta.shape[1] > 0
     topic, mass = old, target(old, given, token)
-    turn = (token.index + moves.sweep) * moves.steps % pattern.size
+    turn = (token.number + moves.sweep) * moves.steps % pattern.size
     for _ in range(moves.steps):
         if moves.in_turn:
             number = pattern[turn]
