@@ -108,18 +108,18 @@ def sweep_document(
     topics = z[begin:end]
     responds = term.eta.shape[1] > 0
     begin_document(doc, topics, given, tables, term, scratch)
-    for index in range(begin, end):
-        look_ahead(words, index, given)
-        word: Any = np.int64(words[index])
+    for number in range(begin, end):
+        look_ahead(words, number, given)
+        word: Any = np.int64(words[number])
         if not selected[word]:
             continue
-        old: Any = np.int64(z[index])
+        old: Any = np.int64(z[number])
         count(word, old, -1, given, scratch)
-        token = Token(doc, word, index, index - begin, topics, counts)
+        token = Token(doc, word, number, number - begin, topics, counts)
         new = draw(stream, token, old, given, tables, term, scratch)
         if PROPOSES and responds and new != old and not accepts(stream, doc, old, new, term):
             new = old
-        z[index] = new
+        z[number] = new
         count(word, new, 1, given, scratch)
         follow(token, old, new, given, tables, term, scratch)
     end_document(topics, scratch)
@@ -145,8 +145,8 @@ def end_document(topics: UnsignedArray, scratch: Any) -> None:
 
 
 @inlined
-def look_ahead(words: UInt32Array, index: int, given: Any) -> None:
-    """Fetch into the cache what tokens after the one of this index will read."""
+def look_ahead(words: UInt32Array, number: int, given: Any) -> None:
+    """Fetch into the cache what the tokens after this one will read."""
 
 
 @inlined
@@ -177,14 +177,15 @@ def compile_sweep(
     in_parallel : bool
         If false, return a function that takes the number of a task first and runs that one alone.
     **names
-        What replaces the functions, or the constant `PROPOSES`, of the same names in this module.
+        Compiled functions, or a value of `PROPOSES`, that replace those of the same names in this module. After a
+        change of theirs, remove numba's caches (``make clean``): numba looks for changes in this file alone.
 
     Returns
     -------
     sweep : compiled function
-        ``sweep(tokens, z, given, tables, term, key)`` draws the topic of each selected token, and updates z, but not
-        the counts by word, and the slopes and rejected moves of the response term. `given` and `tables`, which the
-        sampler has prepared from what is given, are flat tuples of arrays and numbers.
+        ``sweep(tokens, z, given, tables, term, key)`` draws the topic of each selected token. It updates z, and the
+        slopes and rejected moves of the response term, but not the counts by word. `given` and `tables` are flat
+        tuples of arrays and numbers: what the distribution depends on, and what the sampler has computed from it.
     """
     document = specialised(
         sweep_document, label, cached=cached, in_line=True, counting=False, **{"draw": draw, **names}
@@ -207,9 +208,9 @@ def count_document(topics: UnsignedArray, alpha: FloatArray, counts: Int32Array,
 
 
 @inlined
-def prefetch_phi(words: UInt32Array, index: int, given: GivenPhi) -> None:
-    """Fetch the row of phi of a token soon to be drawn into the cache."""
-    prefetch_row(given.phi, np.int64(words[min(index + AHEAD, words.size - 1)]))
+def prefetch_phi(words: UInt32Array, number: int, given: GivenPhi) -> None:
+    """Fetch into the cache the row of phi that a token soon to be drawn will read."""
+    prefetch_row(given.phi, np.int64(words[min(number + AHEAD, words.size - 1)]))
 
 
 @compiled
