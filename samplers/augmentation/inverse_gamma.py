@@ -31,7 +31,7 @@ LARGEST = 1e300
 
 @compiled
 def draw_inverse_gammas(shapes: FloatArray, rates: FloatArray, key: Key, out: FloatArray) -> None:
-    """Draw each variance from InvGamma(shape, rate), whose density falls as exp(-rate / x), from a stream of its own."""
+    """Draw each entry from InvGamma(shape, rate), whose density falls as exp(-rate / x), from its own stream."""
     stream, bound = new_stream(), math.log(LARGEST)
     for entry in range(shapes.size):
         start(stream, key, entry)
