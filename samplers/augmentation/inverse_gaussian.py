@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from ppl_topics._util.compiled import tight
+from ppl_topics._util.compiled import inlined
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.registry import kernel
@@ -24,7 +24,7 @@ __all__ = ["inverse_gaussian"]
 draw = variates.inverse_gaussian
 
 
-@tight
+@inlined
 def draw_cell(stream: Stream, cell: Cell, parameters: Parameters) -> float:
     """Draw xi ~ InvGauss(mean, 1), the Levy distribution where the mean is infinite; 1 where the target is missing."""
     mean = parameters[0][cell]

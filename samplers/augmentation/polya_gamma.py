@@ -9,7 +9,7 @@ J. Zhu, X. Zheng, B. Zhang (2013). Improved Bayesian logistic supervised topic m
 
 from __future__ import annotations
 
-from ppl_topics._util.compiled import tight
+from ppl_topics._util.compiled import inlined
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.registry import kernel
@@ -22,7 +22,7 @@ __all__ = ["polya_gamma"]
 draw = variates.polya_gamma
 
 
-@tight
+@inlined
 def draw_cell(stream: Stream, cell: Cell, parameters: Parameters) -> float:
     """Draw omega ~ PG(shape, tilt); 1 where the target is missing and the shape is 0."""
     shapes, tilts = parameters

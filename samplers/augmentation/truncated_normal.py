@@ -9,7 +9,7 @@ multi-class regression. Computational Statistics 35.
 
 from __future__ import annotations
 
-from ppl_topics._util.compiled import tight
+from ppl_topics._util.compiled import inlined
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.registry import kernel
@@ -22,7 +22,7 @@ __all__ = ["truncated_normal"]
 draw = variates.truncated_normal
 
 
-@tight
+@inlined
 def draw_cell(stream: Stream, cell: Cell, parameters: Parameters) -> float:
     """Draw a ~ N(mean, 1) given its sign; 1 where the target is missing and the sign is 0."""
     signs, means = parameters

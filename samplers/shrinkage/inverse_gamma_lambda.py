@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from ppl_topics._util.compiled import tight
+from ppl_topics._util.compiled import inlined
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.registry import kernel
@@ -19,7 +19,7 @@ from ppl_topics.samplers.variates.streams import Stream, exponential
 __all__ = ["draw_scales", "inverse_gamma_lambda"]
 
 
-@tight
+@inlined
 def draw_scale(stream: Stream, old: float, c: int, j: int, given: Horseshoe) -> float:
     """Draw nu ~ InvGamma(1, 1 + 1 / lambda^2), then lambda^2 ~ InvGamma(1, 1 / nu + (eta / tau)^2 / 2).
 

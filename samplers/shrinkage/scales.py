@@ -100,13 +100,13 @@ def scales_kernel(name: str, given: Callable[[ChainState], Any], draw_scales: Ca
 
 def horseshoe_kernel(binding: Binding, role: str, draw_scales: Callable[..., None]) -> KernelFunctions:
     """Return the functions of a kernel that updates one kind of the scales of a horseshoe: tau, lambda or slab."""
-    names = binding.names
-    prior: Any = binding.blocks[names["eta"]]
+    names, block = binding.names, binding.blocks[binding.names["eta"]]
+    constants = [getattr(block, name, 1.0) for name in ("scale", "slab_scale", "slab_df")]
+    infinite = np.full(binding.sizes.responses, np.inf)
 
     def given(state: ChainState) -> Horseshoe:
-        eta, tau, lambdas = (state.arrays[names[role]] for role in ("eta", "tau", "lambda"))
-        if "slab" not in names:
-            return Horseshoe(eta, tau, lambdas, np.full(len(tau), np.inf), prior.scale)
-        return Horseshoe(eta, tau, lambdas, state.arrays[names["slab"]], prior.scale, prior.slab_scale, prior.slab_df)
+        arrays = state.arrays
+        slab = arrays[names["slab"]] if "slab" in names else infinite
+        return Horseshoe(arrays[names["eta"]], arrays[names["tau"]], arrays[names["lambda"]], slab, *constants)
 
     return scales_kernel(names[role], given, draw_scales)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from ppl_topics._util.compiled import tight
+from ppl_topics._util.compiled import inlined, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.registry import kernel
@@ -29,7 +29,7 @@ def below_slice(stream: Stream, g: float) -> float:
     return (g + (1.0 - share)) / share
 
 
-@tight
+@inlined
 def draw_scale(stream: Stream, old: float, c: int, j: int, given: Horseshoe) -> float:
     """Draw g = 1 / lambda^2, whose density is exp(-g (eta / tau)^2 / 2) / (1 + g).
 

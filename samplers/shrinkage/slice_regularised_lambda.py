@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from ppl_topics._util.compiled import tight
+from ppl_topics._util.compiled import inlined
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.registry import kernel
@@ -24,7 +24,7 @@ from ppl_topics.samplers.variates.truncated_gamma import truncated_exponential
 __all__ = ["draw_scales", "slice_regularised_lambda"]
 
 
-@tight
+@inlined
 def draw_scale(stream: Stream, old: float, c: int, j: int, given: Horseshoe) -> float:
     """Draw g = 1 / lambda^2, whose density is exp(-g (eta / tau)^2 / 2) sqrt(1 + (tau / slab)^2 / g) / (1 + g).
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from ppl_topics._util.compiled import tight
+from ppl_topics._util.compiled import inlined
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.registry import kernel
@@ -30,7 +30,7 @@ from ppl_topics.samplers.variates.truncated_gamma import truncated_gamma
 __all__ = ["draw_scales", "slice_tau"]
 
 
-@tight
+@inlined
 def draw_scale(stream: Stream, old: float, c: int, j: int, given: Horseshoe) -> float:
     """Draw h = scale^2 / tau^2, whose density is h^((p - 1) / 2) exp(-h r) / (1 + h).
 
