@@ -175,7 +175,7 @@ def add_sparse(
 
 @tight
 def add_panel(matrix: FloatArray, row: int, dense: FloatArray, first: int, last: int) -> None:
-    """Add dense `first` to `last` - 1 of the dense ones to a row."""
+    """Add dense features `first` to `last` - 1 to a row."""
     target = matrix[row, row:]
     k = first
     while k + 4 <= last:
