@@ -139,36 +139,32 @@ def padded(values: FloatArray, fill: float = 0.0) -> FloatArray:
 @parallel
 def append_design(topic_rows: Rows, design: Design, n_topics: int, rows: Rows) -> None:
     """Fill the rows: topics, then fixed columns."""
-    pieces = make_chunks(rows.ptr, PIECES)
-    for piece in numba.prange(PIECES):
-        append_rows(pieces[piece], pieces[piece + 1], topic_rows, design, n_topics, rows)
-
-
-@tight
-def append_rows(first: int, last: int, topic_rows: Rows, design: Design, n_topics: int, rows: Rows) -> None:
-    """Fill the rows of documents `first` to `last` - 1."""
     topic_ptr, topics, shares = topic_rows
     design_ptr, design_columns, design_values, _ = design
     ptr, columns, values = rows
-    for doc in range(first, last):
-        at = ptr[doc]
-        for place in range(topic_ptr[doc], topic_ptr[doc + 1]):
-            columns[at], values[at] = topics[place], shares[place]
-            at += 1
-        for place in range(design_ptr[doc], design_ptr[doc + 1]):
-            columns[at], values[at] = n_topics + np.int64(design_columns[place]), design_values[place]
-            at += 1
+    pieces = make_chunks(ptr, PIECES)
+    for piece in numba.prange(PIECES):
+        for doc in range(pieces[piece], pieces[piece + 1]):
+            at = ptr[doc]
+            for place in range(topic_ptr[doc], topic_ptr[doc + 1]):
+                columns[at], values[at] = topics[place], shares[place]
+                at += 1
+            for place in range(design_ptr[doc], design_ptr[doc + 1]):
+                columns[at], values[at] = n_topics + np.int64(design_columns[place]), design_values[place]
+                at += 1
 
 
 @parallel
 def sort_by_column(rows: Rows, columns: Columns) -> None:
     """Sort the entries by column, by counting."""
-    ptr, n_columns = columns.ptr, columns.ptr.size - 1
-    pieces = make_chunks(rows.ptr, PIECES)
+    row_ptr, column_of, values = rows
+    ptr, docs, places, sorted_values = columns
+    n_columns = ptr.size - 1
+    pieces = make_chunks(row_ptr, PIECES)
     starts = np.zeros((PIECES, n_columns), dtype=np.int64)
     for piece in numba.prange(PIECES):
-        for place in range(rows.ptr[pieces[piece]], rows.ptr[pieces[piece + 1]]):
-            starts[piece, np.int64(rows.columns[place])] += 1
+        for place in range(row_ptr[pieces[piece]], row_ptr[pieces[piece + 1]]):
+            starts[piece, np.int64(column_of[place])] += 1
     reached = 0
     for column in range(n_columns):
         ptr[column] = reached
@@ -178,19 +174,12 @@ def sort_by_column(rows: Rows, columns: Columns) -> None:
             reached += count
     ptr[n_columns] = reached
     for piece in numba.prange(PIECES):
-        place_entries(pieces[piece], pieces[piece + 1], rows, starts[piece], columns)
-
-
-@tight
-def place_entries(first: int, last: int, rows: Rows, starts: IntArray, columns: Columns) -> None:
-    """Put the entries of documents `first` to `last` - 1 where their columns start, and advance the starts."""
-    ptr, column_of, values = rows
-    for doc in range(first, last):
-        for place in range(ptr[doc], ptr[doc + 1]):
-            column: Any = np.int64(column_of[place])
-            at = starts[column]
-            starts[column] = at + 1
-            columns.docs[at], columns.places[at], columns.values[at] = doc, place, values[place]
+        for doc in range(pieces[piece], pieces[piece + 1]):
+            for place in range(row_ptr[doc], row_ptr[doc + 1]):
+                column_of_entry: Any = np.int64(column_of[place])
+                at = starts[piece, column_of_entry]
+                starts[piece, column_of_entry] = at + 1
+                docs[at], places[at], sorted_values[at] = doc, place, values[place]
 
 
 @compiled
@@ -290,16 +279,10 @@ def add_rows(
 @parallel
 def add_weighted(columns: Columns, weights: FloatArray, total: FloatArray) -> None:
     """Add up the weights of documents times their features; see `weighted_sums`."""
-    pieces = make_chunks(columns.ptr, PIECES)
-    for piece in numba.prange(PIECES):
-        add_weighted_rows(pieces[piece], pieces[piece + 1], columns, weights, total)
-
-
-@tight
-def add_weighted_rows(first: int, last: int, columns: Columns, weights: FloatArray, total: FloatArray) -> None:
-    """Add up rows `first` to `last` - 1 of the sums."""
     ptr, docs, _, values = columns
-    for row in range(first, last):
-        for entry in range(ptr[row], ptr[row + 1]):
-            for c in range(weights.shape[1]):
-                total[row, c] += values[entry] * weights[np.int64(docs[entry]), c]
+    pieces = make_chunks(ptr, PIECES)
+    for piece in numba.prange(PIECES):
+        for row in range(pieces[piece], pieces[piece + 1]):
+            for entry in range(ptr[row], ptr[row + 1]):
+                for c in range(weights.shape[1]):
+                    total[row, c] += values[entry] * weights[np.int64(docs[entry]), c]
