@@ -9,7 +9,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.binding import Binding
-from ppl_topics.core.prior import Coefficients
+from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.state import ChainState
 from ppl_topics.errors import RunError
 from ppl_topics.samplers.responses.features import Features, features_of
@@ -67,7 +67,7 @@ def conditional_normal(binding: Binding) -> Callable[[ChainState], ConditionalNo
     """
     response = binding.response
     prior = binding.blocks[binding.names["eta"]]
-    if response is None or not isinstance(prior, Coefficients):
+    if response is None or not isinstance(prior, CoefficientPrior):
         raise RunError(f"{binding.target!r} is not the coefficients of a response with a normal prior")
     augmentation, n_topics = binding.names["augmentation"], binding.sizes.supervised
 
