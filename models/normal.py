@@ -10,7 +10,7 @@ import pydantic
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray
-from ppl_topics.core.prior import Coefficients
+from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.registry import block
 from ppl_topics.core.state import ChainState
 
@@ -18,7 +18,7 @@ __all__ = ["Normal"]
 
 
 @block("normal")
-class Normal(Coefficients):
+class Normal(CoefficientPrior):
     """Independent coefficients, each Normal(0, variance), and an intercept of a variance of its own.
 
     Attributes

@@ -11,13 +11,13 @@ import pydantic
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray
-from ppl_topics.core.prior import LARGEST_SCALE, SMALLEST_SCALE, Coefficients
+from ppl_topics.core.prior import LARGEST_SCALE, SMALLEST_SCALE, CoefficientPrior
 from ppl_topics.core.state import ChainState
 
 __all__ = ["Shrinkage"]
 
 
-class Shrinkage(Coefficients):
+class Shrinkage(CoefficientPrior):
     """Base of the normal priors whose variances are made of scales: tau of each response, lambda of each slope.
 
     Both are half-Cauchy: tau ~ C+(0, scale), lambda ~ C+(0, 1). The intercept has a variance of its own and no scale.

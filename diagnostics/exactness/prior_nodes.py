@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from ppl_topics._util.arrays import FloatArray, IntArray
-from ppl_topics.core.prior import Coefficients
+from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.state import ChainState
 
 __all__ = ["NODES", "PriorNodes", "cumulated_weights", "draw_nodes"]
@@ -25,7 +25,7 @@ class PriorNodes:
 
     Parameters
     ----------
-    prior : Coefficients
+    prior : CoefficientPrior
     state : ChainState
         Holds the scales that are given.
     moved : set of str
@@ -40,7 +40,7 @@ class PriorNodes:
     eta : ndarray of float64, shape (C, NODES, F)
     """
 
-    def __init__(self, prior: Coefficients, state: ChainState, moved: AbstractSet[str]) -> None:
+    def __init__(self, prior: CoefficientPrior, state: ChainState, moved: AbstractSet[str]) -> None:
         sizes = state.sizes
         roles = [role for role, _ in prior.auxiliaries().values()]
         # Without the dim of the responses, which comes first.

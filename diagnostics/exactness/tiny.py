@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray
-from ppl_topics.core.prior import Coefficients
+from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.response import Response
 from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.enumeration import token_counts
@@ -63,7 +63,7 @@ def tiny_spec(spec: Spec) -> Spec:
     Unequal concentrations show errors that equal ones hide, such as an index taken for another; so do priors
     whose shape and rate differ from 1, such as a rate taken for a scale.
     """
-    shrunk = any(isinstance(b, Coefficients) and b.auxiliaries() for b in spec.blocks.values())
+    shrunk = any(isinstance(b, CoefficientPrior) and b.auxiliaries() for b in spec.blocks.values())
     topics = 2 if any(isinstance(b, Gamma) and b.per == "topic" for b in spec.blocks.values()) else 3
     blocks = {}
     for name, block in spec.blocks.items():

@@ -14,7 +14,7 @@ from scipy.special import logsumexp, ndtr
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.observed import Design, Observed
-from ppl_topics.core.prior import Coefficients
+from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.response import Response
 from ppl_topics.core.state import ChainState
 from ppl_topics.corpus.labels import Labels
@@ -80,7 +80,7 @@ class TinyResponse:
         assert response is not None, "the model has no response"
         assert observed is not None, "the corpus has no targets"
         prior = bound.block(bound.model.names["eta"])
-        assert isinstance(prior, Coefficients), "coefficients without a prior"
+        assert isinstance(prior, CoefficientPrior), "coefficients without a prior"
         self.response, self.observed, self.prior = response, observed, prior
         self.names = bound.model.names
         self.moves_eta, self.moves_augmentation = "eta" in moved, "augmentation" in moved

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ppl_topics._util.arrays import FloatArray
-from ppl_topics.core.prior import Coefficients
+from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes, Tokens
 from ppl_topics.errors import TraceError
@@ -185,7 +185,7 @@ def _prior_precision(trained: TrainedResponse, coefficients: CoefficientDraws, p
     """Return the prior precision of each coefficient in each draw, shape (M, responses, F)."""
     model = trained.trained.model
     prior = model.spec.blocks[model.names["eta"]]
-    assert isinstance(prior, Coefficients), "what a response's coefficients are, by its references"
+    assert isinstance(prior, CoefficientPrior), "what a response's coefficients are, by its references"
     posterior = trained.trained.groups["posterior"]
     for name in prior.auxiliaries():
         if name not in posterior:

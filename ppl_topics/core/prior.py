@@ -14,7 +14,7 @@ from ppl_topics.core.block import Block
 from ppl_topics.core.state import ChainState
 from ppl_topics.errors import SpecError
 
-__all__ = ["LARGEST_SCALE", "SMALLEST_SCALE", "Coefficients"]
+__all__ = ["LARGEST_SCALE", "SMALLEST_SCALE", "CoefficientPrior"]
 
 
 SMALLEST_SCALE, LARGEST_SCALE = 1e-50, 1e50
@@ -24,7 +24,7 @@ Half-Cauchy distributions have 1e-50 of their mass beyond each: no run of any le
 """
 
 
-class Coefficients(Block):
+class CoefficientPrior(Block):
     """Base of the priors of coefficients: normal given a precision.
 
     Attributes

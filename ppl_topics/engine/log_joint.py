@@ -15,7 +15,7 @@ import numpy as np
 from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray, UInt8Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.samplers.assignments.counts import make_chunks
-from ppl_topics.samplers.concentration.log_pochhammer import log_rising
+from ppl_topics.samplers.concentration.log_pochhammer import log_pochhammer
 
 __all__ = [
     "density_n_dk",
@@ -58,9 +58,9 @@ def log_theta_part(doc_ptr: IntArray, z: UnsignedArray, alpha: FloatArray) -> fl
                 in_doc[z[token]] += 1
             for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
                 topic = z[token]
-                value += log_rising(alpha[topic], in_doc[topic])
+                value += log_pochhammer(alpha[topic], in_doc[topic])
                 in_doc[topic] = 0
-            value -= log_rising(alpha_sum, doc_ptr[doc + 1] - doc_ptr[doc])
+            value -= log_pochhammer(alpha_sum, doc_ptr[doc + 1] - doc_ptr[doc])
         partial[chunk] = value
     return add_in_order(partial)
 
@@ -85,11 +85,11 @@ def log_included_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, mas
         for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
             for topic in range(n_topics):
                 if n_wk[word, topic] > 0:
-                    value += log_rising(beta[word], n_wk[word, topic])
+                    value += log_pochhammer(beta[word], n_wk[word, topic])
         partial[chunk] = value
     normaliser = 0.0
     for topic in range(n_topics):
-        normaliser += log_rising(mass[topic], n_k[topic])
+        normaliser += log_pochhammer(mass[topic], n_k[topic])
     return add_in_order(partial) - normaliser
 
 
@@ -105,11 +105,11 @@ def log_listed_phi_part(
         for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
             for place in range(pointer[word], pointer[word + 1]):
                 if counts[place] > 0:
-                    value += log_rising(beta[word], counts[place])
+                    value += log_pochhammer(beta[word], counts[place])
         partial[chunk] = value
     normaliser = 0.0
     for topic in range(n_k.size):
-        normaliser += log_rising(mass[topic], n_k[topic])
+        normaliser += log_pochhammer(mass[topic], n_k[topic])
     return add_in_order(partial) - normaliser
 
 

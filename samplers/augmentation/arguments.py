@@ -14,7 +14,7 @@ __all__ = ["arguments_of"]
 
 
 def arguments_of(binding: Binding) -> Callable[[ChainState], Any]:
-    """Return what computes the parameters from a state: the response's `augmentation_arguments` of its predictors.
+    """Return the function that gives them in a state: the response's `augmentation_arguments` of its predictors.
 
     Raises
     ------
@@ -23,7 +23,7 @@ def arguments_of(binding: Binding) -> Callable[[ChainState], Any]:
     """
     response, eta, n_topics = binding.response, binding.names.get("eta"), binding.sizes.supervised
     if response is None or eta is None:
-        raise SpecError(f"{binding.target!r} belongs to no response; the model needs a block that observes labels")
+        raise SpecError(f"{binding.target!r} belongs to no response; add a block that observes labels to the model")
 
     def arguments(state: ChainState) -> Any:
         observed = state.observed

@@ -26,22 +26,12 @@ __all__ = ["LARGEST", "draw_inverse_gammas", "inverse_gamma"]
 
 
 LARGEST = 1e300
-"""Draws are cut at it and at its inverse, which only shapes below about 0.1 reach."""
+"""Draws are cut to between its inverse and it, which only shapes below about 0.1 reach."""
 
 
 @compiled
 def draw_inverse_gammas(shapes: FloatArray, rates: FloatArray, key: Key, out: FloatArray) -> None:
-    """Draw each entry from InvGamma(shape, rate), whose density falls as exp(-rate / x).
-
-    Parameters
-    ----------
-    shapes, rates : ndarray of float64 of shape (C,)
-        Positive and finite.
-    key : Key
-        Of the random streams, one for each entry.
-    out : ndarray of float64 of shape (C,)
-        Overwritten with the draw.
-    """
+    """Draw each entry from InvGamma(shape, rate), whose density falls as exp(-rate / x), from its own stream."""
     stream, bound = new_stream(), math.log(LARGEST)
     for entry in range(shapes.size):
         start(stream, key, entry)

@@ -1,4 +1,4 @@
-"""The auxiliary variables of the hinge and of the epsilon-insensitive loss, in parallel over documents.
+"""The augmentation of the hinge and of the epsilon-insensitive loss.
 
 References
 ----------
@@ -11,55 +11,27 @@ from __future__ import annotations
 
 import math
 
-import numba
-import numpy as np
-
-from ppl_topics._util.arrays import FloatArray, IntArray
-from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics._util.compiled import inlined
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
-from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
-from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.augmentation.arguments import arguments_of
+from ppl_topics.samplers.augmentation.cells import Cell, Parameters, cells_kernel, compile_cells
 from ppl_topics.samplers.variates import inverse_gaussian as variates
-from ppl_topics.samplers.variates.streams import new_stream, start
+from ppl_topics.samplers.variates.streams import Stream
 
-__all__ = ["draw_inverse_gaussians", "inverse_gaussian"]
+__all__ = ["inverse_gaussian"]
 
-
-SHAPE = 1.0
 draw = variates.inverse_gaussian
 
 
-@parallel
-def draw_inverse_gaussians(chunk_ptr: IntArray, means: FloatArray, key: Key, out: FloatArray) -> None:
-    """Draw each cell from InvGauss(mean, 1), in parallel over rows.
-
-    Parameters
-    ----------
-    chunk_ptr : ndarray of int64 of shape (n + 1,)
-        Rows of each parallel task.
-    means : ndarray of float64 of shape (D, M)
-        Positive; infinite for the Levy distribution, NaN for cells that get a 1.
-    key : Key
-        Of the random streams, one for each row.
-    out : ndarray of float64 of shape (D, M)
-        Overwritten with the draw.
-    """
-    for chunk in numba.prange(chunk_ptr.size - 1):
-        draw_rows(chunk_ptr[chunk], chunk_ptr[chunk + 1], means, key, out)
+@inlined
+def draw_cell(stream: Stream, cell: Cell, parameters: Parameters) -> float:
+    """Draw xi ~ InvGauss(mean, 1), the Levy distribution where the mean is infinite; 1 where the target is missing."""
+    mean = parameters[0][cell]
+    return 1.0 if math.isnan(mean) else draw(stream, mean, 1.0)
 
 
-@compiled
-def draw_rows(first: int, last: int, means: FloatArray, key: Key, out: FloatArray) -> None:
-    """Draw the rows `first` to `last` - 1 (see `draw_inverse_gaussians`)."""
-    stream = new_stream()
-    for row in range(first, last):
-        start(stream, key, row)
-        for column in range(means.shape[1]):
-            mean = means[row, column]
-            out[row, column] = 1.0 if math.isnan(mean) else draw(stream, mean, SHAPE)
+draw_cells = compile_cells(draw_cell, "inverse_gaussian")
 
 
 @kernel(
@@ -78,12 +50,4 @@ def draw_rows(first: int, last: int, means: FloatArray, key: Key, out: FloatArra
 )
 def inverse_gaussian(binding: Binding) -> KernelFunctions:
     """Draw the augmentation of a max-margin response given z and eta: inverse Gaussian, parallel over documents."""
-    name, chunk_ptr, arguments = binding.names["augmentation"], binding.tokens.chunk_ptr, arguments_of(binding)
-
-    def step(state: ChainState, memory: None, key: Key) -> None:
-        value = state.arrays[name]
-        rows = (len(value), math.prod(value.shape[1:]))
-        means = np.ascontiguousarray(arguments(state), dtype=np.float64)
-        draw_inverse_gaussians(chunk_ptr, means.reshape(rows), key, value.reshape(rows))
-
-    return KernelFunctions(step)
+    return cells_kernel(binding, draw_cells)

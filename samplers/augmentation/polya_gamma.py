@@ -1,4 +1,4 @@
-"""The auxiliary variables of logistic and of negative binomial responses, in parallel over documents.
+"""The augmentation of logistic and of negative binomial responses.
 
 References
 ----------
@@ -9,68 +9,27 @@ J. Zhu, X. Zheng, B. Zhang (2013). Improved Bayesian logistic supervised topic m
 
 from __future__ import annotations
 
-import numba
-import numpy as np
-
-from ppl_topics._util.arrays import FloatArray, IntArray
-from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics._util.compiled import inlined
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
-from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
-from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.augmentation.arguments import arguments_of
+from ppl_topics.samplers.augmentation.cells import Cell, Parameters, cells_kernel, compile_cells
 from ppl_topics.samplers.variates import polya_gamma as variates
-from ppl_topics.samplers.variates.streams import new_stream, start
+from ppl_topics.samplers.variates.streams import Stream
 
-__all__ = ["draw_polya_gammas", "polya_gamma"]
-
+__all__ = ["polya_gamma"]
 
 draw = variates.polya_gamma
 
 
-@parallel
-def draw_polya_gammas(
-    chunk_ptr: IntArray,
-    shapes: FloatArray,
-    tilts: FloatArray,
-    key: Key,
-    out: FloatArray,
-) -> None:
-    """Draw each cell from PG(shape, tilt), in parallel over rows.
-
-    Parameters
-    ----------
-    chunk_ptr : ndarray of int64 of shape (n + 1,)
-        Rows of each parallel task.
-    shapes : ndarray of float64 of shape (D, C)
-        Positive; 0 for cells that get a 1.
-    tilts : ndarray of float64 of shape (D, C)
-    key : Key
-        Of the random streams, one for each row.
-    out : ndarray of float64 of shape (D, C)
-        Overwritten with the draw.
-    """
-    for chunk in numba.prange(chunk_ptr.size - 1):
-        draw_rows(chunk_ptr[chunk], chunk_ptr[chunk + 1], shapes, tilts, key, out)
+@inlined
+def draw_cell(stream: Stream, cell: Cell, parameters: Parameters) -> float:
+    """Draw omega ~ PG(shape, tilt); 1 where the target is missing and the shape is 0."""
+    shapes, tilts = parameters
+    return 1.0 if shapes[cell] == 0.0 else draw(stream, shapes[cell], tilts[cell])
 
 
-@compiled
-def draw_rows(
-    first: int,
-    last: int,
-    shapes: FloatArray,
-    tilts: FloatArray,
-    key: Key,
-    out: FloatArray,
-) -> None:
-    """Draw the rows `first` to `last` - 1 (see `draw_polya_gammas`)."""
-    stream = new_stream()
-    for row in range(first, last):
-        start(stream, key, row)
-        for column in range(shapes.shape[1]):
-            shape = shapes[row, column]
-            out[row, column] = 1.0 if shape == 0.0 else draw(stream, shape, tilts[row, column])
+draw_cells = compile_cells(draw_cell, "polya_gamma")
 
 
 @kernel(
@@ -89,10 +48,4 @@ def draw_rows(
 )
 def polya_gamma(binding: Binding) -> KernelFunctions:
     """Draw the augmentation of a logistic likelihood given z and eta: Polya-Gamma, parallel over documents."""
-    name, chunk_ptr, arguments = binding.names["augmentation"], binding.tokens.chunk_ptr, arguments_of(binding)
-
-    def step(state: ChainState, memory: None, key: Key) -> None:
-        shapes, tilts = (np.ascontiguousarray(array, dtype=np.float64) for array in arguments(state))
-        draw_polya_gammas(chunk_ptr, shapes, tilts, key, state.arrays[name])
-
-    return KernelFunctions(step)
+    return cells_kernel(binding, draw_cells)

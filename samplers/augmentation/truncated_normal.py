@@ -1,4 +1,4 @@
-"""The auxiliary variables of diagonal orthant probit responses, in parallel over documents.
+"""The augmentation of diagonal orthant probit responses.
 
 References
 ----------
@@ -9,68 +9,27 @@ multi-class regression. Computational Statistics 35.
 
 from __future__ import annotations
 
-import numba
-import numpy as np
-
-from ppl_topics._util.arrays import FloatArray, IntArray
-from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics._util.compiled import inlined
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
-from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
-from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.augmentation.arguments import arguments_of
+from ppl_topics.samplers.augmentation.cells import Cell, Parameters, cells_kernel, compile_cells
 from ppl_topics.samplers.variates import truncated_normal as variates
-from ppl_topics.samplers.variates.streams import new_stream, start
+from ppl_topics.samplers.variates.streams import Stream
 
-__all__ = ["draw_truncated_normals", "truncated_normal"]
-
+__all__ = ["truncated_normal"]
 
 draw = variates.truncated_normal
 
 
-@parallel
-def draw_truncated_normals(
-    chunk_ptr: IntArray,
-    signs: FloatArray,
-    means: FloatArray,
-    key: Key,
-    out: FloatArray,
-) -> None:
-    """Draw each cell from Normal(mean, 1) given its sign, in parallel over rows.
-
-    Parameters
-    ----------
-    chunk_ptr : ndarray of int64 of shape (n + 1,)
-        Rows of each parallel task.
-    signs : ndarray of float64 of shape (D, C)
-        Positive or negative; 0 for cells that get a 1.
-    means : ndarray of float64 of shape (D, C)
-    key : Key
-        Of the random streams, one for each row.
-    out : ndarray of float64 of shape (D, C)
-        Overwritten with the draw.
-    """
-    for chunk in numba.prange(chunk_ptr.size - 1):
-        draw_rows(chunk_ptr[chunk], chunk_ptr[chunk + 1], signs, means, key, out)
+@inlined
+def draw_cell(stream: Stream, cell: Cell, parameters: Parameters) -> float:
+    """Draw a ~ N(mean, 1) given its sign; 1 where the target is missing and the sign is 0."""
+    signs, means = parameters
+    return 1.0 if signs[cell] == 0.0 else draw(stream, means[cell], signs[cell])
 
 
-@compiled
-def draw_rows(
-    first: int,
-    last: int,
-    signs: FloatArray,
-    means: FloatArray,
-    key: Key,
-    out: FloatArray,
-) -> None:
-    """Draw the rows `first` to `last` - 1 (see `draw_truncated_normals`)."""
-    stream = new_stream()
-    for row in range(first, last):
-        start(stream, key, row)
-        for column in range(signs.shape[1]):
-            sign = signs[row, column]
-            out[row, column] = 1.0 if sign == 0.0 else draw(stream, means[row, column], sign)
+draw_cells = compile_cells(draw_cell, "truncated_normal")
 
 
 @kernel(
@@ -89,10 +48,4 @@ def draw_rows(
 )
 def truncated_normal(binding: Binding) -> KernelFunctions:
     """Draw the augmentation of a probit likelihood given z and eta: truncated normal, parallel over documents."""
-    name, chunk_ptr, arguments = binding.names["augmentation"], binding.tokens.chunk_ptr, arguments_of(binding)
-
-    def step(state: ChainState, memory: None, key: Key) -> None:
-        signs, means = (np.ascontiguousarray(array, dtype=np.float64) for array in arguments(state))
-        draw_truncated_normals(chunk_ptr, signs, means, key, state.arrays[name])
-
-    return KernelFunctions(step)
+    return cells_kernel(binding, draw_cells)

@@ -9,7 +9,7 @@ KDD 2015, section 3.4.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numba
 import numpy as np
@@ -23,9 +23,9 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.errors import RunError
-from ppl_topics.samplers.coefficients.conditional_normal import conditional_normal
-from ppl_topics.samplers.coefficients.gram import WIDTH, columns_of, padded, rows_of
-from ppl_topics.samplers.responses.features import Features, scores
+from ppl_topics.samplers.coefficients.conditional_normal import ConditionalNormal, conditional_normal
+from ppl_topics.samplers.coefficients.gram import WIDTH, Columns, columns_of, padded, rows_of
+from ppl_topics.samplers.responses.features import scores
 from ppl_topics.samplers.variates.streams import integer, new_stream, normal, start
 
 __all__ = ["coordinate_normal", "draw_by_coordinate"]
@@ -34,37 +34,39 @@ __all__ = ["coordinate_normal", "draw_by_coordinate"]
 AtLeastOne = Annotated[int, pydantic.Field(ge=1)]
 
 
-def draw_by_coordinate(
-    features: Features, b: FloatArray, omega: FloatArray, precision: FloatArray, eta: FloatArray, sweeps: int, key: Key
-) -> FloatArray:
-    """Draw each coefficient given the others, in a random order that all responses share, some sweeps of it.
+class Sweeps(NamedTuple):
+    """What sweeps over the coefficients change, and what they need to.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (F, C')
+        Coefficients, changed in place; C' is C rounded up to a multiple of `WIDTH`.
+    prior : ndarray of float64, shape (F, C')
+        Precision.
+    order : ndarray of int64, shape (sweeps, F)
+    noise : ndarray of float64, shape (sweeps, F, C')
+        Standard normal, in the order of use.
+    """
+
+    values: FloatArray
+    prior: FloatArray
+    order: IntArray
+    noise: FloatArray
+
+
+def draw_by_coordinate(distribution: ConditionalNormal, eta: FloatArray, sweeps: int, key: Key) -> FloatArray:
+    """Draw each coefficient given the others, in a random order that all responses share, in some sweeps over them.
 
     Given the others, coefficient j of response c is normal with precision q = precision_cj + sum_d omega_dc f_dj^2
-    and mean (eta_cj sum_d omega_dc f_dj^2 + sum_d f_dj (b_dc - omega_dc s_dc)) / q.
-
-    Parameters
-    ----------
-    features : Features
-    b, omega : ndarray of float64, shape (D, C)
-        Slope and curvature of the log likelihood in the linear predictor; 0 where the target is missing.
-    precision : ndarray of float64, shape (C, F)
-        Of the prior, F = K + P.
-    eta : ndarray of float64, shape (C, F)
-        Current values, not changed.
-    sweeps : int
-    key : Key
-        Names the random streams: of each response c, and of the order of each sweep t, C + t.
-
-    Returns
-    -------
-    eta : ndarray of float64, shape (C, F)
-        The same bits on any number of threads.
+    and mean (eta_cj sum_d omega_dc f_dj^2 + sum_d f_dj (b_dc - omega_dc s_dc)) / q. Response c has random stream c;
+    the order of sweep t has C + t.
 
     Raises
     ------
     RunError
         If a draw is not finite.
     """
+    features, b, omega, precision = distribution
     n_classes, n_coefficients = precision.shape
     columns = columns_of(rows_of(features, n_coefficients), n_coefficients)
     order = np.empty((sweeps, n_coefficients), dtype=np.int64)
@@ -75,7 +77,7 @@ def draw_by_coordinate(
     values = padded(np.ascontiguousarray(eta.T))
     prior = padded(np.ascontiguousarray(precision.T), fill=1.0)
     noise = padded(normals.reshape(-1, n_classes)).reshape(sweeps, n_coefficients, -1)
-    sweep_all(columns.ptr, columns.docs, columns.values, prior, order, noise, cells, values)
+    sweep_all(columns, Sweeps(values, prior, order, noise), cells)
     drawn = np.ascontiguousarray(values[:, :n_classes].T)
     if not np.isfinite(drawn).all():
         response = int(np.argmin(np.isfinite(drawn).all(axis=1)))
@@ -87,12 +89,9 @@ def draw_by_coordinate(
 
 
 def cells_of(b: FloatArray, omega: FloatArray, fitted: FloatArray) -> FloatArray:
-    """Return the slope of the log likelihood at the linear predictors, and its curvature, by blocks of classes.
+    """Return slope and curvature of the log likelihood at the linear predictors, shape (C' / `WIDTH`, D, 2, `WIDTH`).
 
-    Returns
-    -------
-    cells : ndarray of float64, shape (blocks, D, 2, `WIDTH`)
-        Both side by side for the classes of a block: 64 bytes, what a processor brings into its cache at once.
+    Both are side by side for the classes of a block: 64 bytes, what a processor brings into its cache at once.
     """
     n_docs, n_classes = b.shape
     cells = np.zeros((-(-n_classes // WIDTH), n_docs, 2, WIDTH))
@@ -133,51 +132,18 @@ def shuffle_all(key: Key, first_unit: int, order: IntArray) -> None:
 
 
 @parallel
-def sweep_all(
-    ptr: IntArray,
-    docs: UInt32Array,
-    shares: FloatArray,
-    prior: FloatArray,
-    order: IntArray,
-    noise: FloatArray,
-    cells: FloatArray,
-    values: FloatArray,
-) -> None:
-    """Sweep over the coefficients, in parallel over blocks of `WIDTH` classes.
-
-    Parameters
-    ----------
-    ptr, docs, shares : ndarray of int64, uint32 and float64, shapes (F + 1,), (n,) and (n,)
-        Documents of each feature, and its value in them.
-    prior : ndarray of float64, shape (F, C')
-        Precision, C' being C rounded up to a multiple of `WIDTH`.
-    order : ndarray of int64, shape (sweeps, F)
-    noise : ndarray of float64, shape (sweeps, F, C')
-        Standard normal, in the order in which it is used.
-    cells : ndarray of float64, shape (C' / `WIDTH`, D, 2, `WIDTH`)
-        From `cells_of`; the slopes are kept up to date.
-    values : ndarray of float64, shape (F, C')
-        Coefficients, changed in place.
-    """
+def sweep_all(columns: Columns, sweeps: Sweeps, cells: FloatArray) -> None:
+    """Sweep over the coefficients, in parallel over blocks of classes; slopes in `cells` are kept up to date."""
     for block in numba.prange(cells.shape[0]):
-        curvature = np.full((ptr.size - 1, WIDTH), -1.0)
-        sweep_block(block, ptr, docs, shares, prior, order, noise, cells, curvature, values)
+        curvature = np.full((columns.ptr.size - 1, WIDTH), -1.0)
+        sweep_block(block, columns, sweeps, cells, curvature)
 
 
 @tight
-def sweep_block(
-    block: int,
-    ptr: IntArray,
-    docs: UInt32Array,
-    shares: FloatArray,
-    prior: FloatArray,
-    order: IntArray,
-    noise: FloatArray,
-    cells: FloatArray,
-    curvature: FloatArray,
-    values: FloatArray,
-) -> None:
+def sweep_block(block: int, columns: Columns, sweeps: Sweeps, cells: FloatArray, curvature: FloatArray) -> None:
     """Sweep over the coefficients of one block of classes; `curvature` keeps sum_d omega_dc f_dj^2 once known."""
+    ptr, docs, _, shares = columns
+    values, prior, order, noise = sweeps
     first = block * WIDTH
     for sweep in range(order.shape[0]):
         for place in range(order.shape[1]):
@@ -201,7 +167,7 @@ def sweep_block(
 
 @tight
 def move(c: int, j: int, slope: float, curvature: float, prior: FloatArray, noise: float, values: FloatArray) -> float:
-    """Draw coefficient j of class c given the others, and return by how much it has changed."""
+    """Draw coefficient j of class c given the others, and return its change."""
     precision = prior[j, c] + curvature
     before = float(values[j, c])
     after: float = (before * curvature + slope) / precision + noise / math.sqrt(precision)
@@ -258,6 +224,6 @@ def coordinate_normal(binding: Binding, *, sweeps: AtLeastOne = 2) -> KernelFunc
     eta, distribution_of = binding.names["eta"], conditional_normal(binding)
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        state.arrays[eta][:] = draw_by_coordinate(*distribution_of(state), state.arrays[eta], sweeps, key)
+        state.arrays[eta][:] = draw_by_coordinate(distribution_of(state), state.arrays[eta], sweeps, key)
 
     return KernelFunctions(step)

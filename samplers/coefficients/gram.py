@@ -15,38 +15,21 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array, UInt32Array
+from ppl_topics._util.arrays import FloatArray, IntArray, UInt32Array
 from ppl_topics._util.compiled import compiled, parallel, tight
-from ppl_topics.core.observed import MAX_COEFFICIENTS
+from ppl_topics.core.observed import MAX_COEFFICIENTS, Design
 from ppl_topics.errors import RunError
 from ppl_topics.samplers.assignments.counts import make_chunks
-from ppl_topics.samplers.responses.features import PIECES, Features
+from ppl_topics.samplers.responses.features import PIECES, Features, Rows
 from ppl_topics.samplers.variates.simd import INTEGER, WORD, data_of, integer, row_of, size_of, word
 
-__all__ = ["WIDTH", "Columns", "Rows", "columns_of", "gram", "padded", "rows_of", "shared_weights", "weighted_sums"]
+__all__ = ["WIDTH", "Columns", "columns_of", "gram", "padded", "rows_of", "shared_weights", "weighted_sums"]
 
 
 WIDTH = 4
-"""Classes in a vector: what most processors multiply at once."""
+"""Classes in a vector: as many as most processors multiply at once."""
 
 VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
-
-
-class Rows(NamedTuple):
-    """Features of documents as sparse rows.
-
-    Attributes
-    ----------
-    ptr : ndarray of int64, shape (D + 1,)
-        Document d has the entries ``ptr[d]`` to ``ptr[d + 1] - 1``.
-    columns : ndarray of uint16, shape (n,)
-        Number of the feature, ascending in a document.
-    values : ndarray of float64, shape (n,)
-    """
-
-    ptr: IntArray
-    columns: UInt16Array
-    values: FloatArray
 
 
 class Columns(NamedTuple):
@@ -59,7 +42,7 @@ class Columns(NamedTuple):
     docs : ndarray of uint32, shape (n,)
         Document of each entry, ascending in a column.
     places : ndarray of int64, shape (n,)
-        Where the entry stands in the rows.
+        Number of the entry in the rows.
     values : ndarray of float64, shape (n,)
     """
 
@@ -70,28 +53,16 @@ class Columns(NamedTuple):
 
 
 def rows_of(features: Features, n_coefficients: int) -> Rows:
-    """Return topics' shares and fixed columns as sparse rows; zeros of fixed columns are left out.
-
-    Parameters
-    ----------
-    features : Features
-    n_coefficients : int
-        F, topics and fixed columns.
-
-    Raises
-    ------
-    RunError
-        If there are more than 65,535 coefficients.
-    """
+    """Return topics' shares and fixed columns as sparse rows without zeros; at most 65,535 coefficients."""
     if n_coefficients > MAX_COEFFICIENTS:
-        raise RunError(f"a response has {n_coefficients:,} coefficients; the most is {MAX_COEFFICIENTS:,}")
+        raise RunError(f"a response has {n_coefficients:,} coefficients; at most {MAX_COEFFICIENTS:,} are supported")
     design = features.design
     if design.width == 0:
-        return Rows(features.ptr, features.topics, features.shares)
+        return features.topic_rows
     ptr = features.ptr + design.ptr
-    columns, values = np.empty(ptr[-1], dtype=np.uint16), np.empty(ptr[-1])
-    append_design(*features[:3], *design[:3], n_coefficients - design.width, ptr, columns, values)
-    return Rows(ptr, columns, values)
+    rows = Rows(ptr, np.empty(ptr[-1], dtype=np.uint16), np.empty(ptr[-1]))
+    append_design(features.topic_rows, design, n_coefficients - design.width, rows)
+    return rows
 
 
 def columns_of(rows: Rows, n_coefficients: int) -> Columns:
@@ -99,15 +70,15 @@ def columns_of(rows: Rows, n_coefficients: int) -> Columns:
     size = len(rows.columns)
     ptr = np.empty(n_coefficients + 1, dtype=np.int64)
     columns = Columns(ptr, np.empty(size, np.uint32), np.empty(size, np.int64), np.empty(size))
-    sort_by_column(*rows, columns.ptr, columns.docs, columns.places, columns.values)
+    sort_by_column(rows, columns)
     return columns
 
 
 def shared_weights(omega: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """Split weights into u_d v_c, where one Gram matrix serves all classes but for a factor.
+    """Split weights into u_d v_c, so that the Gram matrix of a class is v_c times one that all classes share.
 
-    So it is where weights are the same for all classes, or for all documents with targets, as those of a gaussian
-    response.
+    They split where weights are the same for all classes, or for all documents with targets, as those of a gaussian
+    response are.
 
     Parameters
     ----------
@@ -116,7 +87,7 @@ def shared_weights(omega: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     Returns
     -------
     u, v : ndarray of float64, shape (D, 1) and (C,), or None
-        None where there are no such factors; they are not looked for beyond the two cases.
+        None in any other case.
     """
     if constant_rows(omega):
         return omega[:, :1], np.ones(omega.shape[1])
@@ -138,30 +109,24 @@ def gram(rows: Rows, columns: Columns, omega: FloatArray) -> FloatArray:
     Returns
     -------
     total : ndarray of float64, shape (F (F + 1) / 2, C')
-        The upper triangle: (j, l), with j <= l, stands at j F - j (j - 1) / 2 + l - j. C' is C rounded up to a
-        multiple of `WIDTH`; what is beyond C is zero.
+        The upper triangle: (j, l), with j <= l, is in row j F - j (j - 1) / 2 + l - j. C' is C rounded up to a
+        multiple of `WIDTH`; columns beyond C are zero.
     """
     n_coefficients = len(columns.ptr) - 1
     total = np.zeros((n_coefficients * (n_coefficients + 1) // 2, -(-omega.shape[1] // WIDTH) * WIDTH))
-    add_products(*rows, columns.ptr, columns.docs, columns.places, padded(omega), total)
+    add_products(rows, columns, padded(omega), total)
     return total
 
 
 def weighted_sums(columns: Columns, b: FloatArray) -> FloatArray:
-    """Return the sums over documents of b_dc f_d, shape (F, C), parallel over features.
-
-    Parameters
-    ----------
-    columns : Columns
-    b : ndarray of float64, shape (D, C)
-    """
+    """Return the sums over documents of b_dc f_d, shape (F, C), parallel over features."""
     total = np.zeros((len(columns.ptr) - 1, b.shape[1]))
-    add_weighted(columns.ptr, columns.docs, columns.values, b, total)
+    add_weighted(columns, b, total)
     return total
 
 
 def padded(values: FloatArray, fill: float = 0.0) -> FloatArray:
-    """Return a matrix with columns added, where it takes them to make whole vectors."""
+    """Return a matrix with columns added to make whole vectors."""
     n_rows, n_columns = values.shape
     width = -(-n_columns // WIDTH) * WIDTH
     if width == n_columns:
@@ -172,19 +137,11 @@ def padded(values: FloatArray, fill: float = 0.0) -> FloatArray:
 
 
 @parallel
-def append_design(
-    topic_ptr: IntArray,
-    topics: UInt16Array,
-    shares: FloatArray,
-    design_ptr: IntArray,
-    design_columns: UInt16Array,
-    design_values: FloatArray,
-    n_topics: int,
-    ptr: IntArray,
-    columns: UInt16Array,
-    values: FloatArray,
-) -> None:
+def append_design(topic_rows: Rows, design: Design, n_topics: int, rows: Rows) -> None:
     """Fill the rows: topics, then fixed columns."""
+    topic_ptr, topics, shares = topic_rows
+    design_ptr, design_columns, design_values, _ = design
+    ptr, columns, values = rows
     pieces = make_chunks(ptr, PIECES)
     for piece in numba.prange(PIECES):
         for doc in range(pieces[piece], pieces[piece + 1]):
@@ -198,22 +155,16 @@ def append_design(
 
 
 @parallel
-def sort_by_column(
-    row_ptr: IntArray,
-    columns: UInt16Array,
-    values: FloatArray,
-    ptr: IntArray,
-    docs: UInt32Array,
-    places: IntArray,
-    sorted_values: FloatArray,
-) -> None:
+def sort_by_column(rows: Rows, columns: Columns) -> None:
     """Sort the entries by column, by counting."""
+    row_ptr, column_of, values = rows
+    ptr, docs, places, sorted_values = columns
     n_columns = ptr.size - 1
     pieces = make_chunks(row_ptr, PIECES)
     starts = np.zeros((PIECES, n_columns), dtype=np.int64)
     for piece in numba.prange(PIECES):
         for place in range(row_ptr[pieces[piece]], row_ptr[pieces[piece + 1]]):
-            starts[piece, np.int64(columns[place])] += 1
+            starts[piece, np.int64(column_of[place])] += 1
     reached = 0
     for column in range(n_columns):
         ptr[column] = reached
@@ -225,7 +176,7 @@ def sort_by_column(
     for piece in numba.prange(PIECES):
         for doc in range(pieces[piece], pieces[piece + 1]):
             for place in range(row_ptr[doc], row_ptr[doc + 1]):
-                column_of_entry: Any = np.int64(columns[place])
+                column_of_entry: Any = np.int64(column_of[place])
                 at = starts[piece, column_of_entry]
                 starts[piece, column_of_entry] = at + 1
                 docs[at], places[at], sorted_values[at] = doc, place, values[place]
@@ -243,7 +194,7 @@ def constant_rows(omega: FloatArray) -> bool:
 
 @compiled
 def alike_where_not_zero(omega: FloatArray) -> int:
-    """Return a document whose row of weights is that of all documents, but for rows of zeros; or -1."""
+    """Return the first document that has weights, if all that have any have the same; -1 if not."""
     found = -1
     for doc in range(omega.shape[0]):
         zero = True
@@ -288,47 +239,30 @@ def add_multiple(typingctx: Any, total: Any, row: Any, terms: Any, factor: Any) 
 
 
 @parallel
-def add_products(
-    row_ptr: IntArray,
-    columns: UInt16Array,
-    values: FloatArray,
-    ptr: IntArray,
-    docs: UInt32Array,
-    places: IntArray,
-    weights: FloatArray,
-    total: FloatArray,
-) -> None:
+def add_products(rows: Rows, columns: Columns, weights: FloatArray, total: FloatArray) -> None:
     """Add the products of features to the upper triangle; see `gram`."""
-    n_coefficients = ptr.size - 1
+    n_coefficients = columns.ptr.size - 1
     work = np.zeros(n_coefficients + 1, dtype=np.int64)
     for column in numba.prange(n_coefficients):
         pairs = 0
-        for entry in range(ptr[column], ptr[column + 1]):
-            pairs += row_ptr[np.int64(docs[entry]) + 1] - places[entry]
+        for entry in range(columns.ptr[column], columns.ptr[column + 1]):
+            pairs += rows.ptr[np.int64(columns.docs[entry]) + 1] - columns.places[entry]
         work[column + 1] = pairs
     for column in range(n_coefficients):
         work[column + 1] += work[column]
     pieces = make_chunks(work, PIECES)
     for piece in numba.prange(PIECES):
         scaled = np.empty(weights.shape[1])
-        add_rows(pieces[piece], pieces[piece + 1], row_ptr, columns, values, ptr, docs, places, weights, scaled, total)
+        add_rows(pieces[piece], pieces[piece + 1], rows, columns, weights, scaled, total)
 
 
 @tight
 def add_rows(
-    first: int,
-    last: int,
-    row_ptr: IntArray,
-    columns: UInt16Array,
-    values: FloatArray,
-    ptr: IntArray,
-    docs: UInt32Array,
-    places: IntArray,
-    weights: FloatArray,
-    scaled: FloatArray,
-    total: FloatArray,
+    first: int, last: int, rows: Rows, columns: Columns, weights: FloatArray, scaled: FloatArray, total: FloatArray
 ) -> None:
     """Add up rows `first` to `last` - 1 of the upper triangle."""
+    row_ptr, column_of, values = rows
+    ptr, docs, places, _ = columns
     n_coefficients = ptr.size - 1
     for row in range(first, last):
         origin = row * n_coefficients - row * (row - 1) // 2 - row
@@ -339,12 +273,13 @@ def add_rows(
                 scaled[c] = weights[doc, c] * values[place]
             # Its columns ascend, so those from here on are the upper part.
             for other in range(place, row_ptr[doc + 1]):
-                add_multiple(total, origin + np.int64(columns[other]), scaled, values[other])
+                add_multiple(total, origin + np.int64(column_of[other]), scaled, values[other])
 
 
 @parallel
-def add_weighted(ptr: IntArray, docs: UInt32Array, values: FloatArray, weights: FloatArray, total: FloatArray) -> None:
+def add_weighted(columns: Columns, weights: FloatArray, total: FloatArray) -> None:
     """Add up the weights of documents times their features; see `weighted_sums`."""
+    ptr, docs, _, values = columns
     pieces = make_chunks(ptr, PIECES)
     for piece in numba.prange(PIECES):
         for row in range(pieces[piece], pieces[piece + 1]):

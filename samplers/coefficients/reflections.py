@@ -1,4 +1,4 @@
-"""Coefficients drawn through a QR factorisation, where those of the Gram matrix would lose their prior in rounding.
+"""Coefficients drawn by a QR factorisation, for where the Gram matrix loses their prior to rounding.
 
 Where features are collinear and the prior of their coefficients is wide, as a horseshoe's may become in any sweep, the
 precision of the coefficients is the Gram matrix but for less than its last bits. Reflections of the features themselves
@@ -15,10 +15,11 @@ import math
 
 import numpy as np
 
-from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled, tight
 from ppl_topics.core.keys import Key
-from ppl_topics.samplers.coefficients.gram import Rows
+from ppl_topics.samplers.coefficients.conditional_normal import ResponseNormal
+from ppl_topics.samplers.responses.features import Rows
 from ppl_topics.samplers.variates.streams import new_stream, normal, start
 
 __all__ = ["draw_by_reflections"]
@@ -28,26 +29,11 @@ SMALLEST_PIVOT = 1e-13
 """Of columns of length one: below it, the pivot is mostly the rounding errors of the features."""
 
 BLOCK = 256
-"""Documents whose features are held at a time."""
+"""Documents whose features are in memory at a time."""
 
 
-def draw_by_reflections(
-    rows: Rows, b: FloatArray, omega: FloatArray, precision: FloatArray, key: Key, unit: int
-) -> tuple[FloatArray, int]:
-    """Draw the coefficients of one response from Normal(Q^-1 r, Q^-1).
-
-    Q = diag(precision) + sum_d omega_d f_d f_d' and r = sum_d b_d f_d.
-
-    Parameters
-    ----------
-    rows : Rows
-        The features f_d.
-    b, omega : ndarray of float64, shape (D,)
-        b is 0 where omega is.
-    precision : ndarray of float64, shape (F,)
-    key : Key
-    unit : int
-        With the key, names the random stream.
+def draw_by_reflections(rows: Rows, distribution: ResponseNormal, key: Key, unit: int) -> tuple[FloatArray, int]:
+    """Draw the coefficients of one response, b being 0 where omega is.
 
     Returns
     -------
@@ -55,28 +41,19 @@ def draw_by_reflections(
     failed : int
         -1, or the first coefficient that follows from those before it, up to rounding.
     """
-    eta = np.empty(len(precision))
-    slopes, weights, prior = (np.ascontiguousarray(array) for array in (b, omega, precision))
-    return eta, draw(rows.ptr, rows.columns, rows.values, slopes, weights, prior, key, unit, eta)
+    eta = np.empty(len(distribution.precision))
+    return eta, draw(rows, distribution, key, unit, eta)
 
 
 @compiled
-def draw(
-    ptr: IntArray,
-    columns: UInt16Array,
-    values: FloatArray,
-    b: FloatArray,
-    omega: FloatArray,
-    precision: FloatArray,
-    key: Key,
-    unit: int,
-    eta: FloatArray,
-) -> int:
+def draw(rows: Rows, distribution: ResponseNormal, key: Key, unit: int, eta: FloatArray) -> int:
     """Draw into `eta` (see `draw_by_reflections`).
 
     With A the rows sqrt(omega_d) f_d and the roots of the prior's precision below them, Q = A'A = R'R and r = A'g,
     where g_d = b_d / sqrt(omega_d): reflections that make A triangular turn g into R^-T r.
     """
+    ptr, columns, values = rows
+    b, omega, precision = distribution
     size = precision.size
     scale = np.sqrt(precision)
     for doc in range(ptr.size - 1):
@@ -116,16 +93,7 @@ def draw(
 
 @tight
 def reflect(held: FloatArray, size: int, filled: int, sums: FloatArray) -> None:
-    """Take the rows from number `size` on into the triangle of the rows above them, by Householder reflections.
-
-    Parameters
-    ----------
-    held : ndarray of float64, shape (m, size + 1)
-        The first `size` rows are upper triangular; the following `filled` are left with what is of no more use.
-    size, filled : int
-    sums : ndarray of float64, shape (size + 1,)
-        Overwritten.
-    """
+    """Reflect (Householder) the `filled` rows from number `size` on into the triangle of the rows above them."""
     last = size + filled
     for k in range(size):
         length = abs(held[k, k])

@@ -16,7 +16,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray, UnsignedArray
 from ppl_topics._util.compiled import compiled
-from ppl_topics.samplers.concentration.log_pochhammer import log_rising
+from ppl_topics.samplers.concentration.log_pochhammer import log_pochhammer
 
 __all__ = [
     "CountHistogram",
@@ -52,19 +52,7 @@ class CountHistogram(NamedTuple):
 
 @compiled
 def tally(group: IntArray, count: IntArray, n_groups: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Find the distinct counts of each group, in increasing order, with their multiplicities.
-
-    Parameters
-    ----------
-    group, count : ndarray of int64 of shape (n,)
-        Group of each cell, and its count.
-    n_groups : int
-
-    Returns
-    -------
-    group_ptr : ndarray of int64 of shape (n_groups + 1,)
-    distinct, times : ndarray of int64
-    """
+    """Return the distinct counts of each group in increasing order, as group_ptr, counts and multiplicities."""
     place = np.zeros(n_groups + 1, dtype=np.int64)
     for cell in range(group.size):
         place[group[cell] + 1] += 1
@@ -94,16 +82,7 @@ def tally(group: IntArray, count: IntArray, n_groups: int) -> tuple[IntArray, In
 
 @compiled
 def alpha_statistics(doc_ptr: IntArray, z: UnsignedArray, n_topics: int, pooled: bool) -> CountHistogram:
-    """Count how often each positive n_dk occurs, and each document length.
-
-    Parameters
-    ----------
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    z : ndarray of uint8 or uint16 of shape (N,)
-    n_topics : int
-    pooled : bool
-        One group over all topics, for a symmetric alpha; otherwise one for each topic.
-    """
+    """Count how often each positive n_dk occurs, over all topics if pooled or for each, and each document length."""
     in_doc = np.zeros(n_topics, dtype=np.int64)
     group = np.empty(z.size, dtype=np.int64)
     count = np.empty(z.size, dtype=np.int64)
@@ -127,15 +106,7 @@ def alpha_statistics(doc_ptr: IntArray, z: UnsignedArray, n_topics: int, pooled:
 
 @compiled
 def beta_statistics(n_wk: Int32Array, n_k: IntArray, pooled: bool) -> CountHistogram:
-    """Count how often each positive n_wk occurs, and each n_k.
-
-    Parameters
-    ----------
-    n_wk : ndarray of int32 of shape (V, K)
-    n_k : ndarray of int64 of shape (K,)
-    pooled : bool
-        One group over all words, for a symmetric beta; otherwise one for each word.
-    """
+    """Count how often each positive n_wk occurs, over all words if pooled or for each, and each n_k."""
     n_words, n_topics = n_wk.shape
     size = 0
     for word in range(n_words):
@@ -161,7 +132,7 @@ def cells_part(concentration: float, statistics: CountHistogram, group: int) -> 
     """Sum log G(a + n) - log G(a) over the cells of one group, a being its concentration."""
     value = 0.0
     for entry in range(statistics.group_ptr[group], statistics.group_ptr[group + 1]):
-        value += statistics.times[entry] * log_rising(concentration, statistics.value[entry])
+        value += statistics.times[entry] * log_pochhammer(concentration, statistics.value[entry])
     return value
 
 
@@ -170,21 +141,16 @@ def totals_part(concentration_sum: float, statistics: CountHistogram) -> float:
     """Sum log G(A) - log G(A + n) over the totals, A being the sum of the concentrations of all cells."""
     value = 0.0
     for entry in range(statistics.total.size):
-        value -= statistics.total_times[entry] * log_rising(concentration_sum, statistics.total[entry])
+        value -= statistics.total_times[entry] * log_pochhammer(concentration_sum, statistics.total[entry])
     return value
 
 
 @compiled
 def log_likelihood(concentration: FloatArray, concentration_sum: float, statistics: CountHistogram) -> float:
-    """Log probability of the sequences behind the counts, the Dirichlet variates integrated out.
+    """Return the log probability of the sequences behind the counts, the Dirichlet variates integrated out.
 
-    Parameters
-    ----------
-    concentration : ndarray of float64
-        One for each group of the statistics (more are ignored: a symmetric vector serves pooled statistics).
-    concentration_sum : float
-        Sum over all cells: over topics for alpha, over words for beta.
-    statistics : CountHistogram
+    There is a concentration for each group of the statistics; others are ignored, so a symmetric vector serves pooled
+    statistics. The sum is over all cells.
     """
     value = totals_part(concentration_sum, statistics)
     for group in range(statistics.group_ptr.size - 1):

@@ -6,30 +6,18 @@ import math
 
 from ppl_topics._util.compiled import compiled
 
-__all__ = ["log_rising"]
+__all__ = ["log_pochhammer"]
 
 FEW = 16
 STIRLING_FROM = 100.0
 
 
 @compiled
-def log_rising(a: float, n: int) -> float:
-    """Compute log G(a + n) - log G(a) without cancellation, for tiny and for huge a.
+def log_pochhammer(a: float, n: int) -> float:
+    """Compute log G(a + n) - log G(a) without cancellation, for a from 0 to 1e19.
 
     Few factors are multiplied; for large a the two Stirling series are subtracted term by term
     (Abramowitz, Stegun 1964, 6.1.41); otherwise the log gamma functions differ by enough.
-
-    Parameters
-    ----------
-    a : float
-        Positive, up to 1e19.
-    n : int
-        Not negative.
-
-    Returns
-    -------
-    value : float
-        0 for n = 0.
     """
     if n < FEW:
         product = 1.0

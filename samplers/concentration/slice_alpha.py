@@ -11,45 +11,22 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.concentration.histograms import CountHistogram, alpha_statistics, log_likelihood
-from ppl_topics.samplers.concentration.slice_concentration import draw_concentration
+from ppl_topics.samplers.concentration.slice_concentration import Gamma, draw_concentration
 from ppl_topics.samplers.variates.streams import Stream, open_stream
 
 __all__ = ["draw_alpha", "log_p_z", "slice_alpha"]
 
 
 def log_p_z(alpha: FloatArray, statistics: CountHistogram) -> float:
-    """Log p(z | alpha): the Dirichlet-multinomial of the sequences of topics, theta integrated out.
-
-    Parameters
-    ----------
-    alpha : ndarray of float64 of shape (K,)
-    statistics : CountHistogram
-        From `ppl_topics.samplers.concentration.histograms.alpha_statistics`; pooled ones need equal alpha.
-    """
+    """Return log p(z | alpha), theta integrated out; pooled statistics need equal alpha."""
     return log_likelihood(alpha, float(alpha.sum()), statistics)
 
 
-def draw_alpha(
-    alpha: FloatArray, statistics: CountHistogram, prior_shape: float, prior_rate: float, stream: Stream
-) -> FloatArray:
-    """Update alpha by slice sampling, leaving p(alpha | z) invariant.
+def draw_alpha(alpha: FloatArray, statistics: CountHistogram, prior: Gamma, stream: Stream) -> FloatArray:
+    """Update alpha by slice sampling, leaving p(alpha | z) invariant, and return it.
 
-    With pooled statistics the one value that all topics share is Gamma(shape, rate) a priori; otherwise each
-    alpha_k is, independently, and they are updated one after another.
-
-    Parameters
-    ----------
-    alpha : ndarray of float64 of shape (K,)
-        Current values; not changed.
-    statistics : CountHistogram
-        From `ppl_topics.samplers.concentration.histograms.alpha_statistics`.
-    prior_shape, prior_rate : float
-        Positive.
-    stream : ndarray of uint64 of shape (15,)
-
-    Returns
-    -------
-    alpha : ndarray of float64 of shape (K,)
+    With pooled statistics all topics share one value, which has the prior; otherwise each alpha_k has it, and they are
+    updated one after another.
     """
     n_groups = statistics.group_ptr.size - 1
     cells = alpha.size // n_groups
@@ -57,7 +34,7 @@ def draw_alpha(
     for group in range(n_groups):
         others = float(drawn[:group].sum() + drawn[group + cells :].sum())
         drawn[group : group + cells] = draw_concentration(
-            float(drawn[group]), group, cells, others, statistics, prior_shape, prior_rate, stream
+            float(drawn[group]), group, cells, others, statistics, prior, stream
         )
     return drawn
 
@@ -77,12 +54,13 @@ def draw_alpha(
 def slice_alpha(binding: Binding) -> KernelFunctions:
     """Slice sampling of log alpha, symmetric or one topic after another, theta integrated out."""
     name, tokens, n_topics = binding.names["alpha"], binding.tokens, binding.sizes.topics
-    prior: Any = binding.blocks[name]
+    block: Any = binding.blocks[name]
+    prior = Gamma(block.shape, block.rate)
 
     def step(state: ChainState, memory: None, key: Key) -> None:
         value = state.arrays[name]
         statistics = alpha_statistics(tokens.doc_ptr, state.z, n_topics, value.ndim == 0)
-        drawn = draw_alpha(state.alpha, statistics, prior.shape, prior.rate, open_stream(*key))
+        drawn = draw_alpha(state.alpha, statistics, prior, open_stream(*key))
         value[...] = drawn[0] if value.ndim == 0 else drawn
 
     return KernelFunctions(step)

@@ -11,51 +11,20 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.concentration.histograms import CountHistogram, beta_statistics, log_likelihood
-from ppl_topics.samplers.concentration.slice_concentration import draw_concentration
+from ppl_topics.samplers.concentration.slice_concentration import Gamma, draw_concentration
 from ppl_topics.samplers.variates.streams import Stream, open_stream
 
 __all__ = ["draw_beta", "log_p_w", "slice_beta"]
 
 
 def log_p_w(beta: FloatArray, statistics: CountHistogram) -> float:
-    """Log p(w | z, beta): the Dirichlet-multinomial of the words of each topic, phi integrated out.
-
-    Parameters
-    ----------
-    beta : ndarray of float64 of shape (V,)
-    statistics : CountHistogram
-        From `ppl_topics.samplers.concentration.histograms.beta_statistics`; pooled ones need equal beta.
-    """
+    """Return log p(w | z, beta), phi integrated out; pooled statistics need equal beta."""
     return log_likelihood(beta, float(beta.sum()), statistics)
 
 
-def draw_beta(
-    beta: float,
-    n_words: int,
-    statistics: CountHistogram,
-    prior_shape: float,
-    prior_rate: float,
-    stream: Stream,
-) -> float:
-    """Update a symmetric beta by slice sampling, leaving p(beta | w, z) invariant.
-
-    Parameters
-    ----------
-    beta : float
-        Current value.
-    n_words : int
-        V, the size of the vocabulary.
-    statistics : CountHistogram
-        Pooled, from `ppl_topics.samplers.concentration.histograms.beta_statistics`.
-    prior_shape, prior_rate : float
-        Of the Gamma prior; positive.
-    stream : ndarray of uint64 of shape (15,)
-
-    Returns
-    -------
-    beta : float
-    """
-    return draw_concentration(beta, 0, n_words, 0.0, statistics, prior_shape, prior_rate, stream)
+def draw_beta(beta: float, n_words: int, statistics: CountHistogram, prior: Gamma, stream: Stream) -> float:
+    """Update a symmetric beta by slice sampling given pooled statistics, leaving p(beta | w, z) invariant."""
+    return draw_concentration(beta, 0, n_words, 0.0, statistics, prior, stream)
 
 
 @kernel(
@@ -73,12 +42,12 @@ def draw_beta(
 def slice_beta(binding: Binding) -> KernelFunctions:
     """Slice sampling of log beta, the same for all words, phi integrated out."""
     name, n_words = binding.names["beta"], binding.sizes.words
-    prior: Any = binding.blocks[name]
+    block: Any = binding.blocks[name]
+    prior = Gamma(block.shape, block.rate)
 
     def step(state: ChainState, memory: None, key: Key) -> None:
         value = state.arrays[name]
         statistics = beta_statistics(state.n_wk, state.n_k, True)
-        drawn = draw_beta(float(value), n_words, statistics, prior.shape, prior.rate, open_stream(*key))
-        value[...] = drawn
+        value[...] = draw_beta(float(value), n_words, statistics, prior, open_stream(*key))
 
     return KernelFunctions(step)

@@ -1,7 +1,7 @@
-"""Curvature of responses as topics see it, where a document has it for all classes but for factors.
+"""Curvature of responses over topics, where a document's curvatures are a multiple of what all documents share.
 
-Where curvatures are omega_dc = u_d v_c, the sum over classes of omega_dc (eta_c . n)^2 is u_d n' G n, with the matrix
-G = sum_c v_c eta_c eta_c' of all documents.
+Where curvatures are omega_dc = u_d v_c, the sum over classes of omega_dc (eta_c . n)^2 is u_d n' G n, with one matrix
+G = sum_c v_c eta_c eta_c' for all documents.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Curvature", "bend", "curvature_of", "omega_of", "shared_factors"]
 
 
 class Curvature(NamedTuple):
-    """What the curvature of the responses comes to for topics.
+    """Curvature of the responses over topics.
 
     Attributes
     ----------
@@ -45,19 +45,9 @@ class Curvature(NamedTuple):
 
 
 def shared_factors(omega: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Split curvatures into factors u_d v_c, where documents have them.
+    """Split curvatures, shape (D, C), into factors u_d v_c if they are the same for all classes or all documents.
 
-    Looked for are curvatures that are the same for all classes, or for all documents without missing targets.
-
-    Parameters
-    ----------
-    omega : ndarray of float64 of shape (D, C)
-
-    Returns
-    -------
-    u : ndarray of float64 of shape (D,)
-        NaN where a document's curvatures are other multiples of v for some classes than for others.
-    v : ndarray of float64 of shape (C,)
+    Missing targets have none. u_d is NaN for documents whose curvatures are no multiple of v.
 
     Examples
     --------
@@ -73,15 +63,7 @@ def shared_factors(omega: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def curvature_of(eta: FloatArray, omega: FloatArray, lengths: IntArray) -> Curvature:
-    """Return the curvature of given coefficients and responses.
-
-    Parameters
-    ----------
-    eta : ndarray of float64 of shape (K, C')
-        C' >= C, with zeros beyond.
-    omega : ndarray of float64 of shape (D, C)
-    lengths : ndarray of int64 of shape (D,)
-    """
+    """Return the curvature given coefficients, (K, C') with zeros beyond C, omega, (D, C), and document lengths."""
     u, v = shared_factors(omega)
     weights = np.zeros(eta.shape[1])
     weights[: len(v)] = v
@@ -124,7 +106,7 @@ def bend(doc: Integer, topic: Integer, other: Integer, term: ResponseTerm, curva
 
 
 def omega_of(binding: Binding) -> Callable[[ChainState], FloatArray]:
-    """Return what computes the curvatures of a state, shape (D, C); of a model without a response, C = 0."""
+    """Return the function that gives omega in a state, shape (D, C); C = 0 for a model without a response."""
     response = binding.response
     if response is None:
         return lambda state: np.zeros((binding.sizes.docs, 0))

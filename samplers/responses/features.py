@@ -1,7 +1,7 @@
 """Features of documents, f_d = (n_d / N_d, x_d): the shares of their topics, and fixed columns; and linear predictors.
 
-The shares are held by document as lists of the topics that are present, in ascending order: what follows from them
-costs as much as there are topics in documents, not as there are topics.
+The shares are held by document as lists of the topics that are present, in ascending order, so that the cost of using
+them grows with the topics present in a document, not with the number of topics.
 """
 
 from __future__ import annotations
@@ -12,16 +12,33 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array, UnsignedArray
-from ppl_topics._util.compiled import compiled, parallel, tight
+from ppl_topics._util.compiled import parallel, tight
 from ppl_topics.core.observed import Design
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.samplers.assignments.counts import make_chunks
 
-__all__ = ["PIECES", "Features", "features_of", "scores", "without_topics"]
+__all__ = ["PIECES", "Features", "Rows", "features_of", "scores", "without_topics"]
 
 
 PIECES = 128
-"""Pieces that loops over documents, or over coefficients, are cut into; fixed, for threads to share evenly."""
+"""Number of pieces that loops over documents, or over coefficients, are cut into, whatever the number of threads."""
+
+
+class Rows(NamedTuple):
+    """Features of documents as sparse rows.
+
+    Attributes
+    ----------
+    ptr : ndarray of int64, shape (D + 1,)
+        Document d has the entries ``ptr[d]`` to ``ptr[d + 1] - 1``.
+    columns : ndarray of uint16, shape (n,)
+        Number of the feature, ascending in a document.
+    values : ndarray of float64, shape (n,)
+    """
+
+    ptr: IntArray
+    columns: UInt16Array
+    values: FloatArray
 
 
 class Features(NamedTuple):
@@ -43,6 +60,11 @@ class Features(NamedTuple):
     topics: UInt16Array
     shares: FloatArray
     design: Design
+
+    @property
+    def topic_rows(self) -> Rows:
+        """The shares of topics as sparse rows."""
+        return Rows(self.ptr, self.topics, self.shares)
 
 
 def features_of(tokens: Tokens, z: UnsignedArray, n_topics: int, design: Design) -> Features:
@@ -69,9 +91,9 @@ def features_of(tokens: Tokens, z: UnsignedArray, n_topics: int, design: Design)
     ptr = np.zeros(len(tokens.doc_ptr), dtype=np.int64)
     count_topics(tokens.chunk_ptr, tokens.doc_ptr, z, n_topics, ptr)
     np.cumsum(ptr, out=ptr)
-    topics, shares = np.empty(ptr[-1], dtype=np.uint16), np.empty(ptr[-1])
-    list_topics(tokens.chunk_ptr, tokens.doc_ptr, z, n_topics, ptr, topics, shares)
-    return Features(ptr, topics, shares, design)
+    rows = Rows(ptr, np.empty(ptr[-1], dtype=np.uint16), np.empty(ptr[-1]))
+    list_topics(tokens.chunk_ptr, tokens.doc_ptr, z, n_topics, rows)
+    return Features(*rows, design)
 
 
 def without_topics(design: Design) -> Features:
@@ -95,8 +117,7 @@ def scores(features: Features, eta: FloatArray) -> FloatArray:
     """
     result = np.empty((len(features.ptr) - 1, len(eta)))
     # With the class last, a document's entries are read once for all classes.
-    design = features.design
-    score_all(*features[:3], *design[:3], design.width, np.ascontiguousarray(eta.T), result)
+    score_all(features.topic_rows, features.design, np.ascontiguousarray(eta.T), result)
     return result
 
 
@@ -123,34 +144,19 @@ def count_topics_of(
 
 
 @parallel
-def list_topics(
-    chunk_ptr: IntArray,
-    doc_ptr: IntArray,
-    z: UnsignedArray,
-    n_topics: int,
-    ptr: IntArray,
-    topics: UInt16Array,
-    shares: FloatArray,
-) -> None:
-    """List the topics of each document with their shares; see `Features`."""
+def list_topics(chunk_ptr: IntArray, doc_ptr: IntArray, z: UnsignedArray, n_topics: int, rows: Rows) -> None:
+    """List the topics of each document with their shares."""
     for chunk in numba.prange(chunk_ptr.size - 1):
         counts, listed = np.zeros(n_topics, np.int64), np.empty(n_topics + 1, np.int64)
-        list_topics_of(chunk_ptr[chunk], chunk_ptr[chunk + 1], doc_ptr, z, ptr, counts, listed, topics, shares)
+        list_topics_of(chunk_ptr[chunk], chunk_ptr[chunk + 1], doc_ptr, z, counts, listed, rows)
 
 
 @tight
 def list_topics_of(
-    first: int,
-    last: int,
-    doc_ptr: IntArray,
-    z: UnsignedArray,
-    ptr: IntArray,
-    counts: IntArray,
-    listed: IntArray,
-    topics: UInt16Array,
-    shares: FloatArray,
+    first: int, last: int, doc_ptr: IntArray, z: UnsignedArray, counts: IntArray, listed: IntArray, rows: Rows
 ) -> None:
     """List the topics of documents `first` to `last` - 1; `counts` holds zeros, before and after."""
+    ptr, topics, shares = rows
     for doc in range(first, last):
         begin, end = doc_ptr[doc], doc_ptr[doc + 1]
         present = 0
@@ -158,7 +164,7 @@ def list_topics_of(
             topic: Any = np.int64(z[token])
             if topic >= counts.size:
                 continue
-            # Overwritten by the next topic where this one stands in the list already: no branch to mispredict.
+            # Overwritten by the next topic where this one is in the list already: no branch to mispredict.
             listed[present] = topic
             present += counts[topic] == 0
             counts[topic] += 1
@@ -189,41 +195,21 @@ def sort_list(listed: IntArray, size: int) -> None:
 
 
 @parallel
-def score_all(
-    ptr: IntArray,
-    topics: UInt16Array,
-    shares: FloatArray,
-    design_ptr: IntArray,
-    columns: UInt16Array,
-    values: FloatArray,
-    width: int,
-    by_coefficient: FloatArray,
-    result: FloatArray,
-) -> None:
+def score_all(rows: Rows, design: Design, by_coefficient: FloatArray, result: FloatArray) -> None:
     """Compute the linear predictors of all documents from coefficients of shape (n + P, C)."""
-    pieces = make_chunks(ptr + design_ptr, PIECES)
-    n_topics = by_coefficient.shape[0] - width
+    pieces = make_chunks(rows.ptr + design.ptr, PIECES)
     for piece in numba.prange(PIECES):
-        first, last = pieces[piece], pieces[piece + 1]
-        score_documents(first, last, ptr, topics, shares, design_ptr, columns, values, n_topics, by_coefficient, result)
+        score_documents(pieces[piece], pieces[piece + 1], rows, design, by_coefficient, result)
 
 
-@compiled
+@tight
 def score_documents(
-    first: int,
-    last: int,
-    ptr: IntArray,
-    topics: UInt16Array,
-    shares: FloatArray,
-    design_ptr: IntArray,
-    columns: UInt16Array,
-    values: FloatArray,
-    n_topics: int,
-    by_coefficient: FloatArray,
-    result: FloatArray,
+    first: int, last: int, rows: Rows, design: Design, by_coefficient: FloatArray, result: FloatArray
 ) -> None:
     """Compute the linear predictors of documents `first` to `last` - 1."""
-    n_classes = by_coefficient.shape[1]
+    ptr, topics, shares = rows
+    design_ptr, columns, values, width = design
+    n_topics, n_classes = by_coefficient.shape[0] - width, by_coefficient.shape[1]
     for doc in range(first, last):
         for c in range(n_classes):
             result[doc, c] = 0.0

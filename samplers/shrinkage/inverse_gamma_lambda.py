@@ -9,51 +9,28 @@ from __future__ import annotations
 
 import math
 
-import numba
-
-from ppl_topics._util.arrays import FloatArray
-from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics._util.compiled import inlined
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
-from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
-from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.shrinkage.slice_lambda import LARGEST, SMALLEST
-from ppl_topics.samplers.variates.streams import exponential, new_stream, start
+from ppl_topics.samplers.shrinkage.scales import LARGEST, SMALLEST, Horseshoe, compile_scales, horseshoe_kernel
+from ppl_topics.samplers.variates.streams import Stream, exponential
 
-__all__ = ["draw_mixed_locals", "inverse_gamma_lambda"]
+__all__ = ["draw_scales", "inverse_gamma_lambda"]
 
 
-@parallel
-def draw_mixed_locals(eta: FloatArray, tau: FloatArray, key: Key, scales: FloatArray) -> None:
-    """Update the local scales, in parallel over responses.
+@inlined
+def draw_scale(stream: Stream, old: float, c: int, j: int, given: Horseshoe) -> float:
+    """Draw nu ~ InvGamma(1, 1 + 1 / lambda^2), then lambda^2 ~ InvGamma(1, 1 / nu + (eta / tau)^2 / 2).
 
-    lambda^2 is InvGamma(1/2, 1/nu) with nu ~ InvGamma(1/2, 1): nu is drawn given lambda, and then lambda given nu, both
-    inverse gamma of shape 1, that is, their inverses are exponential.
-
-    Parameters
-    ----------
-    eta : ndarray of float64, shape (C, F)
-        Slopes, and then perhaps an intercept, which has no scale.
-    tau : ndarray of float64, shape (C,)
-    key : Key
-        Of the random streams, one for each response.
-    scales : ndarray of float64, shape (C, slopes)
-        lambda; overwritten.
+    For lambda^2 is InvGamma(1/2, 1 / nu) a priori, with nu ~ InvGamma(1/2, 1); inverses of shape 1 are exponential.
     """
-    for c in numba.prange(scales.shape[0]):
-        draw_row(eta, tau, c, key, scales)
+    inverse_nu = exponential(stream) / (1.0 + old**-2.0)
+    g = exponential(stream) / (inverse_nu + 0.5 * (given.eta[c, j] / given.tau[c]) ** 2)
+    return 1.0 / math.sqrt(min(max(g, SMALLEST), LARGEST))
 
 
-@compiled
-def draw_row(eta: FloatArray, tau: FloatArray, c: int, key: Key, scales: FloatArray) -> None:
-    """Update the local scales of one response (see `draw_mixed_locals`)."""
-    stream = new_stream()
-    start(stream, key, c)
-    for j in range(scales.shape[1]):
-        mixing = exponential(stream) / (1.0 + scales[c, j] ** -2.0)
-        g = exponential(stream) / (mixing + 0.5 * (eta[c, j] / tau[c]) ** 2)
-        scales[c, j] = 1.0 / math.sqrt(min(max(g, SMALLEST), LARGEST))
+draw_scales = compile_scales(draw_scale, "inverse_gamma_lambda")
 
 
 @kernel(
@@ -70,9 +47,4 @@ def draw_row(eta: FloatArray, tau: FloatArray, c: int, key: Key, scales: FloatAr
 )
 def inverse_gamma_lambda(binding: Binding) -> KernelFunctions:
     """Draw an inverse-gamma variable beside each local scale of a horseshoe, and the scale given it."""
-    eta, tau, scales = (binding.names[role] for role in ("eta", "tau", "lambda"))
-
-    def step(state: ChainState, memory: None, key: Key) -> None:
-        draw_mixed_locals(state.arrays[eta], state.arrays[tau], key, state.arrays[scales])
-
-    return KernelFunctions(step)
+    return horseshoe_kernel(binding, "lambda", draw_scales)

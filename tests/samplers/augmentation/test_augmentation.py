@@ -190,14 +190,14 @@ def test_distribution_of_variances():
 @pytest.mark.parametrize(("shape", "rate"), [(0.3, 2.0), (1.0, 1e-200), (5.0, 1e200), (2000.0, 3.0)])
 def test_distribution_of_inverse_gammas(shape, rate):
     draws = np.empty(100_000)
-    draw_inverse_gammas(np.full(draws.size, shape), np.full(draws.size, rate), 1, 0, 0, 0, draws)
+    draw_inverse_gammas(np.full(draws.size, shape), np.full(draws.size, rate), Key(1, 0, 0, 0), draws)
     assert stats.kstest(draws / rate, stats.invgamma(shape).cdf).pvalue > FALSE_ALARM
     assert stats.kstest(draws / rate, stats.invgamma(shape * 1.1).cdf).pvalue < FALSE_ALARM
 
 
 def test_inverse_gammas_that_would_overflow_are_cut():
     draws = np.empty(1000)
-    draw_inverse_gammas(np.full(draws.size, 1e-4), np.ones(draws.size), 1, 0, 0, 0, draws)
+    draw_inverse_gammas(np.full(draws.size, 1e-4), np.ones(draws.size), Key(1, 0, 0, 0), draws)
     assert np.isfinite(draws).all()
     assert draws.max() == pytest.approx(1e300, rel=1e-10)
 

@@ -3,77 +3,19 @@
 import numba
 import numpy as np
 import pytest
+from coefficient_problems import FALSE_ALARM, KEY, F, Problem, distribution_p_value, documents, fixed_columns
 from scipy import linalg, stats
-from test_features import dense, documents, fixed_columns
 
 import ppl_topics as pt
 from ppl_topics.core.keys import Key
-from ppl_topics.core.observed import Design
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.executor import Executor
 from ppl_topics.errors import RunError, SpecError
-from ppl_topics.samplers.coefficients.conditional_normal import conditional_normal
+from ppl_topics.samplers.coefficients.conditional_normal import ConditionalNormal, conditional_normal
 from ppl_topics.samplers.coefficients.coordinate_normal import draw_by_coordinate, shuffle_all
-from ppl_topics.samplers.coefficients.gram import columns_of, gram, rows_of, shared_weights, weighted_sums
-from ppl_topics.samplers.coefficients.joint_normal import draw_jointly, factorise
+from ppl_topics.samplers.coefficients.joint_normal import draw_jointly
 from ppl_topics.samplers.responses.features import features_of
 from ppl_topics.schedule import make_plan
-
-FALSE_ALARM = 1e-6
-KEY = Key(seed=1, chain=0, step=0, kernel=0)
-TOPICS, F = 5, 6
-"""Topics of the small problem, one of which is empty, and its coefficients: an intercept comes last."""
-
-
-class Problem:
-    """Documents with three responses: all targets known, some, and none; each stands in `replicates` columns."""
-
-    def __init__(self, replicates=1, seed=5, shared=False):
-        generator = np.random.default_rng(seed)
-        self.tokens, self.z = documents([0, 4, 9, 1, 30, 6, 12, 3] * 5, TOPICS - 1)
-        design = Design.of(np.ones((40, 1)))
-        self.features = features_of(self.tokens, self.z, TOPICS, design)
-        self.dense = dense(self.tokens, self.z, TOPICS, design)
-        omega = np.repeat([[0.5, 0.1, 2.0]], 40, axis=0) if shared else generator.gamma(1.0, 1.0, (40, 3))
-        known = np.ones((40, 3), bool)
-        if not shared:
-            known[::2, 1] = known[:, 2] = False
-        self.omega = np.where(known, omega, 0.0)
-        self.b = np.where(known, generator.normal(1.0, 1.0, (40, 3)), 0.0)
-        self.precision = generator.gamma(4.0, 0.25, (3, F))
-        self.replicates = replicates
-
-    def precision_matrix(self, c):
-        return np.diag(self.precision[c]) + (self.omega[:, c, None] * self.dense).T @ self.dense
-
-    def distribution(self, c):
-        """Mean and precision of the coefficients of a response."""
-        matrix = self.precision_matrix(c)
-        return np.linalg.solve(matrix, self.dense.T @ self.b[:, c]), matrix
-
-    def repeated(self):
-        """The arguments of a draw, the three responses in turn."""
-        n = self.replicates
-        return self.features, np.tile(self.b, (1, n)), np.tile(self.omega, (1, n)), np.tile(self.precision, (n, 1))
-
-    def exact_draws(self, seed=11):
-        """Draws that use nothing of what is tested, in the order of `repeated`."""
-        generator = np.random.default_rng(seed)
-        draws = np.empty((self.replicates, 3, F))
-        for c in range(3):
-            mean, matrix = self.distribution(c)
-            noise = generator.normal(size=(F, self.replicates))
-            draws[:, c] = mean + linalg.solve_triangular(np.linalg.cholesky(matrix), noise, lower=True, trans="T").T
-        return draws.reshape(-1, F)
-
-
-def distribution_p_value(draws, mean, precision):
-    """Independent draws of a normal distribution: whitened coordinates are standard normal and uncorrelated."""
-    white = (draws - mean) @ np.linalg.cholesky(precision)
-    marginal = min(stats.kstest(column, stats.norm.cdf).pvalue for column in white.T)
-    correlations = np.corrcoef(white.T)[np.triu_indices(white.shape[1], 1)]
-    pairs = 2.0 * stats.norm.sf(np.abs(correlations).max() * np.sqrt(len(white)))
-    return min(1.0, 2.0 * white.shape[1] * marginal, 2.0 * correlations.size * pairs)
 
 
 def assert_distribution(problem, draws):
@@ -85,7 +27,7 @@ def assert_distribution(problem, draws):
 @pytest.mark.parametrize("shared", [False, True])
 def test_distribution_of_joint_draws(shared):
     problem = Problem(replicates=4000, shared=shared)
-    draws = draw_jointly(*problem.repeated(), KEY)
+    draws = draw_jointly(problem.repeated(), KEY)
     assert_distribution(problem, draws)
 
 
@@ -93,7 +35,7 @@ def test_distribution_of_joint_draws(shared):
 def test_planted_bugs_of_joint_draws(bug):
     """What the test above would say of a sampler with each bug, where targets are known."""
     problem = Problem(replicates=4000)
-    draws = draw_jointly(*problem.repeated(), KEY).reshape(-1, 3, F)[:, 0]
+    draws = draw_jointly(problem.repeated(), KEY).reshape(-1, 3, F)[:, 0]
     mean, matrix = problem.distribution(0)
     if bug == "forgets the prior":
         matrix = matrix - np.diag(problem.precision[0]) + 1e-6 * np.eye(F)
@@ -115,7 +57,7 @@ def test_coordinate_draws_leave_the_distribution_invariant(sweeps):
     problem = Problem(replicates=4000)
     start = problem.exact_draws()
     assert_distribution(problem, start)
-    draws = draw_by_coordinate(*problem.repeated(), start, sweeps, KEY)
+    draws = draw_by_coordinate(problem.repeated(), start, sweeps, KEY)
     assert_distribution(problem, draws)
     assert (draws != start).all()
 
@@ -123,8 +65,8 @@ def test_coordinate_draws_leave_the_distribution_invariant(sweeps):
 def test_coordinate_draws_reach_the_distribution():
     problem = Problem(replicates=1500)
     far = np.full((4500, F), 20.0)
-    assert_distribution(problem, draw_by_coordinate(*problem.repeated(), far, 300, KEY))
-    one_sweep = draw_by_coordinate(*problem.repeated(), far, 1, KEY).reshape(-1, 3, F)
+    assert_distribution(problem, draw_by_coordinate(problem.repeated(), far, 300, KEY))
+    one_sweep = draw_by_coordinate(problem.repeated(), far, 1, KEY).reshape(-1, 3, F)
     assert distribution_p_value(one_sweep[:, 0], *problem.distribution(0)) < FALSE_ALARM
 
 
@@ -168,7 +110,7 @@ def test_planted_bugs_of_coordinate_draws(bug):
 
 def test_order_of_coefficients_is_uniform():
     order = np.empty((24_000, 4), dtype=np.int64)
-    shuffle_all(*KEY, 20, order)
+    shuffle_all(KEY, 20, order)
     assert (np.sort(order, axis=1) == np.arange(4)).all()
     codes = order @ np.array([64, 16, 4, 1])
     counts = np.unique(codes, return_counts=True)[1]
@@ -176,84 +118,29 @@ def test_order_of_coefficients_is_uniform():
     assert stats.chisquare(counts).pvalue > FALSE_ALARM
 
 
-@pytest.mark.parametrize("n_classes", [1, 3, 4, 21])
-@pytest.mark.parametrize("n_columns", [0, 3])
-def test_sums_over_documents(n_classes, n_columns):
-    generator = np.random.default_rng(4)
-    tokens, z = documents([0, 1, 5, 60, 0, 17] * 12, 30)
-    columns = fixed_columns(72, n_columns).toarray()
-    columns[::3, 1:] = 0.0
-    design = Design.of(columns)
-    x, size = dense(tokens, z, 31, design), 31 + n_columns
-    rows = rows_of(features_of(tokens, z, 31, design), size)
-    columns = columns_of(rows, size)
-    assert len(rows.values) == np.count_nonzero(x)
-    omega, b = generator.gamma(1.0, 1.0, (72, n_classes)), generator.normal(size=(72, n_classes))
-    total = gram(rows, columns, omega)
-    expected = np.einsum("dc,di,dj->ijc", omega, x, x)[np.triu_indices(size)]
-    assert np.allclose(total[:, :n_classes], expected, rtol=1e-12, atol=1e-14)
-    assert not total[:, n_classes:].any()
-    assert np.allclose(weighted_sums(columns, b), x.T @ b, rtol=1e-12, atol=1e-12)
-
-
-def test_weights_that_classes_share():
-    generator = np.random.default_rng(4)
-    omega = generator.gamma(1.0, 1.0, (7, 3))
-    assert shared_weights(omega) is None
-    by_class = np.repeat(omega[:1], 7, axis=0)
-    with_missing = np.array(by_class)
-    with_missing[[0, 4]] = 0.0
-    alike = np.repeat(omega[:, :1], 3, axis=1)
-    for weights in (by_class, with_missing, alike, np.zeros((7, 3)), omega[:, :1].copy()):
-        split = shared_weights(weights)
-        assert split is not None
-        assert np.array_equal(split[0] * split[1], weights)
-    with_missing[2, 1] = 0.0
-    assert shared_weights(with_missing) is None
-
-
-@pytest.mark.parametrize("size", [1, 2, 5, 31, 32, 33, 70, 131])
-def test_factorisation(size):
-    generator = np.random.default_rng(size)
-    x = generator.normal(size=(size + 3, size))
-    matrix = np.corrcoef(x.T).reshape(size, size)
-    upper = np.triu(matrix) + np.tril(np.full((size, size), np.nan), -1)
-    assert factorise(upper) == -1
-    assert np.allclose(np.triu(upper), np.linalg.cholesky(matrix).T, rtol=1e-9, atol=1e-9)
-
-
-def test_factorisation_names_the_row_that_fails():
-    matrix = np.eye(50)
-    matrix[40, 45] = 1.0
-    assert factorise(matrix) == 45
-
-
 def test_bits_do_not_depend_on_threads():
     generator = np.random.default_rng(8)
     tokens, z = documents(generator.integers(0, 60, 300), 40)
     features = features_of(tokens, z, 40, fixed_columns(300, 1))
     b, omega = generator.normal(size=(300, 11)), generator.gamma(1.0, 1.0, (300, 11))
-    precision, eta = np.ones((11, 41)), generator.normal(size=(11, 41))
+    given, eta = ConditionalNormal(features, b, omega, np.ones((11, 41))), generator.normal(size=(11, 41))
     results = []
     for n_threads in (1, numba.config.NUMBA_NUM_THREADS):
         numba.set_num_threads(n_threads)
-        joint = draw_jointly(features, b, omega, precision, KEY)
-        results.append((joint, draw_by_coordinate(features, b, omega, precision, eta, 2, KEY)))
+        joint = draw_jointly(given, KEY)
+        results.append((joint, draw_by_coordinate(given, eta, 2, KEY)))
     assert np.array_equal(results[0][0], results[1][0])
     assert np.array_equal(results[0][1], results[1][1])
 
 
-def both(features, b, omega, precision, eta):
-    return (
-        draw_jointly(features, b, omega, precision, KEY),
-        draw_by_coordinate(features, b, omega, precision, eta, 1, KEY),
-    )
+def both(distribution, eta):
+    return draw_jointly(distribution, KEY), draw_by_coordinate(distribution, eta, 1, KEY)
 
 
 def test_without_targets_coefficients_have_their_prior():
     problem = Problem(replicates=4000)
-    features, b, omega, precision = problem.repeated()
-    for draws in both(features, 0.0 * b, 0.0 * omega, precision, np.full((12_000, F), 1e6)):
+    given = problem.repeated()
+    for draws in both(given._replace(b=0.0 * given.b, omega=0.0 * given.omega), np.full((12_000, F), 1e6)):
         for c in range(3):
             assert (
                 distribution_p_value(draws.reshape(-1, 3, F)[:, c], np.zeros(F), np.diag(problem.precision[c]))
@@ -265,46 +152,44 @@ def test_no_documents():
     tokens, z = documents([], 4)
     features = features_of(tokens, z, 4, fixed_columns(0, 1))
     empty = np.zeros((0, 2))
-    for draws in both(features, empty, empty, np.full((2, 5), 4.0), np.zeros((2, 5))):
+    for draws in both(ConditionalNormal(features, empty, empty, np.full((2, 5), 4.0)), np.zeros((2, 5))):
         assert np.abs(draws).max() < 5.0 / 2.0
 
 
 def test_extreme_precision_and_coefficients():
     problem = Problem()
-    features, b, omega, precision = problem.repeated()
-    for draws in both(features, b, omega, np.full_like(precision, 1e300), np.full((3, F), 1e6)):
+    given = problem.repeated()
+    for draws in both(given._replace(precision=np.full_like(given.precision, 1e300)), np.full((3, F), 1e6)):
         assert np.abs(draws).max() < 1e-148
-    mixed = np.array(precision)
+    mixed = np.array(given.precision)
     mixed[:, 2] = 1e300
-    for draws in both(features, b, omega, mixed, np.full((3, F), -1e6)):
+    for draws in both(given._replace(precision=mixed), np.full((3, F), -1e6)):
         assert np.isfinite(draws).all()
         assert np.abs(draws[:, 2]).max() < 1e-148
-    for draws in both(features, 1e100 * b, omega, precision, np.zeros((3, F))):
+    for draws in both(given._replace(b=1e100 * given.b), np.zeros((3, F))):
         assert np.isfinite(draws).all()
 
 
 def test_weights_too_large_for_the_prior_are_refused():
     """Topics add up to the intercept, and next to such weights the prior that tells them apart is lost to rounding."""
     problem = Problem()
-    features, b, omega, precision = problem.repeated()
-    omega = omega * np.array([1.0, 1e300, 1.0])
+    given = problem.repeated()
+    given = given._replace(omega=given.omega * np.array([1.0, 1e300, 1.0]))
     with pytest.raises(RunError, match=r"response 2 of 3, with 6 coefficients.*coordinate_normal"):
-        draw_jointly(features, b, omega, precision, KEY)
-    assert np.isfinite(draw_by_coordinate(features, b, omega, precision, np.zeros((3, F)), 2, KEY)).all()
+        draw_jointly(given, KEY)
+    assert np.isfinite(draw_by_coordinate(given, np.zeros((3, F)), 2, KEY)).all()
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan])
 @pytest.mark.parametrize("what", ["b", "omega"])
 def test_what_is_not_finite_is_refused(what, value):
     problem = Problem()
-    features, b, omega, precision = problem.repeated()
-    array = np.array(b if what == "b" else omega)
-    array[4, 1] = value
-    b, omega = (array, omega) if what == "b" else (b, array)
+    given = problem.repeated()
+    getattr(given, what)[4, 1] = value
     with pytest.raises(RunError, match=r"response 2 of 3, with 6 coefficients.*not finite"):
-        draw_jointly(features, b, omega, precision, KEY)
+        draw_jointly(given, KEY)
     with pytest.raises(RunError, match=r"response 2 of 3, with 6 coefficients.*not finite"):
-        draw_by_coordinate(features, b, omega, precision, np.zeros((3, F)), 2, KEY)
+        draw_by_coordinate(given, np.zeros((3, F)), 2, KEY)
 
 
 def bound_model(kernel, **options):
@@ -337,11 +222,11 @@ def test_kernels_in_a_model(kernel, options):
     distribution = conditional_normal(model.binding("eta"))(state)
     assert distribution.precision.shape == before.shape == (3, 5)
     assert not distribution.omega[::7].any()
-    key = Key(seed=1, chain=0, step=2, kernel=4)
+    key = Key(seed=1, chain=0, sweep=2, kernel=4)
     expected = (
-        draw_jointly(*distribution, key)
+        draw_jointly(distribution, key)
         if kernel == "joint_normal"
-        else draw_by_coordinate(*distribution, before, 3, key)
+        else draw_by_coordinate(distribution, before, 3, key)
     )
     assert np.array_equal(state.arrays["eta"], expected)
 

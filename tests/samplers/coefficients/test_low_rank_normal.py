@@ -3,14 +3,15 @@
 import numba
 import numpy as np
 import pytest
-from test_coefficients import FALSE_ALARM, KEY, distribution_p_value
-from test_features import documents
+from coefficient_problems import FALSE_ALARM, KEY, distribution_p_value, documents
 
 import ppl_topics as pt
 from ppl_topics.core.observed import Design
 from ppl_topics.errors import RunError
+from ppl_topics.samplers.coefficients.conditional_normal import ConditionalNormal
+from ppl_topics.samplers.coefficients.document_matrices import FREE
 from ppl_topics.samplers.coefficients.joint_normal import draw_jointly
-from ppl_topics.samplers.coefficients.low_rank_normal import FREE, draw_low_rank
+from ppl_topics.samplers.coefficients.low_rank_normal import draw_low_rank
 from ppl_topics.samplers.responses.features import features_of, without_topics
 from ppl_topics.schedule.costs import CorpusSizes
 
@@ -21,7 +22,7 @@ F = TOPICS + WIDTH
 class Wide:
     """More coefficients than documents; covariates that few, or all, documents have; a last column of ones.
 
-    Three responses: all targets known, some, and none; each stands in `replicates` columns.
+    Three responses: all targets known, some, and none; each has `replicates` columns.
     """
 
     def __init__(self, replicates=1, spread=0.5, seed=5):
@@ -49,19 +50,20 @@ class Wide:
 
     def repeated(self):
         n = self.replicates
-        return self.features, np.tile(self.b, (1, n)), np.tile(self.omega, (1, n)), np.tile(self.precision, (n, 1))
+        b, omega, precision = np.tile(self.b, (1, n)), np.tile(self.omega, (1, n)), np.tile(self.precision, (n, 1))
+        return ConditionalNormal(self.features, b, omega, precision)
 
 
-def mean_of(features, b, omega, precision):
+def mean_of(given, draw=draw_low_rank):
     """The mean of the distribution, exactly: the noise is the same whatever the slopes."""
-    return draw_low_rank(features, b, omega, precision, KEY) - draw_low_rank(features, 0.0 * b, omega, precision, KEY)
+    return draw(given, KEY) - draw(given._replace(b=0.0 * given.b), KEY)
 
 
 # With free coefficients, and without.
 @pytest.mark.parametrize("spread", [0.5, 7.0])
 def test_distribution_of_low_rank_draws(spread):
     problem = Wide(replicates=3000, spread=spread)
-    draws = draw_low_rank(*problem.repeated(), KEY).reshape(-1, 3, F)
+    draws = draw_low_rank(problem.repeated(), KEY).reshape(-1, 3, F)
     strength = (problem.omega.T @ problem.dense**2) / problem.precision
     assert (strength > FREE).any() == (spread == 7.0)
     for c in range(3):
@@ -95,16 +97,13 @@ def test_planted_bugs(bug):
 
 def test_mean_is_that_of_joint_draws():
     problem = Wide()
-    arguments = problem.features, problem.b, problem.omega, problem.precision
-    nothing = problem.features, 0.0 * problem.b, problem.omega, problem.precision
-    joint = draw_jointly(*arguments, KEY) - draw_jointly(*nothing, KEY)
-    assert np.allclose(mean_of(*arguments), joint, rtol=1e-9, atol=1e-9)
+    assert np.allclose(mean_of(problem.repeated()), mean_of(problem.repeated(), draw_jointly), rtol=1e-9, atol=1e-9)
 
 
 def test_slopes_without_curvature_shift_the_prior():
     problem = Wide()
     problem.b[problem.omega == 0.0] = 0.7
-    found = mean_of(problem.features, problem.b, problem.omega, problem.precision)
+    found = mean_of(problem.repeated())
     for c in range(3):
         assert np.allclose(found[c], problem.distribution(c)[0], rtol=1e-9, atol=1e-9)
 
@@ -118,7 +117,7 @@ def test_prior_variances_over_many_orders_of_magnitude(low, high):
     precision = 10.0 ** generator.uniform(0, high, (3, F))
     # A few that are all but free: the intercept among them.
     precision[:, [2, 9, F - 1]] = 10.0**low
-    found = mean_of(problem.features, problem.b, problem.omega, precision)
+    found = mean_of(problem.repeated()._replace(precision=precision))
     assert np.isfinite(found).all()
     for c in range(3):
         scale = 1.0 / np.sqrt(precision[c] + problem.omega[:, c] @ problem.dense**2)
@@ -133,7 +132,7 @@ def test_prior_variances_over_many_orders_of_magnitude(low, high):
 def test_all_coefficients_free():
     problem = Wide()
     precision = np.full((3, F), 1e-10)
-    found = mean_of(problem.features, problem.b, problem.omega, precision)
+    found = mean_of(problem.repeated()._replace(precision=precision))
     x, root = problem.dense, np.sqrt(problem.omega[:, 0])
     # The minimum-norm solution, to the share of the prior in it.
     expected = np.linalg.pinv(root[:, None] * x) @ np.divide(problem.b[:, 0], root, where=root > 0, out=0 * root)
@@ -148,19 +147,18 @@ def test_wide_sparse_covariates_agree_with_joint_draws():
     features = without_topics(Design.of(fixed))
     b, omega = generator.normal(size=(500, 2)), generator.gamma(1.0, 1.0, (500, 2))
     precision = generator.gamma(1.0, 1.0, (2, 5000))
-    found = mean_of(features, b, omega, precision)
+    found = mean_of(ConditionalNormal(features, b, omega, precision))
     for c in range(2):
         residual = precision[c] * found[c] + fixed.T @ (omega[:, c] * (fixed @ found[c])) - fixed.T @ b[:, c]
         assert np.abs(residual).max() < 1e-10
 
 
 def test_no_documents_no_coefficients():
-    nothing = np.zeros((0, 1))
-    drawn = draw_low_rank(without_topics(Design.of(np.zeros((0, 3)))), nothing, nothing, np.full((1, 3), 4.0), KEY)
-    assert drawn.shape == (1, 3)
-    assert np.isfinite(drawn).all()
-    ones = np.ones((4, 1))
-    assert draw_low_rank(without_topics(Design.of(np.zeros((4, 0)))), ones, ones, np.ones((1, 0)), KEY).shape == (1, 0)
+    for n_docs, width in [(0, 3), (4, 0)]:
+        features, values = without_topics(Design.of(np.zeros((n_docs, width)))), np.ones((n_docs, 1))
+        drawn = draw_low_rank(ConditionalNormal(features, values, values, np.full((1, width), 4.0)), KEY)
+        assert drawn.shape == (1, width)
+        assert np.isfinite(drawn).all()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -169,7 +167,7 @@ def test_what_is_not_finite_is_refused(value):
     problem.b[4, 1] = value
     problem.omega[4, 1] = 1.0
     with pytest.raises(RunError, match=r"response 2 of 3, with 24 coefficients: the distribution .* not finite"):
-        draw_low_rank(problem.features, problem.b, problem.omega, problem.precision, KEY)
+        draw_low_rank(problem.repeated(), KEY)
 
 
 def test_bits_do_not_depend_on_threads_or_on_other_responses():
@@ -177,10 +175,10 @@ def test_bits_do_not_depend_on_threads_or_on_other_responses():
     results = []
     for n_threads in (1, numba.config.NUMBA_NUM_THREADS):
         numba.set_num_threads(n_threads)
-        results.append(draw_low_rank(*problem.repeated(), KEY))
+        results.append(draw_low_rank(problem.repeated(), KEY))
     assert np.array_equal(*results)
     features, b, omega, precision = problem.repeated()
-    alone = draw_low_rank(features, b[:, :1].copy(), omega[:, :1].copy(), precision[:1], KEY)
+    alone = draw_low_rank(ConditionalNormal(features, b[:, :1].copy(), omega[:, :1].copy(), precision[:1]), KEY)
     assert np.array_equal(alone[0], results[0][0])
 
 

@@ -11,10 +11,10 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.observed import Design
 from ppl_topics.engine.bind import index_tokens
 from ppl_topics.errors import RunError
-from ppl_topics.samplers.coefficients.gram import Rows
+from ppl_topics.samplers.coefficients.conditional_normal import ConditionalNormal, ResponseNormal
 from ppl_topics.samplers.coefficients.joint_normal import draw_jointly
 from ppl_topics.samplers.coefficients.reflections import draw_by_reflections
-from ppl_topics.samplers.responses.features import features_of
+from ppl_topics.samplers.responses.features import Rows, features_of
 
 FALSE_ALARM = 1e-6
 DOCS = 600
@@ -38,8 +38,8 @@ def rows_of_matrix(matrix):
 
 
 def draws(matrix, omega, b, precision, size=4000):
-    rows = rows_of_matrix(matrix)
-    result = [draw_by_reflections(rows, b, omega, precision, Key(1, 0, step, 0), 0) for step in range(size)]
+    rows, given = rows_of_matrix(matrix), ResponseNormal(b, omega, precision)
+    result = [draw_by_reflections(rows, given, Key(1, 0, sweep, 0), 0) for sweep in range(size)]
     assert {failed for _, failed in result} == {-1}
     return np.stack([eta for eta, _ in result])
 
@@ -80,7 +80,9 @@ def test_distribution_of_duplicate_columns(width):
 
 def test_a_prior_that_is_lost_in_rounding_is_not_drawn_from():
     matrix, omega, b = problem(duplicate=True)
-    _, failed = draw_by_reflections(rows_of_matrix(matrix), b, omega, np.full(4, 1e-40), Key(1, 0, 0, 0), 0)
+    _, failed = draw_by_reflections(
+        rows_of_matrix(matrix), ResponseNormal(b, omega, np.full(4, 1e-40)), Key(1, 0, 0, 0), 0
+    )
     assert failed == 3
 
 
@@ -93,9 +95,10 @@ def test_joint_draws_take_to_reflections():
     omega, b = np.ones((n_docs, 2)), np.ones((n_docs, 2))
     precision = np.ones((2, 4))
     precision[1, 2:] = 1e-16
-    eta = draw_jointly(features, b, omega, precision, Key(1, 0, 0, 0))
+    given = ConditionalNormal(features, b, omega, precision)
+    eta = draw_jointly(given, Key(1, 0, 0, 0))
     assert np.abs(eta[0]).max() < 10
     assert np.abs(eta[1, 2:]).max() > 1e6
     assert abs(eta[1, 2:].sum()) < 10
     with pytest.raises(RunError, match=r"response 2 of 2, with 4 coefficients: .* not positive definite"):
-        draw_jointly(features, b, omega, np.where(precision < 1, 1e-60, 1.0), Key(1, 0, 0, 0))
+        draw_jointly(given._replace(precision=np.where(precision < 1, 1e-60, 1.0)), Key(1, 0, 0, 0))

@@ -9,9 +9,10 @@ from scipy import stats
 from scipy.special import gammaln
 
 from ppl_topics.samplers.concentration.histograms import alpha_statistics, beta_statistics, tally
-from ppl_topics.samplers.concentration.log_pochhammer import log_rising
+from ppl_topics.samplers.concentration.log_pochhammer import log_pochhammer
 from ppl_topics.samplers.concentration.slice_alpha import draw_alpha, log_p_z
 from ppl_topics.samplers.concentration.slice_beta import draw_beta, log_p_w
+from ppl_topics.samplers.concentration.slice_concentration import Gamma
 from ppl_topics.samplers.variates.streams import open_stream
 
 FALSE_ALARM = 1e-6
@@ -19,9 +20,9 @@ FALSE_ALARM = 1e-6
 
 @pytest.mark.parametrize("a", [1e-300, 1e-18, 1e-6, 0.01, 0.7, 5.0, 99.9, 100.0, 3e4, 1e10, 1e15])
 @pytest.mark.parametrize("n", [0, 1, 2, 15, 16, 17, 500, 20_000])
-def test_log_rising(a, n):
+def test_log_pochhammer(a, n):
     exact = math.fsum(math.log(a + factor) for factor in range(n))
-    assert log_rising(a, n) == pytest.approx(exact, rel=1e-13, abs=1e-10 if a > 0.5 else 0.0)
+    assert log_pochhammer(a, n) == pytest.approx(exact, rel=1e-13, abs=1e-10 if a > 0.5 else 0.0)
 
 
 def make_counts(seed=1, n_docs=30, n_topics=4, n_words=6):
@@ -99,7 +100,7 @@ def thinned_chain(update, start, n_draws=1500, thin=8):
 def test_symmetric_alpha():
     doc_ptr, z, n_dk, _ = make_counts()
     statistics, stream = alpha_statistics(doc_ptr, z, 4, True), open_stream(seed=71)
-    chain = thinned_chain(lambda a: draw_alpha(np.full(4, a), statistics, 2.0, 1.0, stream)[0], 1.0)
+    chain = thinned_chain(lambda a: draw_alpha(np.full(4, a), statistics, Gamma(2.0, 1.0), stream)[0], 1.0)
 
     def cdf(prior_shape):
         return posterior_cdf(lambda a: dirichlet_multinomial(n_dk, np.full(4, a)), prior_shape, 1.0)
@@ -112,7 +113,7 @@ def test_one_asymmetric_alpha():
     """With two topics, and a prior that pins the second, the first follows its own conditional distribution."""
     doc_ptr, z, n_dk, _ = make_counts(n_topics=2)
     statistics, stream = alpha_statistics(doc_ptr, z, 2, False), open_stream(seed=72)
-    chain = thinned_chain(lambda a: draw_alpha(np.array([a, 0.8]), statistics, 2.0, 1.0, stream)[0], 1.0)
+    chain = thinned_chain(lambda a: draw_alpha(np.array([a, 0.8]), statistics, Gamma(2.0, 1.0), stream)[0], 1.0)
     cdf = posterior_cdf(lambda a: dirichlet_multinomial(n_dk, np.array([a, 0.8])), 2.0, 1.0)
     assert stats.kstest(chain, cdf).pvalue > FALSE_ALARM
     wrong = posterior_cdf(lambda a: dirichlet_multinomial(n_dk, np.array([a, 1.6])), 2.0, 1.0)
@@ -122,7 +123,7 @@ def test_one_asymmetric_alpha():
 def test_symmetric_beta():
     *_, n_wk = make_counts()
     statistics, stream = beta_statistics(n_wk, n_wk.sum(axis=0, dtype=np.int64), True), open_stream(seed=73)
-    chain = thinned_chain(lambda b: draw_beta(b, 6, statistics, 1.5, 0.1, stream), 1.0)
+    chain = thinned_chain(lambda b: draw_beta(b, 6, statistics, Gamma(1.5, 0.1), stream), 1.0)
     cdf = posterior_cdf(lambda b: dirichlet_multinomial(n_wk.T, np.full(6, b)), 1.5, 0.1)
     assert stats.kstest(chain, cdf).pvalue > FALSE_ALARM
     wrong = posterior_cdf(lambda b: dirichlet_multinomial(n_wk.T, np.full(6, b)), 0.5, 0.1)
@@ -132,6 +133,6 @@ def test_symmetric_beta():
 def test_alpha_is_not_changed_in_place():
     doc_ptr, z, *_ = make_counts()
     alpha = np.full(4, 0.5)
-    drawn = draw_alpha(alpha, alpha_statistics(doc_ptr, z, 4, False), 1.0, 1.0, open_stream(seed=1))
+    drawn = draw_alpha(alpha, alpha_statistics(doc_ptr, z, 4, False), Gamma(1.0, 1.0), open_stream(seed=1))
     assert alpha.tolist() == [0.5] * 4
     assert np.unique(drawn).size == 4

@@ -3,28 +3,9 @@
 import numba
 import numpy as np
 import pytest
+from coefficient_problems import dense, documents, fixed_columns
 
-from ppl_topics.core.observed import Design
-from ppl_topics.engine.bind import index_tokens
 from ppl_topics.samplers.responses.features import features_of, scores
-
-
-def documents(lengths, n_topics, seed=1):
-    """Tokens of documents, with topics that are not spread evenly."""
-    generator = np.random.default_rng(seed)
-    doc_ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    z = generator.choice(n_topics, doc_ptr[-1], p=generator.dirichlet(np.full(n_topics, 0.5)))
-    return index_tokens(doc_ptr, np.zeros(len(z), np.uint32), 1), z.astype(np.uint8 if n_topics <= 256 else np.uint16)
-
-
-def fixed_columns(n_docs, n_columns, seed=2):
-    return Design.of(np.random.default_rng(seed).normal(size=(n_docs, n_columns)))
-
-
-def dense(tokens, z, n_topics, design):
-    counts = np.zeros((len(tokens.doc_lengths), n_topics))
-    np.add.at(counts, (tokens.docs, z), 1.0)
-    return np.hstack([counts / np.maximum(tokens.doc_lengths, 1)[:, None], design.toarray()])
 
 
 def listed(features, n_topics):

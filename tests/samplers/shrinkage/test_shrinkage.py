@@ -13,13 +13,17 @@ from scipy import stats
 
 from ppl_topics._util.compiled import compiled
 from ppl_topics._util.threads import using_threads
-from ppl_topics.samplers.shrinkage.inverse_gamma_lambda import draw_mixed_locals
-from ppl_topics.samplers.shrinkage.inverse_gamma_tau import draw_mixed_globals
-from ppl_topics.samplers.shrinkage.slice_lambda import draw_locals
-from ppl_topics.samplers.shrinkage.slice_regularised_lambda import draw_regularised_locals
-from ppl_topics.samplers.shrinkage.slice_regularised_tau import draw_regularised_globals
-from ppl_topics.samplers.shrinkage.slice_slab import draw_slabs
-from ppl_topics.samplers.shrinkage.slice_tau import draw_globals
+from ppl_topics.core.keys import Key
+from ppl_topics.samplers.shrinkage import (
+    inverse_gamma_lambda,
+    inverse_gamma_tau,
+    slice_lambda,
+    slice_regularised_lambda,
+    slice_regularised_tau,
+    slice_slab,
+    slice_tau,
+)
+from ppl_topics.samplers.shrinkage.scales import Horseshoe
 from ppl_topics.samplers.variates.streams import open_stream
 from ppl_topics.samplers.variates.truncated_gamma import truncated_exponential, truncated_gamma
 
@@ -55,19 +59,21 @@ def normal(eta, precision):
     return (0.5 * np.log(precision) - 0.5 * eta**2 * precision).sum(axis=-1)
 
 
-def p_value_of_locals(distribution, step, seed=1):
-    """Of chains that begin in the distribution, one for each response, each of a single slope."""
-    scales = distribution.draw(CHAINS, seed)[:, None]
+def p_value(distribution, step):
+    """Of chains that begin in the distribution: of the scale of each response, or of its only slope."""
+    scales = distribution.draw(CHAINS)[:, None]
     for sweep in range(SWEEPS):
-        step(seed, 0, sweep, 1, scales)
+        step(Key(1, 0, sweep, 1), scales)
     return distribution.p_value(scales[:, 0])
 
 
-def p_value_of_globals(distribution, step, seed=1):
-    scales = distribution.draw(CHAINS, seed)
-    for sweep in range(SWEEPS):
-        step(seed, 0, sweep, 1, scales)
-    return distribution.p_value(scales)
+def horseshoe(eta, tau=1.0, lambdas=1.0, slab=np.inf, **constants):
+    """A horseshoe of these coefficients, the last of which is an intercept; scales are the same in each chain."""
+    n, size = len(eta), eta.shape[1] - 1
+    shapes = ((tau, n), (lambdas, (n, size)), (slab, n))
+    return Horseshoe(
+        eta, *(np.array(np.broadcast_to(value, shape), float, order="C") for value, shape in shapes), **constants
+    )
 
 
 def coefficients(*values, intercept=55.0):
@@ -75,6 +81,7 @@ def coefficients(*values, intercept=55.0):
     return np.repeat(np.array([[*values, intercept]]), CHAINS, axis=0)
 
 
+LOCAL, GLOBAL = (slice_lambda, inverse_gamma_lambda), (slice_tau, inverse_gamma_tau)
 LOCALS = [(1e-6, 0.1), (0.01, 2.0), (1.0, 0.1), (1.0, 2.0), (30.0, 0.1)]
 
 
@@ -82,13 +89,13 @@ def local_distribution(eta, tau):
     return Distribution(lambda x: half_cauchy(x) + normal(eta, np.exp(-2 * x)[:, None] / tau**2))
 
 
-@pytest.mark.parametrize("draw", [draw_locals, draw_mixed_locals])
+@pytest.mark.parametrize("kernel", LOCAL)
 @pytest.mark.parametrize(("eta", "tau"), LOCALS)
-def test_local_scales(draw, eta, tau):
+def test_local_scales(kernel, eta, tau):
     def step(*args):
-        draw(coefficients(eta), np.full(CHAINS, tau), *args)
+        kernel.draw_scales(horseshoe(coefficients(eta), tau), *args)
 
-    assert p_value_of_locals(local_distribution(eta, tau), step) > FALSE_ALARM
+    assert p_value(local_distribution(eta, tau), step) > FALSE_ALARM
 
 
 @pytest.mark.parametrize(("eta", "tau"), LOCALS)
@@ -97,9 +104,9 @@ def test_local_scales_of_the_regularised_horseshoe(eta, tau, slab):
     distribution = Distribution(lambda x: half_cauchy(x) + normal(eta, np.exp(-2 * x)[:, None] / tau**2 + slab**-2.0))
 
     def step(*args):
-        draw_regularised_locals(coefficients(eta), np.full(CHAINS, tau), np.full(CHAINS, slab), *args)
+        slice_regularised_lambda.draw_scales(horseshoe(coefficients(eta), tau, slab=slab), *args)
 
-    assert p_value_of_locals(distribution, step) > FALSE_ALARM
+    assert p_value(distribution, step) > FALSE_ALARM
 
 
 ETA = np.array([0.3, -0.01, 2.0, 0.6, -0.2, 0.08, 1.1])
@@ -112,32 +119,32 @@ def global_distribution(eta, scales):
     return Distribution(lambda x: half_cauchy(x, SCALES) + normal(eta, np.exp(-2 * x)[:, None] / scales**2))
 
 
-@pytest.mark.parametrize("draw", [draw_globals, draw_mixed_globals])
+@pytest.mark.parametrize("kernel", GLOBAL)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("factor", [1e-4, 1.0, 100.0])
-def test_global_scales(draw, size, factor):
+def test_global_scales(kernel, size, factor):
     eta, scales = factor * ETA[:size], LAMBDA[:size]
-    rows = np.repeat(scales[None], CHAINS, axis=0)
 
     def step(*args):
-        draw(coefficients(*eta), rows, SCALES, *args)
+        kernel.draw_scales(horseshoe(coefficients(*eta), lambdas=scales, scale=SCALES), *args)
 
-    assert p_value_of_globals(global_distribution(eta, scales), step) > FALSE_ALARM
+    assert p_value(global_distribution(eta, scales), step) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("factor", [1e-4, 1.0, 100.0])
 def test_global_scales_and_slabs_of_the_regularised_horseshoe(size, factor):
     eta, scales = factor * ETA[:size], LAMBDA[:size]
-    rows, given, df, slab_scale = np.repeat(scales[None], CHAINS, axis=0), 0.8, 3.0, 1.4
+    given, df, slab_scale = 0.8, 3.0, 1.4
     distribution = Distribution(
         lambda x: half_cauchy(x, SCALES) + normal(eta, np.exp(-2 * x)[:, None] / scales**2 + given**-2.0)
     )
 
     def step(*args):
-        draw_regularised_globals(coefficients(*eta), rows, np.full(CHAINS, given), SCALES, *args)
+        prior = horseshoe(coefficients(*eta), lambdas=scales, slab=given, scale=SCALES)
+        slice_regularised_tau.draw_scales(prior, *args)
 
-    assert p_value_of_globals(distribution, step) > FALSE_ALARM
+    assert p_value(distribution, step) > FALSE_ALARM
 
     def log_slab(x):
         # slab^2 is inverse gamma; of its logarithm, twice that of the slab.
@@ -145,16 +152,17 @@ def test_global_scales_and_slabs_of_the_regularised_horseshoe(size, factor):
         return prior + normal(eta, np.exp(-2 * x)[:, None] + (given * scales) ** -2.0)
 
     def step_slab(*args):
-        draw_slabs(coefficients(*eta), np.full(CHAINS, given), rows, slab_scale, df, *args)
+        prior = horseshoe(coefficients(*eta), given, scales, slab_scale=slab_scale, slab_df=df)
+        slice_slab.draw_scales(prior, *args)
 
-    assert p_value_of_globals(Distribution(log_slab), step_slab) > FALSE_ALARM
+    assert p_value(Distribution(log_slab), step_slab) > FALSE_ALARM
 
 
 def printed_lambda(bug):
     """The slice sampler in NumPy, with an error."""
 
-    def step(eta, tau, seed, chain, sweep, kernel, scales):
-        rng = np.random.default_rng([seed, sweep])
+    def step(eta, tau, key, scales):
+        rng = np.random.default_rng([key.seed, key.sweep])
         g = scales[:, 0] ** -2.0
         within = 1 / (1 + np.sqrt(g)) if bug == "bound of 1 / lambda" else 1 / (1 + g)
         u = rng.random(len(g)) * within
@@ -174,68 +182,70 @@ def test_planted_bugs_of_local_scales_are_refused(bug):
     def step(*args):
         draw(coefficients(0.5), np.full(CHAINS, 0.7), *args)
 
-    assert (p_value_of_locals(local_distribution(0.5, 0.7), step) > FALSE_ALARM) == (bug == "")
+    assert (p_value(local_distribution(0.5, 0.7), step) > FALSE_ALARM) == (bug == "")
 
 
 @pytest.mark.parametrize("bug", ["intercept is shrunk", "another scale"])
 def test_planted_bugs_of_global_scales_are_refused(bug):
-    rows = np.repeat(LAMBDA[None], CHAINS, axis=0)
-    eta, size = coefficients(*ETA, intercept=1.0), len(ETA)
+    prior = horseshoe(coefficients(*ETA, intercept=1.0), lambdas=LAMBDA, scale=SCALES)
     if bug == "intercept is shrunk":
-        rows = np.hstack([rows, np.ones((CHAINS, 1))])
+        prior = prior._replace(lambdas=np.hstack([prior.lambdas, np.ones((CHAINS, 1))]))
+    else:
+        prior = prior._replace(scale=1.0)
 
     def step(*args):
-        draw_globals(eta, rows, 1.0 if bug == "another scale" else SCALES, *args)
+        slice_tau.draw_scales(prior, *args)
 
-    assert p_value_of_globals(global_distribution(ETA[:size], LAMBDA), step) < FALSE_ALARM
+    assert p_value(global_distribution(ETA, LAMBDA), step) < FALSE_ALARM
 
 
-@pytest.mark.parametrize("draw", [draw_locals, draw_mixed_locals])
-def test_coefficients_of_zero_or_nearly(draw):
+@pytest.mark.parametrize("kernel", LOCAL)
+def test_coefficients_of_zero_or_nearly(kernel):
     eta = np.array([[0.0, 5e-324, 1e-200, 1e-30, 1e200, 0.0]])
     scales = np.array([[1.0, 1e-50, 1e50, 1.0, 1.0]])
     for sweep in range(2000):
-        draw(eta, np.array([1e-50, 1.0, 1e50])[[sweep % 3]], 1, 0, sweep, 1, scales)
+        tau = [1e-50, 1.0, 1e50][sweep % 3]
+        kernel.draw_scales(horseshoe(eta, tau), Key(1, 0, sweep, 1), scales)
         assert np.isfinite(scales).all()
         assert ((scales > 0.9e-50) & (scales < 1.1e50)).all()
 
 
-@pytest.mark.parametrize("draw", [draw_globals, draw_mixed_globals])
+@pytest.mark.parametrize("kernel", GLOBAL)
 @pytest.mark.parametrize("value", [0.0, 1e-200, 1.0, 1e100])
-def test_global_scales_stay_within_floating_point(draw, value):
-    eta, tau = np.full((3, 8), value), np.array([1e-50, 1.0, 1e50])
-    rows = np.array([1e-50, 1.0, 1e50])[:, None] * np.ones(7)
+def test_global_scales_stay_within_floating_point(kernel, value):
+    eta, tau = np.full((3, 8), value), np.array([[1e-50], [1.0], [1e50]])
+    prior = horseshoe(eta, lambdas=tau, scale=SCALES)
     for sweep in range(500):
-        draw(eta, rows, SCALES, 1, 0, sweep, 1, tau)
+        kernel.draw_scales(prior, Key(1, 0, sweep, 1), tau)
         assert np.isfinite(tau).all()
         assert ((tau > 0.9e-50) & (tau < 1.1e50)).all()
 
 
 def test_regularised_scales_stay_within_floating_point():
     eta, ends = np.array([[0.0, 1e-200, 3.0, 1e30, 0.0]]).repeat(3, axis=0), np.array([1e-50, 1.0, 1e50])
-    tau, slab, rows = ends.copy(), ends[::-1].copy(), ends[[1, 2, 0]][:, None] * np.ones(4)
+    prior = horseshoe(eta, ends, ends[[1, 2, 0]][:, None], ends[::-1], scale=SCALES, slab_scale=1.4, slab_df=3.0)
     for sweep in range(300):
-        draw_regularised_locals(eta, tau, slab, 1, 0, sweep, 1, rows)
-        draw_regularised_globals(eta, rows, slab, SCALES, 1, 0, sweep, 2, tau)
-        draw_slabs(eta, tau, rows, 1.4, 3.0, 1, 0, sweep, 3, slab)
-        for scales in (tau, slab, rows):
+        slice_regularised_lambda.draw_scales(prior, Key(1, 0, sweep, 1), prior.lambdas)
+        slice_regularised_tau.draw_scales(prior, Key(1, 0, sweep, 2), prior.tau[:, None])
+        slice_slab.draw_scales(prior, Key(1, 0, sweep, 3), prior.slab[:, None])
+        for scales in (prior.tau, prior.slab, prior.lambdas):
             assert np.isfinite(scales).all()
             assert ((scales > 0.9e-50) & (scales < 1.1e50)).all()
 
 
-@pytest.mark.parametrize("draw", [draw_locals, draw_mixed_locals])
-def test_draws_do_not_depend_on_the_number_of_threads(draw):
+@pytest.mark.parametrize("kernel", LOCAL)
+def test_draws_do_not_depend_on_the_number_of_threads(kernel):
     rng = np.random.default_rng(5)
     eta, results = rng.normal(size=(50, 30)), []
     for threads in (1, 2):
         scales = np.ones((50, 29))
         with using_threads(min(threads, numba.config.NUMBA_NUM_THREADS)):
-            draw(eta, np.ones(50), 9, 0, 4, 1, scales)
+            kernel.draw_scales(horseshoe(eta), Key(9, 0, 4, 1), scales)
         results.append(scales)
     np.testing.assert_array_equal(*results)
     # A response's draws are its own.
     alone = np.ones((1, 29))
-    draw(eta[:1].copy(), np.ones(1), 9, 0, 4, 1, alone)
+    kernel.draw_scales(horseshoe(eta[:1].copy()), Key(9, 0, 4, 1), alone)
     np.testing.assert_array_equal(alone[0], results[0][0])
 
 
