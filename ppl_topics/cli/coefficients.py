@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ppl_topics.cli.output import AsJson, number, print_json, print_table, say
+from ppl_topics.cli.options import AsJson, ChainOption, Probability
+from ppl_topics.cli.output import number, print_json, print_table, say
 from ppl_topics.cli.traces import Run, naming_run
 from ppl_topics.errors import TraceError
 
@@ -23,8 +24,8 @@ TOP = 10
 def coefficients(
     run: Run,
     response: Annotated[str | None, typer.Option(help="Of this class, label or target only.", metavar="NAME")] = None,
-    chain: Annotated[int, typer.Option(help="Chains number their topics each in its own way.")] = 0,
-    probability: Annotated[float, typer.Option(help="Of the equal-tailed intervals.")] = 0.9,
+    chain: ChainOption = 0,
+    probability: Probability = 0.9,
     top: Annotated[
         int | None, typer.Option(help=f"Only the largest of each response; {TOP} by default, all with --json.")
     ] = None,

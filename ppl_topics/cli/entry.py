@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from ppl_topics._util.argument_names import arguments_are_options
 from ppl_topics.errors import PplTopicsError
 
 __all__ = ["main"]
@@ -52,8 +53,11 @@ def _run(given: list[str]) -> int:
 
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
+        # Of ours, all are shown; they are of this category, and have no place in the user's program.
+        warnings.simplefilter("always", UserWarning)
         try:
-            code = app(given or ["--help"], prog_name="ppl-topics", standalone_mode=False)
+            with arguments_are_options():
+                code = app(given or ["--help"], prog_name="ppl-topics", standalone_mode=False)
             sys.stdout.flush()
         except typer.Abort:
             raise KeyboardInterrupt from None

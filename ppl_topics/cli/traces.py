@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ppl_topics.cli.output import AsJson, number, print_json, print_table
+from ppl_topics.cli.options import AsJson, ChainOption
+from ppl_topics.cli.output import number, print_json, print_table
 from ppl_topics.cli.quality import print_quality
 from ppl_topics.cli.report import as_rows, print_efficiency, print_topics, print_verdict, reading_lines, verdict_data
 from ppl_topics.errors import PplTopicsError, TraceError
@@ -45,7 +46,7 @@ def naming_run(command: Callable[..., None]) -> Callable[..., None]:
 def topics(
     run: Run,
     words: Annotated[int, typer.Option(help="Words of each topic.")] = 10,
-    chain: Annotated[int, typer.Option(help="Chains number their topics each in its own way.")] = 0,
+    chain: ChainOption = 0,
     quality: Annotated[bool, typer.Option("--quality", help="Add coherence, spread and exclusivity.")] = False,
     reference: Annotated[
         str | None,

@@ -11,7 +11,7 @@ from scipy import stats
 import ppl_topics as pt
 from ppl_topics._util.compiled import specialised
 from ppl_topics.errors import CorpusError, PplTopicsError, TraceError
-from ppl_topics.prediction.held_out import _of_replicates, ratio_error
+from ppl_topics.prediction.likelihood import _of_replicates, ratio_error
 from ppl_topics.samplers.held_out import completion, left_to_right
 from ppl_topics.samplers.held_out.completion import estimate_completion, mean_theta, split_tokens
 from ppl_topics.samplers.held_out.left_to_right import estimate_left_to_right
