@@ -40,9 +40,10 @@ GROUPS_ENTRY = re.compile(r"^( *)groups : .*\n(?:\1 +.*\n)*", re.MULTILINE)
 def method_of(function: Callable[Concatenate[Groups, P], R]) -> Callable[Concatenate[Fit, P], R]:
     """Make a method of a fit from a function of the groups of its trace, with its documentation."""
 
-    @functools.wraps(function)
-    def method(self: Fit, *arguments: P.args, **options: P.kwargs) -> R:
+    def method(self: Fit, /, *arguments: P.args, **options: P.kwargs) -> R:
         return function(self.groups, *arguments, **options)
+
+    functools.update_wrapper(method, function)
 
     signature = inspect.signature(function)
     groups, *others = signature.parameters.values()

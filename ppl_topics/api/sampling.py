@@ -22,7 +22,7 @@ from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
 from ppl_topics.fit import Fit
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes
-from ppl_topics.spec import Spec, load_spec
+from ppl_topics.spec import Model, Spec, load_spec
 
 __all__ = [
     "CorpusLike",
@@ -223,7 +223,7 @@ def resolve(
     schedule: Any = None,
     call: str | None = None,
 ) -> Spec:
-    """Load a model with its parameters, its schedule and what to record.
+    """Load a model with its parameters, its schedule and what to record, and check that they fit together.
 
     ``call`` is how messages name a parameter, with ``{name}`` for the name, where it was not set as usual.
     """
@@ -237,7 +237,9 @@ def resolve(
             )
     # From the model again, not from the resolved spec: there the parameters' places are already taken.
     spec = load_spec(model, parameters, record=record, call=call)
-    return spec if schedule is None else spec.with_schedule(schedule, "argument schedule")
+    spec = spec if schedule is None else spec.with_schedule(schedule, "argument schedule")
+    Model.of(spec)
+    return spec
 
 
 OPTIONS = [p.name for p in inspect.signature(sample).parameters.values() if p.kind is p.KEYWORD_ONLY]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperCommand
 
@@ -22,7 +21,7 @@ WORDS, PROBABILITY = 20, 0.9
 class ExportCommand(TyperCommand):
     """Lists what can be exported in its help; the table that says so is slow to import, so only --help reads it."""
 
-    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write the help, with the table of exports."""
         from ppl_topics.diagnostics.tables.export import EXPORTS
 

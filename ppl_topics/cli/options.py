@@ -23,7 +23,8 @@ Threads = Annotated[int | None, typer.Option(help="Number of threads; all cores 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Turn each parameter of a command whose type is a dataclass into an option for each of its fields."""
     signature = inspect.signature(command, eval_str=True)
-    groups = {p.name: p.annotation for p in signature.parameters.values() if is_dataclass(p.annotation)}
+    kinds: dict[str, Any] = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    groups = {name: kind for name, kind in kinds.items() if isinstance(kind, type) and is_dataclass(kind)}
     if not groups:
         return command
     fields = {name: inspect.signature(group, eval_str=True).parameters for name, group in groups.items()}

@@ -25,7 +25,7 @@ from ppl_topics.results.groups import Groups
 __all__ = ["classes", "decision_function", "predict", "predict_proba", "predictive", "transform"]
 
 
-def predict(groups: Groups, new: Any, *, covariates: Any = None, **options: Any) -> NDArray[Any]:
+def predict(groups: Groups, /, new: Any, *, covariates: Any = None, **options: Any) -> NDArray[Any]:
     """Return the predictions for new documents: classes, labels or numbers.
 
     Where the model has coefficients for covariates, new documents need covariates too: those of the corpus, or
@@ -81,7 +81,7 @@ def predict(groups: Groups, new: Any, *, covariates: Any = None, **options: Any)
     return _squeezed(response, chosen)
 
 
-def predict_proba(groups: Groups, new: Any, *, covariates: Any = None, **options: Any) -> FloatArray:
+def predict_proba(groups: Groups, /, new: Any, *, covariates: Any = None, **options: Any) -> FloatArray:
     """Return the probability of each class, or of each label, for new documents.
 
     Parameters
@@ -129,7 +129,7 @@ def predict_proba(groups: Groups, new: Any, *, covariates: Any = None, **options
     return result
 
 
-def decision_function(groups: Groups, new: Any, *, covariates: Any = None, **options: Any) -> FloatArray:
+def decision_function(groups: Groups, /, new: Any, *, covariates: Any = None, **options: Any) -> FloatArray:
     """Return the linear predictors of new documents, averaged over chains.
 
     Parameters
@@ -158,7 +158,7 @@ def decision_function(groups: Groups, new: Any, *, covariates: Any = None, **opt
     return scores[:, 0] if response.kind == "class" and scores.shape[1] == 1 else _squeezed(response, scores)
 
 
-def predictive(groups: Groups, new: Any, *, covariates: Any = None, **options: Any) -> xr.Dataset:
+def predictive(groups: Groups, /, new: Any, *, covariates: Any = None, **options: Any) -> xr.Dataset:
     """Return the predictions for new documents from each kept draw of the coefficients, and a draw of the topics.
 
     Parameters
@@ -205,7 +205,9 @@ def predictive(groups: Groups, new: Any, *, covariates: Any = None, **options: A
     return xr.Dataset(data, coords, attributes)
 
 
-def transform(groups: Groups, new: Any, *, chain: int = 0, response: str | None = None, **options: Any) -> FloatArray:
+def transform(
+    groups: Groups, /, new: Any, *, chain: int = 0, response: str | None = None, **options: Any
+) -> FloatArray:
     """Return the topic shares of new documents: their posterior mean given the mean topics of one chain.
 
     Parameters

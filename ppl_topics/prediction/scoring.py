@@ -22,7 +22,7 @@ __all__ = ["evaluate", "known_labels", "measure", "metrics", "predictive_r2", "s
 
 
 def metrics(
-    groups: Groups, new: Any, labels: Any = None, *, covariates: Any = None, **options: Any
+    groups: Groups, /, new: Any, labels: Any = None, *, covariates: Any = None, **options: Any
 ) -> dict[str, float | int]:
     """Measure how good the predictions for new documents are.
 
@@ -68,7 +68,7 @@ def metrics(
     return evaluate(response, corpus, Options.of(options))[0]
 
 
-def score(groups: Groups, new: Any, labels: Any = None, *, covariates: Any = None, **options: Any) -> float:
+def score(groups: Groups, /, new: Any, labels: Any = None, *, covariates: Any = None, **options: Any) -> float:
     """Return the accuracy of predictions, or for numbers their predictive R^2.
 
     Parameters

@@ -13,8 +13,7 @@ from mutation import mutated_text, mutated_tree, weird_value
 
 from ppl_topics import Corpus, PplTopicsError
 from ppl_topics.api.sampling import resolve
-from ppl_topics.cli import main
-from ppl_topics.cli import model_options
+from ppl_topics.cli import main, model_options
 from ppl_topics.cli.model_options import assignments
 from ppl_topics.engine.bind import bind
 from ppl_topics.schedule import make_plan

@@ -224,7 +224,7 @@ FILES = {
         (["--schedule", "s.yaml"], "--schedule s.yaml: no such file"),
         (["--out", "missing/a.nc"], "the folder missing does not exist"),
         (["--out", "c.jsonl/a.nc"], "the folder c.jsonl does not exist"),
-        (["--out", "c.jsonl"], "a file stands there"),
+        (["--out", "c.jsonl"], "c.jsonl: an existing file; name a file that ends in .nc, or a folder"),
         (["--out", "c.jsonl/a"], "c.jsonl is a file; name a folder, or a file that ends in .nc"),
         (["--out", ""], "--out: the name is empty"),
         (["--out", "x" * 240 + ".nc"], "the name is too long"),
