@@ -163,7 +163,7 @@ class Fit:
         Raises
         ------
         TraceError
-            If the trace holds no topics, or nothing to compare them by.
+            If the trace has no topics, or nothing to compare them by.
         """
         return Fit(alignment.aligned(self.groups))
 
@@ -175,6 +175,8 @@ class Fit:
         ``others`` are fits of the same corpus by name. Returns three axes; see
         :func:`ppl_topics.diagnostics.plots.plot_drift`.
         """
+        if not isinstance(others, Mapping):
+            raise TraceError(f"others: expected fits by name, such as {{'AD-LDA': fit}}, got {others!r}")
         return plots.plot_drift({name: self.groups, **others}, skip=skip, axes=axes)
 
     def save(self, path: str | Path) -> Path:

@@ -127,7 +127,7 @@ def to_frame(
     ['doc', 'tokens', 'estimate', 'topic 0', 'topic 1']
     """
     kinds = {name: kind for name, kind in EXPORTS.items() if kind.is_table}
-    if what not in kinds:
+    if not isinstance(what, str) or what not in kinds:
         raise TraceError(f"there is no table {what!r}{nearest(str(what), kinds)}")
     options = {
         "chain": chain,
@@ -148,7 +148,7 @@ def destination(what: str, path: str | Path) -> tuple[Path, str]:
     PplTopicsError
         If there is no such thing to export, or it cannot be written there.
     """
-    if what not in EXPORTS:
+    if not isinstance(what, str) or what not in EXPORTS:
         raise TraceError(f"there is nothing called {what!r} to export{nearest(str(what), EXPORTS)}")
     return check_suffix(path, EXPORTS[what].suffixes, f"`{what}`")
 

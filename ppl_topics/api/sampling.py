@@ -121,7 +121,7 @@ def sample(
     SpecError, ScheduleError
         If the model, its parameters or its schedule are wrong.
     CorpusError
-        If the corpus holds no token, or lacks the labels that the model observes.
+        If the corpus has no tokens, or lacks the labels that the model observes.
     RunError
         If the run fails, is not expected to fit in memory, is stopped before the first draw, or its file cannot be
         written in the end; the draws are then in a temporary file, which the message names.

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from ppl_topics._util.argument_names import argument
-from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
+from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_choice, check_threads, check_whole
 from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, IntArray, UInt32Array
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.keys import Key, Reserved
@@ -87,9 +87,8 @@ class HeldOutOptions:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        for name, value, known in (("method", self.method, get_args(Method)), ("phi", self.phi, get_args(Phi))):
-            if value not in known:
-                raise PplTopicsError(f"{argument(name)}: expected {' or '.join(known)}, got {value!r}")
+        check_choice(argument("method"), self.method, get_args(Method))
+        check_choice(argument("phi"), self.phi, get_args(Phi))
         check_whole(argument("draws"), self.draws, 1, MAX_SWEEPS)
         check_whole(argument("moves"), self.moves, 0, MAX_SWEEPS)
         check_whole(argument("seed"), self.seed, 0, MAX_SEED)

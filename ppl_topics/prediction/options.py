@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from ppl_topics._util.argument_names import argument
-from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole, is_whole
+from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_choice, check_threads, check_whole, is_whole
 from ppl_topics._util.nearest import nearest
 from ppl_topics.errors import PplTopicsError
 from ppl_topics.prediction.infer import DRAWS, WARMUP
@@ -31,10 +31,9 @@ class Options:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        if not is_whole(self.eta) and self.eta not in get_args(Average):
+        if not is_whole(self.eta) and not (isinstance(self.eta, str) and self.eta in get_args(Average)):
             raise PplTopicsError(f"{argument('eta')}: expected mean, last, draws or a draw, got {self.eta!r}")
-        if self.phi not in get_args(Phi):
-            raise PplTopicsError(f"{argument('phi')}: expected mean or draws, got {self.phi!r}")
+        check_choice(argument("phi"), self.phi, get_args(Phi))
         if self.phi == "draws" and self.eta != "draws":
             raise PplTopicsError(
                 f"{argument('phi')}: the topics of each draw go with the coefficients of each draw; "

@@ -223,7 +223,7 @@ def test_what_is_wrong_is_refused(capsys, corpus, tmp_path):
     )
     assert "--plot x.txt: expected a file" in refused(capsys, *how, "--over", "topics=2", "--plot", "x.txt")
     assert "--plot no/x.png: no such folder" in refused(capsys, *how, "--over", "topics=2", "--plot", "no/x.png")
-    assert "already exists" in refused(capsys, *how, "--over", "topics=2", "--out", "train.jsonl")
+    assert "train.jsonl: an existing file" in refused(capsys, *how, "--over", "topics=2", "--out", "train.jsonl")
     assert "--method: expected" in refused(capsys, *how, "--over", "topics=2", "--method", "x")
     assert "--draws" in refused(capsys, *how, "--over", "topics=2", "--draws", "0")
     example = "expected NAME=V1,V2,..., such as --over topics=10,20,50"
