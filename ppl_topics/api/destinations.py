@@ -61,7 +61,7 @@ def check_file(out: str | Path, overwrite: bool, name: str = "out") -> Path:
     if os.path.exists(path):
         if not path.is_file():
             raise PplTopicsError(
-                f"{out}: not a regular file, and it would be replaced; choose another {argument(name)}"
+                f"{out}: exists and is neither a file nor a folder; choose another {argument(name)}"
             )
         if not overwrite:
             raise PplTopicsError(

@@ -82,7 +82,7 @@ def test_a_folder_json_and_not_overwriting(capsys, folder):
     assert (result["empty_documents"], result["exact"], result["draws"]) == (1, True, 3)
     assert result["efficiency"]["lp"]["ess_bulk_min"] is None
     assert "theta" not in result["efficiency"]
-    assert "stands there already" in refused(capsys, folder, *run)
+    assert "a run exists here" in refused(capsys, folder, *run)
     assert call(capsys, *run, "--overwrite")[0] == 0
     assert call(capsys, "diagnose", "a")[0] == 0
     assert call(capsys, *run[:-4], "--out", "new/folder")[0] == 0

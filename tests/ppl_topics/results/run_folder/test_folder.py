@@ -64,7 +64,7 @@ def test_what_is_in_a_folder(made):
     assert not list(made.rglob("*.part"))
     log = (made / "log.txt").read_text()
     assert "started: 2 chains, 3 sweeps of warmup, 12 draws" in log
-    assert "ended: all draws are made" in log
+    assert "finished: all draws are made" in log
     assert pt.load_spec(made / "model.yaml").topics == 3
 
 
@@ -241,12 +241,12 @@ def test_folders_that_are_no_runs(corpus, run, tmp_path):
     (tmp_path / "other").mkdir()
     with pytest.raises(pt.TraceError, match=r"not the folder of a run: it has no run\.json"):
         pt.resume(tmp_path / "other")
-    with pytest.raises(pt.TraceError, match=r"other: holds no run: neither run\.json"):
+    with pytest.raises(pt.TraceError, match=r"other: no run in this folder: it has neither run\.json"):
         pt.load_fit(tmp_path / "other")
     (tmp_path / "other" / "thesis.tex").touch()
-    with pytest.raises(pt.RunError, match=r"holds 'thesis\.tex', which is not part of a run"):
+    with pytest.raises(pt.TraceError, match=r"holds 'thesis\.tex', which is not part of a run"):
         pt.sample("lda", corpus, draws=2, out=tmp_path / "other", overwrite=True, **OPTIONS)
-    with pytest.raises(pt.RunError, match="a run exists here"):
+    with pytest.raises(pt.TraceError, match="a run exists here"):
         pt.sample("lda", corpus, draws=2, out=run, **OPTIONS)
     fit = pt.sample("lda", corpus, draws=2, out=run, overwrite=True, **OPTIONS)
     assert fit.posterior.sizes["draw"] == 2
