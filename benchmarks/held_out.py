@@ -15,7 +15,7 @@ import numpy as np
 from common import ALPHA, BETA, describe, load, machine, print_table, write_json
 
 import ppl_topics as pt
-from ppl_topics.prediction.held_out import MOVES, PARTICLES
+from ppl_topics.prediction.likelihood import MOVES, PARTICLES
 from ppl_topics.samplers.held_out.completion import DRAWS, WARMUP
 
 ITERATIONS = 100

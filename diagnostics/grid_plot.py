@@ -1,4 +1,4 @@
-"""The plot of a sweep over parameters: held-out likelihood, coherence, accuracy, seconds against the first."""
+"""The plot of a grid of runs: held-out likelihood, coherence, accuracy, seconds against the first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ppl_topics.diagnostics.plots.canvas import COLOURS, plain, pyplot
 from ppl_topics.errors import PplTopicsError
 
-__all__ = ["plot_sweep"]
+__all__ = ["plot_grid"]
 
 PANELS = {
     "per_token": "held-out log likelihood a token",
@@ -21,26 +21,26 @@ PANELS = {
     "r2": "predictive $R^2$",
     "seconds": "seconds of sampling",
 }
-"""Columns that are plotted where they have a value, and the labels of their axes."""
+"""Columns that are plotted if they have a value, and the labels of their axes."""
 
 WIDTH, HEIGHT = 4.2, 3.0
-"""Of a panel, in inches."""
+"""Size of a panel, in inches."""
 
 MOST_IN_ROW = 3
 
 
-def plot_sweep(table: pd.DataFrame, axes: Any = None) -> NDArray[Any]:
-    """Plot how the runs of a sweep compare: a panel for each measure, a line for each value of the other parameters.
+def plot_grid(table: pd.DataFrame, axes: Any = None) -> NDArray[Any]:
+    """Plot how the runs of a grid compare: a panel for each measure, a line for each value of the other parameters.
 
-    Bars of the held-out likelihood are the standard error, over documents, of what it has less than the best run, which
-    has none; a ring marks the best.
+    Bars of the held-out likelihood are the standard error, over documents, of the difference from the best run, which a
+    ring marks.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        From :func:`ppl_topics.sweep`, or read from its ``table.csv``.
+        From :func:`ppl_topics.grid`, or read from its ``table.csv``.
     axes : matplotlib.axes.Axes or array of them, optional
-        To draw on, one for each measure that has a value; by default those of a new figure.
+        Axes to draw on, one for each measure that has a value; by default those of a new figure.
 
     Returns
     -------
@@ -49,11 +49,11 @@ def plot_sweep(table: pd.DataFrame, axes: Any = None) -> NDArray[Any]:
     Raises
     ------
     PplTopicsError
-        If the table is no sweep's, has nothing to plot, or matplotlib is not installed.
+        If the table is not one of a grid, has nothing to plot, or matplotlib is not installed.
     """
     if not {"per_token", "problem"} <= set(table.columns):
-        raise PplTopicsError("the table lacks per_token and problem; expected what ppl_topics.sweep returns")
-    # A table that was read from a file has no attributes: its parameters stand before the scores.
+        raise PplTopicsError("the table lacks per_token and problem; expected what ppl_topics.grid returns")
+    # A table that was read from a file has no attributes: its parameters are the columns before the scores.
     over = list(table.attrs.get("over") or table.columns[: list(table.columns).index("log_likelihood")])
     shown = [name for name in PANELS if name in table and table[name].notna().any()]
     if not shown or not over:

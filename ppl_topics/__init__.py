@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ppl_topics.api.grid import sweep
+    from ppl_topics.api.grid import grid
     from ppl_topics.api.resuming import resume
     from ppl_topics.api.sampling import InexactKernelWarning, sample
     from ppl_topics.core.binding import Binding
@@ -76,6 +76,7 @@ __all__ = [
     "blocks",
     "cycle",
     "every",
+    "grid",
     "json_schema",
     "kernel",
     "kernels",
@@ -92,14 +93,13 @@ __all__ = [
     "resume",
     "sample",
     "step",
-    "sweep",
     "verify",
     "write_svmlight",
 ]
 
 # Names are imported when they are first used, so that `ppl-topics --help` does not wait for numba.
 _HOMES = {
-    "ppl_topics.api.grid": "sweep",
+    "ppl_topics.api.grid": "grid",
     "ppl_topics.api.planning": "plan",
     "ppl_topics.api.resuming": "resume",
     "ppl_topics.api.sampling": "InexactKernelWarning sample",

@@ -2,42 +2,64 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
-from ppl_topics._util.arguments import is_whole
+from ppl_topics import prediction
 from ppl_topics._util.paths import as_path
+from ppl_topics.diagnostics import alignment, page, plots, predictive_checks, quality, report, tables, verdict
+from ppl_topics.diagnostics.tables import export
 from ppl_topics.errors import TraceError, on_one_line
-from ppl_topics.exporting import Exporting
-from ppl_topics.judging import Judging
-from ppl_topics.plotting import Plotting
-from ppl_topics.prediction import Predicting
-from ppl_topics.reading import Reading
+from ppl_topics.results import topics
 from ppl_topics.results.arviz_compat import from_groups
+from ppl_topics.results.export import topic_model
+from ppl_topics.results.groups import Groups
+from ppl_topics.results.run_folder.folder import is_run_folder
+from ppl_topics.results.run_folder.reading import load_run
 from ppl_topics.results.store import load_groups, save_groups
-from ppl_topics.results.topics import top_words
 from ppl_topics.results.validation import check_groups
 from ppl_topics.spec import Spec, load_spec
 
-if TYPE_CHECKING:
-    from ppl_topics.diagnostics.verdict import Verdict
-
 __all__ = ["Fit", "load_fit", "trace_path"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+GROUPS_ENTRY = re.compile(r"^( *)groups : .*\n(?:\1 +.*\n)*", re.MULTILINE)
+
+
+def method_of(function: Callable[Concatenate[Groups, P], R]) -> Callable[Concatenate[Fit, P], R]:
+    """Make a method of a fit from a function of the groups of its trace, with its documentation."""
+
+    def method(self: Fit, /, *arguments: P.args, **options: P.kwargs) -> R:
+        return function(self.groups, *arguments, **options)
+
+    functools.update_wrapper(method, function)
+
+    signature = inspect.signature(function)
+    groups, *others = signature.parameters.values()
+    own = groups.replace(name="self", annotation=inspect.Parameter.empty)
+    method.__signature__ = signature.replace(parameters=[own, *others])  # type: ignore[attr-defined]
+    method.__doc__ = GROUPS_ENTRY.sub("", function.__doc__ or "")
+    return method
 
 
 @dataclass(frozen=True)
-class Fit(Predicting, Reading, Plotting, Exporting, Judging):
+class Fit:
     """The result of a run.
 
-    `transform` and, if the model is supervised, `predict` and its relatives work on new documents; `coefficients`,
-    `signal_topics` and their relatives tell what the response depends on. `plot_trace`, `plot_topics` and others plot;
-    `to_frame` and `export` give tables and files to other programs.
+    Most methods are functions of the groups of a trace, which `ppl_topics.prediction`, `ppl_topics.diagnostics` and
+    `ppl_topics.results` have under the same or a similar name. Each chain numbers its topics in its own way, so tables
+    and plots of topics show one chain, the first unless another is named.
 
     Attributes
     ----------
@@ -47,6 +69,53 @@ class Fit(Predicting, Reading, Plotting, Exporting, Judging):
     """
 
     groups: Mapping[str, xr.Dataset]
+
+    # New documents.
+    transform = method_of(prediction.transform)
+    predict = method_of(prediction.predict)
+    predict_proba = method_of(prediction.predict_proba)
+    decision_function = method_of(prediction.decision_function)
+    predictive = method_of(prediction.predictive)
+    metrics = method_of(prediction.metrics)
+    score = method_of(prediction.score)
+    held_out = method_of(prediction.held_out)
+
+    # Convergence.
+    efficiency = method_of(report.efficiency)
+    verdict = method_of(verdict.verdict)
+    report = method_of(page.write_report)
+
+    # Topics and their quality.
+    topics = method_of(topics.top_words)
+    topic_quality = method_of(quality.topic_quality)
+    topic_diversity = method_of(quality.topic_diversity)
+    frex_words = method_of(quality.frex_words)
+    relevance_terms = method_of(quality.relevance_terms)
+    predictive_checks = method_of(predictive_checks.predictive_checks)
+
+    # Coefficients, and zeros in topics.
+    coefficients = method_of(tables.coefficient_table)
+    topic_relevance = method_of(tables.topic_relevance)
+    signal_topics = method_of(tables.signal_topics)
+    effective_coefficients = method_of(tables.effective_coefficients)
+    zeros_in_phi = method_of(tables.zeros_in_phi)
+
+    # Other programs.
+    to_frame = method_of(export.to_frame)
+    export = method_of(export.export)
+    topic_model = method_of(topic_model)
+    to_pyldavis = method_of(quality.to_pyldavis)
+
+    # Plots.
+    plot_trace = method_of(plots.plot_trace)
+    plot_rank = method_of(plots.plot_rank)
+    plot_ess = method_of(plots.plot_ess)
+    plot_topics = method_of(plots.plot_topics)
+    plot_topic_correlations = method_of(plots.plot_topic_correlations)
+    plot_eta = method_of(plots.plot_eta)
+    plot_document = method_of(plots.plot_document)
+    plot_coefficients = method_of(plots.plot_coefficients)
+    plot_relevance = method_of(plots.plot_relevance)
 
     def __repr__(self) -> str:
         """Return one line: model, draws, corpus."""
@@ -76,78 +145,39 @@ class Fit(Predicting, Reading, Plotting, Exporting, Judging):
         """Whether all kernels of the run leave the posterior invariant."""
         return bool(self._attribute("exact"))
 
+    @property
+    def classes(self) -> list[str]:
+        """Names of the classes, labels or targets, in the order of the columns of predictions."""
+        return prediction.classes(self.groups)
+
     def _attribute(self, name: str) -> Any:
         if name not in self.posterior.attrs:
             raise TraceError(f"the trace lacks the attribute `{name}`; it was not written by ppl-topics")
         return self.posterior.attrs[name]
 
-    def topics(self, n_words: int = 10, chain: int = 0) -> pd.DataFrame:
-        """Return each topic's share of the tokens and its most probable words.
-
-        Parameters
-        ----------
-        n_words : int
-        chain : int
-            Chains number their topics each in its own way, so they are not averaged.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``topic``, ``share`` and ``words``, largest share first.
-        """
-        for name, value in (("n_words", n_words), ("chain", chain)):
-            if not is_whole(value):
-                raise TraceError(f"{name}: must be a whole number, got {value!r}")
-        return top_words(self.groups, n_words, chain)
-
-    def efficiency(self) -> pd.DataFrame:
-        """Return effective sample sizes, inefficiency factors and R-hat, a row for each variable."""
-        from ppl_topics.diagnostics.report import efficiency
-
-        return efficiency(self.groups)
-
     def aligned(self) -> Fit:
-        """Return the fit with the topics of all chains under the numbers of one, so that they can be put together.
+        """Return the fit with the topics of all chains numbered as in one of them, so that chains can be combined.
 
         See :func:`ppl_topics.diagnostics.alignment.aligned`.
 
         Raises
         ------
         TraceError
-            If the trace holds no topics, or nothing to compare them by.
+            If the trace has no topics, or nothing to compare them by.
         """
-        from ppl_topics.diagnostics.alignment import aligned
+        return Fit(alignment.aligned(self.groups))
 
-        return Fit(aligned(self.groups))
+    def plot_drift(
+        self, others: Mapping[str, Any], *, name: str = "this run", skip: float = 0.1, axes: Any = None
+    ) -> NDArray[Any]:
+        """Plot the path of this run beside those of others, such as AD-LDA's beside an exact kernel's.
 
-    def verdict(self) -> Verdict:
-        """Say whether the run has converged, with the numbers that support it and what to do.
-
-        See :func:`ppl_topics.diagnostics.verdict.verdict`; ``print(fit.verdict())`` prints it.
+        ``others`` are fits of the same corpus by name. Returns three axes; see
+        :func:`ppl_topics.diagnostics.plots.plot_drift`.
         """
-        from ppl_topics.diagnostics.verdict import verdict
-
-        return verdict(self.groups)
-
-    def report(
-        self,
-        path: str | Path,
-        *,
-        chain: int | None = None,
-        probability: float = 0.9,
-        title: str | None = None,
-        source: str = "",
-    ) -> Path:
-        """Write the run as one self-contained HTML page; see :func:`ppl_topics.diagnostics.page.write_report`.
-
-        Raises
-        ------
-        TraceError
-            If the file cannot be written, or there is no such chain.
-        """
-        from ppl_topics.diagnostics.page import write_report
-
-        return write_report(self.groups, path, chain=chain, probability=probability, title=title, source=source)
+        if not isinstance(others, Mapping):
+            raise TraceError(f"others: expected fits by name, such as {{'AD-LDA': fit}}, got {others!r}")
+        return plots.plot_drift({name: self.groups, **others}, skip=skip, axes=axes)
 
     def save(self, path: str | Path) -> Path:
         """Write the trace: to one netCDF file where ``path`` ends in ``.nc``, else to ``trace.nc`` in a folder.
@@ -160,7 +190,7 @@ class Fit(Predicting, Reading, Plotting, Exporting, Judging):
 
 
 def trace_path(path: str | Path, make: bool = False) -> Path:
-    """Return the netCDF file that a path of a run stands for, making the run's folder if asked to."""
+    """Return the netCDF file that the path of a run stands for; ``make`` makes the folder of the run."""
     path = as_path(path, "a run", TraceError)
     if path.suffix == ".nc":
         return path
@@ -176,25 +206,21 @@ def trace_path(path: str | Path, make: bool = False) -> Path:
 def load_fit(path: str | Path) -> Fit:
     """Load what :meth:`Fit.save` or ``ppl-topics run --out`` wrote: a file, or the folder of a run.
 
-    Of a folder's run, which may still go on, it has the draws that all chains had at their last checkpoints; they are
-    left on disk until they are looked at.
+    The folder of a run, which may still be in progress, gives the draws that all chains had at their last checkpoints;
+    they stay on disk until they are used.
 
     Raises
     ------
     TraceError
     """
     place = trace_path(path)
-    file = Path(path)
-    if os.path.isdir(file):
-        from ppl_topics.results.run_folder.folder import is_run_folder
-        from ppl_topics.results.run_folder.reading import load_run
-
-        if is_run_folder(file):
-            groups = load_run(file)
-            check_groups(groups, file)
-            return Fit(groups)
-        if not os.path.isfile(place):
-            raise TraceError(
-                f"{file}: holds no run: neither run.json, of a run in a folder, nor trace.nc; was it begun?"
-            )
-    return Fit(load_groups(file if os.path.isfile(file) else place))
+    given = Path(path)
+    if os.path.isfile(given):
+        return Fit(load_groups(given))
+    if os.path.isdir(given) and is_run_folder(given):
+        groups = load_run(given)
+        check_groups(groups, given)
+        return Fit(groups)
+    if os.path.isdir(given) and not os.path.isfile(place):
+        raise TraceError(f"{given}: no run in this folder: it has neither run.json nor trace.nc")
+    return Fit(load_groups(place))

@@ -30,8 +30,8 @@ CROWDED = 60
 
 def plot_eta(
     groups: Any,
-    *,
     response: str | Sequence[str] | None = None,
+    *,
     chain: int = 0,
     probability: float = 0.9,
     top: int | None = 40,

@@ -32,8 +32,8 @@ ROW_HEIGHT, PANEL_WIDTH, MARGIN = 0.28, 7.5, 1.1
 
 def plot_coefficients(
     groups: Any,
-    *,
     response: str | Sequence[str] | None = None,
+    *,
     chain: int = 0,
     probability: float = 0.9,
     top: int | None = 20,
@@ -102,8 +102,8 @@ def plot_coefficients(
 
 def plot_relevance(
     groups: Any,
-    *,
     response: str | None = None,
+    *,
     chain: int = 0,
     probability: float = 0.9,
     top: int | None = 20,

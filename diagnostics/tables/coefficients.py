@@ -16,8 +16,8 @@ __all__ = ["coefficient_table"]
 
 def coefficient_table(
     groups: Mapping[str, xr.Dataset],
-    *,
     response: str | None = None,
+    *,
     chain: int = 0,
     probability: float = 0.9,
     top: int | None = None,
@@ -53,6 +53,16 @@ def coefficient_table(
     ------
     TraceError
         If the model has no response, its coefficients were not recorded, or there is no such response or chain.
+
+    Examples
+    --------
+    >>> import ppl_topics as pt
+    >>> texts = ["goal match goal team", "team match goal", "vote law vote", "law vote election"] * 5
+    >>> corpus = pt.Corpus.from_texts(texts, labels=["sport", "sport", "politics", "politics"] * 5)
+    >>> fit = pt.sample("medlda", corpus, topics=2, draws=20, warmup=30, chains=1, seed=1, progress=False)
+    >>> table = fit.coefficients("sport", n_words=2)
+    >>> sorted(zip(table["mean"] > 0, table["words"]))
+    [(False, 'vote law'), (True, 'goal match')]
     """
     table = coefficient_summary(
         groups, response=response, chain=chain, probability=probability, top=top, n_words=n_words

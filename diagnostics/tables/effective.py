@@ -32,7 +32,7 @@ SMALL = 1e-12
 
 
 def effective_coefficients(
-    groups: Mapping[str, xr.Dataset], *, response: str | None = None, chain: int = 0, probability: float = 0.9
+    groups: Mapping[str, xr.Dataset], response: str | None = None, *, chain: int = 0, probability: float = 0.9
 ) -> pd.DataFrame:
     """Return the effective number of coefficients of each response in one chain; intercepts are not counted.
 

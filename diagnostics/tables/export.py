@@ -2,37 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import xarray as xr
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ppl_topics._util.nearest import nearest
+from ppl_topics.diagnostics.tables.coefficients import coefficient_table
 from ppl_topics.errors import TraceError
 from ppl_topics.results.documents import Estimate
-from ppl_topics.results.export import mallet, model_json, writing
+from ppl_topics.results.export.mallet import SUFFIXES as STATE_SUFFIXES
+from ppl_topics.results.export.mallet import write_state
+from ppl_topics.results.export.model_json import SUFFIXES as JSON_SUFFIXES
+from ppl_topics.results.export.model_json import write_topic_model
 from ppl_topics.results.export.tables import document_table
+from ppl_topics.results.export.writing import TABLE_SUFFIXES, check_suffix, write_table
+from ppl_topics.results.groups import Groups
 from ppl_topics.results.topic_table import topic_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["KINDS", "TABLES", "destination", "export", "to_frame"]
+__all__ = ["EXPORTS", "Export", "destination", "export", "to_frame"]
 
-TABLES = ("topics", "theta", "eta")
 
-KINDS = {
-    **dict.fromkeys(TABLES, writing.TABLE_SUFFIXES),
-    "state": mallet.SUFFIXES,
-    "json": model_json.SUFFIXES,
+class Export(NamedTuple):
+    """One thing that can be exported.
+
+    Attributes
+    ----------
+    help : str
+        What it is, for messages and ``ppl-topics export --help``.
+    function : callable
+        Returns the table from the groups of a trace or, if it is no table, writes the file: groups, path. Both take
+        ``chain`` and ``response``.
+    options : tuple of str
+        Its other keywords, among ``n_words``, ``probability`` and ``estimate``; ``all_words`` where ``n_words`` may
+        be None.
+    suffixes : tuple of str
+        Endings of the files that it can be written to.
+    """
+
+    help: str
+    function: Callable[..., Any]
+    options: tuple[str, ...]
+    suffixes: tuple[str, ...] = TABLE_SUFFIXES
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a table rather than a file of its own format."""
+        return self.suffixes == TABLE_SUFFIXES
+
+    def keywords(self, what: str, given: dict[str, Any]) -> dict[str, Any]:
+        """Return those of the given keywords that the function takes."""
+        if "n_words" in self.options and "all_words" not in self.options and given["n_words"] is None:
+            raise TraceError(f"n_words: {what} needs a number of words, at least 1")
+        return {name: value for name, value in given.items() if name in ("chain", "response", *self.options)}
+
+
+EXPORTS = {
+    "topics": Export("the words of the topics, with intervals", topic_table, ("n_words", "all_words", "probability")),
+    "theta": Export("the shares of topics in the training documents", document_table, ("estimate",)),
+    "eta": Export("the coefficients of classes, labels or targets", coefficient_table, ("n_words", "probability")),
+    "state": Export(
+        "the last state of the chain, as MALLET's --output-state writes it", write_state, (), STATE_SUFFIXES
+    ),
+    "json": Export(
+        "topics, coefficients and documents in one file",
+        write_topic_model,
+        ("n_words", "all_words", "probability", "estimate"),
+        JSON_SUFFIXES,
+    ),
 }
-"""What can be exported, with the suffixes of the files it can be written to."""
+"""What can be exported, by name."""
 
 
 def to_frame(
-    groups: Mapping[str, xr.Dataset],
-    what: str,
+    groups: Groups,
+    what: str = "topics",
     *,
     chain: int = 0,
     response: str | None = None,
@@ -47,18 +93,19 @@ def to_frame(
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     what : {"topics", "theta", "eta"}
-        The words of topics, see `topic_table`; the shares of topics in documents, see `document_table`; or the
-        coefficients of responses, see `ppl_topics.diagnostics.tables.coefficient_table`.
+        A row for each topic and word, with intervals, see `topic_table`; for each document, with its shares of the
+        topics, see `document_table`; or for each coefficient, see
+        `ppl_topics.diagnostics.tables.coefficient_table`.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Each chain numbers its topics in its own way, so chains are not combined.
     response : str, optional
-        Of topics and theta, whose topics, where each response has its own; of eta, whose coefficients.
+        For topics and theta, whose topics, where each response has its own; for eta, whose coefficients.
     n_words : int, optional
-        Words of each topic; None for all (of eta, all words make no text to read: a number is needed).
+        Words of each topic; None for all words of the topics.
     probability : float
-        Of the equal-tailed intervals of topics and eta.
+        Probability of the equal-tailed intervals of topics and eta.
     estimate : {"auto", "draws", "z_last"}
-        Of theta.
+        How theta is estimated.
 
     Returns
     -------
@@ -68,18 +115,29 @@ def to_frame(
     ------
     TraceError
         If there is no such table, chain or response, or the trace lacks what it needs.
-    """
-    if what == "topics":
-        return topic_table(groups, chain=chain, response=response, n_words=n_words, probability=probability)
-    if what == "theta":
-        return document_table(groups, chain=chain, response=response, estimate=estimate)
-    if what == "eta":
-        from ppl_topics.diagnostics.tables import coefficient_table
 
-        if n_words is None:
-            raise TraceError("n_words: of coefficients, give a number of words, 1 at least")
-        return coefficient_table(groups, response=response, chain=chain, probability=probability, n_words=n_words)
-    raise TraceError(f"there is no table {what!r}{nearest(str(what), TABLES)}")
+    Examples
+    --------
+    >>> import ppl_topics as pt
+    >>> corpus = pt.Corpus.from_texts(["goal match goal team", "vote law vote", "law vote law"])
+    >>> fit = pt.sample("lda", corpus, topics=2, draws=5, warmup=5, seed=1, progress=False)
+    >>> list(fit.to_frame("topics", n_words=3).columns)
+    ['topic', 'share', 'rank', 'word', 'probability', 'low', 'high']
+    >>> list(fit.to_frame("theta").columns)
+    ['doc', 'tokens', 'estimate', 'topic 0', 'topic 1']
+    """
+    kinds = {name: kind for name, kind in EXPORTS.items() if kind.is_table}
+    if not isinstance(what, str) or what not in kinds:
+        raise TraceError(f"there is no table {what!r}{nearest(str(what), kinds)}")
+    options = {
+        "chain": chain,
+        "response": response,
+        "n_words": n_words,
+        "probability": probability,
+        "estimate": estimate,
+    }
+    table: pd.DataFrame = kinds[what].function(groups, **kinds[what].keywords(what, options))
+    return table
 
 
 def destination(what: str, path: str | Path) -> tuple[Path, str]:
@@ -90,13 +148,13 @@ def destination(what: str, path: str | Path) -> tuple[Path, str]:
     PplTopicsError
         If there is no such thing to export, or it cannot be written there.
     """
-    if what not in KINDS:
-        raise TraceError(f"there is nothing called {what!r} to export{nearest(str(what), KINDS)}")
-    return writing.check_suffix(path, KINDS[what], f"`{what}`")
+    if not isinstance(what, str) or what not in EXPORTS:
+        raise TraceError(f"there is nothing called {what!r} to export{nearest(str(what), EXPORTS)}")
+    return check_suffix(path, EXPORTS[what].suffixes, f"`{what}`")
 
 
 def export(
-    groups: Mapping[str, xr.Dataset],
+    groups: Groups,
     what: str,
     path: str | Path,
     *,
@@ -108,7 +166,7 @@ def export(
 ) -> Path:
     """Write topics, documents, coefficients or all of one chain to a file, whole or not at all.
 
-    A file that stands there is replaced.
+    An existing file is replaced.
 
     Parameters
     ----------
@@ -118,8 +176,8 @@ def export(
         Tables of `to_frame`; the last state of the chain for MALLET, see `mallet_state`; or topics and documents
         as JSON, see `topic_model`.
     path : str or pathlib.Path
-        The suffix tells the format: of tables ``.csv``, ``.tsv`` (either with ``.gz``) or ``.parquet``; of a state
-        ``.gz``; of JSON ``.json`` or ``.json.gz``.
+        The suffix tells the format: for tables ``.csv``, ``.tsv`` (either with ``.gz``) or ``.parquet``; for a state
+        ``.gz``; for JSON ``.json`` or ``.json.gz``.
     chain, response, n_words, probability, estimate
         As for `to_frame`, `mallet_state` and `topic_model`.
 
@@ -135,13 +193,16 @@ def export(
         If the file cannot be written, has another suffix or is a folder, or Parquet lacks pyarrow.
     """
     place, suffix = destination(what, path)
-    options: dict[str, Any] = {"chain": chain, "response": response}
-    if what == "state":
-        mallet.write_state(groups, place, **options)
-        return place
-    options |= {"n_words": n_words, "probability": probability, "estimate": estimate}
-    if what == "json":
-        model_json.write_topic_model(groups, place, **options)
+    options: dict[str, Any] = {
+        "chain": chain,
+        "response": response,
+        "n_words": n_words,
+        "probability": probability,
+        "estimate": estimate,
+    }
+    kind = EXPORTS[what]
+    if kind.is_table:
+        write_table(to_frame(groups, what, **options), place, suffix)
     else:
-        writing.write_table(to_frame(groups, what, **options), place, suffix)
+        kind.function(groups, place, **kind.keywords(what, options))
     return place

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numba
 
 from ppl_topics.errors import PplTopicsError
 
-__all__ = ["MAX_SEED", "MAX_SWEEPS", "check_threads", "check_whole", "is_whole"]
+__all__ = ["MAX_SEED", "MAX_SWEEPS", "check_choice", "check_threads", "check_whole", "is_whole"]
 
 MAX_SEED = 2**63 - 1
 MAX_SWEEPS = 10**9
@@ -36,6 +37,12 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> N
     span = f"at least {least}" if most is None else f"from {least} to {most}"
     if not is_whole(value) or value < least or (most is not None and value > most):
         raise PplTopicsError(f"{name}: must be a whole number {span}, got {value!r}")
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Refuse what is not one of some words."""
+    if not isinstance(value, str) or value not in choices:
+        raise PplTopicsError(f"{name}: expected {' or '.join(choices)}, got {value!r}")
 
 
 def check_threads(name: str, threads: Any) -> None:

@@ -3,70 +3,43 @@
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import is_whole
-from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.paths import as_path, file_names
-from ppl_topics.api.sampling import ModelLike, check_corpus, make_settings, resolve
+from ppl_topics.api.destinations import check_file
+from ppl_topics.api.grid_table import Row, as_table, measure, write_table
+from ppl_topics.api.sampling import CorpusLike, ModelLike, check_corpus, corpus_of, resolve, run_options
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.encode_observed import encode_observed
-from ppl_topics.engine.run import run_plan
-from ppl_topics.errors import CorpusError, PplTopicsError, RunError, SpecError, TraceError
+from ppl_topics.engine.run import RunOptions, run_in_memory
+from ppl_topics.errors import CorpusError, PplTopicsError, RunError, SpecError
 from ppl_topics.fit import Fit
-from ppl_topics.prediction.held_out import HeldOut, HeldOutOptions, ratio_error
-from ppl_topics.results.export.writing import written_text
+from ppl_topics.prediction.likelihood import HeldOutOptions, Method
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes
+from ppl_topics.spec import Spec
 
-__all__ = ["SCORES", "sweep"]
-
-SCORES = (
-    "log_likelihood",
-    "error",
-    "bias",
-    "per_token",
-    "per_token_error",
-    "below_best",
-    "below_best_error",
-    "perplexity",
-    "perplexity_error",
-    "umass",
-    "npmi",
-    "accuracy",
-    "r2",
-    "ess_lp",
-    "seconds",
-    "path",
-    "problem",
-)
-"""Columns of the table, after those of the parameters."""
+__all__ = ["grid"]
 
 
-class Row(NamedTuple):
-    """What came of one combination: cells of the table, and the likelihood of the documents if it was estimated."""
-
-    cells: dict[str, Any]
-    found: HeldOut | None
-
-
-def sweep(
+def grid(
     model: ModelLike,
-    corpus: Corpus,
+    corpus: CorpusLike,
     over: Mapping[str, Sequence[Any]],
     *,
-    test: Corpus | None = None,
+    test: CorpusLike | None = None,
     held_out: float | int = 0.2,
     out: str | Path | None = None,
-    method: Any = "left_to_right",
+    overwrite: bool = False,
+    method: Method = "left_to_right",
     particles: int | None = None,
     draws: int = 200,
     warmup: int = 200,
@@ -78,36 +51,36 @@ def sweep(
     progress: bool = True,
     record: Mapping[str, Any] | None = None,
     schedule: Any = None,
-    call: str = "{name}",
     done: Callable[[dict[str, Any]], None] | None = None,
     **parameters: Any,
 ) -> pd.DataFrame:
     """Run a model with each combination of some parameters, and compare the runs, to choose the number of topics.
 
     All runs have the same training and held-out documents, seed and settings. Ctrl-C ends the run in progress, which is
-    lost, and keeps those that were done; what fails is told in the table, and the others go on.
+    lost, and keeps those that are done. A combination that fails says why in the table, and the others go on.
 
     Parameters
     ----------
     model : str, path-like, mapping or Spec
-    corpus : Corpus
+    corpus : Corpus, or callable
+        A corpus, or a function that reads it, as for :func:`sample`.
     over : mapping of str to sequence
         Values of each parameter, such as ``{"topics": [10, 20, 50]}``; all combinations are run, the last parameter
         changing fastest.
-    test : Corpus, optional
-        Held-out documents. Without them some of `corpus` are split off.
+    test : Corpus, or callable, optional
+        Held-out documents; by default some of `corpus` are split off. A function is called after that of `corpus`.
     held_out : float or int
         Share, or number, of the documents of `corpus` that are split off, at random by `seed`.
     out : path-like, optional
         A file that ends in ``.csv`` for the table, or a folder for the table (``table.csv``) and the trace of each run.
-        Written again after each run.
+        The table is written again after each run.
+    overwrite : bool
+        Whether to replace an existing table, or runs in the folder.
     method, particles
-        Of the held-out likelihood, by the mean topics; see :meth:`Fit.held_out`. Where each response has topics of its
-        own (one-vs-all) there is none.
+        How the held-out likelihood is estimated, given the mean topics; see :meth:`Fit.held_out`. Where each response
+        has topics of its own (one-vs-all) there is none.
     draws, warmup, chains, thin, seed, threads, processes, progress, record, schedule
         As in :func:`sample`.
-    call : str
-        How messages call an argument.
     done : callable, optional
         Called with the row of each combination, as soon as it is done.
     **parameters
@@ -118,8 +91,8 @@ def sweep(
     pandas.DataFrame
         A row for each combination, with a column for each parameter of `over`, and ``log_likelihood`` of the held-out
         documents, its Monte Carlo ``error`` and ``bias``; ``per_token`` and ``per_token_error``; ``below_best``, how
-        much less per token than the best row, and ``below_best_error``, its standard error over documents, the two runs
-        being compared document by document; ``perplexity`` and ``perplexity_error``; ``umass`` and ``npmi``, the
+        much less per token than in the best row, and ``below_best_error``, its standard error over documents, with the
+        two runs compared document by document; ``perplexity`` and ``perplexity_error``; ``umass`` and ``npmi``, the
         coherence on the training documents, averaged over topics and chains; ``accuracy`` or ``r2`` where the model is
         supervised and the held-out documents have labels; ``ess_lp``, the effective sample size of the log posterior;
         ``seconds`` of sampling; ``path`` of the trace; ``problem``, what went wrong, else empty. Cells that do not
@@ -138,13 +111,12 @@ def sweep(
     --------
     >>> import ppl_topics as pt
     >>> corpus = pt.Corpus.from_texts(["goal match goal", "team goal", "vote law vote", "law vote"] * 5)
-    >>> table = pt.sweep("lda", corpus, {"topics": [1, 2]}, draws=5, warmup=5, chains=1, seed=1, progress=False)
+    >>> table = pt.grid("lda", corpus, {"topics": [1, 2]}, draws=5, warmup=5, chains=1, seed=1, progress=False)
     >>> table["topics"].tolist(), bool((table["perplexity"] > 1.0).all()), table["problem"].tolist()
     ([1, 2], True, ['', ''])
     """
-    check_corpus(corpus)
-    grid = combinations(over, parameters, call)
-    settings = make_settings(
+    chosen = combinations(over, parameters)
+    options = run_options(
         draws=draws,
         warmup=warmup,
         chains=chains,
@@ -152,61 +124,40 @@ def sweep(
         seed=seed,
         threads=threads,
         processes=processes,
-        debug=False,
-        call=call,
+        progress=progress,
     )
-    how = HeldOutOptions(method, particles, seed=settings.seed, threads=settings.threads).check(call)
-    folder = None if out is None else target(out)
-    first_error: PplTopicsError | None = None
-    if test is not None:
-        train = corpus
+    settings = options.settings
+    scoring = HeldOutOptions(method, particles, seed=settings.seed, threads=settings.threads)
+    path = None if out is None else _destination(out, overwrite)
+    # Wrong parameters that all combinations share are reported as such, not as those of the grid.
+    resolve(model, parameters, record=record, schedule=schedule)
+    specs: list[Spec | PplTopicsError] = []
+    for values in chosen:
+        place = argument("over") + " {name}"
+        specs.append(_attempt(resolve, model, {**parameters, **values}, record=record, schedule=schedule, call=place))
+    _refuse_if_all_fail(specs)
+    train = corpus_of(corpus)
+    if test is None:
+        train, held = _hold_out(train, held_out, settings.seed)
+        check_corpus(train)
     else:
-        train, test = hold_out(corpus, held_out, settings.seed, call)
-    check_corpus(train)
-    plans: list[Plan | PplTopicsError] = []
-    for chosen in grid:
-        try:
-            place = call.format(name="over") + " {name}"
-            spec = resolve(model, {**parameters, **chosen}, record=record, schedule=schedule, call=place)
-            made = make_plan(spec, CorpusSizes.of(train))
-            # Labels that the model observes and the corpus lacks are told before anything is run.
-            encode_observed(made.model, train)
-            plans.append(made)
-        except PplTopicsError as error:
-            first_error = first_error or error
-            plans.append(error)
-    if first_error is not None and all(isinstance(plan, PplTopicsError) for plan in plans):
-        raise first_error
-
-    def run(plan: Plan | PplTopicsError) -> Fit:
-        if isinstance(plan, PplTopicsError):
-            raise plan
-        return Fit(run_plan(plan, train, settings, chains=chains, processes=processes, progress=progress))
-
+        held = test() if callable(test) else test
+    sizes = CorpusSizes.of(train)
+    plans = [_attempt(_plan, spec, train, sizes) for spec in specs]
+    _refuse_if_all_fail(plans)
     rows: list[Row] = []
     stopped = False
     try:
-        for chosen, plan, name in zip(grid, plans, file_names(grid), strict=True):
-            cells: dict[str, Any] = {}
-            found = None
-            started = time.perf_counter()
-            try:
-                fit = run(plan)
-                if fit.posterior.attrs["stopped"]:
-                    raise KeyboardInterrupt
-                cells["seconds"] = time.perf_counter() - started
-                if folder is not None and folder.suffix != ".csv":
-                    cells["path"] = str(fit.save(folder / f"{name}.nc"))
-                found = measure(fit, test, how, cells)
-            except PplTopicsError as error:
-                if isinstance(error, RunError) and str(error).startswith("stopped after"):
-                    # Before the first draw.
-                    raise KeyboardInterrupt from None
-                cells["problem"] = str(error)
-            rows.append(Row({**{name: shown(value) for name, value in chosen.items()}, **cells}, found))
+        for values, plan, name in zip(chosen, plans, file_names(chosen), strict=True):
+            trace = path / f"{name}.nc" if path is not None and path.suffix != ".csv" else None
+            row = _run(plan, train, held, options, scoring, trace)
+            cells = {
+                name: value if isinstance(value, int | float | str) else str(value) for name, value in values.items()
+            }
+            rows.append(row._replace(cells={**cells, **row.cells}))
             table = as_table(rows, list(over), stopped)
-            if folder is not None:
-                write(table, folder)
+            if path is not None:
+                write_table(table, path)
             if done is not None:
                 done({str(name): value for name, value in table.iloc[-1].items()})
     except KeyboardInterrupt:
@@ -214,39 +165,85 @@ def sweep(
     return as_table(rows, list(over), stopped)
 
 
-def combinations(over: Mapping[str, Sequence[Any]], fixed: Mapping[str, Any], call: str) -> list[dict[str, Any]]:
-    """Return each combination of the values of some parameters.
+def _run(
+    plan: Plan | PplTopicsError,
+    train: Corpus,
+    test: Corpus,
+    options: RunOptions,
+    scoring: HeldOutOptions,
+    trace: Path | None,
+) -> Row:
+    """Run one combination and measure it; what fails is explained in its row.
 
     Raises
     ------
-    SpecError
+    KeyboardInterrupt
+        If the run was stopped.
     """
-    place = call.format(name="over")
+    if isinstance(plan, PplTopicsError):
+        return Row({"problem": str(plan)}, None)
+    cells: dict[str, Any] = {}
+    started = time.perf_counter()
+    try:
+        fit = Fit(run_in_memory(plan, train, options))
+        if fit.posterior.attrs["stopped"]:
+            raise KeyboardInterrupt
+        cells["seconds"] = time.perf_counter() - started
+        if trace is not None:
+            cells["path"] = str(fit.save(trace))
+        row = measure(fit, test, scoring)
+    except PplTopicsError as error:
+        # Stopped before the first draw.
+        if isinstance(error, RunError) and str(error).startswith("stopped after"):
+            raise KeyboardInterrupt from None
+        return Row({**cells, "problem": str(error)}, None)
+    return row._replace(cells={**cells, **row.cells})
+
+
+def _plan(spec: Spec | PplTopicsError, corpus: Corpus, sizes: CorpusSizes) -> Plan:
+    """Plan a run, having checked that the corpus has the labels that the model observes."""
+    if isinstance(spec, PplTopicsError):
+        raise spec
+    plan = make_plan(spec, sizes)
+    encode_observed(plan.model, corpus)
+    return plan
+
+
+def _attempt(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Return the result of a call, or its error."""
+    try:
+        return function(*arguments, **options)
+    except PplTopicsError as error:
+        return error
+
+
+def _refuse_if_all_fail(results: Sequence[object]) -> None:
+    """Raise the first error if there is nothing but errors."""
+    errors = [result for result in results if isinstance(result, PplTopicsError)]
+    if len(errors) == len(results):
+        raise errors[0]
+
+
+def combinations(over: Mapping[str, Sequence[Any]], fixed: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return each combination of the values of some parameters."""
+    place = argument("over")
     if not isinstance(over, Mapping) or not over:
         raise SpecError(f"{place}: expected parameters and their values, such as topics=10,20,50")
     for name, values in over.items():
         if isinstance(values, str | bytes) or not hasattr(values, "__len__") or not len(values):
             raise SpecError(f"{place} {name}: expected a list of values, got {values!r}")
         if name in fixed:
-            raise SpecError(f"{name}: both set and swept over; give it once")
-    lists = [list(values) for values in over.values()]
-    for name, given in zip(over, lists, strict=True):
+            raise SpecError(f"{name}: given both a fixed value and values for the grid; give it once")
+        given = list(values)
         twice = next((value for i, value in enumerate(given) if value in given[:i]), None)
         if twice is not None:
             raise SpecError(f"{place} {name}: {twice!r} is given twice; give each value once")
-    return [dict(zip(over, chosen, strict=True)) for chosen in itertools.product(*lists)]
+    return [dict(zip(over, chosen, strict=True)) for chosen in itertools.product(*over.values())]
 
 
-def hold_out(corpus: Corpus, held_out: float | int, seed: int, call: str) -> tuple[Corpus, Corpus]:
-    """Return training and held-out documents.
-
-    Raises
-    ------
-    CorpusError
-        If either part would be empty, or `held_out` is neither a share nor a number.
-    """
-    name = call.format(name="held_out")
-    place, n_docs = name.replace("_", "-") if name.startswith("--") else name, corpus.n_docs
+def _hold_out(corpus: Corpus, held_out: float | int, seed: int) -> tuple[Corpus, Corpus]:
+    """Return training and held-out documents."""
+    place, n_docs = argument("held_out"), corpus.n_docs
     if n_docs < 2:
         raise CorpusError(f"{place}: the corpus has one document, so none can be held out; give test documents")
     share = isinstance(held_out, float | np.floating) and 0.0 < held_out < 1.0
@@ -258,118 +255,24 @@ def hold_out(corpus: Corpus, held_out: float | int, seed: int, call: str) -> tup
     return corpus.split(held_out, seed=seed)
 
 
-def measure(fit: Fit, test: Corpus, how: HeldOutOptions, cells: dict[str, Any]) -> HeldOut | None:
-    """Fill the cells of a run, and return the likelihood of the held-out documents where there is one.
-
-    What cannot be had of a run is told under ``problem``, and the rest is measured all the same.
-    """
-    from ppl_topics.core.response import Response
-    from ppl_topics.diagnostics.quality import topic_quality
-    from ppl_topics.diagnostics.report import efficiency
-    from ppl_topics.prediction.trained import TrainedTopics
-
-    found, problems = None, []
-    if TrainedTopics(fit.groups).apart:
-        problems.append("each response has topics of its own, so there is no one likelihood of the words")
-    else:
-        found = fit.held_out(test, method=how.method, particles=how.particles, seed=how.seed, threads=how.threads)
-        for name in (
-            "log_likelihood",
-            "error",
-            "bias",
-            "per_token",
-            "per_token_error",
-            "perplexity",
-            "perplexity_error",
-        ):
-            cells[name] = getattr(found, name)
-    with suppress(TraceError):
-        cells["ess_lp"] = float(efficiency(fit.groups, ["lp"])["ess_bulk_min"].iloc[0])
-    try:
-        tables = [topic_quality(fit.groups, chain=chain, measures=["umass", "npmi"]) for chain in chains_of(fit)]
-        for name in ("umass", "npmi"):
-            cells[name] = float(np.mean([table[name].mean() for table in tables]))
-    except TraceError as error:
-        problems.append(f"no coherence: {error}")
-    supervised = any(isinstance(block, Response) for block in fit.spec.blocks.values())
-    if supervised and test.labels is not None:
-        try:
-            metrics = fit.metrics(test, seed=how.seed, threads=how.threads)
-            cells.update({name: metrics[name] for name in ("accuracy", "r2") if name in metrics})
-        except PplTopicsError as error:
-            problems.append(f"no accuracy: {error}")
-    if problems:
-        cells["problem"] = "; ".join(problems)
-    return found
-
-
-def chains_of(fit: Fit) -> list[int]:
-    """Return the numbers of the chains."""
-    return [int(chain) for chain in fit.posterior["chain"].values]
-
-
-def as_table(rows: Sequence[Row], over: list[str], stopped: bool) -> pd.DataFrame:
-    """Return the rows as a table, each compared with the best."""
-    table = pd.DataFrame([row.cells for row in rows], columns=[*over, *SCORES])
-    for name in ("path", "problem"):
-        table[name] = table[name].astype(object).where(table[name].notna(), "")
-    numbers = [name for name in SCORES if name not in ("path", "problem")]
-    table[numbers] = table[numbers].astype(np.float64)
-    scored = [(place, row.found) for place, row in enumerate(rows) if row.found is not None and row.found.n_tokens]
-    if scored:
-        best = max((found for _, found in scored), key=lambda found: found.log_likelihood)
-        for place, found in scored:
-            below, error = difference(best, found)
-            table.loc[table.index[place], ["below_best", "below_best_error"]] = below, error
-    table.attrs.update(over=over, stopped=stopped)
-    return table
-
-
-def difference(best: HeldOut, other: HeldOut) -> tuple[float, float]:
-    """Return by how much less log likelihood per token there is, and its standard error over documents."""
-    values: FloatArray = best.values - other.values
-    if best is other:
-        return 0.0, 0.0
-    return float(values.sum() / best.n_tokens), ratio_error(values, best.tokens)
-
-
-def target(out: str | Path) -> Path:
-    """Return where to write, having checked that it can be.
-
-    Raises
-    ------
-    PplTopicsError
-    """
+def _destination(out: str | Path, overwrite: bool) -> Path:
+    """Return the ``.csv`` file, or the folder, to write to, having checked that it can be."""
     path = as_path(out, "a .csv file or a folder", PplTopicsError)
-    if path.suffix == ".csv":
-        if path.is_dir():
-            raise PplTopicsError(f"{path}: a folder stands there; name a file")
-        folder = path.parent
-    else:
-        if os.path.exists(path) and not path.is_dir():
-            raise PplTopicsError(f"{path}: a file stands there; name a folder, or a file that ends in .csv")
-        folder = path
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise PplTopicsError(f"{path}: cannot make the folder ({error.strerror})") from None
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise PplTopicsError(f"{path}: cannot be written; the folder {folder} is missing or not writable")
+    if path.suffix == ".csv" or not str(out):
+        return check_file(out, overwrite)
+    if path.is_dir() and not overwrite:
+        taken = sorted(each.name for each in path.iterdir() if each.suffix in (".csv", ".nc"))
+        if taken:
+            raise PplTopicsError(
+                f"{out}: {taken[0]} already exists there; choose another {argument('out')}, or give "
+                f"{argument('overwrite')}"
+            )
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise PplTopicsError(f"{path}: an existing file; name a folder, or a file that ends in .csv") from None
+    except OSError as error:
+        raise PplTopicsError(f"{path}: cannot make the folder ({error.strerror})") from None
+    # Refuses a folder that cannot be written to.
+    check_file(path / "table.csv", True)
     return path
-
-
-def write(table: pd.DataFrame, path: Path) -> None:
-    """Write the table.
-
-    Raises
-    ------
-    PplTopicsError
-    """
-    file = path if path.suffix == ".csv" else path / "table.csv"
-    with written_text(file) as text:
-        table.to_csv(text, index=False)
-
-
-def shown(value: Any) -> Any:
-    """Return a value as a cell: numbers and texts as they are."""
-    return value if isinstance(value, int | float | str) else str(value)

@@ -7,8 +7,7 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any
 
-from ppl_topics.api.sampling import ModelLike, check_corpus, make_settings, resolve
-from ppl_topics.corpus import Corpus
+from ppl_topics.api.sampling import CorpusLike, ModelLike, plan_for, resolve, run_options
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.machine_speed import machine_speed
 from ppl_topics.engine.memory import Demand, available_to
@@ -22,7 +21,7 @@ __all__ = ["forecast", "plan"]
 
 def plan(
     model: ModelLike,
-    corpus: Corpus | None = None,
+    corpus: CorpusLike | None = None,
     *,
     schedule: Any = None,
     draws: int = 200,
@@ -39,15 +38,16 @@ def plan(
     Parameters
     ----------
     model : str, path-like, mapping or Spec
-    corpus : Corpus, optional
-        Its sizes decide between kernels, and the plan gets a ``forecast`` of seconds and memory, for which the speed of
-        this machine is measured. The choice itself depends neither on that speed nor on `threads`.
+    corpus : Corpus, or callable, optional
+        A corpus, or a function that reads it, as for :func:`ppl_topics.sample`. Its sizes decide between kernels, and
+        the plan gets a ``forecast`` of seconds and memory, for which the speed of this machine is measured. The choice
+        itself depends neither on that speed nor on `threads`.
     schedule : mapping or list, optional
-        Instead of the model's own.
+        Replaces the model's own schedule.
     draws, warmup, chains, thin, threads, processes : int
-        Of the run that is forecast; see :func:`ppl_topics.sample`.
+        How to run, for the forecast; see :func:`ppl_topics.sample`.
     record : mapping, optional
-        What that run keeps of each variable.
+        What to keep of each variable, for the forecast.
     **parameters
         Model parameters to set.
 
@@ -55,7 +55,7 @@ def plan(
     ------
     SpecError, ScheduleError
     CorpusError
-        If the corpus holds no token.
+        If the corpus has no tokens.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def plan(
     >>> [(row.kernel, row.exact) for row in made.forecast.kernels if row.chosen and row.variable == "phi"]
     [('dirichlet_rows', True)]
     """
-    settings = make_settings(
+    options = run_options(
         draws=draws,
         warmup=warmup,
         chains=chains,
@@ -78,28 +78,16 @@ def plan(
         seed=0,
         threads=threads,
         processes=processes,
-        debug=False,
     )
-    if corpus is not None:
-        check_corpus(corpus)
     spec = resolve(model, parameters, record=record, schedule=schedule)
     if corpus is None:
         return make_plan(spec)
-    sizes = CorpusSizes.of(corpus)
-    made = make_plan(spec, sizes)
-    return replace(made, forecast=forecast(made, sizes, settings, chains, processes))
+    corpus, made = plan_for(spec, corpus)
+    return replace(made, forecast=forecast(made, CorpusSizes.of(corpus), options.settings, chains, processes))
 
 
 def forecast(plan: Plan, corpus: CorpusSizes, settings: Settings, chains: int, processes: int) -> Forecast:
-    """Forecast a run of a plan on this machine.
-
-    Parameters
-    ----------
-    plan : Plan
-    corpus : CorpusSizes
-    settings : Settings
-    chains, processes : int
-    """
+    """Forecast a run of a plan on this machine."""
     topics = plan.model.spec.topics
     demand = Demand(plan, corpus, settings.draws, settings.warmup, settings.thin, chains, processes)
     available = available_to(demand)

@@ -1,37 +1,50 @@
-"""What a user calls to run a model: ``sample``, and its parts."""
+"""Draw from the posterior of a model: ``sample``, and the checks of arguments that the whole face shares."""
 
 from __future__ import annotations
 
 import inspect
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numba
 
+from ppl_topics._util.argument_names import argument, parameter
 from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
 from ppl_topics._util.nearest import nearest
-from ppl_topics.api.rescue import save_somewhere
+from ppl_topics.api.destinations import check_run
+from ppl_topics.api.saving import save_somewhere
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
-from ppl_topics.engine.run import InexactKernelWarning, make_policy, run_in_folder, run_plan
+from ppl_topics.engine.run import InexactKernelWarning, RunOptions, run_in_folder, run_in_memory
 from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
-from ppl_topics.fit import Fit, trace_path
-from ppl_topics.results.store import check_new
-from ppl_topics.schedule import make_plan
+from ppl_topics.fit import Fit
+from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes
-from ppl_topics.spec import Spec, load_spec
-from ppl_topics.spec.source import Source
+from ppl_topics.spec import Model, Spec, load_spec
 
-__all__ = ["InexactKernelWarning", "check_corpus", "make_settings", "resolve", "sample"]
+__all__ = [
+    "CorpusLike",
+    "InexactKernelWarning",
+    "ModelLike",
+    "check_corpus",
+    "corpus_of",
+    "plan_for",
+    "resolve",
+    "run_options",
+    "sample",
+]
 
-ModelLike = str | Path | Mapping[str, Any] | Spec
+ModelLike: TypeAlias = str | Path | Mapping[str, Any] | Spec
+
+CorpusLike: TypeAlias = Corpus | Callable[[], Corpus]
+"""A corpus, or a function that reads it, which is called once the other arguments have been checked."""
 
 
 def sample(
     model: ModelLike,
-    corpus: Corpus,
+    corpus: CorpusLike,
     *,
     draws: int = 200,
     warmup: int = 200,
@@ -60,18 +73,20 @@ def sample(
     ----------
     model : str, path-like, mapping or Spec
         Name of a shipped model, a YAML file, its content, or a Spec.
-    corpus : Corpus
+    corpus : Corpus, or callable
+        A function without arguments is called for the corpus once all other arguments have been checked, so that a
+        wrong one is refused before a large file is read.
     draws, warmup : int
         Kept draws, and sweeps before them, of each chain.
     chains : int
     thin : int
         Sweeps for each kept draw.
     seed : int, optional
-        From 0 to 2**63 - 1; drawn and recorded where absent. The same seed gives the same draws at any
-        number of threads and processes.
+        From 0 to 2**63 - 1; by default it is drawn, and recorded. The same seed gives the same draws at any number of
+        threads and processes.
     threads : int, optional
-        Threads of each process; by default those that numba uses, which are all cores but for
-        ``numba.set_num_threads``, are shared out.
+        Threads of each process; by default the threads that numba uses (all cores, unless
+        ``numba.set_num_threads`` says otherwise) are shared between the processes.
     processes : int
         Processes that the chains are spread over.
     progress : bool
@@ -79,21 +94,21 @@ def sample(
     record : mapping, optional
         What to keep of each variable: ``"all"``, ``"none"``, ``{"top_words": n}``, ``{"docs": n}``.
     schedule : mapping or list, optional
-        Instead of the model's own; see :func:`ppl_topics.cycle`.
+        Replaces the model's own schedule; see :func:`ppl_topics.cycle`.
     debug : bool
         Whether to check after each kernel that it changed only what it declares. Slow.
     out : str or path-like, optional
-        Folder that draws are streamed to, with checkpoints; memory then does not grow with the number of draws. Or a
-        file that ends in ``.nc``, written at the end. By default draws are kept in memory alone.
+        A folder, which draws are streamed to, with checkpoints, so that memory does not grow with the number of draws;
+        or a file that ends in ``.nc``, written at the end. By default draws are kept in memory only.
     overwrite : bool
-        Whether to replace a run that stands there.
+        Whether to replace an existing run.
     checkpoint_sweeps : int, optional
         Sweeps between checkpoints of a chain.
     checkpoint_minutes : float, optional
-        Minutes between them. Where neither is given: one, or more where a checkpoint takes over 0.6 s, so that they
-        take a hundredth of the time at most.
+        Minutes between checkpoints. If neither is given, one minute, or more where a checkpoint takes over 0.6 s, so
+        that checkpoints take at most a hundredth of the time.
     ignore_memory : bool
-        Whether to begin a run that is not expected to fit into memory.
+        Whether to run even if the run may not fit in memory.
     **parameters
         Model parameters to set, such as ``topics=50``.
 
@@ -106,10 +121,12 @@ def sample(
     SpecError, ScheduleError
         If the model, its parameters or its schedule are wrong.
     CorpusError
-        If the corpus holds no token, or lacks the labels that the model observes.
+        If the corpus has no tokens, or lacks the labels that the model observes.
     RunError
-        If the run fails, is not expected to fit into memory, is stopped before the first draw, or its folder or file
-        cannot be written; draws for a file are put aside then.
+        If the run fails, is not expected to fit in memory, is stopped before the first draw, or its file cannot be
+        written in the end; the draws are then in a temporary file, which the message names.
+    TraceError
+        If `out` cannot be written, or holds a run already.
 
     Warns
     -----
@@ -126,10 +143,7 @@ def sample(
     >>> fit.posterior["phi"].dims
     ('chain', 'draw', 'topic', 'word')
     """
-    check_corpus(corpus)
-    spec = resolve(model, parameters, record=record, schedule=schedule)
-    chosen = make_plan(spec, CorpusSizes.of(corpus))
-    settings = make_settings(
+    options = run_options(
         draws=draws,
         warmup=warmup,
         chains=chains,
@@ -137,113 +151,124 @@ def sample(
         seed=seed,
         threads=threads,
         processes=processes,
+        progress=progress,
         debug=debug,
+        ignore_memory=ignore_memory,
     )
-    how: dict[str, Any] = {"chains": chains, "processes": processes, "progress": progress}
-    how["ignore_memory"] = ignore_memory
-    policy = make_policy(checkpoint_sweeps, checkpoint_minutes, out)
-    if out is not None and policy is not None:
-        return Fit(run_in_folder(chosen, corpus, settings, out, policy=policy, overwrite=overwrite, **how))
-    if out is not None:
-        check_new(trace_path(out), overwrite)
-    fit = Fit(run_plan(chosen, corpus, settings, **how))
-    if out is not None:
-        save_somewhere(fit, out)
+    path = None if out is None else check_run(out, overwrite)
+    folder = path is not None and path.suffix != ".nc"
+    checkpoints = _checkpoints(checkpoint_sweeps, checkpoint_minutes, folder)
+    corpus, plan = plan_for(resolve(model, parameters, record=record, schedule=schedule), corpus)
+    if path is not None and folder:
+        return Fit(run_in_folder(plan, corpus, options, path, overwrite=overwrite, **checkpoints))
+    fit = Fit(run_in_memory(plan, corpus, options))
+    if path is not None:
+        save_somewhere(fit, path)
     return fit
 
 
-def check_corpus(corpus: object) -> None:
-    """Refuse what is no corpus, or has no token.
+def run_options(
+    *,
+    draws: int = 200,
+    warmup: int = 200,
+    chains: int = 2,
+    thin: int = 1,
+    seed: int | None = None,
+    threads: int | None = None,
+    processes: int = 1,
+    progress: bool = True,
+    debug: bool = False,
+    ignore_memory: bool = False,
+) -> RunOptions:
+    """Check how to run, as given to :func:`sample`."""
+    counts = {"draws": draws, "chains": chains, "thin": thin, "processes": processes, "warmup": warmup}
+    for name, value in counts.items():
+        check_whole(argument(name), value, 0 if name == "warmup" else 1)
+        if value > MAX_SWEEPS:
+            raise PplTopicsError(f"{argument(name)}: must be at most {MAX_SWEEPS:,}, got {value!r}")
+    if seed is None:
+        seed = secrets.randbits(32)
+    check_whole(argument("seed"), seed, 0, MAX_SEED)
+    if threads is None:
+        threads = max(1, numba.get_num_threads() // min(processes, chains))
+    check_threads(argument("threads"), threads)
+    settings = Settings(draws, warmup, thin, int(seed), threads, debug)
+    return RunOptions(settings, chains, processes, progress, ignore_memory)
 
-    Raises
-    ------
-    CorpusError
-    """
-    corpus = _check_type(corpus)
-    if corpus.n_tokens == 0:
-        lost = corpus.dropped.tokens
-        reason = f", for none of their {lost:,} tokens is in the vocabulary" if lost else ""
-        raise CorpusError(f"all {corpus.n_docs:,} documents are empty{reason}; there is nothing to sample")
 
-
-def _check_type(corpus: object) -> Corpus:
-    if not isinstance(corpus, Corpus):
-        raise CorpusError(
-            f"the corpus is a {type(corpus).__name__}; make a Corpus first, as with "
-            "ppl_topics.Corpus.from_texts(texts) or ppl_topics.read_corpus(path)"
-        )
-    return corpus
+def _checkpoints(sweeps: int | None, minutes: float | None, folder: bool) -> dict[str, Any]:
+    """Check when checkpoints are to be written."""
+    given: dict[str, Any] = {"checkpoint_sweeps": sweeps, "checkpoint_minutes": minutes}
+    for name, value in given.items():
+        if value is not None and not folder:
+            raise PplTopicsError(
+                f"{argument(name)}: only a run with a folder has checkpoints; give an output that does not end in .nc, "
+                "or leave it out"
+            )
+    if sweeps is not None:
+        check_whole(argument("checkpoint_sweeps"), sweeps, 1, MAX_SWEEPS)
+    if minutes is not None:
+        is_number = isinstance(minutes, (int, float)) and not isinstance(minutes, bool)
+        if not is_number or not 0 < minutes < float("inf"):
+            raise PplTopicsError(f"{argument('checkpoint_minutes')}: must be a number above 0, got {minutes!r}")
+        given["checkpoint_minutes"] = float(minutes)
+    return given
 
 
 def resolve(
     model: ModelLike,
     parameters: Mapping[str, Any],
     *,
-    record: Mapping[str, Any] | Source | None = None,
+    record: Mapping[str, Any] | None = None,
     schedule: Any = None,
-    call: str = "argument {name}",
-    options: Iterable[str] | None = None,
+    call: str | None = None,
 ) -> Spec:
-    """Load a model, with its parameters, its schedule and what to record as a user asks for them.
+    """Load a model with its parameters, its schedule and what to record, and check that they fit together.
 
-    Parameters
-    ----------
-    model : str, path-like, mapping or Spec
-    parameters : mapping of str to object
-    record : mapping or Source, optional
-    schedule : mapping, list or Source, optional
-        Instead of the model's own. A Source, with data under ``record`` or ``schedule``, knows their places.
-    call : str
-        How messages call a parameter, with ``{name}`` where the name goes.
-    options : iterable of str, optional
-        What else may have been meant by a wrong name; by default the options of :func:`sample`.
-
-    Raises
-    ------
-    SpecError
+    ``call`` is how messages name a parameter, with ``{name}`` for the name, where it was not set as usual.
     """
     spec = load_spec(model)
-    if options is None:
-        options = [p.name for p in inspect.signature(sample).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    call = call or parameter("{name}")
     for name in parameters:
         if name.split(".")[0] not in spec.parameters:
-            place = call.format(name=name)
-            known = [*spec.parameters, *options]
-            raise SpecError(f"{place}: model {spec.name!r} has no parameter {name!r}{nearest(name, known)}")
+            known = [*spec.parameters, *map(argument, OPTIONS)]
+            raise SpecError(
+                f"{call.format(name=name)}: model {spec.name!r} has no parameter {name!r}{nearest(name, known)}"
+            )
     # From the model again, not from the resolved spec: there the parameters' places are already taken.
     spec = load_spec(model, parameters, record=record, call=call)
-    return spec if schedule is None else spec.with_schedule(schedule, "argument schedule")
+    spec = spec if schedule is None else spec.with_schedule(schedule, "argument schedule")
+    Model.of(spec)
+    return spec
 
 
-def make_settings(
-    *,
-    draws: int,
-    warmup: int,
-    chains: int,
-    thin: int,
-    seed: int | None,
-    threads: int | None,
-    processes: int,
-    debug: bool,
-    call: str = "{name}",
-) -> Settings:
-    """Check how to run, as given to :func:`sample`; ``call`` is how messages call an argument.
+OPTIONS = [p.name for p in inspect.signature(sample).parameters.values() if p.kind is p.KEYWORD_ONLY]
+"""What else a wrong name of a parameter may have been meant to be."""
 
-    Raises
-    ------
-    PplTopicsError
-    """
-    counts = {"draws": draws, "chains": chains, "thin": thin, "processes": processes}
-    for name, value in counts.items():
-        check_whole(call.format(name=name), value, 1)
-    check_whole(call.format(name="warmup"), warmup, 0)
-    for name, value in (*counts.items(), ("warmup", warmup)):
-        if value > MAX_SWEEPS:
-            raise PplTopicsError(f"{call.format(name=name)}: must be at most {MAX_SWEEPS:,}, got {value!r}")
-    if seed is None:
-        seed = secrets.randbits(32)
-    check_whole(call.format(name="seed"), seed, 0, MAX_SEED)
-    if threads is None:
-        threads = max(1, numba.get_num_threads() // min(processes, chains))
-    check_threads(call.format(name="threads"), threads)
-    return Settings(draws, warmup, thin, int(seed), threads, debug)
+
+def plan_for(spec: Spec, corpus: CorpusLike) -> tuple[Corpus, Plan]:
+    """Return the corpus, read if need be, and the plan of a model for it."""
+    # A schedule that was written by hand does not depend on the corpus: if it is wrong, nothing is read.
+    written = None if spec.schedule is None else make_plan(spec)
+    corpus = corpus_of(corpus)
+    return corpus, written or make_plan(spec, CorpusSizes.of(corpus))
+
+
+def corpus_of(corpus: CorpusLike) -> Corpus:
+    """Return a corpus that can be sampled, read if need be."""
+    given = corpus() if callable(corpus) else corpus
+    check_corpus(given)
+    return given
+
+
+def check_corpus(corpus: object) -> None:
+    """Refuse what is not a corpus, or has no tokens."""
+    if not isinstance(corpus, Corpus):
+        raise CorpusError(
+            f"the corpus is a {type(corpus).__name__}; make a Corpus first, as with "
+            "ppl_topics.Corpus.from_texts(texts) or ppl_topics.read_corpus(path)"
+        )
+    if corpus.n_tokens == 0:
+        lost = corpus.dropped.tokens
+        reason = f", for none of their {lost:,} tokens is in the vocabulary" if lost else ""
+        raise CorpusError(f"all {corpus.n_docs:,} documents are empty{reason}; there is nothing to sample")

@@ -8,14 +8,16 @@ from collections.abc import Callable
 from typing import Annotated
 
 import typer
+from typer.core import TyperCommand
 
 from ppl_topics.cli.coefficients import coefficients
 from ppl_topics.cli.compare import compare
 from ppl_topics.cli.demo import demo
-from ppl_topics.cli.export import export
-from ppl_topics.cli.grid import sweep
+from ppl_topics.cli.export import ExportCommand, export
+from ppl_topics.cli.grid import grid
 from ppl_topics.cli.held_out import held_out
 from ppl_topics.cli.listings import blocks, kernels, models
+from ppl_topics.cli.options import with_groups
 from ppl_topics.cli.page import report
 from ppl_topics.cli.plan import plan
 from ppl_topics.cli.predict import predict
@@ -70,7 +72,7 @@ for command in (
     resume,
     predict,
     held_out,
-    sweep,
+    grid,
     topics,
     coefficients,
     diagnose,
@@ -84,4 +86,5 @@ for command in (
     verify,
     schema,
 ):
-    app.command(help=_help(command))(command)
+    kind = ExportCommand if command is export else TyperCommand
+    app.command(help=_help(command), cls=kind)(with_groups(command))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ppl_topics.cli.output import AsJson, number, print_json, print_table, say
+from ppl_topics.cli.options import AsJson, ChainOption, Probability
+from ppl_topics.cli.output import number, print_json, print_table, say
 from ppl_topics.cli.traces import Run, naming_run
 from ppl_topics.errors import TraceError
 
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
 __all__ = ["coefficients"]
 
 TOP = 10
-"""Coefficients of each response in tables, by default."""
+"""Number of coefficients of each response in tables, by default."""
 
 
 @naming_run
 def coefficients(
     run: Run,
-    response: Annotated[str | None, typer.Option(help="Of this class, label or target only.", metavar="NAME")] = None,
-    chain: Annotated[int, typer.Option(help="Chains number their topics each in its own way.")] = 0,
-    probability: Annotated[float, typer.Option(help="Of the equal-tailed intervals.")] = 0.9,
+    response: Annotated[str | None, typer.Option(help="Show this class, label or target only.", metavar="NAME")] = None,
+    chain: ChainOption = 0,
+    probability: Probability = 0.9,
     top: Annotated[
         int | None, typer.Option(help=f"Only the largest of each response; {TOP} by default, all with --json.")
     ] = None,
@@ -33,9 +34,9 @@ def coefficients(
 ) -> None:
     """Print the coefficients of the classes of RUN, the largest first, with the words of their topics.
 
-    A row is marked * where the interval excludes 0: the data say which sign the coefficient has. A topic with such a
+    A row is marked * if the interval excludes 0: the data determine the sign of the coefficient. A topic with such a
     coefficient is a signal topic; its relevance is the sum of the sizes of its coefficients over all classes. With
-    --json these are told for each topic too.
+    --json these are given for each topic too.
 
     For example:
       ppl-topics coefficients run.nc --response sci.med --top 5
@@ -61,7 +62,7 @@ def coefficients(
     try:
         effective = effective_coefficients(fit.groups, **options)
     except TraceError as error:
-        # What it needs beside the coefficients may not have been recorded; the coefficients can be read all the same.
+        # It needs more than the coefficients, which may not have been recorded; the coefficients can be read anyway.
         say(f"note: no effective number of coefficients: {error}")
     if json:
         what["effective_coefficients"] = None if effective is None else effective.to_dict("records")

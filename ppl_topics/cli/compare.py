@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ppl_topics.cli.output import AsJson, number, print_json, print_table
+from ppl_topics.cli.options import AsJson
+from ppl_topics.cli.output import number, print_json, print_table
 from ppl_topics.errors import PplTopicsError
 
 if TYPE_CHECKING:

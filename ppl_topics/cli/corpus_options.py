@@ -1,9 +1,10 @@
-"""Options that say where the corpus is and how to read it, the same for every command that has them."""
+"""Options that say how to read a corpus, the same for every command that reads one."""
 
 from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,27 +15,7 @@ from ppl_topics.errors import CorpusError, PplTopicsError
 if TYPE_CHECKING:
     from ppl_topics.corpus import Corpus
 
-__all__ = [
-    "Covariates",
-    "Data",
-    "Encoding",
-    "FirstId",
-    "Format",
-    "IdColumn",
-    "LabelColumn",
-    "LabelKind",
-    "MaxDf",
-    "MaxVocabulary",
-    "MinCount",
-    "MinDf",
-    "OptionalData",
-    "StopWords",
-    "TextColumn",
-    "TokenPattern",
-    "Vocabulary",
-    "describe",
-    "read",
-]
+__all__ = ["DATA", "Data", "Reading", "Training", "describe"]
 
 ARGUMENT = re.compile(r"(?<![\w'./-])(format|encoding|vocabulary|first_id)='?([\w-]*)'?")
 NAME_WITH_UNDERSCORE = re.compile(
@@ -42,66 +23,94 @@ NAME_WITH_UNDERSCORE = re.compile(
     r"|max_vocabulary|token_pattern)(?![\w'./-])"
 )
 
-_DATA_HELP = "The corpus: JSONL, CSV, TSV, MALLET, svmlight, LDA-C, UCI, Matrix Market, or a saved folder."
-
-Data = Annotated[str, typer.Option("--data", help=_DATA_HELP, metavar="FILE")]
-OptionalData = Annotated[str | None, typer.Option("--data", help=_DATA_HELP, metavar="FILE")]
-Format = Annotated[str | None, typer.Option(help="Format, where the suffix does not tell.")]
-Vocabulary = Annotated[str | None, typer.Option(help="File with one word a line.", metavar="FILE")]
-TextColumn = Annotated[str, typer.Option(help="Column of the text.")]
-LabelColumn = Annotated[str | None, typer.Option(help="Column of the label.")]
-IdColumn = Annotated[str | None, typer.Option(help="Column of the document's id.")]
-Covariates = Annotated[
-    list[str] | None, typer.Option(help="Columns of covariates, with commas between them, or given several times.")
-]
-LabelKind = Annotated[str | None, typer.Option(help="class, multi_label, real or count.")]
-FirstId = Annotated[int | None, typer.Option(help="First word id of the file, 0 or 1.")]
-Encoding = Annotated[str, typer.Option(help="Text encoding of the file.")]
-StopWords = Annotated[str | None, typer.Option(help="`english`, or a file with one word a line.")]
-MinCount = Annotated[int, typer.Option(help="Leave out words that occur less often.")]
-MinDf = Annotated[str, typer.Option(help="Leave out words in fewer documents: a number, or a share such as 0.01.")]
-MaxDf = Annotated[str, typer.Option(help="Leave out words in more documents: a number, or a share such as 0.5.")]
-MaxVocabulary = Annotated[int | None, typer.Option(help="Keep so many words, the most frequent.")]
-TokenPattern = Annotated[str | None, typer.Option(help="Regular expression of a token.")]
+DATA = typer.Option(
+    "--data",
+    help="The corpus: JSONL, CSV, TSV, MALLET, svmlight, LDA-C, UCI, Matrix Market, or a saved folder.",
+    metavar="FILE",
+)
+Data = Annotated[str, DATA]
 
 
-def read(
-    data: str, *, stop_words: str | None, min_df: str, max_df: str, token_pattern: str | None, **options: Any
-) -> Corpus:
-    """Read the corpus that the options of a command describe.
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How to read documents."""
 
-    Raises
-    ------
-    CorpusError
-        If it cannot be read, or holds no token.
-    """
-    if options.get("covariates"):
-        names = [name for given in options["covariates"] for name in given.split(",")]
+    format: Annotated[str | None, typer.Option(help="Format, if the suffix does not tell.")] = None
+    vocabulary: Annotated[str | None, typer.Option(help="File with one word a line.", metavar="FILE")] = None
+    text_column: Annotated[str, typer.Option(help="Column of the text.")] = "text"
+    label_column: Annotated[str | None, typer.Option(help="Column of the label.")] = None
+    id_column: Annotated[str | None, typer.Option(help="Column of the document's id.")] = None
+    covariates: Annotated[
+        list[str] | None, typer.Option(help="Columns of covariates, separated by commas; may be given several times.")
+    ] = None
+    label_kind: Annotated[str | None, typer.Option(help="class, multi_label, real or count.")] = None
+    first_id: Annotated[int | None, typer.Option(help="First word id in the file, 0 or 1.")] = None
+    encoding: Annotated[str, typer.Option(help="Text encoding of the file.")] = "utf-8"
+    stop_words: Annotated[str | None, typer.Option(help="`english`, or a file with one word a line.")] = None
+    token_pattern: Annotated[str | None, typer.Option(help="Regular expression of a token.")] = None
+
+    def read(self, data: str) -> Corpus:
+        """Read the corpus in a file, all of whose words are kept."""
+        return self._read(data)
+
+    def _read(self, data: str, **words: Any) -> Corpus:
+        from ppl_topics.api.sampling import check_corpus
+        from ppl_topics.corpus import read_corpus
+
+        options = {field.name: getattr(self, field.name) for field in fields(Reading)}
+        options |= {"covariates": self._covariates(), "stop_words": _stop_words(self.stop_words, self.encoding)}
+        if self.token_pattern is None:
+            del options["token_pattern"]
+        try:
+            corpus = read_corpus(data, **options, **words)
+        except CorpusError as error:
+            raise CorpusError(_in_options(str(error))) from None
+        try:
+            check_corpus(corpus)
+        except CorpusError as error:
+            raise CorpusError(f"{data}: {error}") from None
+        return corpus
+
+    def _covariates(self) -> list[str] | None:
+        if not self.covariates:
+            return None
+        names = [name for given in self.covariates for name in given.split(",")]
         twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
         if twice is not None:
             raise CorpusError(f"--covariates: {twice!r} is given twice; give each column once")
-        options["covariates"] = names
-    options["min_df"] = _count_or_share("--min-df", min_df)
-    options["max_df"] = _count_or_share("--max-df", max_df)
-    if token_pattern is not None:
-        options["token_pattern"] = token_pattern
+        return names
 
-    from ppl_topics.api.sampling import check_corpus
-    from ppl_topics.corpus import read_corpus
 
-    try:
-        corpus = read_corpus(data, stop_words=_stop_words(stop_words, options["encoding"]), **options)
-    except CorpusError as error:
-        raise CorpusError(_in_options(str(error))) from None
-    try:
-        check_corpus(corpus)
-    except CorpusError as error:
-        raise CorpusError(f"{data}: {error}") from None
-    return corpus
+@dataclass(frozen=True, kw_only=True)
+class Training(Reading):
+    """How to read documents to train on, and which of their words to keep."""
+
+    min_count: Annotated[int, typer.Option(help="Leave out words that occur less often.")] = 1
+    min_df: Annotated[
+        str, typer.Option(help="Leave out words in fewer documents: a number, or a share such as 0.01.")
+    ] = "1"
+    max_df: Annotated[
+        str, typer.Option(help="Leave out words in more documents: a number, or a share such as 0.5.")
+    ] = "1.0"
+    max_vocabulary: Annotated[int | None, typer.Option(help="Keep at most this many words, the most frequent.")] = None
+
+    def read(self, data: str) -> Corpus:
+        """Read the training corpus in a file."""
+        return self._read(
+            data,
+            min_count=self.min_count,
+            min_df=_count_or_share("--min-df", self.min_df),
+            max_df=_count_or_share("--max-df", self.max_df),
+            max_vocabulary=self.max_vocabulary,
+        )
+
+    def read_new(self, data: str) -> Corpus:
+        """Read other documents in the same way, all of whose words are kept."""
+        return self._read(data)
 
 
 def describe(corpus: Corpus) -> str:
-    """Return the sizes of a corpus, and what was lost of it, in a line."""
+    """Return the sizes of a corpus, and what was dropped from it, in a line."""
     text = f"{corpus.n_docs:,} documents, {corpus.n_tokens:,} tokens, {corpus.n_words:,} words"
     if corpus.n_empty_docs:
         text += f"; empty documents, kept: {corpus.n_empty_docs:,}"
@@ -131,7 +140,7 @@ def _stop_words(given: str | None, encoding: str) -> Any:
 
     from ppl_topics.corpus.readers.stream import numbered_lines
 
-    # Other than in a vocabulary, order and repetition mean nothing here.
+    # Unlike in a vocabulary, order and repetition mean nothing here.
     return sorted({word for _, line in numbered_lines(Path(given), encoding) if (word := line.strip())})
 
 

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from ppl_topics._util.argument_names import arguments_are_options
 from ppl_topics.errors import PplTopicsError
 
 __all__ = ["main"]
@@ -39,46 +40,51 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     _never_fail_to_print()
     try:
-        return _run(given)
-    except KeyboardInterrupt:
-        return _fail("interrupted; nothing more was done", FAILED)
+        # Here, so that an interrupt of these slow imports is caught too.
+        from ppl_topics.cli.app import app
 
-
-def _run(given: list[str]) -> int:
-    # Here, so that an interrupt of these slow imports is caught too.
-    import typer
-
-    from ppl_topics.cli.app import app
-
-    with warnings.catch_warnings():
-        warnings.showwarning = _show_warning
-        try:
+        with warnings.catch_warnings(), arguments_are_options():
+            warnings.showwarning = _show_warning
+            # Ours are of this category. All of them are shown: they have no line in a program of the user.
+            warnings.simplefilter("always", UserWarning)
             code = app(given or ["--help"], prog_name="ppl-topics", standalone_mode=False)
             sys.stdout.flush()
-        except typer.Abort:
-            raise KeyboardInterrupt from None
-        except BrokenPipeError:
-            return _reader_gone()
-        except SystemExit as leaving:
-            return leaving.code if isinstance(leaving.code, int) else FAILED
-        except PplTopicsError as error:
-            return _fail(getattr(error, "shell_message", error), error.exit_code)
-        except MemoryError:
-            return _fail(
-                "out of memory; record less (--record theta=none), thin more (--thin), use fewer --chains, "
-                "fewer topics, or fewer words (--min-count)",
-                FAILED,
-            )
-        except Exception as error:
-            if isinstance(error, OSError) and error.errno in OUTPUT_FULL and error.filename is None:
-                _discard_output()
-                return _fail(f"the output cannot be written ({error.strerror})", FAILED)
-            return _unexpected(error)
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        return _exit_code(error)
     if code == INTERRUPTED_BY_SHELL_CODE:
-        return _fail("interrupted; nothing more was done", FAILED)
+        return _exit_code(KeyboardInterrupt())
     if not given:
         return PplTopicsError.exit_code
     return code if isinstance(code, int) else 0
+
+
+def _exit_code(error: BaseException) -> int:
+    """Print what went wrong, and return the exit code."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else FAILED
+    if isinstance(error, KeyboardInterrupt):
+        return _fail("interrupted; nothing more was done", FAILED)
+
+    import typer
+
+    if isinstance(error, typer.Abort):
+        return _exit_code(KeyboardInterrupt())
+    if isinstance(error, PplTopicsError):
+        return _fail(getattr(error, "shell_message", error), error.exit_code)
+    if isinstance(error, MemoryError):
+        return _fail(
+            "out of memory; record less (--record theta=none), thin more (--thin), use fewer --chains, fewer topics, "
+            "or fewer words (--min-count)",
+            FAILED,
+        )
+    if isinstance(error, BrokenPipeError):
+        # The reader of our output has left, as in `ppl-topics kernels | head -1`: leave quietly.
+        _discard_output()
+        return FAILED
+    if isinstance(error, OSError) and error.errno in OUTPUT_FULL and error.filename is None:
+        _discard_output()
+        return _fail(f"the output cannot be written ({error.strerror})", FAILED)
+    return _unexpected(error)
 
 
 def _fail(message: object, code: int) -> int:
@@ -88,7 +94,7 @@ def _fail(message: object, code: int) -> int:
     return code
 
 
-def _unexpected(error: Exception) -> int:
+def _unexpected(error: BaseException) -> int:
     # Usage errors: their class has moved between versions of typer, their methods have not.
     describe = getattr(error, "format_message", None)
     if callable(describe):
@@ -98,12 +104,6 @@ def _unexpected(error: Exception) -> int:
         return _fail(f"{message.rstrip('.')}{hint}", PplTopicsError.exit_code)
     more = "" if os.environ.get(TRACEBACK) else f" (set {TRACEBACK}=1 to see where, and please report it)"
     return _fail(f"internal error: {type(error).__name__}: {error}{more}", FAILED)
-
-
-def _reader_gone() -> int:
-    """Leave quietly where the reader of our output has left, as in ``ppl-topics kernels | head -1``."""
-    _discard_output()
-    return FAILED
 
 
 def _discard_output() -> None:

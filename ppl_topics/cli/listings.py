@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ppl_topics.cli.output import AsJson, print_json, print_table
+from ppl_topics.cli.options import AsJson
+from ppl_topics.cli.output import print_json, print_table
 from ppl_topics.errors import SpecError
 
 if TYPE_CHECKING:

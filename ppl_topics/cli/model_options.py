@@ -1,9 +1,11 @@
-"""Options that say what to run: parameters, the schedule, what to record."""
+"""Options that say what to run and how: the model, its parameters and schedule, what to record, draws and threads."""
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,24 +16,7 @@ if TYPE_CHECKING:
     from ppl_topics.spec import Spec
     from ppl_topics.spec.source import Source
 
-__all__ = ["ModelName", "Record", "Schedule", "Set", "assignments", "load", "read_schedule"]
-
-ModelName = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A shipped model (see `ppl-topics models`) or a YAML file.")
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Set a parameter of the model; may be given several times.", metavar="NAME=VALUE"),
-]
-Schedule = Annotated[
-    str | None, typer.Option(help="YAML file with a schedule, instead of the model's own.", metavar="FILE")
-]
-Record = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="What to keep of a variable: all, none, '{top_words: 100}' or '{docs: 100}'.", metavar="NAME=RULE"
-    ),
-]
+__all__ = ["Model", "RecordedModel", "Run", "Seed", "assignments", "read_schedule"]
 
 EXAMPLES = {
     "--set": ("NAME=VALUE", "--set topics=50"),
@@ -40,39 +25,79 @@ EXAMPLES = {
 }
 """By option, how it is written."""
 
-RUN_OPTIONS = ("--draws", "--warmup", "--chains", "--thin", "--seed", "--threads", "--processes", "--record")
+Seed = Annotated[int | None, typer.Option(help="Same seed, same draws, at any number of threads.")]
 
 
-def load(
-    model: str,
-    settings: Sequence[str] | None,
-    *,
-    record: Sequence[str] | None = None,
-    schedule: str | None = None,
-) -> Spec:
-    """Load the model that the options of a command describe.
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """The model, as a user asks for it."""
 
-    Raises
-    ------
-    SpecError
-    """
-    from ppl_topics.api.sampling import resolve
-    from ppl_topics.spec.source import Source
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A shipped model (see `ppl-topics models`) or a YAML file.")
+    ]
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Set a parameter of the model; may be given several times.", metavar="NAME=VALUE"),
+    ] = None
+    schedule: Annotated[
+        str | None, typer.Option(help="YAML file with a schedule that replaces the model's own.", metavar="FILE")
+    ] = None
 
-    parameters = assignments("--set", settings)
-    rules = Source("--record", {"record": assignments("--record", record)}) if record else None
-    tree = None if schedule is None else read_schedule(schedule)
-    return resolve(model, parameters, record=rules, schedule=tree, call="--set {name}", options=RUN_OPTIONS)
+    def given(self) -> dict[str, Any]:
+        """Return the parameters, and the schedule that replaces the model's own."""
+        schedule = None if self.schedule is None else read_schedule(self.schedule)
+        return {"parameters": assignments("--set", self.settings), "schedule": schedule}
+
+    def arguments(self, function: Callable[..., Any]) -> dict[str, Any]:
+        """Return what was given as keywords of a function that takes parameters of a model among others."""
+        given = self.given()
+        parameters = given.pop("parameters")
+        for name in parameters:
+            if name in inspect.signature(function).parameters:
+                option = "--" + name.replace("_", "-")
+                raise SpecError(f"--set {name}: not a parameter of a model; did you mean '{option}'?")
+        return {**given, **parameters}
+
+    def spec(self) -> Spec:
+        """Load the model."""
+        from ppl_topics.api.sampling import resolve
+
+        return resolve(self.model, **self.given())
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedModel(Model):
+    """The model, and what to record of it."""
+
+    record: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What to keep of a variable: all, none, '{top_words: 100}' or '{docs: 100}'.", metavar="NAME=RULE"
+        ),
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the parameters, the schedule, and what to record."""
+        from ppl_topics.spec.source import Source
+
+        rules = Source("--record", {"record": assignments("--record", self.record)}) if self.record else None
+        return {**super().given(), "record": rules}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """How many draws, and on how many threads."""
+
+    draws: Annotated[int, typer.Option(help="Kept draws of each chain.")] = 200
+    warmup: Annotated[int, typer.Option(help="Sweeps before the first kept draw.")] = 200
+    chains: Annotated[int, typer.Option(help="Number of independent chains.")] = 2
+    thin: Annotated[int, typer.Option(help="Sweeps for each kept draw.")] = 1
+    threads: Annotated[int | None, typer.Option(help="Threads of each process; all cores by default.")] = None
+    processes: Annotated[int, typer.Option(help="Processes that the chains are spread over.")] = 1
 
 
 def assignments(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
-    """Parse ``name=value`` options, the values being YAML.
-
-    Raises
-    ------
-    SpecError
-        If one is malformed, or a name is given twice.
-    """
+    """Parse ``name=value`` options, the values being YAML."""
     from ppl_topics.spec.source import parse_scalar
 
     form, example = EXAMPLES[option]
@@ -91,12 +116,7 @@ def assignments(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
 
 
 def read_schedule(path: str) -> Source:
-    """Read a schedule from a YAML file, which holds it at its top or under the key ``schedule``.
-
-    Raises
-    ------
-    SpecError
-    """
+    """Read a schedule from a YAML file, at its top level or under the key ``schedule``."""
     from ppl_topics.spec.source import Source, read_source
 
     if not os.path.isfile(path):
@@ -106,7 +126,7 @@ def read_schedule(path: str) -> Source:
     if "schedule" in source.data:
         others: Mapping[str, Any] = {key: value for key, value in source.data.items() if key != "schedule"}
         if others:
-            raise SpecError(f"{source.place((next(iter(others)),))}: a schedule file holds nothing beside `schedule`")
+            raise SpecError(f"{source.place((next(iter(others)),))}: a schedule file may hold nothing but `schedule`")
         return source
     places = {("schedule", *path): place for path, place in source.places.items()}
     return Source(source.name, {"schedule": source.data}, places)

@@ -1,18 +1,16 @@
-"""New documents of a command: how they are read, what is left out of them, and how metrics are shown."""
+"""New documents of a command: in the words of a fit, fit to test a run, and how metrics are shown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ppl_topics.cli import corpus_options as co
 from ppl_topics.cli.output import say
 from ppl_topics.errors import CorpusError, SpecError
 
 if TYPE_CHECKING:
     from ppl_topics.corpus import Corpus
     from ppl_topics.corpus.names import StrArray
-    from ppl_topics.engine.chains import Settings
     from ppl_topics.fit import Fit
     from ppl_topics.prediction.trained import TrainedResponse
     from ppl_topics.spec import Spec
@@ -23,7 +21,6 @@ __all__ = [
     "in_words_of",
     "measure",
     "metric_lines",
-    "read_new",
     "refuse_test",
     "say_left_out",
 ]
@@ -31,25 +28,8 @@ __all__ = [
 METRICS = ("accuracy", "f1_micro", "f1_macro", "r2", "log_score")
 
 
-def read_new(data: str, **options: Any) -> Corpus:
-    """Read new documents with the reader options of a command, all of their words kept.
-
-    Raises
-    ------
-    CorpusError
-        If they cannot be read, or hold no token.
-    """
-    return co.read(data, min_count=1, min_df="1", max_df="1.0", max_vocabulary=None, **options)
-
-
 def as_trained(response: TrainedResponse, corpus: Corpus, data: str) -> Corpus:
-    """Return documents of a file in the words, and with the columns of the covariates, of a fit.
-
-    Raises
-    ------
-    CorpusError
-        If they share no word with it, or lack its covariates.
-    """
+    """Return documents of a file in the words, and with the columns of the covariates, of a fit."""
     from ppl_topics.prediction.documents import new_corpus
 
     try:
@@ -59,13 +39,7 @@ def as_trained(response: TrainedResponse, corpus: Corpus, data: str) -> Corpus:
 
 
 def in_words_of(vocabulary: StrArray, corpus: Corpus, data: str) -> Corpus:
-    """Return documents of a file in the words of a vocabulary.
-
-    Raises
-    ------
-    CorpusError
-        If they share no word with it.
-    """
+    """Return documents of a file in the words of a vocabulary."""
     from ppl_topics.prediction.documents import align_corpus
 
     try:
@@ -75,29 +49,18 @@ def in_words_of(vocabulary: StrArray, corpus: Corpus, data: str) -> Corpus:
 
 
 def refuse_test(spec: Spec) -> None:
-    """Refuse to test a model that predicts nothing.
-
-    Raises
-    ------
-    SpecError
-    """
+    """Refuse to test a model that predicts nothing."""
     from ppl_topics.core.response import Response
 
     if not any(isinstance(block, Response) for block in spec.blocks.values()):
         raise SpecError(
-            f"--test: model {spec.name!r} has no response, so it predicts nothing that could be tested; run a "
-            "supervised model, such as medlda"
+            f"--test: model {spec.name!r} has no response, so it makes no predictions to test; run a supervised "
+            "model, such as medlda"
         )
 
 
 def check_test(test: Corpus, data: str, training: Corpus) -> Corpus:
-    """Return test documents in the words of the training corpus, before a run that they are to test.
-
-    Raises
-    ------
-    CorpusError
-        If they share no word with it, have no label that could be compared, or not its covariates.
-    """
+    """Return test documents in the words of the training corpus, having checked that they can test a run on it."""
     from ppl_topics.corpus.aligning import align_covariates
     from ppl_topics.prediction.documents import align_labels
 
@@ -108,28 +71,28 @@ def check_test(test: Corpus, data: str, training: Corpus) -> Corpus:
         except CorpusError as error:
             raise CorpusError(f"--test {data}: {error}") from None
     if training.labels is None:
-        # Refused by the run itself, in more words.
+        # The run itself refuses that, with a longer message.
         return corpus
     classes = training.labels.classes if len(training.labels.classes) else None
     try:
         if corpus.labels is None:
             raise CorpusError("the documents have no labels to compare predictions with; give their labels")
         if align_labels(corpus.labels, training.labels.kind, classes)[0].missing.all():
-            raise CorpusError("no document has a label of those in training, to compare its prediction with")
+            raise CorpusError("no document has a label that occurs in training, to compare its prediction with")
     except CorpusError as error:
         raise CorpusError(f"--test {data}: {error}") from None
     return corpus
 
 
-def measure(fit: Fit, test: Corpus, data: str, how: Settings) -> dict[str, float]:
+def measure(fit: Fit, test: Corpus, data: str, threads: int | None) -> dict[str, float]:
     """Return the metrics of a fit on test documents, and say what was left out."""
-    found = fit.metrics(test, seed=how.seed, threads=how.threads)
+    found = fit.metrics(test, seed=int(fit.posterior.attrs["seed"]), threads=threads)
     say_left_out(found, data)
     return {name: found[name] for name in METRICS if name in found}
 
 
 def say_left_out(metrics: Mapping[str, float | int], data: str) -> None:
-    """Say how many labels had no part in the metrics."""
+    """Say how many labels the metrics leave out."""
     if metrics["unknown"]:
         say(f"{data}: labels of classes that training lacks, left out: {metrics['unknown']:,}")
     if metrics["missing"]:

@@ -8,18 +8,14 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ppl_topics._util.jsonable import jsonable
 
-__all__ = ["AsJson", "number", "print_json", "print_table", "say", "working", "write_text"]
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+__all__ = ["number", "print_json", "print_table", "say", "working", "write_text"]
 
 PIPED_WIDTH = 10_000
-"""Columns of a table that no person's screen bounds; it takes what it needs."""
+"""Columns of a table that is piped: as many as it needs."""
 
 
 def say(message: str) -> None:
@@ -29,7 +25,7 @@ def say(message: str) -> None:
 
 @contextmanager
 def working(message: str) -> Iterator[None]:
-    """Show a message while something takes its time, on a screen only."""
+    """Show a message, on a screen only, while something slow is done."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -46,7 +42,7 @@ def print_json(data: Any) -> None:
 
 
 def number(value: float) -> str:
-    """Format a statistic with about three digits that mean something.
+    """Format a statistic with about three significant digits.
 
     Examples
     --------
@@ -67,7 +63,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, text: 
         Headings; on a screen they may take several lines.
     rows : iterable of sequences of str
     text : sequence of str
-        Columns that hold text; the others hold numbers, which stand at the right.
+        Columns of text; the others are numbers, which are aligned to the right.
     """
     from rich import box
     from rich.console import Console
@@ -93,13 +89,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, text: 
 
 
 def write_text(text: str, path: str) -> None:
-    """Write a text file, whole or not at all.
-
-    Raises
-    ------
-    PplTopicsError
-        If it cannot be written.
-    """
+    """Write a text file, whole or not at all."""
     from ppl_topics.results.export.writing import written_text
 
     with written_text(Path(path)) as file:

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from ppl_topics.cli.output import AsJson, print_json, working
-from ppl_topics.cli.target import check_file
+from ppl_topics.api.destinations import check_file
+from ppl_topics.cli.options import AsJson, Overwrite, Probability
+from ppl_topics.cli.output import print_json, working
 from ppl_topics.cli.traces import Run, naming_run
 from ppl_topics.errors import PplTopicsError
 
@@ -21,15 +22,15 @@ def report(
     run: Run,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", help="The page; by default RUN with the ending .html.", metavar="FILE"),
+        typer.Option("--out", "-o", help="File to write; by default RUN with the ending .html.", metavar="FILE"),
     ] = None,
     chain: Annotated[
         int | None,
-        typer.Option(help="Whose topics and coefficients; by default the chain that the others are most like."),
+        typer.Option(help="Show the topics and coefficients of this chain; by default of the most typical one."),
     ] = None,
-    probability: Annotated[float, typer.Option(help="Of the equal-tailed intervals.")] = 0.9,
+    probability: Probability = 0.9,
     title: Annotated[str | None, typer.Option(help="By default the model, and the corpus if it has a name.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that stands there.")] = False,
+    overwrite: Overwrite = False,
     json: AsJson = False,
 ) -> None:
     """Write RUN as one web page: verdict, traces, efficiency, topics to browse, responses, how to reproduce.

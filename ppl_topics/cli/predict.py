@@ -1,19 +1,19 @@
-"""``ppl-topics predict``: what a stored run says of new documents."""
+"""``ppl-topics predict``: the predictions of a stored run for new documents."""
 
 from __future__ import annotations
 
 import csv
 import io
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ppl_topics.cli import corpus_options as co
-from ppl_topics.cli.new_documents import as_trained, metric_lines, read_new, say_left_out
-from ppl_topics.cli.output import AsJson, print_json, say, write_text
-from ppl_topics.cli.target import check_file
+from ppl_topics.api.destinations import check_file
+from ppl_topics.cli.corpus_options import Data, Reading, describe
+from ppl_topics.cli.new_documents import as_trained, metric_lines, say_left_out
+from ppl_topics.cli.options import AsJson, Overwrite, Threads
+from ppl_topics.cli.output import print_json, say, write_text
 from ppl_topics.cli.traces import Run, naming_run
 from ppl_topics.errors import CorpusError
 
@@ -29,73 +29,47 @@ __all__ = ["predict"]
 @naming_run
 def predict(
     run: Run,
-    data: co.Data,
-    out: Annotated[str | None, typer.Option(help="CSV file to write, in place of printing it.", metavar="FILE")] = None,
-    eta: Annotated[str, typer.Option(help="Coefficients: mean, last, draws (averaged over), or a draw.")] = "mean",
+    data: Data,
+    corpus: Reading,
+    out: Annotated[str | None, typer.Option(help="CSV file to write, rather than print.", metavar="FILE")] = None,
+    eta: Annotated[str, typer.Option(help="Coefficients: mean, last, draws (averaged), or a draw's number.")] = "mean",
     phi: Annotated[str, typer.Option(help="Topics: mean, or draws (with --eta draws).")] = "mean",
-    warmup: Annotated[int | None, typer.Option(help="Sweeps over the new documents left out; 20 by default.")] = None,
-    draws: Annotated[int | None, typer.Option(help="Sweeps averaged over; 100 by default.")] = None,
+    warmup: Annotated[int | None, typer.Option(help="Sweeps over the new documents to discard; 20 by default.")] = None,
+    draws: Annotated[int | None, typer.Option(help="Sweeps to average over; 100 by default.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same predictions, at any number of threads.")] = 0,
-    threads: Annotated[int | None, typer.Option(help="All cores by default.")] = None,
-    format: co.Format = None,
-    vocabulary: co.Vocabulary = None,
-    text_column: co.TextColumn = "text",
-    label_column: co.LabelColumn = None,
-    id_column: co.IdColumn = None,
-    covariates: co.Covariates = None,
-    label_kind: co.LabelKind = None,
-    first_id: co.FirstId = None,
-    encoding: co.Encoding = "utf-8",
-    stop_words: co.StopWords = None,
-    token_pattern: co.TokenPattern = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that stands there.")] = False,
+    threads: Threads = None,
+    overwrite: Overwrite = False,
     json: AsJson = False,
 ) -> None:
     """Predict the classes, labels or numbers of new documents from RUN.
 
-    The file is read as the training file was: give the same options, --vocabulary of a count format included. Words
+    Read the file as the training file was read: give the same options, and --vocabulary for a count format. Words
     that were not seen in training are dropped. The result is CSV, a document a row: id, prediction, a score (linear
-    predictor) for each class or label and, where there are any, probabilities. Where the file has labels, metrics
-    are printed too.
+    predictor) for each class or label and, for some models, probabilities. If the file has labels, metrics are
+    printed too.
 
     For example:
       ppl-topics predict run.nc --data new.jsonl --id-column id --out predictions.csv
       ppl-topics predict run.nc --data test.svmlight.gz --vocabulary vocab.txt --json
     """
-    from ppl_topics.corpus.covariates import CovariateWarning
     from ppl_topics.fit import load_fit
     from ppl_topics.prediction.options import Options
     from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics
 
-    warnings.simplefilter("always", CovariateWarning)
     which: Any = int(eta) if eta.isdecimal() else eta
     given = {name: value for name, value in (("warmup", warmup), ("draws", draws)) if value is not None}
-    how = Options(which, cast(Any, phi), seed=seed, threads=threads, **given).check("--{name}")
+    how = Options(which, cast(Any, phi), seed=seed, threads=threads, **given)
     if out is not None:
         check_file(out, overwrite)
     response = TrainedResponse.of(TrainedTopics(load_fit(run).groups))
-    new = read_new(
-        data,
-        format=format,
-        vocabulary=vocabulary,
-        text_column=text_column,
-        label_column=label_column,
-        id_column=id_column,
-        covariates=covariates,
-        label_kind=label_kind,
-        first_id=first_id,
-        encoding=encoding,
-        stop_words=stop_words,
-        token_pattern=token_pattern,
-    )
-    corpus = as_trained(response, new, data)
-    say(f"{data}: {co.describe(corpus)}")
-    predictions, metrics = predict_and_measure(response, corpus, how, data)
-    rows = list(rows_of(response, predictions, corpus))
+    new = as_trained(response, corpus.read(data), data)
+    say(f"{data}: {describe(new)}")
+    predictions, metrics = predict_and_measure(response, new, how, data)
+    rows = list(rows_of(response, predictions, new))
     if out is not None:
         write_text(as_csv(rows), out)
     if json:
-        summary = {"documents": corpus.n_docs, "dropped_tokens": int(corpus.dropped.tokens), **metrics}
+        summary = {"documents": new.n_docs, "dropped_tokens": int(new.dropped.tokens), **metrics}
         print_json({**summary, "path": out} if out is not None else {**summary, "predictions": rows})
     elif out is None:
         print(as_csv(rows), end="")
@@ -110,9 +84,9 @@ def predict(
 def predict_and_measure(
     response: TrainedResponse, corpus: Corpus, how: Options, data: str
 ) -> tuple[Predictions, dict[str, float | int]]:
-    """Predict documents, and where they have labels that can be compared measure how well."""
-    from ppl_topics.prediction.metrics import evaluate
-    from ppl_topics.prediction.predictor import predict as predict_corpus
+    """Predict documents and, if they have labels that can be compared, measure how well."""
+    from ppl_topics.prediction.predictor import predict_corpus
+    from ppl_topics.prediction.scoring import evaluate
 
     if corpus.labels is None:
         return predict_corpus(response, corpus, how), {}
@@ -126,7 +100,7 @@ def predict_and_measure(
 
 
 def rows_of(response: TrainedResponse, predictions: Predictions, corpus: Corpus) -> Iterator[dict[str, Any]]:
-    """Yield what is predicted of each document, as plain data."""
+    """Yield the prediction for each document, as plain data."""
     from ppl_topics.prediction.predictor import choose
 
     chosen = choose(response, predictions)

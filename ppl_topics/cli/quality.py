@@ -1,4 +1,4 @@
-"""How ``ppl-topics topics --quality`` shows what the topics are worth."""
+"""How ``ppl-topics topics --quality`` shows the quality of topics."""
 
 from __future__ import annotations
 
@@ -27,13 +27,7 @@ MOST_NAMED = 10
 
 
 def print_quality(fit: Fit, words: int, chain: int, reference: str | None, text_column: str, json: bool) -> None:
-    """Print the topics of a chain with their measures.
-
-    Raises
-    ------
-    PplTopicsError
-        If the reference cannot be read, or holds no word of the topics, or the trace lacks what was asked of it.
-    """
+    """Print the topics of a chain with their measures."""
     from ppl_topics.diagnostics.quality import Reference, topic_diversity
     from ppl_topics.diagnostics.quality.topics import topic_sets
     from ppl_topics.errors import CorpusError
@@ -52,7 +46,7 @@ def print_quality(fit: Fit, words: int, chain: int, reference: str | None, text_
         say(f"note: no {measure}: {why}")
     if about["absent"]:
         named = ", ".join(about["absent"][:MOST_NAMED]) + (", ..." if len(about["absent"]) > MOST_NAMED else "")
-        say(f"note: top words that no document of the reference holds: {len(about['absent']):,} ({named})")
+        say(f"note: top words that occur in no document of the reference: {len(about['absent']):,} ({named})")
     if json:
         rows = [{**row, "words": str(row["words"]).split()} for row in table.to_dict("records")]
         what = {name: about[name] for name in ("chain", "reference", "windows", "absent", "left_out")}

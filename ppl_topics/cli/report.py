@@ -58,7 +58,7 @@ def verdict_data(verdict: Verdict) -> dict[str, Any]:
 
 
 def reading_lines(what: Mapping[str, Any]) -> list[str]:
-    """Return what a summary says of coefficients and zeros, a line each; chains are told apart where they differ."""
+    """Return what a summary says of coefficients and zeros, a line each, by chain if chains differ."""
     lines = []
     if "signal_topics" in what:
         topics, coefficients = (

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ppl_topics.cli.output import AsJson, number, print_json, print_table
+from ppl_topics.cli.options import AsJson, ChainOption
+from ppl_topics.cli.output import number, print_json, print_table
 from ppl_topics.cli.quality import print_quality
 from ppl_topics.cli.report import as_rows, print_efficiency, print_topics, print_verdict, reading_lines, verdict_data
 from ppl_topics.errors import PplTopicsError, TraceError
@@ -27,16 +28,16 @@ Run = Annotated[str, typer.Argument(metavar="RUN", help="What `ppl-topics run --
 
 
 def naming_run(command: Callable[..., None]) -> Callable[..., None]:
-    """Let what a command's RUN lacks, or has not, be told with the name of RUN before it."""
+    """Begin each message about what RUN lacks with the name of RUN."""
 
     @functools.wraps(command)
     def named(run: str, **options: Any) -> None:
         try:
             command(run, **options)
         except TraceError as error:
-            # What could not even be read is told by its file already.
-            told = str(error).startswith((f"{Path(run)}:", f"{Path(run)}{os.sep}"))
-            raise error if told else TraceError(f"{run}: {error}") from None
+            # The message about a file that cannot be read begins with its name already.
+            named_already = str(error).startswith((f"{Path(run)}:", f"{Path(run)}{os.sep}"))
+            raise error if named_already else TraceError(f"{run}: {error}") from None
 
     return named
 
@@ -45,11 +46,11 @@ def naming_run(command: Callable[..., None]) -> Callable[..., None]:
 def topics(
     run: Run,
     words: Annotated[int, typer.Option(help="Words of each topic.")] = 10,
-    chain: Annotated[int, typer.Option(help="Chains number their topics each in its own way.")] = 0,
+    chain: ChainOption = 0,
     quality: Annotated[bool, typer.Option("--quality", help="Add coherence, spread and exclusivity.")] = False,
     reference: Annotated[
         str | None,
-        typer.Option(help="Documents to measure coherence on; those of training by default.", metavar="FILE"),
+        typer.Option(help="Documents to measure coherence on; by default the training documents.", metavar="FILE"),
     ] = None,
     text_column: Annotated[
         str | None, typer.Option(help="Column of the text of --reference; `text` by default.")
@@ -58,10 +59,10 @@ def topics(
 ) -> None:
     """Print the topics of RUN: shares and most probable words; with --quality, how good they are.
 
-    Coherences tell how often the top words of a topic share documents: UMass is near 0 at best, NPMI and C_V near 1.
-    In a --reference of texts, NPMI and C_V look into windows of 10 and 110 words. Entropy, in nats, tells over how many
-    documents a topic spreads; effective words, over how many words; exclusivity, how far its top words are its own
-    (1: wholly).
+    Coherence is how often the top words of a topic share documents: UMass is near 0 at best, NPMI and C_V near 1. In a
+    --reference of texts, NPMI and C_V use windows of 10 and 110 words. Entropy, in nats, measures over how many
+    documents a topic spreads; effective words, over how many words; exclusivity, how far its top words are in no other
+    topic (at most 1).
 
     For example:
       ppl-topics topics run.nc --words 15
@@ -70,7 +71,7 @@ def topics(
     from ppl_topics.fit import load_fit
 
     if text_column is not None and reference is None:
-        raise PplTopicsError("--text-column: is that of --reference; give it too, or leave this out")
+        raise PplTopicsError("--text-column: applies to --reference only; give that too, or leave this out")
     fit = load_fit(run)
     if quality or reference is not None:
         print_quality(fit, words, chain, reference, text_column or "text", json)
@@ -88,7 +89,8 @@ def diagnose(
     run: Run,
     var: Annotated[list[str] | None, typer.Option(help="Only this variable; may be given several times.")] = None,
     align: Annotated[
-        bool, typer.Option("--align", help="Give the topics of all chains the numbers of one, and show how they match.")
+        bool,
+        typer.Option("--align", help="Number the topics of all chains alike, and show how they match."),
     ] = False,
     json: AsJson = False,
 ) -> None:
@@ -96,8 +98,8 @@ def diagnose(
 
     ESS, the effective sample size, is how many independent draws the draws are worth; the inefficiency factor
     IF is draws / ESS; R-hat near 1 means that the chains, and their halves, agree. Each chain numbers its topics in its
-    own way, so without --align R-hat of phi, theta and coefficients compares topics of the same number, whatever they
-    are; the verdict always aligns them.
+    own way, so without --align the R-hat of phi, theta and coefficients compares topics of the same number, which may
+    be different topics; the verdict always aligns them.
 
     For example:
       ppl-topics diagnose run.nc --align
@@ -168,14 +170,14 @@ def _print_heading(what: dict[str, Any]) -> None:
     if what["exact"] is not None:
         how.append("all kernels exact" if what["exact"] else "NOT exact")
     if what["stopped"]:
-        how.append("stopped before its end")
+        how.append("stopped early")
     print(", ".join(how))
     for line in reading_lines(what):
         print(line)
 
 
 def _print_log_posterior(fit: Fit) -> None:
-    """Print the mean log posterior of each chain, first and second half: a drift shows at a glance."""
+    """Print the mean log posterior of each half of each chain, so that a drift shows at a glance."""
     statistics = fit.groups.get("sample_stats")
     if statistics is None or "lp" not in statistics:
         return

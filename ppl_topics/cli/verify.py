@@ -6,26 +6,25 @@ from typing import Annotated
 
 import typer
 
-from ppl_topics.cli.model_options import ModelName, Schedule, Set, assignments, read_schedule
-from ppl_topics.cli.output import AsJson, print_json, working
+from ppl_topics.cli.model_options import Model
+from ppl_topics.cli.options import AsJson
+from ppl_topics.cli.output import print_json, working
 from ppl_topics.errors import RunError
 
 __all__ = ["verify"]
 
 
 def verify(
-    model: ModelName,
+    model: Model,
     kernel: Annotated[
         list[str] | None, typer.Option(help="Test this kernel; may be given several times. By default all.")
     ] = None,
-    schedule: Schedule = None,
-    settings: Set = None,
     seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Seed of the tests.")] = None,
     json: AsJson = False,
 ) -> None:
     """Certify or refuse the kernels of MODEL.
 
-    Each is tested for leaving the posterior invariant and reaching all of it.
+    Each kernel is tested: does it leave the posterior invariant, and does it reach all of it?
 
     For example:
       ppl-topics verify lda
@@ -33,18 +32,17 @@ def verify(
 
     Exit code 0 if all are certified, 1 if one is refused, 2 if the model or a name is wrong.
     """
-    options = {} if seed is None else {"seed": seed}
-    parameters = assignments("--set", settings)
-    tree = None if schedule is None else read_schedule(schedule)
     from ppl_topics.api.sampling import resolve
     from ppl_topics.diagnostics.exactness import verify as certify
     from ppl_topics.schedule import make_plan
 
-    spec = resolve(model, parameters, call="--set {name}", options=("--kernel", "--schedule", "--seed"))
+    options = {} if seed is None else {"seed": seed}
+    given = model.given()
+    spec = resolve(model.model, given["parameters"])
     # A schedule that breaks a rule is refused before any test runs.
-    make_plan(spec if tree is None else spec.with_schedule(tree, "--schedule"))
+    make_plan(spec if given["schedule"] is None else spec.with_schedule(given["schedule"], "--schedule"))
     with working("testing on a corpus of six tokens, some seconds a kernel"):
-        result = certify(spec, kernel=kernel or None, schedule=tree, **options)
+        result = certify(spec, kernel=kernel or None, schedule=given["schedule"], **options)
     if json:
         print_json(result.to_dict())
     else:

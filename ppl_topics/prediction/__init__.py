@@ -1,7 +1,24 @@
 """What a fit says of new documents: their topics, their classes or numbers, and how good that is."""
 
-from __future__ import annotations
+from ppl_topics.prediction.likelihood import held_out
+from ppl_topics.prediction.predictions import (
+    classes,
+    decision_function,
+    predict,
+    predict_proba,
+    predictive,
+    transform,
+)
+from ppl_topics.prediction.scoring import metrics, score
 
-from ppl_topics.prediction.methods import Predicting
-
-__all__ = ["Predicting"]
+__all__ = [
+    "classes",
+    "decision_function",
+    "held_out",
+    "metrics",
+    "predict",
+    "predict_proba",
+    "predictive",
+    "score",
+    "transform",
+]

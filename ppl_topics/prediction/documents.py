@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ppl_topics._util.user_warning import warn_user
 from ppl_topics.corpus import Corpus, DroppedWords, Labels
 from ppl_topics.corpus.aligning import align_covariates
 from ppl_topics.corpus.covariates import CovariateWarning
@@ -57,11 +57,10 @@ def new_corpus(new: Any, response: TrainedResponse, covariates: Any = None) -> C
         )
     aligned, unknown = align_covariates(corpus.covariates, response.covariates, corpus.ids)
     for name, count in unknown.items():
-        warnings.warn(
+        warn_user(
             f"covariate {name!r}: categories that training lacks, in {count:,} of {corpus.n_docs:,} documents; they "
             "count as none of those of training",
             CovariateWarning,
-            stacklevel=4,
         )
     return dataclasses.replace(corpus, covariates=aligned)
 

@@ -26,14 +26,14 @@ from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.trained import Part, TrainedResponse, TrainedTopics, word_major
 from ppl_topics.samplers.responses.features import Features, scores, without_topics
 
-__all__ = ["Predictions", "choose", "class_probabilities", "draw_scores", "predict", "transform"]
+__all__ = ["Predictions", "choose", "class_probabilities", "draw_scores", "predict_corpus", "transform_corpus"]
 
 AFTER_PHI = 5
 """Sweeps given each draw of phi: consecutive draws differ little, and z goes on from the one before."""
 
 
 class Predictions(NamedTuple):
-    """What is said of new documents.
+    """The predictions for new documents.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Predictions(NamedTuple):
         The probability of each label by itself, or the mean of the target, averaged; None where the response is not
         probabilistic.
     probability : ndarray of float64, shape (D, number of classes), or None
-        Of each class, where a document has one of several.
+        The probability of each class, where a document has one of several.
     log_density : ndarray of float64, shape (D, C), or None
         Logarithm of the averaged density of given targets that are numbers.
     """
@@ -61,7 +61,9 @@ class Point(NamedTuple):
     scale: FloatArray | None
 
 
-def transform(trained: TrainedTopics, corpus: Corpus, options: Options, chain: int, response: str | None) -> FloatArray:
+def transform_corpus(
+    trained: TrainedTopics, corpus: Corpus, options: Options, chain: int, response: str | None
+) -> FloatArray:
     """Return E[theta | w, phi] of new documents in one chain, shape (D, K)."""
     if chain not in trained.chains:
         raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, trained.chains))}")
@@ -79,20 +81,10 @@ def shares_of(trained: TrainedTopics, tokens: Tokens, options: Options, part: Pa
     return mean_shares(draws, len(tokens.doc_ptr) - 1, trained.topics)
 
 
-def predict(
+def predict_corpus(
     response: TrainedResponse, corpus: Corpus, options: Options, targets: FloatArray | None = None
 ) -> Predictions:
-    """Predict new documents.
-
-    Parameters
-    ----------
-    response : TrainedResponse
-    corpus : Corpus
-        In the words of the fit.
-    options : Options
-    targets : ndarray of float64, shape (D, C), optional
-        Numbers whose log density is wanted.
-    """
+    """Predict documents in the words of the fit, with the log density of targets where they are given."""
     block = response.block
     by_class = response.kind == "class" and block.probabilistic
     total, number = np.zeros((corpus.n_docs, len(response.responses))), 0
@@ -196,8 +188,8 @@ def draws_by_eta(
 ) -> Iterator[tuple[int, FloatArray]]:
     """Yield places of draws of the coefficients, and the linear predictors by them and a draw of the topics.
 
-    With the mean topics, `options.draws` sweeps are dealt to the coefficients' draws in turn; if there are fewer of
-    these, each comes equally often. `at_most` bounds the sweeps, so that none comes twice.
+    With the mean topics, `options.draws` sweeps are paired with the draws of the coefficients in turn; if there are
+    fewer of these, each is used equally often. `at_most` limits the sweeps, so that none is used twice.
     """
     tokens, design = tokens_of(corpus), design_of(response, corpus)
     parts = [draws_of(response, tokens, design, options, part, at_most) for part in response.trained.parts(chain)]
@@ -208,7 +200,7 @@ def draws_by_eta(
 def draws_of(
     response: TrainedResponse, tokens: Tokens, design: Design, options: Options, part: Part, at_most: int | None
 ) -> Iterator[tuple[int, FloatArray]]:
-    """Do the work of `draws_by_eta` for what shares one set of topics."""
+    """Yield the draws of `draws_by_eta` for responses that share one set of topics."""
     trained = response.trained
     eta = response.eta(part)
     topics = NewTopics(tokens, trained.alpha(part), options.seed, part.stream)

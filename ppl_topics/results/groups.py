@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import xarray as xr
@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from ppl_topics.results.mean_topics import store_means
 
-__all__ = ["GROUPS", "by_response", "ends"]
+__all__ = ["GROUPS", "Groups", "by_response", "ends"]
+
+Groups: TypeAlias = Mapping[str, xr.Dataset]
+"""The groups of a trace, by name."""
 
 GROUPS = (
     "posterior",

@@ -10,6 +10,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics._util.arguments import is_whole
 from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
 from ppl_topics.results.mean_topics import mean_topics
@@ -25,20 +26,24 @@ def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     n_words : int
+        Words of each topic.
     chain : int
+        Each chain numbers its topics in its own way, so they are not averaged.
 
     Returns
     -------
     pandas.DataFrame
         Columns ``topic``, ``share`` (posterior mean) and ``words``, largest share first; words of probability 0 are
-        left out. Where each response has topics
-        of its own, ``response`` comes first, and names whose topics they are.
+        left out. Where each response has topics of its own, a first column ``response`` names whose topics they are.
 
     Raises
     ------
     TraceError
         If the trace has no such chain, or holds no mean topics or shares.
     """
+    for name, value in (("n_words", n_words), ("chain", chain)):
+        if not is_whole(value):
+            raise TraceError(f"{name}: must be a whole number, got {value!r}")
     phi = mean_topics(groups, chain)
     if n_words < 1:
         raise TraceError(f"the number of words must be at least 1, got {n_words}")

@@ -13,8 +13,8 @@ from mutation import mutated_text, mutated_tree, weird_value
 
 from ppl_topics import Corpus, PplTopicsError
 from ppl_topics.api.sampling import resolve
-from ppl_topics.cli import main
-from ppl_topics.cli.model_options import assignments, load
+from ppl_topics.cli import main, model_options
+from ppl_topics.cli.model_options import assignments
 from ppl_topics.engine.bind import bind
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
@@ -150,7 +150,7 @@ class _Schedules:
             check_exit(["plan", name, "--schedule", str(place / "schedule.yaml")])
             return
         if rng.random() < 0.5:
-            spec = load(name, [], schedule=str(place / "schedule.yaml"))
+            spec = model_options.Model(model=name, schedule=str(place / "schedule.yaml")).spec()
         else:
             spec = resolve(name, {}, schedule=mutated_tree(rng, self.trees[name]))
         str(make_plan(spec, self.sizes))
@@ -182,7 +182,7 @@ class _Settings:
             check_exit(["plan", name, option, f"{key}={value}"])
             return
         with contextlib.suppress(PplTopicsError):
-            str(make_plan(load(name, [f"{key}={value}"]), self.sizes))
+            str(make_plan(model_options.Model(model=name, settings=[f"{key}={value}"]).spec(), self.sizes))
         with contextlib.suppress(PplTopicsError):
             rules = Source("--record", {"record": assignments("--record", [f"{key}={value}"])})
             str(make_plan(resolve(name, {}, record=rules), self.sizes))

@@ -97,7 +97,7 @@ def leave_errors_of_disks_as_they_are() -> None:
 
 
 def lose_what_cannot_be_written() -> None:
-    from ppl_topics.api import rescue
+    from ppl_topics.api import sampling
     from ppl_topics.errors import TraceError
 
     def broken(fit: Any, out: Any) -> Any:
@@ -105,7 +105,7 @@ def lose_what_cannot_be_written() -> None:
             fit.save(out)
         return out
 
-    rescue.save_somewhere = broken
+    sampling.save_somewhere = broken
 
 
 def check_no_memory() -> None:

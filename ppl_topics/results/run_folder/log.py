@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from datetime import UTC, datetime
 from pathlib import Path
+
+from ppl_topics._util.user_warning import warn_user
 
 __all__ = ["LOG", "RunWarning", "log"]
 
@@ -25,7 +26,7 @@ def log(folder: Path, text: str, *, warn: bool = False) -> None:
         with (folder / LOG).open("a", encoding="utf-8") as file:
             file.write(f"{now} {' '.join(text.split())}\n")
     except OSError as error:
-        warnings.warn(f"{folder / LOG}: cannot be written ({error.strerror}): {text}", RunWarning, stacklevel=2)
+        warn_user(f"{folder / LOG}: cannot be written ({error.strerror}): {text}", RunWarning)
         return
     if warn:
-        warnings.warn(text, RunWarning, stacklevel=2)
+        warn_user(text, RunWarning)

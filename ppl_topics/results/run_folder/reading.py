@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
+from ppl_topics._util.user_warning import warn_user
 from ppl_topics.errors import TraceError
 from ppl_topics.results.groups import GROUPS, ends
 from ppl_topics.results.mean_topics import mean_of
@@ -83,7 +83,7 @@ def _checkpoints(path: Path) -> tuple[Manifest, list[Checkpoint]]:
     found: list[Checkpoint] = []
     for number, (checkpoint, wrong) in enumerate(held):
         for problem in wrong:
-            warnings.warn(problem, RunWarning, stacklevel=4)
+            warn_user(problem, RunWarning)
         if checkpoint is None:
             reason = f"none can be read: {wrong[0]}" if wrong else "there is none yet"
             raise TraceError(

@@ -355,7 +355,7 @@ def test_command_line(lda, tmp_path, capsys, monkeypatch):
         (["run.nc", "--overwrite", "--chain", "9"], "the trace has no chain 9; it has 0, 1"),
         (["run.nc", "--overwrite", "--probability", "90"], "between 0 and 1"),
         (["run.nc", "-o", "no/such/folder.html"], "is missing or not writable"),
-        (["run.nc"], "run.html: a file stands there already; choose another --out, or give --overwrite"),
+        (["run.nc"], "run.html: the file already exists; choose another --out, or give --overwrite"),
         (["run.nc", "--overwrite", "-o", "run.nc"], "that is the run itself"),
         (["run.nc", "--overwrite", "-o", "/dev/null"], "exists and is neither a file nor a folder"),
         (["run.nc", "-o", ""], "--out: the name is empty"),

@@ -225,7 +225,7 @@ def test_plan_tells_the_kernels_and_why(capsys, tmp_path):
         ("cycle:\n  - z: collapsed_gibbs\n  - z: partially_collapsed\n  - phi: dirichlet_rows\n", ":3:5: "),
         ("cycle:\n  - phi: dirichlet_rows\n", "rule 1: no kernel updates z"),
         ("cycle:\n  - z: gibbs\n", "unknown kernel 'gibbs'"),
-        ("schedule: {cycle: []}\nname: x\n", ":2:1: a schedule file holds nothing beside `schedule`"),
+        ("schedule: {cycle: []}\nname: x\n", ":2:1: a schedule file may hold nothing but `schedule`"),
         ("- z: gibbs\n", "expected a mapping"),
     ],
 )

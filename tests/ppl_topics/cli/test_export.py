@@ -84,7 +84,7 @@ def test_a_file_that_stands_there_is_kept_unless_asked(capsys, folder):
     arguments = ("run.nc", "--what", "topics", "-o", "once.csv")
     written(capsys, *arguments)
     before = (folder / "once.csv").read_bytes()
-    assert "a file stands there already; choose another --out, or give --overwrite" in refused(capsys, *arguments)
+    assert "the file already exists; choose another --out, or give --overwrite" in refused(capsys, *arguments)
     written(capsys, *arguments, "--overwrite")
     assert (folder / "once.csv").read_bytes() == before
 
@@ -101,10 +101,22 @@ def test_errors_are_one_line(capsys):
         (("run.nc", "--what", "theta", "-o", "x.csv", "--estimate", "best"), "estimate: expected one of"),
         (("run.nc", "--what", "topics", "-o", "x.csv", "--response", "warm"), "share the topics"),
         (("run.nc", "--what", "topics", "-o", "x.csv", "--words", "3", "--all-words"), "--all-words: give one of them"),
-        (("run.nc", "--what", "theta", "-o", "x.csv", "--words", "3"), "--words: has no part in --what theta, but in"),
-        (("run.nc", "--what", "eta", "-o", "x.csv", "--all-words"), "has no part in --what eta, but in topics, json"),
-        (("run.nc", "--what", "state", "-o", "x.gz", "--probability", "0.5"), "--probability: has no part in"),
-        (("run.nc", "--what", "topics", "-o", "x.csv", "--estimate", "draws"), "but in theta, json; leave it out"),
+        (
+            ("run.nc", "--what", "theta", "-o", "x.csv", "--words", "3"),
+            "--words: applies to --what topics, eta, json, not",
+        ),
+        (
+            ("run.nc", "--what", "eta", "-o", "x.csv", "--all-words"),
+            "applies to --what topics, json, not to eta",
+        ),
+        (
+            ("run.nc", "--what", "state", "-o", "x.gz", "--probability", "0.5"),
+            "--probability: applies to --what",
+        ),
+        (
+            ("run.nc", "--what", "topics", "-o", "x.csv", "--estimate", "draws"),
+            "theta, json, not to topics; leave it out",
+        ),
         (("apart.nc", "--what", "state", "-o", "x.gz"), "(response=, --response): cold, dark, warm"),
         (("none.nc", "--what", "topics", "-o", "x.csv"), "no such file"),
         (("run.nc", "--what", "topics"), "--out"),

@@ -1,8 +1,9 @@
-"""``sweep``: the grid, the table, what fails in it, its plot, and an interrupt."""
+"""``grid``: the combinations, the table, what fails in it, its plot, and an interrupt."""
 
 import json
 import os
 import signal
+import sys
 
 import matplotlib as mpl
 import numpy as np
@@ -11,9 +12,9 @@ import pytest
 
 import ppl_topics as pt
 from ppl_topics._util.paths import file_names
-from ppl_topics.api import grid
+from ppl_topics.api.grid_table import SCORES
 from ppl_topics.cli import main
-from ppl_topics.diagnostics.grid_plot import plot_sweep
+from ppl_topics.diagnostics.grid_plot import plot_grid
 from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
 
 mpl.use("Agg")
@@ -31,7 +32,7 @@ def documents(number, seed):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("sweep")
+    folder = tmp_path_factory.mktemp("grid")
     for name, seed in (("train", 1), ("test", 2)):
         rows = [json.dumps({"text": text, "y": y}) for text, y in zip(*documents(10, seed), strict=True)]
         (folder / f"{name}.jsonl").write_text("\n".join(rows))
@@ -51,11 +52,11 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def table(corpus):
-    return pt.sweep("slda_logistic", corpus, {"topics": [1, 3], "alpha": [0.1, 1.0]}, held_out=6, **FAST)
+    return pt.grid("slda_logistic", corpus, {"topics": [1, 3], "alpha": [0.1, 1.0]}, held_out=6, **FAST)
 
 
 def call(capsys, *arguments):
-    code = main(["sweep", *arguments])
+    code = main(["grid", *arguments])
     return code, *capsys.readouterr()
 
 
@@ -68,11 +69,11 @@ def refused(capsys, *arguments):
 
 
 def test_a_grid(table):
-    assert list(table) == ["topics", "alpha", *grid.SCORES]
+    assert list(table) == ["topics", "alpha", *SCORES]
     assert table[["topics", "alpha"]].to_numpy().tolist() == [[1, 0.1], [1, 1.0], [3, 0.1], [3, 1.0]]
     assert table["problem"].tolist() == [""] * 4
     assert table.attrs == {"over": ["topics", "alpha"], "stopped": False}
-    filled = [name for name in grid.SCORES if name not in ("r2", "path", "problem")]
+    filled = [name for name in SCORES if name not in ("r2", "path", "problem")]
     assert np.isfinite(table[filled].to_numpy(dtype=float)).all()
     # There are three topics in truth.
     best = table["perplexity"].idxmin()
@@ -96,7 +97,7 @@ def test_a_row_is_what_its_run_says(table, corpus):
 def test_test_documents_and_numbers(corpus):
     texts, _ = documents(4, 2)
     test = pt.Corpus.from_texts(texts)
-    found = pt.sweep("lda", corpus, {"topics": [2]}, test=test, method="document_completion", particles=8, **FAST)
+    found = pt.grid("lda", corpus, {"topics": [2]}, test=test, method="document_completion", particles=8, **FAST)
     assert np.isnan(found["accuracy"][0])
     fit = pt.sample("lda", corpus, topics=2, **FAST)
     expected = fit.held_out(test, method="document_completion", particles=8, seed=1)
@@ -104,7 +105,7 @@ def test_test_documents_and_numbers(corpus):
 
 
 def test_responses_with_topics_of_their_own_have_no_likelihood(corpus):
-    found = pt.sweep("medlda_one_vs_all", corpus, {"margin": [1.0]}, topics=2, **FAST)
+    found = pt.grid("medlda_one_vs_all", corpus, {"margin": [1.0]}, topics=2, **FAST)
     assert np.isnan(found["perplexity"][0])
     assert "no one likelihood" in found["problem"][0]
     assert np.isfinite(found["accuracy"][0])
@@ -151,7 +152,7 @@ def test_an_interrupt_keeps_what_is_done(corpus, tmp_path):
             signal.raise_signal(signal.SIGINT)
 
     out = tmp_path / "table.csv"
-    found = pt.sweep("lda", corpus, {"topics": [1, 2, 3]}, out=out, done=interrupt, **FAST)
+    found = pt.grid("lda", corpus, {"topics": [1, 2, 3]}, out=out, done=interrupt, **FAST)
     assert found["topics"].tolist() == [1, 2]
     assert found.attrs["stopped"]
     assert pd.read_csv(out)["topics"].tolist() == [1, 2]
@@ -171,28 +172,29 @@ def test_an_interrupt_of_a_run(corpus, monkeypatch, after):
         return advance(chain, executor, settings)
 
     monkeypatch.setattr(chains, "_advance", interrupting)
-    found = pt.sweep("lda", corpus, {"topics": [1, 2, 3]}, **FAST)
+    found = pt.grid("lda", corpus, {"topics": [1, 2, 3]}, **FAST)
     assert found["topics"].tolist() == [1]
     assert found.attrs["stopped"]
 
 
 def test_a_failing_run_does_not_lose_the_others(corpus, monkeypatch):
-    run = grid.run_plan
+    grid = sys.modules["ppl_topics.api.grid"]
+    run = grid.run_in_memory
 
     def failing(plan, *arguments, **options):
         if plan.model.spec.parameters["topics"] == 2:
             raise pt.RunError("out of luck")
         return run(plan, *arguments, **options)
 
-    monkeypatch.setattr(grid, "run_plan", failing)
-    found = pt.sweep("lda", corpus, {"topics": [1, 2, 3]}, **FAST)
+    monkeypatch.setattr(grid, "run_in_memory", failing)
+    found = pt.grid("lda", corpus, {"topics": [1, 2, 3]}, **FAST)
     assert found["problem"].tolist() == ["", "out of luck", ""]
     assert np.isnan(found["perplexity"][1])
     assert np.isfinite(found["perplexity"][[0, 2]]).all()
 
 
 def test_a_plot(table, tmp_path):
-    axes = plot_sweep(table)
+    axes = plot_grid(table)
     labels = [panel.get_ylabel() for panel in axes]
     assert labels[0] == "held-out log likelihood a token"
     assert len(labels) == 5
@@ -200,14 +202,14 @@ def test_a_plot(table, tmp_path):
     np.testing.assert_allclose(axes[1].lines[0].get_ydata(), table["npmi"].to_numpy()[[0, 2]])
     # Also of a table from a file, and of values that are no numbers.
     table.to_csv(tmp_path / "table.csv", index=False)
-    assert len(plot_sweep(pd.read_csv(tmp_path / "table.csv"))) == 5
+    assert len(plot_grid(pd.read_csv(tmp_path / "table.csv"))) == 5
     named = table.assign(topics=["a", "a", "b$", "b$"])
     named.attrs = table.attrs
-    assert [text.get_text() for text in plot_sweep(named)[0].get_xticklabels()] == ["a", r"b\$"]
+    assert [text.get_text() for text in plot_grid(named)[0].get_xticklabels()] == ["a", r"b\$"]
     with pytest.raises(PplTopicsError, match="2 were given for 5 measures"):
-        plot_sweep(table, axes[:2])
+        plot_grid(table, axes[:2])
     with pytest.raises(PplTopicsError, match="lacks per_token"):
-        plot_sweep(table.drop(columns="per_token"))
+        plot_grid(table.drop(columns="per_token"))
     mpl.pyplot.close("all")
 
 
@@ -216,10 +218,12 @@ def test_what_is_wrong_is_refused(capsys, corpus, tmp_path):
     assert "--over topisc: model 'lda' has no parameter" in refused(capsys, *how, "--over", "topisc=1,2")
     assert "the value is missing" in refused(capsys, *how, "--over", "topics=")
     assert "--over topics: topics must be" in refused(capsys, *how, "--over", "topics=0,-1")
-    assert "topics: both set and swept over" in refused(capsys, *how, "--over", "topics=2", "--set", "topics=3")
+    assert "topics: given both a fixed value and values" in refused(
+        capsys, *how, "--over", "topics=2", "--set", "topics=3"
+    )
     assert "--plot x.txt: expected a file" in refused(capsys, *how, "--over", "topics=2", "--plot", "x.txt")
     assert "--plot no/x.png: no such folder" in refused(capsys, *how, "--over", "topics=2", "--plot", "no/x.png")
-    assert "a file stands there" in refused(capsys, *how, "--over", "topics=2", "--out", "train.jsonl")
+    assert "train.jsonl: an existing file" in refused(capsys, *how, "--over", "topics=2", "--out", "train.jsonl")
     assert "--method: expected" in refused(capsys, *how, "--over", "topics=2", "--method", "x")
     assert "--draws" in refused(capsys, *how, "--over", "topics=2", "--draws", "0")
     example = "expected NAME=V1,V2,..., such as --over topics=10,20,50"
@@ -230,7 +234,7 @@ def test_what_is_wrong_is_refused(capsys, corpus, tmp_path):
         assert f"--held-out: expected a share of the documents, above 0 and below 1, such as 0.2, got {share}" in line
     for number in (0, 30, True, 1.0, "x"):
         with pytest.raises(CorpusError, match=r"held_out: expected a share .* or a number of them, from 1 to 29, got "):
-            pt.sweep("lda", corpus, {"topics": [2]}, **{**FAST, "held_out": number})
+            pt.grid("lda", corpus, {"topics": [2]}, **{**FAST, "held_out": number})
     (tmp_path / "one.csv").write_text("text\nred orange\n")
     line = refused(capsys, "lda", "--data", str(tmp_path / "one.csv"), *QUICK, "--over", "topics=2")
     assert "--held-out: the corpus has one document, so none can be held out; give test documents" in line
@@ -238,7 +242,7 @@ def test_what_is_wrong_is_refused(capsys, corpus, tmp_path):
     assert "needs labels, and the corpus has none" in refused(capsys, "medlda", *how[1:], "--over", "topics=2")
     for over, message in (({}, "expected parameters"), ({"topics": 3}, "a list of values"), ({"topics": []}, "a list")):
         with pytest.raises(SpecError, match=message):
-            pt.sweep("lda", corpus, over, **FAST)
+            pt.grid("lda", corpus, over, **FAST)
 
 
 def test_runs_have_files_of_their_own():
@@ -258,8 +262,8 @@ def test_nothing_that_stands_there_is_replaced_unasked(capsys, tmp_path):
     (runs / "old.nc").write_bytes(b"mine")
     arguments = ("lda", "--data", "train.jsonl", "--over", "topics=2,3")
     for out, message in (
-        (str(taken), "a file stands there already; choose another --out, or give --overwrite"),
-        (str(runs), "holds old.nc already; choose another --out, or give --overwrite"),
+        (str(taken), "the file already exists; choose another --out, or give --overwrite"),
+        (str(runs), "old.nc already exists there; choose another --out, or give --overwrite"),
         ("", "--out: the name is empty; name a file"),
         (str(taken / "x.csv"), "is missing or not writable"),
     ):

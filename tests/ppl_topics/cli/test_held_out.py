@@ -74,7 +74,7 @@ def test_json_and_a_table(capsys):
     assert out.splitlines()[-1] == "written: table.csv"
     table = pd.read_csv("table.csv")
     assert table["log_likelihood"].tolist() == [row["log_likelihood"] for row in found["by_document"]]
-    assert "table.csv: a file stands there" in refused(capsys, "lda.nc", *how, "--out", "table.csv")
+    assert "table.csv: the file already exists" in refused(capsys, "lda.nc", *how, "--out", "table.csv")
 
 
 def test_topics_of_their_own(capsys):

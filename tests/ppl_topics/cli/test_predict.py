@@ -84,7 +84,7 @@ def test_a_file_of_predictions(capsys, folder):
     assert len((folder / "p.csv").read_text().splitlines()) == 12
     code, out, err = call(capsys, *arguments)
     assert (code, out) == (2, "")
-    assert "p.csv: a file stands there already" in err
+    assert "p.csv: the file already exists" in err
     code, out, _ = call(capsys, *arguments, "--overwrite", "--json")
     assert (code, json.loads(out)["path"], "predictions" in out) == (0, "p.csv", False)
 

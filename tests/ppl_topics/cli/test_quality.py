@@ -75,7 +75,7 @@ def test_texts_as_reference(capsys, file):
     code, out, err = call(capsys, "lda.nc", "--reference", file, *more)
     assert code == 0
     assert "coherence on given texts; NPMI: windows of 10 words, C_V: windows of 110 words" in out
-    assert err == "note: top words that no document of the reference holds: 2 (election, team)\n"
+    assert err == "note: top words that occur in no document of the reference: 2 (election, team)\n"
 
 
 def test_a_corpus_as_reference(capsys):
@@ -92,8 +92,8 @@ def test_a_corpus_as_reference(capsys):
         (["lda.nc", "--reference", "other.csv"], "other.csv: none of its tokens is among the 6 words of the topics"),
         (["lda.nc", "--reference", "texts.jsonl"], "has no column 'text', only body"),
         (["lda.nc", "--quality", "--chain", "9"], "error: lda.nc: the trace has no chain 9; it has 0, 1"),
-        (["lda.nc", "--quality", "--text-column", "body"], "--text-column: is that of --reference"),
-        (["lda.nc", "--text-column", "text"], "--text-column: is that of --reference"),
+        (["lda.nc", "--quality", "--text-column", "body"], "--text-column: applies to --reference only"),
+        (["lda.nc", "--text-column", "text"], "--text-column: applies to --reference only"),
         (["shareless.nc"], "error: shareless.nc: the trace holds no `topic_share` in `posterior`"),
         (["lda.nc", "--quality", "--words", "0"], "n_words: must be a whole number, 1 at least"),
         (["bare.nc", "--reference", "lda.nc"], "the format cannot be told from the name"),

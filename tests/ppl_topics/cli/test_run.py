@@ -82,7 +82,7 @@ def test_a_folder_json_and_not_overwriting(capsys, folder):
     assert (result["empty_documents"], result["exact"], result["draws"]) == (1, True, 3)
     assert result["efficiency"]["lp"]["ess_bulk_min"] is None
     assert "theta" not in result["efficiency"]
-    assert "stands there already" in refused(capsys, folder, *run)
+    assert "a run exists here" in refused(capsys, folder, *run)
     assert call(capsys, *run, "--overwrite")[0] == 0
     assert call(capsys, "diagnose", "a")[0] == 0
     assert call(capsys, *run[:-4], "--out", "new/folder")[0] == 0
@@ -97,7 +97,7 @@ def test_resume(capsys, folder):
     assert pt.load_fit("a").posterior.sizes["draw"] == 7
     for arguments, message in [
         (["a", "--draws", "5"], "--draws: the run was asked for 7 draws a chain"),
-        (["a", "--draws", "many"], "--draws: must be a whole number, or one after a + for so many more"),
+        (["a", "--draws", "many"], "--draws: must be a whole number, or +N for N more draws"),
         (["a", "--threads", "99999"], "--threads: must be at most"),
         (["a", "--processes", "0"], "--processes: must be a whole number"),
         (["c.jsonl"], "c.jsonl: is a file"),
@@ -162,9 +162,7 @@ def test_a_result_that_cannot_be_written_is_a_failed_run(capsys, folder, monkeyp
     code, out, err = call(capsys, "run", "lda", "--data", "c.jsonl", *FAST, "--chains", "1", "--out", "a.nc")
     assert (code, out) == (1, "")
     last = err.splitlines()[-1]
-    assert last.startswith(
-        "error: a.nc: cannot write the trace (No space left on device), and neither can it be put aside"
-    )
+    assert last.startswith("error: a.nc: cannot write the trace (No space left on device), nor can a temporary file")
     assert last.endswith("the draws are lost; a run whose output does not end in .nc keeps them as they are made")
 
 
@@ -226,7 +224,7 @@ FILES = {
         (["--schedule", "s.yaml"], "--schedule s.yaml: no such file"),
         (["--out", "missing/a.nc"], "the folder missing does not exist"),
         (["--out", "c.jsonl/a.nc"], "the folder c.jsonl does not exist"),
-        (["--out", "c.jsonl"], "a file stands there"),
+        (["--out", "c.jsonl"], "c.jsonl: an existing file; name a file that ends in .nc, or a folder"),
         (["--out", "c.jsonl/a"], "c.jsonl is a file; name a folder, or a file that ends in .nc"),
         (["--out", ""], "--out: the name is empty"),
         (["--out", "x" * 240 + ".nc"], "the name is too long"),

@@ -281,7 +281,7 @@ def test_what_cannot_be_exported_is_said(fit, apart, tmp_path):
         (lambda: fit.to_frame("theta", estimate="mean"), "estimate: expected one of"),
         (lambda: fit.to_frame(response="x"), "share the topics"),
         (lambda: fit.to_frame("eta"), "has no response"),
-        (lambda: fit.to_frame("eta", n_words=None), "of coefficients"),
+        (lambda: fit.to_frame("eta", n_words=None), "eta needs a number of words, at least 1"),
         (lambda: apart.to_frame(response="q"), "no response 'q'"),
         (lambda: topic_table({"posterior": posterior}), "no `phi_mean`"),
         (lambda: document_table({**fit.groups, "posterior": less}), "does not hold alpha"),

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ppl_topics as pt
-from ppl_topics.cli.model_options import load
+from ppl_topics.cli.model_options import RecordedModel
 from ppl_topics.schedule import make_plan
 from ppl_topics.spec import load_spec, parameters, source
 from ppl_topics.spec.source import parse_source, spell
@@ -105,7 +105,7 @@ def test_numbers_that_python_does_not_spell():
 def test_options(option, value):
     given = {"settings": [f"alpha={value}"]} if option == "settings" else {"settings": [], "record": [f"z={value}"]}
     with pytest.raises(pt.SpecError) as caught:
-        load("lda", **given)
+        RecordedModel(model="lda", **given).spec()
     assert "\n" not in str(caught.value)
 
 
@@ -116,7 +116,7 @@ def test_a_name_of_two_lines():
 
 def test_a_setting_of_two_lines():
     with pytest.raises(pt.SpecError, match=r"^--set al\\npha: model 'lda' has no parameter 'al\\npha'; .*$"):
-        load("lda", settings=["al\npha=1"])
+        RecordedModel(model="lda", settings=["al\npha=1"]).spec()
 
 
 def test_pipes_are_no_models(tmp_path):

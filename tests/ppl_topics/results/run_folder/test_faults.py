@@ -20,7 +20,7 @@ from planted_faults import PLANTED
 
 import ppl_topics as pt
 from ppl_topics._util.files import remove_parts
-from ppl_topics.api.rescue import save_somewhere
+from ppl_topics.api.saving import save_somewhere
 from ppl_topics.core.registry import unregister_kernel
 from ppl_topics.results import store
 from ppl_topics.results.run_folder.checkpoint import checkpoints, write_checkpoint
@@ -221,9 +221,9 @@ def test_room_is_given_back(whole, tmp_path):
 def test_draws_that_cannot_be_written_are_put_aside(whole, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "full").touch()
-    with pytest.raises(pt.RunError, match=r"All draws were put aside: move .*x\.nc to where there is room") as error:
+    with pytest.raises(pt.RunError, match=r"All draws are in .*x\.nc: move it to a disk with enough space") as error:
         save_somewhere(whole, tmp_path / "full" / "x.nc")
-    same(whole, pt.load_fit(str(error.value).partition("move ")[2].partition(" to where")[0]))
+    same(whole, pt.load_fit(str(error.value).partition("draws are in ")[2].partition(": move")[0]))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "full"))
     with pytest.raises(pt.RunError, match=r"the draws are lost; a run whose output does not end in \.nc keeps them"):
         save_somewhere(whole, tmp_path / "full" / "x.nc")

@@ -1,4 +1,4 @@
-"""Draws that are in memory are not lost where their file cannot be written."""
+"""Draws in memory are not lost if their file cannot be written."""
 
 from __future__ import annotations
 
@@ -13,20 +13,13 @@ from ppl_topics.fit import Fit
 
 __all__ = ["save_somewhere"]
 
+LOST = "the draws are lost; a run whose output does not end in .nc keeps them as they are made"
+
 
 def save_somewhere(fit: Fit, out: str | Path) -> Path:
-    """Write draws to a file, or if that fails to a new folder among the system's temporary files, and say so.
+    """Write draws to a file, or if that fails to a new temporary folder, which the error then names.
 
     The run is over: the first Ctrl-C or SIGTERM that comes meanwhile stops nothing, and a second one the writing.
-
-    Parameters
-    ----------
-    fit : Fit
-    out : str or path-like
-
-    Returns
-    -------
-    pathlib.Path
 
     Raises
     ------
@@ -45,15 +38,12 @@ def _save_somewhere(fit: Fit, out: str | Path) -> Path:
     try:
         folder = Path(tempfile.mkdtemp(prefix="ppl-topics-"))
     except OSError as error:
-        raise RunError(f"{reason}, and there is no temporary folder either ({error.strerror}): {LOST}") from None
+        raise RunError(f"{reason}, and no temporary folder can be made ({error.strerror}): {LOST}") from None
     spare = folder / Path(out).name
     try:
         fit.save(spare)
     except TraceError as error:
         with contextlib.suppress(OSError):
             os.rmdir(folder)
-        raise RunError(f"{reason}, and neither can it be put aside ({error}): {LOST}") from None
-    raise RunError(f"{reason}. All draws were put aside: move {spare} to where there is room")
-
-
-LOST = "the draws are lost; a run whose output does not end in .nc keeps them as they are made"
+        raise RunError(f"{reason}, nor can a temporary file ({error}): {LOST}") from None
+    raise RunError(f"{reason}. All draws are in {spare}: move it to a disk with enough space")

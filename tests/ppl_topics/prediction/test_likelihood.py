@@ -10,8 +10,9 @@ from scipy import stats
 
 import ppl_topics as pt
 from ppl_topics._util.compiled import specialised
+from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.errors import CorpusError, PplTopicsError, TraceError
-from ppl_topics.prediction.held_out import _of_replicates, ratio_error
+from ppl_topics.prediction.likelihood import _of_replicates, ratio_error
 from ppl_topics.samplers.held_out import completion, left_to_right
 from ppl_topics.samplers.held_out.completion import estimate_completion, mean_theta, split_tokens
 from ppl_topics.samplers.held_out.left_to_right import estimate_left_to_right
@@ -19,6 +20,9 @@ from ppl_topics.samplers.held_out.replicates import REPLICATES, draw_topic
 
 FALSE_ALARM = 1e-5
 """Of each statistical test, over all of its comparisons together."""
+
+LEFT_TO_RIGHT = Key(1, 0, 0).reserved(Reserved.LEFT_TO_RIGHT)
+COMPLETION = Key(1, 0, 0).reserved(Reserved.COMPLETION)
 
 FAST = {"topics": 3, "draws": 6, "warmup": 10, "chains": 2, "seed": 1, "threads": 1, "progress": False}
 
@@ -72,7 +76,8 @@ def deviates(estimate, n_copies=1500):
 
 
 def left(particles, moves, seed=1):
-    return lambda ptr, words, phi, alpha: estimate_left_to_right(ptr, words, phi, alpha, particles, moves, seed, 0, 0)
+    key = Key(seed, 0, 0).reserved(Reserved.LEFT_TO_RIGHT)
+    return lambda ptr, words, phi, alpha: estimate_left_to_right(ptr, words, phi, alpha, particles, moves, key)
 
 
 @pytest.mark.parametrize(("particles", "moves"), [(1, 0), (1, 8), (3, 2), (6, 32)])
@@ -100,7 +105,7 @@ def build(moves=8, **faults):
         entropy = left_to_right.word_entropies(phi, alpha, np.ones(len(phi), dtype=bool))
         result = np.zeros((len(ptr) - 1, REPLICATES))
         chunks = np.array([0, len(ptr) - 1])
-        whole(chunks, ptr, words, phi, alpha, entropy, 4, moves, 1, 0, 0, result)
+        whole(chunks, ptr, words, phi, alpha, entropy, 4, moves, LEFT_TO_RIGHT, result)
         return result
 
     return estimate
@@ -209,7 +214,7 @@ def complete(estimate=estimate_completion, particles=2, n_copies=40):
         order = np.random.default_rng(case).permutation(len(words))
         half = len(words) // 2
         shuffled = np.tile(words[order], n_copies)
-        found = estimate(ptr, shuffled, phi, alpha, particles, 1, 0, 0).reshape(REPLICATES, n_copies, len(words))
+        found = estimate(ptr, shuffled, phi, alpha, particles, COMPLETION).reshape(REPLICATES, n_copies, len(words))
         assert (found[:, :, :half] == 1.0).all()
         first, second = words[order][:half], words[order][half:]
         each = [exact([*first, word], phi, alpha) / exact(first, phi, alpha) for word in second]
@@ -254,19 +259,19 @@ def test_planted_bugs_of_document_completion_are_caught(fault):
 def test_halves_are_random_and_the_same_for_every_model():
     ptr = np.array([0, 0, 1, 21, 41], dtype=np.int64)
     words = np.concatenate([[7], np.arange(20), np.arange(20)]).astype(np.uint32)
-    shuffled = split_tokens(ptr, words, 3)
+    shuffled = split_tokens(ptr, words, Key(3, 0, 0).reserved(Reserved.SPLITTING))
     assert shuffled[0] == 7
     assert sorted(shuffled[1:21]) == sorted(shuffled[21:]) == list(range(20))
     assert (shuffled[1:21] != shuffled[21:]).any()
-    assert (split_tokens(ptr, words, 3) == shuffled).all()
-    assert (split_tokens(ptr, words, 4) != shuffled).any()
+    assert (split_tokens(ptr, words, Key(3, 0, 0).reserved(Reserved.SPLITTING)) == shuffled).all()
+    assert (split_tokens(ptr, words, Key(4, 0, 0).reserved(Reserved.SPLITTING)) != shuffled).any()
 
 
 def test_words_without_a_topic_and_tiny_concentrations():
     phi = np.array([[0.5, 0.5], [0.5, 0.0], [0.0, 0.5], [0.0, 0.0]], dtype=np.float32)
     ptr = np.array([0, 2, 4, 4], dtype=np.int64)
     words = np.array([1, 3, 1, 2], dtype=np.uint32)
-    found = estimate_left_to_right(ptr, words, phi, np.array([1e-40, 1e-40]), 2, 32, 1, 0, 0)
+    found = estimate_left_to_right(ptr, words, phi, np.array([1e-40, 1e-40]), 2, 32, LEFT_TO_RIGHT)
     assert (found[0] == -np.inf).all()
     # (1 / 4) (a / 2) / (1 + 2 a).
     np.testing.assert_allclose(found[1], math.log(1e-40 / 8.0), rtol=1e-6)

@@ -6,60 +6,95 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import f1_score
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.errors import CorpusError
-from ppl_topics.prediction.documents import align_labels
+from ppl_topics.prediction.documents import align_labels, new_corpus
 from ppl_topics.prediction.options import Options
-from ppl_topics.prediction.predictor import Predictions, choose, predict
+from ppl_topics.prediction.predictions import trained_response
+from ppl_topics.prediction.predictor import Predictions, choose, predict_corpus
 from ppl_topics.prediction.trained import TrainedResponse
+from ppl_topics.results.groups import Groups
 
-__all__ = ["evaluate", "known_labels", "measure", "predictive_r2"]
+__all__ = ["evaluate", "known_labels", "measure", "metrics", "predictive_r2", "score"]
+
+
+def metrics(
+    groups: Groups, /, new: Any, labels: Any = None, *, covariates: Any = None, **options: Any
+) -> dict[str, float | int]:
+    """Measure how good the predictions for new documents are.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    new : Corpus or list of str
+    labels : Labels or what `Labels.infer` takes, optional
+        By default those of the corpus. Classes are matched by name. Labels that are missing, or of classes that
+        training lacks, are left out.
+    covariates : Covariates, data frame, list of mappings or matrix, optional
+        By default those of the corpus.
+    **options
+        ``eta``, ``phi``, ``warmup``, ``draws``, ``seed`` and ``threads`` as for `predict`.
+
+    Returns
+    -------
+    dict
+        As far as they apply ``accuracy``, ``f1_micro``, ``f1_macro``, ``r2`` and ``log_score``, with the number of
+        labels that are ``scored``, ``missing``, and ``unknown`` (of classes that training lacks).
+
+    Raises
+    ------
+    CorpusError
+        If there are no labels, or they cannot be read as those of training.
+    TraceError
+        If the model is not supervised, or the trace lacks what is needed.
+
+    Examples
+    --------
+    >>> import ppl_topics as pt
+    >>> texts = ["goal match goal team", "team match goal", "vote law vote", "law vote election"] * 5
+    >>> corpus = pt.Corpus.from_texts(texts, labels=["sport", "sport", "politics", "politics"] * 5)
+    >>> fit = pt.sample("medlda", corpus, topics=2, draws=20, warmup=30, chains=1, seed=1, progress=False)
+    >>> fit.metrics(["goal match", "law vote"], ["sport", "politics"])["accuracy"]
+    1.0
+    """
+    response = trained_response(groups)
+    corpus = new_corpus(new, response, covariates)
+    if labels is not None:
+        corpus = corpus.with_labels(labels)
+    return evaluate(response, corpus, Options.of(options))[0]
+
+
+def score(groups: Groups, /, new: Any, labels: Any = None, *, covariates: Any = None, **options: Any) -> float:
+    """Return the accuracy of predictions, or for numbers their predictive R^2.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    new, labels, covariates, **options
+        As for `metrics`, which has more measures.
+    """
+    found = metrics(groups, new, labels, covariates=covariates, **options)
+    return float(found["r2"] if "r2" in found else found["accuracy"])
 
 
 def evaluate(
     response: TrainedResponse, corpus: Corpus, options: Options
 ) -> tuple[dict[str, float | int], Predictions, Labels]:
-    """Predict documents with labels, and measure how good that is.
-
-    Parameters
-    ----------
-    response : TrainedResponse
-    corpus : Corpus
-        In the words of the fit.
-    options : Options
-
-    Returns
-    -------
-    metrics : dict
-        See `measure`; ``missing`` counts labels that are missing, ``unknown`` those of classes that training lacks.
-    predictions : Predictions
-    labels : Labels
-        In terms of the training labels.
-
-    Raises
-    ------
-    CorpusError
-        If the documents have no label, or labels that cannot be read as those of training.
-    """
+    """Return the metrics of predictions for documents with labels, the predictions, and the labels as in training."""
     labels, unknown = known_labels(response, corpus)
     targets, _ = response.block.encode(labels)
-    predictions = predict(response, corpus, options, targets if response.block.numeric else None)
+    predictions = predict_corpus(response, corpus, options, targets if response.block.numeric else None)
     counts = {"missing": int(np.count_nonzero(labels.missing)) - unknown, "unknown": unknown}
     return {**measure(response, labels, targets, predictions), **counts}, predictions, labels
 
 
 def known_labels(response: TrainedResponse, corpus: Corpus) -> tuple[Labels, int]:
-    """Return the labels of new documents in terms of the training labels, and how many are of unknown classes.
-
-    Raises
-    ------
-    CorpusError
-        If there is none.
-    """
+    """Return the labels of new documents in terms of the training labels, and the number of unknown classes."""
     if corpus.labels is None:
         raise CorpusError("the documents have no labels to compare predictions with; give their labels")
     labels, unknown = align_labels(corpus.labels, response.kind, response.classes)
@@ -72,23 +107,11 @@ def known_labels(response: TrainedResponse, corpus: Corpus) -> tuple[Labels, int
 def measure(
     response: TrainedResponse, labels: Labels, targets: FloatArray, predictions: Predictions
 ) -> dict[str, float]:
-    """Compare predictions with labels.
+    """Compare predictions with labels; ``targets`` are the same labels as the response encodes them.
 
-    Parameters
-    ----------
-    response : TrainedResponse
-    labels : Labels
-        In terms of the training labels.
-    targets : ndarray of float64, shape (D, C)
-        The same as the response encodes them.
-    predictions : Predictions
-
-    Returns
-    -------
-    dict of str to float
-        For classes and labels ``accuracy``, ``f1_micro`` and ``f1_macro``; for numbers ``r2``; where the response is
-        probabilistic ``log_score``, the mean log predictive probability (or density) of a label; and ``scored``, the
-        number of labels compared. With several labels a document counts as right if all of its known ones are.
+    Classes and labels have ``accuracy``, ``f1_micro`` and ``f1_macro``; numbers ``r2``; a probabilistic response also
+    ``log_score``, the mean log predictive probability (or density) of a label. ``scored`` is the number of labels
+    compared. With several labels a document counts as right if all of its known ones are.
     """
     chosen = choose(response, predictions)
     if response.block.numeric:
@@ -153,6 +176,9 @@ def _of_label_sets(labels: Labels, chosen: NDArray[Any], probability: FloatArray
 
 
 def _f1(truth: NDArray[Any], guess: NDArray[Any], average: str) -> float:
+    # Slow to import, and seldom needed.
+    from sklearn.metrics import f1_score
+
     return float(f1_score(truth, guess, average=average, zero_division=0.0))
 
 

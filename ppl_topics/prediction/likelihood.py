@@ -23,20 +23,23 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 import pandas as pd
 
-from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
+from ppl_topics._util.argument_names import argument
+from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_choice, check_threads, check_whole
 from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, IntArray, UInt32Array
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.errors import PplTopicsError, TraceError
+from ppl_topics.prediction.documents import align_corpus
 from ppl_topics.prediction.options import Phi
 from ppl_topics.prediction.trained import Part, TrainedTopics, word_major
+from ppl_topics.results.groups import Groups
 from ppl_topics.samplers.held_out.completion import estimate_completion, split_tokens
 from ppl_topics.samplers.held_out.left_to_right import estimate_left_to_right
 from ppl_topics.samplers.held_out.replicates import REPLICATES
 
-__all__ = ["DRAWS", "MOVES", "PARTICLES", "HeldOut", "HeldOutOptions", "Method", "held_out"]
+__all__ = ["DRAWS", "MOVES", "PARTICLES", "HeldOut", "HeldOutOptions", "Method", "estimate", "held_out"]
 
 Method: TypeAlias = Literal["left_to_right", "document_completion"]
 
@@ -83,34 +86,21 @@ class HeldOutOptions:
     seed: int = 0
     threads: int | None = None
 
-    def check(self, call: str = "{name}") -> HeldOutOptions:
-        """Return these options if they are right; ``call`` is how messages call one.
-
-        Raises
-        ------
-        PplTopicsError
-        """
-        for name, value, known in (("method", self.method, get_args(Method)), ("phi", self.phi, get_args(Phi))):
-            if value not in known:
-                raise PplTopicsError(f"{call.format(name=name)}: expected {' or '.join(known)}, got {value!r}")
-        limits: tuple[tuple[str, Any, int, int], ...] = (
-            ("draws", self.draws, 1, MAX_SWEEPS),
-            ("moves", self.moves, 0, MAX_SWEEPS),
-            ("seed", self.seed, 0, MAX_SEED),
-        )
-        for name, value, least, most in limits:
-            check_whole(call.format(name=name), value, least, most)
+    def __post_init__(self) -> None:
+        check_choice(argument("method"), self.method, get_args(Method))
+        check_choice(argument("phi"), self.phi, get_args(Phi))
+        check_whole(argument("draws"), self.draws, 1, MAX_SWEEPS)
+        check_whole(argument("moves"), self.moves, 0, MAX_SWEEPS)
+        check_whole(argument("seed"), self.seed, 0, MAX_SEED)
         if self.particles is not None:
-            place = call.format(name="particles")
-            check_whole(place, self.particles, REPLICATES, MAX_SWEEPS)
+            check_whole(argument("particles"), self.particles, REPLICATES, MAX_SWEEPS)
             if self.particles % REPLICATES:
                 raise PplTopicsError(
-                    f"{place}: must be a multiple of {REPLICATES}, for they make {REPLICATES} independent estimates, "
-                    f"whose spread gives the error; got {self.particles}"
+                    f"{argument('particles')}: must be a multiple of {REPLICATES}, for they make {REPLICATES} "
+                    f"independent estimates, whose spread gives the error; got {self.particles}"
                 )
         if self.threads is not None:
-            check_threads(call.format(name="threads"), self.threads)
-        return self
+            check_threads(argument("threads"), self.threads)
 
     @property
     def in_replicate(self) -> int:
@@ -235,23 +225,77 @@ class HeldOut:
         }
 
 
-def held_out(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions, response: str | None = None) -> HeldOut:
-    """Estimate how probable documents are.
+def held_out(
+    groups: Groups,
+    new: Any,
+    *,
+    method: Method = "left_to_right",
+    particles: int | None = None,
+    phi: Phi = "mean",
+    draws: int = DRAWS,
+    moves: int = MOVES,
+    response: str | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+) -> HeldOut:
+    """Estimate how probable new documents are: log p(w_d | phi, alpha), averaged over chains or draws.
 
     Parameters
     ----------
-    trained : TrainedTopics
-    corpus : Corpus
-        In the words of the fit. Words that do not occur in training are unknown, whether the vocabulary has them or
-        not: their tokens are dropped and counted, for all models alike.
-    options : HeldOutOptions
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    new : Corpus or list of str
+        Words that do not occur in training are dropped and counted; labels and covariates play no part.
+    method : {"left_to_right", "document_completion"}
+        Score all tokens; or a random half of each document given the other half.
+    particles : int, optional
+        Particles of each document, for each chain or draw; a multiple of 4. By default 40, or 4 chains of draws.
+    phi : {"mean", "draws"}
+        Average over the mean topics of each chain, or over draws of the topics, if they were recorded whole.
+    draws : int
+        Draws of each chain at most, evenly spread; for ``phi="draws"``.
+    moves : int
+        Earlier tokens, at most, whose topics are drawn again before each token; for ``method="left_to_right"``.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+        Whose topics, where each response has its own (one-vs-all).
+    seed : int
+        The same seed gives the same numbers at any number of threads.
+    threads : int, optional
+        All cores by default.
+
+    Returns
+    -------
+    HeldOut
+        With ``log_likelihood``, its Monte Carlo ``error`` and ``bias``, ``perplexity``, and `to_frame` by document.
 
     Raises
     ------
+    CorpusError
+        If a corpus shares no word with the training corpus.
     TraceError
         If the trace lacks what is needed, or there is no such response.
+    PplTopicsError
+        If an option is wrong.
+
+    Examples
+    --------
+    >>> import ppl_topics as pt
+    >>> corpus = pt.Corpus.from_texts(["goal match goal team", "team match goal", "vote law vote"] * 5)
+    >>> fit = pt.sample("lda", corpus, topics=2, draws=20, warmup=30, chains=1, seed=1, progress=False)
+    >>> found = fit.held_out(["match goal goal", "vote goal election law"], seed=1)
+    >>> found.n_tokens, found.unknown_tokens, bool(found.values[0] > found.values[1])
+    (6, 1, True)
+    """
+    trained = TrainedTopics(groups)
+    how = HeldOutOptions(method, particles, phi, draws, moves, seed, threads)
+    return estimate(trained, align_corpus(new, trained.vocabulary), how, response)
+
+
+def estimate(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions, response: str | None = None) -> HeldOut:
+    """Estimate how probable the documents of a corpus in the words of the fit are; see `held_out`.
+
+    Words that do not occur in training are unknown, whether the vocabulary has them or not: their tokens are dropped
+    and counted, for all models alike.
     """
     place = trained.place_of(response)
     doc_ptr, words = known_tokens(trained, corpus)

@@ -1,0 +1,110 @@
+"""The table of a grid of runs: what is measured of each run, and how runs compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ppl_topics.core.response import Response
+from ppl_topics.corpus import Corpus
+from ppl_topics.errors import PplTopicsError, TraceError
+from ppl_topics.fit import Fit
+from ppl_topics.prediction.likelihood import HeldOut, HeldOutOptions, ratio_error
+from ppl_topics.prediction.trained import TrainedTopics
+from ppl_topics.results.export.writing import written_text
+
+__all__ = ["SCORES", "Row", "as_table", "measure", "write_table"]
+
+LIKELIHOOD = (
+    "log_likelihood",
+    "error",
+    "bias",
+    "per_token",
+    "per_token_error",
+    "perplexity",
+    "perplexity_error",
+)
+
+NUMBERS = (
+    *LIKELIHOOD[:5],
+    "below_best",
+    "below_best_error",
+    *LIKELIHOOD[5:],
+    "umass",
+    "npmi",
+    "accuracy",
+    "r2",
+    "ess_lp",
+    "seconds",
+)
+
+SCORES = (*NUMBERS, "path", "problem")
+"""Columns of the table, after those of the parameters."""
+
+
+class Row(NamedTuple):
+    """The outcome of one combination: cells of the table, and the likelihood of the documents if it was estimated."""
+
+    cells: dict[str, Any]
+    likelihood: HeldOut | None
+
+
+def measure(fit: Fit, test: Corpus, options: HeldOutOptions) -> Row:
+    """Measure a run; what cannot be measured is explained under ``problem``."""
+    cells: dict[str, Any] = {}
+    likelihood, problems = None, []
+    how: dict[str, Any] = {"seed": options.seed, "threads": options.threads}
+    if TrainedTopics(fit.groups).apart:
+        problems.append("each response has topics of its own, so there is no one likelihood of the words")
+    else:
+        likelihood = fit.held_out(test, method=options.method, particles=options.particles, **how)
+        cells |= {name: getattr(likelihood, name) for name in LIKELIHOOD}
+    with suppress(TraceError):
+        cells["ess_lp"] = float(fit.efficiency(["lp"])["ess_bulk_min"].iloc[0])
+    chains = fit.posterior["chain"].values.tolist()
+    try:
+        tables = [fit.topic_quality(chain=chain, measures=["umass", "npmi"]) for chain in chains]
+        cells |= {name: float(np.mean([table[name].mean() for table in tables])) for name in ("umass", "npmi")}
+    except TraceError as error:
+        problems.append(f"no coherence: {error}")
+    if test.labels is not None and any(isinstance(block, Response) for block in fit.spec.blocks.values()):
+        try:
+            metrics = fit.metrics(test, **how)
+            cells |= {name: metrics[name] for name in ("accuracy", "r2") if name in metrics}
+        except PplTopicsError as error:
+            problems.append(f"no accuracy: {error}")
+    return Row({**cells, "problem": "; ".join(problems)}, likelihood)
+
+
+def as_table(rows: Sequence[Row], over: list[str], stopped: bool) -> pd.DataFrame:
+    """Return the rows as a table, each compared with the best."""
+    table = pd.DataFrame([row.cells for row in rows], columns=[*over, *SCORES])
+    for name in ("path", "problem"):
+        table[name] = table[name].astype(object).where(table[name].notna(), "")
+    table[list(NUMBERS)] = table[list(NUMBERS)].astype(np.float64)
+    scored = {place: row.likelihood for place, row in enumerate(rows) if row.likelihood and row.likelihood.n_tokens}
+    if scored:
+        best = max(scored.values(), key=lambda likelihood: likelihood.log_likelihood)
+        for place, likelihood in scored.items():
+            table.loc[table.index[place], ["below_best", "below_best_error"]] = _difference(best, likelihood)
+    table.attrs.update(over=over, stopped=stopped)
+    return table
+
+
+def _difference(best: HeldOut, other: HeldOut) -> tuple[float, float]:
+    """Return how much less log likelihood per token there is, and its standard error over documents."""
+    if best is other:
+        return 0.0, 0.0
+    values = best.values - other.values
+    return float(values.sum() / best.n_tokens), ratio_error(values, best.tokens)
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write the table to a ``.csv`` file, or to ``table.csv`` in a folder."""
+    with written_text(path if path.suffix == ".csv" else path / "table.csv") as text:
+        table.to_csv(text, index=False)

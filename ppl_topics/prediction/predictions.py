@@ -1,0 +1,265 @@
+"""What a fit says of new documents: their topics, their classes or numbers, and the whole predictive distribution.
+
+All functions take the groups of a trace. New documents are a `Corpus`, whose words are looked up in the training
+vocabulary by name, or texts, which are cut into tokens as `Corpus.from_texts` does by default. Words that were not seen
+in training are dropped.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.arrays import FloatArray
+from ppl_topics.errors import TraceError
+from ppl_topics.prediction.documents import align_corpus, new_corpus
+from ppl_topics.prediction.options import Options
+from ppl_topics.prediction.predictor import choose, draw_scores, predict_corpus, transform_corpus
+from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics
+from ppl_topics.results.groups import Groups
+
+__all__ = ["classes", "decision_function", "predict", "predict_proba", "predictive", "transform"]
+
+
+def predict(groups: Groups, /, new: Any, *, covariates: Any = None, **options: Any) -> NDArray[Any]:
+    """Return the predictions for new documents: classes, labels or numbers.
+
+    Where the model has coefficients for covariates, new documents need covariates too: those of the corpus, or
+    ``covariates=`` with a row for each document. They are encoded with the columns, means and scales of training; a
+    category that training lacks counts as none of them, with a `CovariateWarning`.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    new : Corpus or list of str
+    covariates : Covariates, data frame, list of mappings or matrix, optional
+        By default those of the corpus.
+    eta : {"mean", "last", "draws"} or int
+        Predict from the mean of the coefficients (the default), from the last draw or the draw of this number, or
+        from every draw, and average the predictions.
+    phi : {"mean", "draws"}
+        The mean topics of each chain (the default), or, with ``eta="draws"``, the topics of each draw, if they were
+        recorded.
+    warmup, draws : int
+        Sweeps over the topics of the new documents: the number discarded (20), and the number averaged over (100).
+    seed : int
+        0 by default. The same seed gives the same numbers at any number of threads.
+    threads : int, optional
+        All cores by default.
+
+    Returns
+    -------
+    ndarray
+        Names of classes, shape (D,); for several labels, 1 where one is predicted, shape (D, C); for numbers
+        their means, shape (D,), or (D, C) where the training labels had columns.
+
+    Raises
+    ------
+    TraceError
+        If the model is not supervised, or the trace lacks what is needed.
+    CorpusError
+        If a corpus shares no word with the training corpus.
+
+    Examples
+    --------
+    >>> import ppl_topics as pt
+    >>> texts = ["goal match goal team", "team match goal", "vote law vote", "law vote election"] * 5
+    >>> corpus = pt.Corpus.from_texts(texts, labels=["sport", "sport", "politics", "politics"] * 5)
+    >>> fit = pt.sample("medlda", corpus, topics=2, draws=20, warmup=30, chains=1, seed=1, progress=False)
+    >>> fit.predict(["match goal goal", "an election, a vote, a law"]).tolist()
+    ['sport', 'politics']
+    """
+    response = trained_response(groups)
+    chosen = choose(response, predict_corpus(response, new_corpus(new, response, covariates), Options.of(options)))
+    if response.kind == "class":
+        return np.asarray(np.array(classes(groups), dtype=object)[chosen])
+    return _squeezed(response, chosen)
+
+
+def predict_proba(groups: Groups, /, new: Any, *, covariates: Any = None, **options: Any) -> FloatArray:
+    """Return the probability of each class, or of each label, for new documents.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    new : Corpus or list of str
+    covariates : Covariates, data frame, list of mappings or matrix, optional
+        By default those of the corpus.
+    **options
+        ``eta``, ``phi``, ``warmup``, ``draws``, ``seed`` and ``threads`` as for `predict`.
+
+    Returns
+    -------
+    ndarray of float64, shape (D, number of classes)
+        In the order of `classes`. Probabilities of classes sum to 1.
+
+    Raises
+    ------
+    SpecError
+        If the response is a loss, such as the hinge, rather than a distribution of the labels.
+    TraceError
+        If labels are numbers, the model is not supervised, or the trace lacks what is needed.
+
+    Examples
+    --------
+    >>> import ppl_topics as pt
+    >>> texts = ["goal match goal team", "team match goal", "vote law vote", "law vote election"] * 5
+    >>> corpus = pt.Corpus.from_texts(texts, labels=["sport", "sport", "politics", "politics"] * 5)
+    >>> fit = pt.sample("slda_logistic", corpus, topics=2, draws=20, warmup=30, chains=1, seed=1, progress=False)
+    >>> fit.predict_proba(["match goal goal"]).shape
+    (1, 2)
+    """
+    response = trained_response(groups)
+    if response.block.numeric:
+        raise TraceError(
+            f"block {response.block.kind!r} predicts numbers, which have no probability each; use predict or predictive"
+        )
+    if not response.block.probabilistic:
+        response.block.expectation(np.zeros((1, len(response.responses))))
+    how = Options.of(options)
+    predictions = predict_corpus(response, new_corpus(new, response, covariates), how)
+    result = predictions.expectation if predictions.probability is None else predictions.probability
+    assert result is not None, "checked by now"
+    return result
+
+
+def decision_function(groups: Groups, /, new: Any, *, covariates: Any = None, **options: Any) -> FloatArray:
+    """Return the linear predictors of new documents, averaged over chains.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    new : Corpus or list of str
+    covariates : Covariates, data frame, list of mappings or matrix, optional
+        By default those of the corpus.
+    **options
+        ``eta``, ``phi``, ``warmup``, ``draws``, ``seed`` and ``threads`` as for `predict`.
+
+    Returns
+    -------
+    ndarray of float64, shape (D,) or (D, C)
+        A column for each class, label or target; a single column is dropped where there are two classes, whose sign
+        says which, or one target without a name. An empty document has 0, or the intercept, as in training.
+
+    Raises
+    ------
+    TraceError
+        If the model is not supervised, or the trace lacks what is needed.
+    """
+    response = trained_response(groups)
+    scores = predict_corpus(response, new_corpus(new, response, covariates), Options.of(options)).scores
+    return scores[:, 0] if response.kind == "class" and scores.shape[1] == 1 else _squeezed(response, scores)
+
+
+def predictive(groups: Groups, /, new: Any, *, covariates: Any = None, **options: Any) -> xr.Dataset:
+    """Return the predictions for new documents from each kept draw of the coefficients, and a draw of the topics.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    new : Corpus or list of str
+    covariates : Covariates, data frame, list of mappings or matrix, optional
+        By default those of the corpus.
+    **options
+        ``phi``, ``warmup``, ``draws``, ``seed`` and ``threads`` as for `predict`; all draws of the coefficients are
+        used.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``score``, the linear predictors, with dims (chain, draw, doc, response); where the response is
+        probabilistic also ``expectation``, the probability of the label, or the mean of the target, and ``target``,
+        a draw of the label (0 or 1) or the target from its distribution. Responses are treated one by one, even
+        where a document has one class of several; `predict_proba` has the probabilities of classes. The attributes
+        count dropped words and empty documents. Each number takes 8 bytes.
+
+    Raises
+    ------
+    TraceError
+        If the model is not supervised, or the trace lacks what is needed.
+    """
+    response = trained_response(groups)
+    corpus = new_corpus(new, response, covariates)
+    how = Options.of(options, "phi warmup draws seed threads", eta="draws")
+    scores = draw_scores(response, corpus, how)
+    dims = ("chain", "draw", "doc", "response")
+    data: dict[str, Any] = {"score": (dims, scores)}
+    if response.block.probabilistic:
+        data["expectation"] = (dims, response.block.expectation(scores))
+        data["target"] = (dims, response.draw_targets(scores, how.seed))
+    coords = {
+        "chain": response.trained.chains,
+        "draw": response.draws,
+        "doc": corpus.doc_ids,
+        "response": response.responses,
+    }
+    attributes = {"dropped_tokens": int(corpus.dropped.tokens), "empty_documents": int(corpus.n_empty_docs)}
+    return xr.Dataset(data, coords, attributes)
+
+
+def transform(
+    groups: Groups, /, new: Any, *, chain: int = 0, response: str | None = None, **options: Any
+) -> FloatArray:
+    """Return the topic shares of new documents: their posterior mean given the mean topics of one chain.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset
+        Groups of a trace.
+    new : Corpus or list of str
+    chain : int
+        Each chain numbers its topics in its own way, so they are not averaged.
+    response : str, optional
+        Whose topics, where each response has its own (one-vs-all).
+    **options
+        ``warmup``, ``draws``, ``seed`` and ``threads`` as for `predict`.
+
+    Returns
+    -------
+    ndarray of float64, shape (D, K)
+        Rows sum to 1; the row of an empty document is the prior mean.
+
+    Raises
+    ------
+    CorpusError
+        If a corpus shares no word with the training corpus.
+    TraceError
+        If there is no such chain or response.
+
+    Examples
+    --------
+    >>> import ppl_topics as pt
+    >>> corpus = pt.Corpus.from_texts(["goal match goal team", "team match goal", "vote law vote"] * 5)
+    >>> fit = pt.sample("lda", corpus, topics=2, draws=20, warmup=30, chains=1, seed=1, progress=False)
+    >>> fit.transform(["match goal goal", "vote goal election law"]).shape
+    (2, 2)
+    """
+    trained = TrainedTopics(groups)
+    if not is_whole(chain):
+        raise TraceError(f"chain: must be a whole number, got {chain!r}")
+    how = Options.of(options, "warmup draws seed threads")
+    return transform_corpus(trained, align_corpus(new, trained.vocabulary), how, int(chain), response)
+
+
+def classes(groups: Groups) -> list[str]:
+    """Return the names of the classes, labels or targets, in the order of the columns of predictions."""
+    response = trained_response(groups)
+    return [str(name) for name in (response.responses if response.classes is None else response.classes)]
+
+
+def trained_response(groups: Groups) -> TrainedResponse:
+    """Return the response of a trace."""
+    return TrainedResponse.of(TrainedTopics(groups))
+
+
+def _squeezed(response: TrainedResponse, values: NDArray[Any]) -> NDArray[Any]:
+    """Drop the dimension of the responses where the training labels had none."""
+    return values[:, 0] if response.classes is None else values
