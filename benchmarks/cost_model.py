@@ -19,7 +19,7 @@ from ppl_topics.core.tokens import topic_dtype
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.machine_speed import machine_speed
-from ppl_topics.samplers.assignments.counts import count_tokens
+from ppl_topics.samplers.counts import count_tokens
 from ppl_topics.schedule.costs import CorpusSizes, step_seconds
 from ppl_topics.schedule.tree import steps
 

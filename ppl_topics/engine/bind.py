@@ -21,8 +21,8 @@ from ppl_topics.corpus import Corpus
 from ppl_topics.engine.encode_observed import encode_observed
 from ppl_topics.engine.label_initialisation import label_groups
 from ppl_topics.errors import RunError, SpecError
-from ppl_topics.samplers.assignments.counts import count_tokens, make_chunks, point_to_words, sort_by_word
 from ppl_topics.samplers.assignments.initial import draw_by_group
+from ppl_topics.samplers.counts import count_tokens, make_chunks, point_to_words, sort_by_word
 from ppl_topics.samplers.topics.listing import list_assigned, set_listed_mean
 from ppl_topics.schedule import Plan
 from ppl_topics.spec import Model

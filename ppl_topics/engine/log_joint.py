@@ -14,8 +14,8 @@ import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray, UInt8Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
-from ppl_topics.samplers.assignments.counts import make_chunks
 from ppl_topics.samplers.concentration.log_pochhammer import log_pochhammer
+from ppl_topics.samplers.counts import make_chunks
 
 __all__ = [
     "density_n_dk",

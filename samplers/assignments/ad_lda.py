@@ -26,7 +26,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.collapsed_gibbs import sweep_documents
-from ppl_topics.samplers.assignments.counts import count_words
+from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 
 __all__ = ["ad_lda", "deal_documents", "index_shards", "sweep_shards"]

@@ -29,8 +29,8 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.proposal import Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.assignments.counts import count_words
 from ppl_topics.samplers.assignments.given_phi import GivenPhi, compile_sweep, count_document, prefetch_phi
+from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.responses.curvature import Curvature, bend, curvature_of, omega_of
 from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space

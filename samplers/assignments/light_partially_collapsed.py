@@ -31,8 +31,8 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.proposal import ProposalSpec, Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.assignments.counts import count_words
 from ppl_topics.samplers.assignments.given_phi import GivenPhi, compile_sweep
+from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.proposals.composition import (
     DOC_AND_WORD,
     N_MOVES,

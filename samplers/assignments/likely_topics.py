@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 
 from ppl_topics._util.arrays import BoolArray, Float32Array, Int32Array, IntArray, UInt16Array
 from ppl_topics._util.compiled import parallel
-from ppl_topics.samplers.assignments.counts import WORD_CHUNKS, make_chunks
+from ppl_topics.samplers.counts import WORD_CHUNKS, make_chunks
 from ppl_topics.samplers.variates.simd import FLOATS, LANES, WORD, emit_load, row_of, spread
 from ppl_topics.samplers.variates.simd_categorical import cumulate_products, new_sums
 

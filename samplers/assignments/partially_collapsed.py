@@ -24,13 +24,13 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.proposal import Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.assignments.counts import count_words
 from ppl_topics.samplers.assignments.given_phi import (
     GivenPhi,
     compile_sweep,
     draw_in_log_space,
     prefetch_phi,
 )
+from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_products, find_striped
 from ppl_topics.samplers.variates.streams import Stream, uniform

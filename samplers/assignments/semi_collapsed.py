@@ -28,10 +28,10 @@ from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.samplers.assignments.block_collapsed import Blocks, TileSweeper, most_listed
-from ppl_topics.samplers.assignments.counts import count_words
 from ppl_topics.samplers.assignments.given_phi import GivenPhi
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
 from ppl_topics.samplers.assignments.tiles import Tiling, block_sums, default_blocks, make_tiling
+from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.responses.response_term import acceptance, term_of
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi
 

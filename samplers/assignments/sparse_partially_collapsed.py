@@ -32,10 +32,10 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.proposal import Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.assignments.counts import count_words
 from ppl_topics.samplers.assignments.given_phi import GivenPhi, compile_sweep, count_document
 from ppl_topics.samplers.assignments.likely_topics import LikelyTopics, list_likely_topics
 from ppl_topics.samplers.assignments.partially_collapsed import draw as draw_from_all
+from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 from ppl_topics.samplers.variates.simd_categorical import (
     SAFE_TOTAL,

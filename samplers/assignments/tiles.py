@@ -19,7 +19,7 @@ from ppl_topics._util.arrays import BoolArray, FloatArray, Int32Array, IntArray,
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.keys import Key
 from ppl_topics.core.tokens import Tokens
-from ppl_topics.samplers.assignments.counts import make_chunks
+from ppl_topics.samplers.counts import make_chunks
 from ppl_topics.samplers.variates.dirichlet import dirichlet
 from ppl_topics.samplers.variates.streams import new_stream, start
 

@@ -19,7 +19,7 @@ from ppl_topics._util.arrays import FloatArray, IntArray, UInt32Array
 from ppl_topics._util.compiled import compiled, parallel, tight
 from ppl_topics.core.observed import MAX_COEFFICIENTS, Design
 from ppl_topics.errors import RunError
-from ppl_topics.samplers.assignments.counts import make_chunks
+from ppl_topics.samplers.counts import make_chunks
 from ppl_topics.samplers.responses.features import PIECES, Features, Rows
 from ppl_topics.samplers.variates.simd import INTEGER, WORD, data_of, integer, row_of, size_of, word
 

@@ -23,7 +23,7 @@ import numpy as np
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, UInt32Array
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.keys import Key
-from ppl_topics.samplers.assignments.counts import make_chunks
+from ppl_topics.samplers.counts import make_chunks
 from ppl_topics.samplers.held_out.replicates import CHUNKS, REPLICATES, draw_topic
 from ppl_topics.samplers.variates.simd_categorical import new_sums
 from ppl_topics.samplers.variates.streams import Stream, integer, new_stream, start

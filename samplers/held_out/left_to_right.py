@@ -36,7 +36,7 @@ import numpy as np
 from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt32Array
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.keys import Key
-from ppl_topics.samplers.assignments.counts import make_chunks
+from ppl_topics.samplers.counts import make_chunks
 from ppl_topics.samplers.held_out.replicates import (
     CHUNKS,
     REPLICATES,

@@ -21,7 +21,7 @@ from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, IntArra
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.proposal import TableInputs, Token
 from ppl_topics.core.registry import proposal
-from ppl_topics.samplers.assignments.counts import WORD_CHUNKS, make_chunks
+from ppl_topics.samplers.counts import WORD_CHUNKS, make_chunks
 from ppl_topics.samplers.variates.alias import build_alias, draw_alias
 from ppl_topics.samplers.variates.streams import Stream
 

@@ -15,7 +15,7 @@ from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array, UnsignedA
 from ppl_topics._util.compiled import parallel, tight
 from ppl_topics.core.observed import Design
 from ppl_topics.core.tokens import Tokens
-from ppl_topics.samplers.assignments.counts import make_chunks
+from ppl_topics.samplers.counts import make_chunks
 
 __all__ = ["PIECES", "Features", "Rows", "features_of", "scores", "without_topics"]
 

@@ -20,7 +20,7 @@ from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.assignments.counts import make_chunks
+from ppl_topics.samplers.counts import make_chunks
 from ppl_topics.samplers.topics.sparse_gammas import draw_gammas
 from ppl_topics.samplers.variates.dirichlet import dirichlet, dirichlet_in_log_space
 from ppl_topics.samplers.variates.streams import new_stream, start

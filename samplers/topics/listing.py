@@ -22,7 +22,7 @@ from ppl_topics._util.arrays import (
 from ppl_topics._util.compiled import parallel
 from ppl_topics.core.sparse_topics import PADDING, TopicLists
 from ppl_topics.core.tokens import Tokens
-from ppl_topics.samplers.assignments.counts import WORD_CHUNKS, make_chunks
+from ppl_topics.samplers.counts import WORD_CHUNKS, make_chunks
 from ppl_topics.samplers.topics.indicator_scan import BLOCK, CHUNKS
 
 __all__ = ["count_listed", "list_assigned", "list_packed", "listed_mass", "pack_listed", "set_listed_mean"]

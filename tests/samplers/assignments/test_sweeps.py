@@ -15,11 +15,11 @@ from scipy import stats
 from ppl_topics.core.keys import Key
 from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.samplers.assignments.collapsed_gibbs import sweep_collapsed
-from ppl_topics.samplers.assignments.counts import count_words, make_chunks, point_to_words, sort_by_word
 from ppl_topics.samplers.assignments.given_phi import GivenPhi
 from ppl_topics.samplers.assignments.likely_topics import eight_at_least, list_likely_topics
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
 from ppl_topics.samplers.assignments.sparse_partially_collapsed import sweep_sparse_partially_collapsed
+from ppl_topics.samplers.counts import count_words, make_chunks, point_to_words, sort_by_word
 from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 
 FALSE_ALARM = 1e-6
