@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
 
 from ppl_topics._util.arrays import Int32Array, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 
-__all__ = ["WORD_CHUNKS", "count_tokens", "count_words", "make_chunks", "point_to_words", "sort_by_word"]
+__all__ = ["WORD_CHUNKS", "Counts", "count_tokens", "count_words", "make_chunks", "point_to_words", "sort_by_word"]
 
 WORD_CHUNKS = 64
 
 
+class Counts(NamedTuple):
+    """How many tokens z puts in each topic.
+
+    Attributes
+    ----------
+    n_wk : ndarray of int32 of shape (V, K)
+        By word.
+    n_k : ndarray of int64 of shape (K,)
+        Over all words.
+    """
+
+    n_wk: Int32Array
+    n_k: IntArray
+
+
 @compiled
 def make_chunks(pointer: IntArray, n_chunks: int) -> IntArray:
-    """Cut documents (or words) into runs that hold similar numbers of tokens.
-
-    Parameters
-    ----------
-    pointer : ndarray of int64 of shape (n + 1,)
-        Where each document (or word) begins in its tokens, from 0 to N.
-    n_chunks : int
-        At least 1.
-
-    Returns
-    -------
-    chunk_ptr : ndarray of int64 of shape (n_chunks + 1,)
-        Chunk c holds documents ``chunk_ptr[c]`` to ``chunk_ptr[c + 1] - 1``; some chunks may be empty.
-    """
+    """Cut documents (or words) into chunks of similar numbers of tokens: ``chunk_ptr[c]:chunk_ptr[c + 1]``."""
     size = pointer.size - 1
     cost = pointer[size] + size
     chunk_ptr = np.empty(n_chunks + 1, dtype=np.int64)
@@ -43,19 +47,7 @@ def make_chunks(pointer: IntArray, n_chunks: int) -> IntArray:
 
 @compiled
 def point_to_words(words: UInt32Array, n_words: int) -> IntArray:
-    """Return where each word begins in the tokens sorted by word.
-
-    Parameters
-    ----------
-    words : ndarray of uint32 of shape (N,)
-    n_words : int
-        V, the size of the vocabulary.
-
-    Returns
-    -------
-    word_ptr : ndarray of int64 of shape (V + 1,)
-        Word w has the places from ``word_ptr[w]`` to ``word_ptr[w + 1]``.
-    """
+    """Return where each word begins in the tokens sorted by word, shape (V + 1,)."""
     word_ptr = np.zeros(n_words + 1, dtype=np.int64)
     for word in words:
         word_ptr[np.int64(word) + 1] += 1
@@ -66,40 +58,19 @@ def point_to_words(words: UInt32Array, n_words: int) -> IntArray:
 
 @compiled
 def sort_by_word(words: UInt32Array, word_ptr: IntArray) -> UInt32Array:
-    """Sort the tokens by word, keeping document order within a word.
-
-    Parameters
-    ----------
-    words : ndarray of uint32 of shape (N,)
-    word_ptr : ndarray of int64 of shape (V + 1,)
-        From `point_to_words`.
-
-    Returns
-    -------
-    by_word : ndarray of uint32 of shape (N,)
-        Tokens ``by_word[word_ptr[w]:word_ptr[w + 1]]`` have the word w.
-    """
-    place = word_ptr[:-1].copy()
+    """Sort the tokens by word, in document order within a word: ``by_word[word_ptr[w]:word_ptr[w + 1]]``."""
+    following = word_ptr[:-1].copy()
     by_word = np.empty(words.size, dtype=np.uint32)
     for token in range(words.size):
         word = words[token]
-        by_word[place[word]] = token
-        place[word] += 1
+        by_word[following[word]] = token
+        following[word] += 1
     return by_word
 
 
 @compiled
 def count_tokens(words: UInt32Array, z: UnsignedArray, n_wk: Int32Array, n_k: IntArray) -> None:
-    """Count the topics of the tokens of each word, one token after another: without an index, as for a first state.
-
-    Parameters
-    ----------
-    words : ndarray of uint32 of shape (N,)
-    z : ndarray of uint8 or uint16 of shape (N,)
-    n_wk : ndarray of int32 of shape (V, K)
-    n_k : ndarray of int64 of shape (K,)
-        Overwritten.
-    """
+    """Count the topics of each word's tokens without the index by word, as a first state needs them."""
     n_wk[:] = 0
     n_k[:] = 0
     for token in range(words.size):
@@ -115,19 +86,7 @@ def count_words(
     n_wk: Int32Array,
     n_k: IntArray,
 ) -> None:
-    """Count the topics of the tokens of each word, in parallel over words.
-
-    Parameters
-    ----------
-    z : ndarray of uint8 or uint16 of shape (N,)
-    word_ptr : ndarray of int64 of shape (V + 1,)
-    by_word : ndarray of uint32 of shape (N,)
-        The index from `point_to_words` and `sort_by_word`.
-    n_wk : ndarray of int32 of shape (V, K)
-        Overwritten.
-    n_k : ndarray of int64 of shape (K,)
-        Overwritten.
-    """
+    """Count the topics of each word's tokens by the index of `sort_by_word`, in parallel over words."""
     n_topics = n_k.size
     chunk_ptr = make_chunks(word_ptr, WORD_CHUNKS)
     partial = np.zeros((WORD_CHUNKS, n_topics), dtype=np.int64)
@@ -135,8 +94,8 @@ def count_words(
         for word in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
             for topic in range(n_topics):
                 n_wk[word, topic] = 0
-            for place in range(word_ptr[word], word_ptr[word + 1]):
-                topic_of_token = z[by_word[place]]
+            for position in range(word_ptr[word], word_ptr[word + 1]):
+                topic_of_token = z[by_word[position]]
                 n_wk[word, topic_of_token] += 1
                 partial[chunk, topic_of_token] += 1
     for topic in range(n_topics):

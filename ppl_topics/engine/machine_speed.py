@@ -8,7 +8,9 @@ from functools import cache
 import numpy as np
 
 from ppl_topics.core.keys import Key
-from ppl_topics.samplers.assignments.collapsed_gibbs import sweep_collapsed
+from ppl_topics.core.tokens import TokensByDocument
+from ppl_topics.samplers.assignments.collapsed_gibbs import Priors, sweep_collapsed
+from ppl_topics.samplers.counts import Counts
 from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 
 __all__ = ["machine_speed"]
@@ -35,14 +37,14 @@ def machine_speed() -> float:
     n_wk = np.zeros((WORDS, TOPICS), np.int32)
     np.add.at(n_wk, (words, z), 1)
     n_k = n_wk.sum(axis=0, dtype=np.int64)
-    alpha, beta = np.full(TOPICS, 0.1), np.full(WORDS, 0.01)
+    tokens = TokensByDocument(np.array([0, DOCS]), doc_ptr, words, np.ones(WORDS, np.bool_))
+    priors = Priors(np.full(TOPICS, 0.1), np.full(WORDS, 0.01), 0.01 * WORDS)
     for array in (doc_ptr, words):
         # As in a run, so that the function is compiled for these types once.
         array.flags.writeable = False
     best = float("inf")
     for sweep in range(REPEATS):
         started = time.perf_counter()
-        selected, beta_sum = np.ones(WORDS, np.bool_), float(beta.sum())
-        sweep_collapsed(doc_ptr, words, z, n_wk, n_k, selected, alpha, beta, beta_sum, NO_RESPONSE, Key(0, 0, sweep, 1))
+        sweep_collapsed(tokens, z, Counts(n_wk, n_k), priors, NO_RESPONSE, Key(0, 0, sweep, 1))
         best = min(best, time.perf_counter() - started)
     return NOMINAL_SECONDS / best

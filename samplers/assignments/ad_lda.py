@@ -1,7 +1,7 @@
 """Approximate distributed collapsed Gibbs sampling: shards of documents swept apart, then merged. Not exact.
 
-Each shard sees the other shards' tokens where they were at the start of the sweep. What comes of it is no draw of the
-posterior, and the more shards, the further off; with one shard it is collapsed Gibbs sampling.
+Each shard sees the other shards' tokens where they were at the start of the sweep. So the draws do not follow the
+posterior, and the more shards, the further off they are; with one shard this is collapsed Gibbs sampling.
 
 References
 ----------
@@ -18,88 +18,30 @@ import numba
 import numpy as np
 import pydantic
 
-from ppl_topics._util.arrays import BoolArray, FloatArray, Int32Array, IntArray, UInt32Array, UnsignedArray
+from ppl_topics._util.arrays import Int32Array, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
 from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.assignments.collapsed_gibbs import sweep_documents
-from ppl_topics.samplers.counts import count_words
+from ppl_topics.core.tokens import TokensByDocument
+from ppl_topics.samplers.assignments.collapsed_gibbs import Priors, sweep_documents
+from ppl_topics.samplers.counts import Counts, count_words
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 
-__all__ = ["ad_lda", "deal_documents", "index_shards", "sweep_shards"]
+__all__ = ["ad_lda", "deal_documents", "make_shards", "sweep_shards"]
 
 
-class _Copies(NamedTuple):
-    """The shards' own counts: n_wk of shape (R, K), one row for each word of each shard, and n_k of shape (P, K)."""
+class Shards(NamedTuple):
+    """The documents of each shard, and the words that occur in it: its copy of the counts needs no other rows.
 
-    n_wk: Int32Array
-    n_k: IntArray
-
-
-@compiled
-def deal_documents(doc_ptr: IntArray, n_shards: int) -> tuple[IntArray, IntArray]:
-    """Deal the documents, one after another, each to the shard that has the fewest tokens so far.
-
-    A corpus that is sorted by class is so spread over all shards.
-
-    Parameters
+    Attributes
     ----------
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    n_shards : int
-        P, at least 1.
-
-    Returns
-    -------
     docs : ndarray of int64 of shape (D,)
         Documents by shard, in their order within each.
-    shard_ptr : ndarray of int64 of shape (P + 1,)
-        Documents of shard p are ``docs[shard_ptr[p]:shard_ptr[p + 1]]``.
-    """
-    n_docs = doc_ptr.size - 1
-    shard_of = np.empty(n_docs, dtype=np.int64)
-    shard_ptr = np.zeros(n_shards + 1, dtype=np.int64)
-    # Of (tokens and documents so far, shard), lightest first: already in the order of a heap.
-    loads = [(0, shard) for shard in range(n_shards)]
-    for doc in range(n_docs):
-        load, shard = loads[0]
-        shard_of[doc] = shard
-        shard_ptr[shard + 1] += 1
-        heapq.heapreplace(loads, (load + doc_ptr[doc + 1] - doc_ptr[doc] + 1, shard))
-    for shard in range(n_shards):
-        shard_ptr[shard + 1] += shard_ptr[shard]
-    place = shard_ptr[:n_shards].copy()
-    docs = np.empty(n_docs, dtype=np.int64)
-    for doc in range(n_docs):
-        docs[place[shard_of[doc]]] = doc
-        place[shard_of[doc]] += 1
-    return docs, shard_ptr
-
-
-@compiled
-def index_shards(
-    docs: IntArray,
-    shard_ptr: IntArray,
-    doc_ptr: IntArray,
-    words: UInt32Array,
-    n_words: int,
-) -> tuple[UInt32Array, IntArray, UInt32Array]:
-    """List the words that occur in each shard: its copy of the counts needs no other rows.
-
-    Parameters
-    ----------
-    docs : ndarray of int64 of shape (D,)
-    shard_ptr : ndarray of int64 of shape (P + 1,)
-        From `deal_documents`.
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    words : ndarray of uint32 of shape (N,)
-    n_words : int
-        V.
-
-    Returns
-    -------
+    ptr : ndarray of int64 of shape (P + 1,)
+        Documents of shard p are ``docs[ptr[p]:ptr[p + 1]]``.
     rows : ndarray of uint32 of shape (P, V)
         Row of each word within the shard's own rows; V where it does not occur.
     row_ptr : ndarray of int64 of shape (P + 1,)
@@ -107,11 +49,61 @@ def index_shards(
     row_words : ndarray of uint32 of shape (R,)
         Word of each row.
     """
-    n_shards = shard_ptr.size - 1
+
+    docs: IntArray
+    ptr: IntArray
+    rows: UInt32Array
+    row_ptr: IntArray
+    row_words: UInt32Array
+
+
+class ShardCounts(NamedTuple):
+    """Each shard's own counts.
+
+    Attributes
+    ----------
+    n_wk : ndarray of int32 of shape (R, K)
+    n_k : ndarray of int64 of shape (P, K)
+    """
+
+    n_wk: Int32Array
+    n_k: IntArray
+
+
+@compiled
+def deal_documents(doc_ptr: IntArray, n_shards: int) -> tuple[IntArray, IntArray]:
+    """Give each document in turn to the shard with fewest tokens so far; return `docs` and `ptr` of `Shards`.
+
+    This spreads a corpus that is sorted by class over all shards.
+    """
+    n_docs = doc_ptr.size - 1
+    shard_of = np.empty(n_docs, dtype=np.int64)
+    ptr = np.zeros(n_shards + 1, dtype=np.int64)
+    # Pairs of (tokens and documents so far, shard), lightest first: already in the order of a heap.
+    loads = [(0, shard) for shard in range(n_shards)]
+    for doc in range(n_docs):
+        load, shard = loads[0]
+        shard_of[doc] = shard
+        ptr[shard + 1] += 1
+        heapq.heapreplace(loads, (load + doc_ptr[doc + 1] - doc_ptr[doc] + 1, shard))
+    for shard in range(n_shards):
+        ptr[shard + 1] += ptr[shard]
+    following = ptr[:n_shards].copy()
+    docs = np.empty(n_docs, dtype=np.int64)
+    for doc in range(n_docs):
+        docs[following[shard_of[doc]]] = doc
+        following[shard_of[doc]] += 1
+    return docs, ptr
+
+
+@compiled
+def make_shards(doc_ptr: IntArray, words: UInt32Array, n_words: int, n_shards: int) -> Shards:
+    """Deal the documents to the shards, and list the words of each."""
+    docs, ptr = deal_documents(doc_ptr, n_shards)
     rows = np.full((n_shards, n_words), n_words, dtype=np.uint32)
     row_ptr = np.zeros(n_shards + 1, dtype=np.int64)
     for shard in range(n_shards):
-        for doc in docs[shard_ptr[shard] : shard_ptr[shard + 1]]:
+        for doc in docs[ptr[shard] : ptr[shard + 1]]:
             for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
                 rows[shard, words[token]] = 0
         size = 0
@@ -125,79 +117,35 @@ def index_shards(
         for word in range(n_words):
             if rows[shard, word] < n_words:
                 row_words[row_ptr[shard] + rows[shard, word]] = word
-    return rows, row_ptr, row_words
+    return Shards(docs, ptr, rows, row_ptr, row_words)
 
 
 @parallel
 def sweep_shards(
-    docs: IntArray,
-    shard_ptr: IntArray,
-    rows: UInt32Array,
-    row_ptr: IntArray,
-    row_words: UInt32Array,
-    doc_ptr: IntArray,
-    words: UInt32Array,
+    shards: Shards,
+    tokens: TokensByDocument,
     z: UnsignedArray,
-    n_wk: Int32Array,
-    n_k: IntArray,
-    own_n_wk: Int32Array,
-    own_n_k: IntArray,
-    selected: BoolArray,
-    alpha: FloatArray,
-    beta: FloatArray,
-    beta_sum: float,
+    counts: Counts,
+    own: ShardCounts,
+    priors: Priors,
     term: ResponseTerm,
     key: Key,
 ) -> None:
-    """Sweep each shard's documents by collapsed Gibbs sampling, with counts of its own, in parallel over shards.
+    """Sweep the shards by collapsed Gibbs, each on its own copy of the counts, in parallel; only z is updated."""
+    for shard in numba.prange(shards.ptr.size - 1):
+        docs = shards.docs[shards.ptr[shard] : shards.ptr[shard + 1]]
+        copy = copy_counts(shard, shards, counts, own)
+        sweep_documents(docs, shards.rows[shard], tokens, z, copy, priors, term, key)
 
-    Parameters
-    ----------
-    docs : ndarray of int64 of shape (D,)
-    shard_ptr : ndarray of int64 of shape (P + 1,)
-        From `deal_documents`.
-    rows : ndarray of uint32 of shape (P, V)
-    row_ptr : ndarray of int64 of shape (P + 1,)
-    row_words : ndarray of uint32 of shape (R,)
-        From `index_shards`.
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    words : ndarray of uint32 of shape (N,)
-    z : ndarray of uint8 or uint16 of shape (N,)
-        Topics of the tokens, updated in place.
-    n_wk : ndarray of int32 of shape (V, K)
-    n_k : ndarray of int64 of shape (K,)
-        Counts of z at the start of the sweep, only read: count them afterwards.
-    own_n_wk : ndarray of int32 of shape (R, K)
-    own_n_k : ndarray of int64 of shape (P, K)
-        Room for the shards' counts, overwritten.
-    selected : ndarray of bool of shape (V,)
-        Only the tokens of these words are drawn; all are counted.
-    alpha : ndarray of float64 of shape (K,)
-    beta : ndarray of float64 of shape (V,)
-    beta_sum : float
-    term : ResponseTerm
-    key : Key
-        Of the random streams, one for each document.
-    """
-    for shard in numba.prange(shard_ptr.size - 1):
-        for row in range(row_ptr[shard], row_ptr[shard + 1]):
-            own_n_wk[row] = n_wk[row_words[row]]
-        own_n_k[shard] = n_k
-        sweep_documents(
-            docs[shard_ptr[shard] : shard_ptr[shard + 1]],
-            doc_ptr,
-            words,
-            rows[shard],
-            z,
-            own_n_wk[row_ptr[shard] : row_ptr[shard + 1]],
-            own_n_k[shard],
-            selected,
-            alpha,
-            beta,
-            beta_sum,
-            term,
-            key,
-        )
+
+@compiled
+def copy_counts(shard: int, shards: Shards, counts: Counts, own: ShardCounts) -> Counts:
+    """Copy the counts for a shard, n_wk only for its words."""
+    first, last = shards.row_ptr[shard], shards.row_ptr[shard + 1]
+    for row in range(first, last):
+        own.n_wk[row] = counts.n_wk[shards.row_words[row]]
+    own.n_k[shard] = counts.n_k
+    return Counts(own.n_wk[first:last], own.n_k[shard])
 
 
 @kernel(
@@ -221,42 +169,20 @@ def ad_lda(
     The draws depend on the number of shards, not on that of threads. Beside the state a chain holds 4 K bytes for each
     word of each shard (never more than 4 K V times the shards, nor 4 K N), and all chains together 4 V for each shard.
     """
-    tokens, sizes = binding.tokens, binding.sizes
-    selected = words.mask(tokens.word_counts)
-    docs, shard_ptr = deal_documents(tokens.doc_ptr, max(1, min(shards, sizes.docs)))
-    rows, row_ptr, row_words = index_shards(docs, shard_ptr, tokens.doc_ptr, tokens.words, sizes.words)
+    corpus, sizes = binding.tokens, binding.sizes
+    selected = words.mask(corpus.word_counts)
+    n_drawn = int(corpus.word_counts[selected].sum())
+    tokens, make_term = corpus.by_document(selected), term_of(binding)
+    dealt = make_shards(corpus.doc_ptr, corpus.words, sizes.words, max(1, min(shards, sizes.docs)))
 
-    def init(state: ChainState) -> _Copies:
-        return _Copies(
-            np.empty((row_words.size, sizes.topics), dtype=np.int32),
-            np.empty((len(rows), sizes.topics), dtype=np.int64),
-        )
+    def init(state: ChainState) -> ShardCounts:
+        shape = len(dealt.row_words), sizes.topics
+        return ShardCounts(np.empty(shape, np.int32), np.empty((len(dealt.rows), sizes.topics), np.int64))
 
-    make_term = term_of(binding)
-
-    def step(state: ChainState, memory: _Copies, key: Key) -> dict[str, float] | None:
-        beta, term = state.beta, make_term(state)
-        sweep_shards(
-            docs,
-            shard_ptr,
-            rows,
-            row_ptr,
-            row_words,
-            tokens.doc_ptr,
-            tokens.words,
-            state.z,
-            state.n_wk,
-            state.n_k,
-            memory.n_wk,
-            memory.n_k,
-            selected,
-            state.alpha,
-            beta,
-            float(beta.sum()),
-            term,
-            key,
-        )
-        count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
-        return acceptance(term, int(tokens.word_counts[selected].sum()))
+    def step(state: ChainState, own: ShardCounts, key: Key) -> dict[str, float] | None:
+        counts, term = Counts(state.n_wk, state.n_k), make_term(state)
+        sweep_shards(dealt, tokens, state.z, counts, own, Priors.of(state), term, key)
+        count_words(state.z, corpus.word_ptr, corpus.by_word, state.n_wk, state.n_k)
+        return acceptance(term, n_drawn)
 
     return KernelFunctions(step, init, scratch=True)

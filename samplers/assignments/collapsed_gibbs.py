@@ -7,131 +7,140 @@ T. L. Griffiths, M. Steyvers (2004). Finding scientific topics. PNAS 101, equati
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ppl_topics._util.arrays import BoolArray, FloatArray, Int32Array, IntArray, UInt32Array, UnsignedArray
-from ppl_topics._util.compiled import compiled
+from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray, UInt32Array, UnsignedArray
+from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
 from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
+from ppl_topics.core.tokens import TokensByDocument
+from ppl_topics.samplers.counts import Counts
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, accepts, term_of
 from ppl_topics.samplers.variates.categorical import find_cumulated
-from ppl_topics.samplers.variates.streams import new_stream, start, uniform
+from ppl_topics.samplers.variates.simd_categorical import Integer
+from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform
 
-__all__ = ["collapsed_gibbs", "sweep_collapsed", "sweep_documents"]
+__all__ = ["Priors", "collapsed_gibbs", "sweep_collapsed", "sweep_documents"]
+
+
+class Priors(NamedTuple):
+    """Concentrations of the two Dirichlet distributions that are integrated out.
+
+    Attributes
+    ----------
+    alpha : ndarray of float64 of shape (K,)
+    beta : ndarray of float64 of shape (V,)
+    beta_sum : float
+    """
+
+    alpha: FloatArray
+    beta: FloatArray
+    beta_sum: float
+
+    @classmethod
+    def of(cls, state: ChainState) -> Priors:
+        """Return those of a state."""
+        beta = state.beta
+        return cls(state.alpha, beta, float(beta.sum()))
+
+
+class Factors(NamedTuple):
+    """The parts of equation 5 that change with each move of a token, for the document at hand.
+
+    Attributes
+    ----------
+    n_dk : ndarray of int64 of shape (K,)
+    doc : ndarray of float64 of shape (K,)
+        n_dk + alpha_k.
+    topic : ndarray of float64 of shape (K,)
+        1 / (n_k + sum of beta).
+    sums : ndarray of float64 of shape (K,)
+        Working memory of a draw.
+    """
+
+    n_dk: IntArray
+    doc: FloatArray
+    topic: FloatArray
+    sums: FloatArray
+
+
+@inlined
+def draw_topic(stream: Stream, n_wk: Int32Array, row: Integer, beta_w: float, factors: Factors) -> int:
+    """Draw k in proportion to (n_dk + alpha_k) (n_wk + beta_w) / (n_k + sum of beta), counts without the token."""
+    doc, topic, sums = factors.doc, factors.topic, factors.sums
+    for k in range(sums.size):
+        sums[k] = doc[k] * topic[k] * (n_wk[row, k] + beta_w)
+    total = 0.0
+    for k in range(sums.size):
+        total += sums[k]
+        sums[k] = total
+    return find_cumulated(sums, sums.size, uniform(stream) * total)
+
+
+@inlined
+def count_token(k: Integer, change: int, row: Integer, counts: Counts, priors: Priors, factors: Factors) -> None:
+    """Count a token of a word more, or less, in topic k."""
+    counts.n_wk[row, k] += change
+    counts.n_k[k] += change
+    factors.n_dk[k] += change
+    factors.doc[k] = factors.n_dk[k] + priors.alpha[k]
+    factors.topic[k] = 1.0 / (counts.n_k[k] + priors.beta_sum)
 
 
 @compiled
 def sweep_collapsed(
-    doc_ptr: IntArray,
-    words: UInt32Array,
-    z: UnsignedArray,
-    n_wk: Int32Array,
-    n_k: IntArray,
-    selected: BoolArray,
-    alpha: FloatArray,
-    beta: FloatArray,
-    beta_sum: float,
-    term: ResponseTerm,
-    key: Key,
+    tokens: TokensByDocument, z: UnsignedArray, counts: Counts, priors: Priors, term: ResponseTerm, key: Key
 ) -> None:
-    """Draw the topic of every token from its full conditional, in document order.
+    """Draw the topic of every selected token from its full conditional, in document order.
 
-    p(z_i = k) is proportional to (n_dk^-i + alpha_k) (n_wk^-i + beta_w) / (n_k^-i + sum of beta).
-
-    Parameters
-    ----------
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    words : ndarray of uint32 of shape (N,)
-    z : ndarray of uint8 or uint16 of shape (N,)
-        Topics of the tokens, updated in place.
-    n_wk : ndarray of int32 of shape (V, K)
-    n_k : ndarray of int64 of shape (K,)
-        Counts of z, updated in place.
-    selected : ndarray of bool of shape (V,)
-        Only the tokens of these words are drawn; all are counted.
-    alpha : ndarray of float64 of shape (K,)
-    beta : ndarray of float64 of shape (V,)
-    beta_sum : float
-    term : ResponseTerm
-        With a response each draw is a proposal, accepted or not.
-    key : Key
-        Of the random streams, one for each document.
+    With a response each draw is a proposal (see `ppl_topics.samplers.responses.response_term`).
     """
-    docs = np.arange(doc_ptr.size - 1)
-    rows = np.arange(n_wk.shape[0]).astype(np.uint32)
-    sweep_documents(docs, doc_ptr, words, rows, z, n_wk, n_k, selected, alpha, beta, beta_sum, term, key)
+    docs = np.arange(tokens.doc_ptr.size - 1)
+    rows = np.arange(counts.n_wk.shape[0]).astype(np.uint32)
+    sweep_documents(docs, rows, tokens, z, counts, priors, term, key)
 
 
 @compiled
 def sweep_documents(
     docs: IntArray,
-    doc_ptr: IntArray,
-    words: UInt32Array,
     rows: UInt32Array,
+    tokens: TokensByDocument,
     z: UnsignedArray,
-    n_wk: Int32Array,
-    n_k: IntArray,
-    selected: BoolArray,
-    alpha: FloatArray,
-    beta: FloatArray,
-    beta_sum: float,
+    counts: Counts,
+    priors: Priors,
     term: ResponseTerm,
     key: Key,
 ) -> None:
-    """Sweep over some documents (see `sweep_collapsed`), with counts that may hold the rows of their words alone.
-
-    Parameters
-    ----------
-    docs : ndarray of int64 of shape (n,)
-        Documents, in the order in which they are swept.
-    rows : ndarray of uint32 of shape (V,)
-        Row of `n_wk` that holds the counts of each word that occurs in the documents.
-    n_wk : ndarray of int32 of shape (R, K)
-    """
-    n_topics = n_k.size
-    supervised = term.eta.shape[1] > 0
+    """Sweep over some documents, as `sweep_collapsed` does; n_wk has word w in ``rows[w]``."""
+    n_topics, supervised = counts.n_k.size, term.eta.shape[1] > 0
+    doc_ptr, words, selected, alpha, beta = tokens.doc_ptr, tokens.words, tokens.selected, priors.alpha, priors.beta
+    factors = Factors(
+        np.empty(n_topics, np.int64), np.empty(n_topics), 1.0 / (counts.n_k + priors.beta_sum), np.empty(n_topics)
+    )
     stream = new_stream()
-    in_doc = np.empty(n_topics, dtype=np.int64)
-    doc_factor = np.empty(n_topics)
-    topic_factor = 1.0 / (n_k + beta_sum)
-    mass = np.empty(n_topics)
     for doc in docs:
         start(stream, key, doc)
-        in_doc[:] = 0
+        factors.n_dk[:] = 0
         for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
-            in_doc[z[token]] += 1
-        for topic in range(n_topics):
-            doc_factor[topic] = in_doc[topic] + alpha[topic]
+            factors.n_dk[z[token]] += 1
+        for k in range(n_topics):
+            factors.doc[k] = factors.n_dk[k] + alpha[k]
         for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
             word = words[token]
             if not selected[word]:
                 continue
-            row = rows[word]
-            old = z[token]
-            in_doc[old] -= 1
-            n_wk[row, old] -= 1
-            n_k[old] -= 1
-            doc_factor[old] = in_doc[old] + alpha[old]
-            topic_factor[old] = 1.0 / (n_k[old] + beta_sum)
-            beta_w = beta[word]
-            for topic in range(n_topics):
-                mass[topic] = doc_factor[topic] * topic_factor[topic] * (n_wk[row, topic] + beta_w)
-            total = 0.0
-            for topic in range(n_topics):
-                total += mass[topic]
-                mass[topic] = total
-            new = find_cumulated(mass, n_topics, uniform(stream) * total)
+            row, old = rows[word], z[token]
+            count_token(old, -1, row, counts, priors, factors)
+            new = draw_topic(stream, counts.n_wk, row, beta[word], factors)
             if supervised and new != old and not accepts(stream, doc, old, new, term):
                 new = old
             z[token] = new
-            in_doc[new] += 1
-            n_wk[row, new] += 1
-            n_k[new] += 1
-            doc_factor[new] = in_doc[new] + alpha[new]
-            topic_factor[new] = 1.0 / (n_k[new] + beta_sum)
+            count_token(new, 1, row, counts, priors, factors)
 
 
 @kernel(
@@ -148,25 +157,13 @@ def sweep_documents(
 )
 def collapsed_gibbs(binding: Binding, *, words: WordSelection = ALL_WORDS) -> KernelFunctions:
     """Collapsed Gibbs: O(K) a token, sequential, theta and phi integrated out."""
-    tokens = binding.tokens
-    selected = words.mask(tokens.word_counts)
-    make_term = term_of(binding)
+    selected = words.mask(binding.tokens.word_counts)
+    n_drawn = int(binding.tokens.word_counts[selected].sum())
+    tokens, make_term = binding.tokens.by_document(selected), term_of(binding)
 
     def step(state: ChainState, memory: None, key: Key) -> dict[str, float] | None:
-        beta, term = state.beta, make_term(state)
-        sweep_collapsed(
-            tokens.doc_ptr,
-            tokens.words,
-            state.z,
-            state.n_wk,
-            state.n_k,
-            selected,
-            state.alpha,
-            beta,
-            float(beta.sum()),
-            term,
-            key,
-        )
-        return acceptance(term, int(tokens.word_counts[selected].sum()))
+        term = make_term(state)
+        sweep_collapsed(tokens, state.z, Counts(state.n_wk, state.n_k), Priors.of(state), term, key)
+        return acceptance(term, n_drawn)
 
     return KernelFunctions(step)

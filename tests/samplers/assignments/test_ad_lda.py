@@ -16,7 +16,7 @@ from ppl_topics.diagnostics.exactness.goodness import expected_total_variation, 
 from ppl_topics.diagnostics.exactness.tiny import TINY_DOCUMENTS, TinyModel, tiny_spec
 from ppl_topics.engine.bind import bind_tokens, index_tokens
 from ppl_topics.engine.executor import Executor
-from ppl_topics.samplers.assignments.ad_lda import deal_documents, index_shards
+from ppl_topics.samplers.assignments.ad_lda import deal_documents, make_shards
 from ppl_topics.schedule import make_plan
 
 
@@ -97,15 +97,14 @@ def test_documents_are_dealt_evenly_and_once():
 def test_a_copy_holds_the_words_of_its_shard_alone():
     model = bound("ad_lda", documents(), shards=20)
     tokens = model.tokens
-    docs, shard_ptr = deal_documents(tokens.doc_ptr, 20)
-    rows, row_ptr, row_words = index_shards(docs, shard_ptr, tokens.doc_ptr, tokens.words, 12)
+    shards = make_shards(tokens.doc_ptr, tokens.words, 12, 20)
     for shard in range(20):
-        dealt = np.isin(tokens.docs, docs[shard_ptr[shard] : shard_ptr[shard + 1]])
-        held = row_words[row_ptr[shard] : row_ptr[shard + 1]]
+        dealt = np.isin(tokens.docs, shards.docs[shards.ptr[shard] : shards.ptr[shard + 1]])
+        held = shards.row_words[shards.row_ptr[shard] : shards.row_ptr[shard + 1]]
         assert np.array_equal(held, np.unique(tokens.words[dealt]))
-        assert np.array_equal(rows[shard, held], np.arange(len(held)))
+        assert np.array_equal(shards.rows[shard, held], np.arange(len(held)))
     (memory,) = Executor(model).memories(model.initial_state(1, 0))
-    assert memory.n_wk.shape == (len(row_words), 5)
+    assert memory.n_wk.shape == (len(shards.row_words), 5)
 
 
 @pytest.mark.parametrize("shards", [0, -3, 2.5, "two", True])
