@@ -11,6 +11,7 @@ __all__ = [
     "BoolArray",
     "Float32Array",
     "FloatArray",
+    "Int16Array",
     "Int32Array",
     "IntArray",
     "IntegerArray",
@@ -25,6 +26,7 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
 IntArray = NDArray[np.int64]
+Int16Array = NDArray[np.int16]
 Int32Array = NDArray[np.int32]
 UInt8Array = NDArray[np.uint8]
 UInt16Array = NDArray[np.uint16]

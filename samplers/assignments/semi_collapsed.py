@@ -27,10 +27,12 @@ from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Tokens
-from ppl_topics.samplers.assignments.block_collapsed import Blocks, TileSweeper, most_listed
+from ppl_topics.samplers.assignments.block_collapsed import NumberOfBlocks
+from ppl_topics.samplers.assignments.block_masses import sum_by_block
 from ppl_topics.samplers.assignments.given_phi import GivenPhi
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
-from ppl_topics.samplers.assignments.tiles import Tiling, block_sums, default_blocks, make_tiling
+from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper, most_listed
+from ppl_topics.samplers.assignments.tiling import Tiling, default_blocks, make_tiling
 from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.responses.response_term import acceptance, term_of
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi
@@ -77,7 +79,7 @@ def aggregate(tokens: Tokens, rare: BoolArray, blocks: int | None) -> Aggregatio
     frequent = np.flatnonzero(~rare)
     renamed = np.empty(len(rare), dtype=np.uint32)
     renamed[frequent] = np.arange(len(frequent))
-    renamed[rare] = len(frequent) + tiling.block[rare]
+    renamed[rare] = len(frequent) + tiling.word_block[rare]
     words = renamed[tokens.words]
     words.flags.writeable = False
     return Aggregation(frequent, words, tiling, n_blocks)
@@ -112,7 +114,7 @@ class Memory(NamedTuple):
     memory="8 * N + 4 * V * K + 50 * D * C + 10 * N * min(1, C)",
     reference="Magnusson et al. 2018, eqs. 3 to 5, with rare words collapsed",
 )
-def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: Blocks | None = None) -> KernelFunctions:
+def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: NumberOfBlocks | None = None) -> KernelFunctions:
     """Frequent words given phi, words of at most `rare` tokens collapsed; theta and phi integrated out."""
     tokens, sizes = binding.tokens, binding.sizes
     is_rare = tokens.word_counts <= rare
@@ -131,15 +133,15 @@ def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: Blocks | 
         sweeper, counts, phi = memory
         term = make_term(state)
         beta = state.beta
-        beta_sums = block_sums(whole.tiling.block, beta, whole.n_blocks)
+        beta_sum = sum_by_block(whole.tiling.word_block, beta, whole.n_blocks)
         np.take(state.n_wk, whole.frequent, axis=0, out=counts[:n_frequent])
         counts[n_frequent:] = sweeper.count(state.z)
-        betas = np.concatenate([beta[whole.frequent], beta_sums])
+        betas = np.concatenate([beta[whole.frequent], beta_sum])
         draw_phi(counts, state.n_k, betas, key._replace(kernel=key.kernel + Reserved.PHI_WITHIN_KERNEL), phi)
         sweep_partially_collapsed(frequent, state.z, GivenPhi(state.alpha, phi), (), term, key)
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
         mass = phi[n_frequent:].astype(np.float64)
-        sweeper.sweep(state, mass, beta_sums, term, key._replace(kernel=key.kernel + Reserved.RARE_WITHIN_KERNEL))
+        sweeper.sweep(state, mass, beta_sum, term, key._replace(kernel=key.kernel + Reserved.RARE_WITHIN_KERNEL))
         return acceptance(term, sizes.tokens)
 
     return KernelFunctions(step, init, scratch=True)

@@ -15,8 +15,8 @@ from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
 from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.assignments.block_collapsed import TileSweeper
-from ppl_topics.samplers.assignments.tiles import make_tiling
+from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper
+from ppl_topics.samplers.assignments.tiling import make_tiling
 from ppl_topics.samplers.responses.response_term import acceptance, term_of
 
 __all__ = ["sparse_collapsed"]

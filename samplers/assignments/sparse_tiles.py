@@ -1,5 +1,11 @@
 """SparseLDA: collapsed Gibbs sampling of the tokens of a tile over the topics of each word.
 
+The full conditional is split in two (Yao et al. 2009, equations 7 to 10, their first two parts taken together):
+
+    p(z_i = k) is proportional to n_wk^-i weight_k + beta_w weight_k,  weight_k = (n_dk^-i + alpha_k) / (n_k^-i + beta_sum),
+
+the first over the topics that the word has, and the second over all topics, whose sum is kept up to date.
+
 References
 ----------
 L. Yao, D. Mimno, A. McCallum (2009). Efficient methods for topic model inference on streaming document
@@ -14,14 +20,24 @@ import numpy as np
 
 from ppl_topics._util.arrays import Int32Array, UnsignedArray
 from ppl_topics._util.compiled import inlined, tight
-from ppl_topics.samplers.assignments.collapsed_tiles import Places, Tile, draw_in_logs, ratio_of, refresh, weigh
+from ppl_topics.samplers.assignments.tile import (
+    Tile,
+    draw_in_logs,
+    draw_topic,
+    move_token,
+    ratio_of,
+    turn_to_document,
+    weigh,
+    weigh_all,
+    without_token,
+)
+from ppl_topics.samplers.assignments.tiling import Tiling
 from ppl_topics.samplers.assignments.word_lists import DENSE, WordLists, add_topic, remove_topic
 from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
 from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
 from ppl_topics.samplers.variates.simd_categorical import (
     SAFE_TOTAL,
     Integer,
-    cumulate_counts,
     cumulate_listed,
     cumulate_products,
     find_listed,
@@ -31,125 +47,102 @@ from ppl_topics.samplers.variates.streams import uniform
 
 __all__ = ["sweep_sparse"]
 
-
 SHORT = 4
-"""A document of so many times fewer tokens than there are topics is counted token by token, not topic by topic."""
+"""A document with fewer tokens than topics, by this factor, is counted token by token, not topic by topic."""
+
+NO_SLOT = np.int64(-1)
 
 
 @tight
 def sweep_sparse(
-    tile: Tile,
-    places: Places,
-    z: UnsignedArray,
-    n_wk: Int32Array,
-    lists: WordLists,
-    term: ResponseTerm,
+    tile: Tile, tiling: Tiling, z: UnsignedArray, n_wk: Int32Array, lists: WordLists, term: ResponseTerm
 ) -> None:
-    """Draw the topics of the tokens of a tile as `sweep_dense` does, over the topics of each word.
-
-    The full conditional is split in two (Yao et al. 2009, eqs. 7 to 10, their first two parts taken together):
-    n_wk times the weights, over the topics that the word has, and beta_w times the weights, over all topics, whose sum
-    is kept up to date. Words without a list are drawn as `sweep_dense` draws them.
-    """
+    """Draw the topics of the tokens of a tile; words without a list are drawn as by `sweep_dense`."""
     supervised = term.eta.shape[1] > 0
-    in_doc, sums, alpha = tile.scratch.in_doc, tile.scratch.sums, tile.priors.alpha32
     ratio, weight, smooth = tile.scratch.ratio, tile.scratch.weight, tile.smooth
-    n_k, n_topics, last, end = tile.n_k, tile.n_k.size, tile.last, np.int64(-1)
-    weigh(tile)
+    order, words, last, end = tiling.order, tiling.words, tile.last, np.int64(-1)
+    weigh_all(tile)
     smooth[0] = sum_weights(tile)
-    for place in range(tile.first, last):
-        token = np.int64(places.order[place])
+    for position in range(tile.first, last):
+        token = np.int64(order[position])
         if token >= end:
-            end = visit_briefly(token, tile, places, z)
-        ahead = np.int64(places.words[places.order[min(place + AHEAD, last - 1)]])
+            end = visit_briefly(token, tile, tiling, z)
+        ahead = np.int64(words[order[min(position + AHEAD, last - 1)]])
         if lists.sizes[ahead] == DENSE:
             prefetch_row(n_wk, ahead)
-        word, old = np.int64(places.words[token]), np.int64(z[token])
-        ratio_left = ratio_of(old, n_k[old] - 1, tile)
-        weight_left = (np.float32(in_doc[old] - 1) + alpha[old]) * ratio_left
-        size, slot = remove_topic(word, old, lists), np.int64(-1)
+        word, old = np.int64(words[token]), np.int64(z[token])
+        ratio_left, weight_left = without_token(old, tile)
+        smooth[0] += np.float64(weight_left) - weight[old]
+        ratio[old], weight[old] = ratio_left, weight_left
+        size = remove_topic(word, old, lists)
         if size == DENSE:
-            everything = cumulate_counts(weight, n_wk, word, tile.priors.beta32[word], old, weight_left, sums)
-            if everything >= SAFE_TOTAL:
-                new = find_striped(sums, n_topics, np.float32(uniform(tile.stream) * everything))
-            else:
-                new = draw_in_logs(word, old, n_wk, tile)
-            smooth[0] += np.float64(weight_left) - weight[old]
-            ratio[old], weight[old] = ratio_left, weight_left
+            new, slot = draw_topic(word, old, weight_left, n_wk, tile), NO_SLOT
         else:
-            smooth[0] += np.float64(weight_left) - weight[old]
-            ratio[old], weight[old] = ratio_left, weight_left
-            begin = lists.ptr[word]
-            listed = np.float64(cumulate_listed(tile.scratch.as_row, 0, lists.topics, lists.counts, begin, size, sums))
-            total = listed + tile.priors.beta[word] * smooth[0]
-            target = uniform(tile.stream) * total
-            if not total >= SAFE_TOTAL:
-                new = draw_in_logs(word, old, n_wk, tile)
-            elif target < listed:
-                slot = begin + find_listed(sums, size, np.float32(target))
-                new = np.int64(lists.topics[slot])
-            else:
-                share = np.float32((target - listed) / (total - listed))
-                new = find_striped(sums, n_topics, share * cumulate_products(weight, tile.scratch.ones, 0, sums))
+            new, slot = draw_listed(word, old, size, lists, n_wk, tile)
         if supervised and new != old and not accepts(tile.stream, tile.cursor[0], old, new, term):
-            new, slot = old, np.int64(-1)
+            new, slot = old, NO_SLOT
         if slot >= 0:
             lists.counts[slot] += 1
         elif size != DENSE:
             add_topic(word, new, lists)
         z[token] = new
-        in_doc[old] -= 1
-        n_wk[word, old] -= 1
-        n_k[old] -= 1
-        in_doc[new] += 1
-        n_wk[word, new] += 1
-        n_k[new] += 1
-        smooth[0] -= weight[new]
-        refresh(new, tile)
-        smooth[0] += weight[new]
+        move_token(word, old, new, n_wk, tile)
+        ratio[new] = ratio_of(new, tile.n_k[new], tile)
+        reweigh(new, tile)
+
+
+@inlined
+def draw_listed(word: Integer, old: Integer, size: Integer, lists: WordLists, n_wk: Int32Array, tile: Tile) -> Any:
+    """Draw a topic for a word with a list, and return its slot there, or -1 if it comes from the second part."""
+    begin, sums = lists.ptr[word], tile.scratch.sums
+    listed = np.float64(cumulate_listed(tile.scratch.as_row, 0, lists.topics, lists.counts, begin, size, sums))
+    total = listed + tile.beta[word] * tile.smooth[0]
+    target = uniform(tile.stream) * total
+    if not total >= SAFE_TOTAL:
+        return draw_in_logs(word, old, n_wk, tile), NO_SLOT
+    if target < listed:
+        slot = begin + find_listed(sums, size, np.float32(target))
+        return np.int64(lists.topics[slot]), slot
+    share = np.float32((target - listed) / (total - listed))
+    reached = share * cumulate_products(tile.scratch.weight, tile.scratch.ones, 0, sums)
+    return find_striped(sums, tile.n_k.size, reached), NO_SLOT
 
 
 @tight
-def visit_briefly(token: Integer, tile: Tile, places: Places, z: UnsignedArray) -> Any:
-    """Do as `visit` does; from one short document to the next, without a pass over all topics."""
-    in_doc, n_topics = tile.scratch.in_doc, tile.n_k.size
-    doc, begin, end = tile.cursor
-    was_short = (end - begin) * SHORT < n_topics
+def visit_briefly(token: Integer, tile: Tile, tiling: Tiling, z: UnsignedArray) -> Any:
+    """Do as `visit` does, but between short documents without a pass over all topics."""
+    n_dk, n_topics = tile.scratch.n_dk, tile.n_k.size
+    was_short = (tile.cursor[2] - tile.cursor[1]) * SHORT < n_topics
     if was_short:
-        for other in range(begin, end):
+        for other in range(tile.cursor[1], tile.cursor[2]):
             topic = np.int64(z[other])
-            if in_doc[topic] > 0:
-                in_doc[topic] = 0
+            if n_dk[topic] > 0:
+                n_dk[topic] = 0
                 reweigh(topic, tile)
     else:
-        in_doc[:] = 0
-    while token >= places.doc_ptr[doc + 1]:
-        doc += 1
-    begin, end = places.doc_ptr[doc], places.doc_ptr[doc + 1]
-    tile.cursor[0], tile.cursor[1], tile.cursor[2] = doc, begin, end
-    if (end - begin) * SHORT < n_topics:
-        if not was_short:
-            weigh(tile)
-            tile.smooth[0] = sum_weights(tile)
-        for other in range(begin, end):
-            topic = np.int64(z[other])
-            in_doc[topic] += 1
+        n_dk[:] = 0
+    begin, end = turn_to_document(token, tile, tiling)
+    is_short = (end - begin) * SHORT < n_topics
+    if is_short and not was_short:
+        weigh_all(tile)
+        tile.smooth[0] = sum_weights(tile)
+    for other in range(begin, end):
+        topic = np.int64(z[other])
+        n_dk[topic] += 1
+        if is_short:
             reweigh(topic, tile)
-    else:
-        for other in range(begin, end):
-            in_doc[z[other]] += 1
-        weigh(tile)
+    if not is_short:
+        weigh_all(tile)
         tile.smooth[0] = sum_weights(tile)
     return int(end)
 
 
 @inlined
 def reweigh(topic: Integer, tile: Tile) -> None:
-    """Bring the weight of a topic up to date with the document's count."""
-    scratch = tile.scratch
-    tile.smooth[0] -= scratch.weight[topic]
-    scratch.weight[topic] = (np.float32(scratch.in_doc[topic]) + tile.priors.alpha32[topic]) * scratch.ratio[topic]
-    tile.smooth[0] += scratch.weight[topic]
+    """Set the weight of a topic from n_dk and its ratio, and bring the sum of the weights up to date."""
+    tile.smooth[0] -= tile.scratch.weight[topic]
+    weigh(topic, tile)
+    tile.smooth[0] += tile.scratch.weight[topic]
 
 
 @inlined

@@ -11,8 +11,9 @@ import ppl_topics as pt
 from ppl_topics.core.registry import unregister_kernel
 from ppl_topics.engine.bind import bind_tokens, index_tokens
 from ppl_topics.engine.executor import Executor
-from ppl_topics.samplers.assignments.block_collapsed import TileSweeper
-from ppl_topics.samplers.assignments.tiles import block_sums, count_blocks, default_blocks, draw_masses, make_tiling
+from ppl_topics.samplers.assignments.block_masses import count_blocks, draw_masses, sum_by_block
+from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper
+from ppl_topics.samplers.assignments.tiling import default_blocks, make_tiling
 from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 from ppl_topics.schedule import make_plan
 
@@ -70,11 +71,9 @@ def tiles_with(name, most_listed, n_blocks=2):
             return TileSweeper(tokens, tiling, sizes.topics, most_listed)
 
         def step(state, sweeper, key):
-            n_bk = sweeper.count(state.z)
-            sums = block_sums(tiling.block, state.beta, n_blocks)
-            mass = np.empty((n_blocks, sizes.topics))
-            draw_masses(n_bk, sums, key, n_blocks**2, mass)
-            sweeper.sweep(state, mass, sums, NO_RESPONSE, key)
+            beta_sum = sum_by_block(tiling.word_block, state.beta, n_blocks)
+            mass = draw_masses(sweeper.count(state.z), beta_sum, key)
+            sweeper.sweep(state, mass, beta_sum, NO_RESPONSE, key)
 
         return pt.KernelFunctions(step, init)
 
@@ -90,13 +89,13 @@ def test_a_tiling_holds_each_selected_token_once(n_blocks):
     selected = np.arange(40) % 3 > 0
     tiling = make_tiling(tokens, selected, np.ones(40, np.bool_), n_blocks)
     assert sorted(tiling.order) == np.flatnonzero(selected[tokens.words]).tolist()
-    assert set(tiling.block) <= set(range(n_blocks))
+    assert set(tiling.word_block) <= set(range(n_blocks))
     docs = tokens.docs
     for block in range(n_blocks):
         for group in range(n_blocks):
             inside = tiling.order[tiling.tile_ptr[block, group] : tiling.tile_ptr[block, group + 1]]
             assert (np.diff(inside.astype(int)) > 0).all()
-            assert (tiling.block[tokens.words[inside]] == block).all()
+            assert (tiling.word_block[tokens.words[inside]] == block).all()
             assert (docs[inside] >= tiling.group_ptr[group]).all()
             assert (docs[inside] < tiling.group_ptr[group + 1]).all()
 
@@ -105,7 +104,7 @@ def test_blocks_have_about_as_many_tokens():
     tokens = indexed(random_documents(400, 300), 300)
     every = np.ones(300, np.bool_)
     tiling = make_tiling(tokens, every, every, 4)
-    load = np.bincount(tiling.block, weights=tokens.word_counts, minlength=4)
+    load = np.bincount(tiling.word_block, weights=tokens.word_counts, minlength=4)
     assert load.max() / load.mean() < 1.1
 
 
@@ -115,12 +114,12 @@ def test_words_without_a_block_are_left_out_of_the_counts():
     tiling = make_tiling(tokens, rare, rare, 3)
     z = np.random.default_rng(1).integers(0, 5, len(tokens.words)).astype(np.uint8)
     n_bk = np.full((3, 5), -1)
-    count_blocks(tokens.chunk_ptr, tokens.doc_ptr, tokens.words, z, tiling.block, n_bk)
+    count_blocks(tokens.chunk_ptr, tokens.doc_ptr, tokens.words, z, tiling.word_block, n_bk)
     expected = np.zeros((3, 5), int)
     inside = rare[tokens.words]
-    np.add.at(expected, (tiling.block[tokens.words[inside]], z[inside]), 1)
+    np.add.at(expected, (tiling.word_block[tokens.words[inside]], z[inside]), 1)
     assert (n_bk == expected).all()
-    assert (tiling.block[~rare] == -1).all()
+    assert (tiling.word_block[~rare] == -1).all()
 
 
 def test_the_number_of_blocks_grows_with_the_corpus():

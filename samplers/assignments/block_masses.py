@@ -1,0 +1,66 @@
+"""The mass that each topic has in each block of words: its distribution given z, and a draw from it."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from ppl_topics._util.arrays import FloatArray, Int16Array, IntArray, UInt32Array, UnsignedArray
+from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.keys import Key
+from ppl_topics.samplers.variates.dirichlet import dirichlet
+from ppl_topics.samplers.variates.streams import new_stream, start
+
+__all__ = ["count_blocks", "draw_masses", "sum_by_block"]
+
+
+def sum_by_block(word_block: Int16Array, beta: FloatArray, n_blocks: int) -> FloatArray:
+    """Return the sum of beta over the words of each block, shape (B,)."""
+    inside = word_block >= 0
+    return np.bincount(word_block[inside], weights=beta[inside], minlength=n_blocks).astype(np.float64)
+
+
+@parallel
+def count_blocks(
+    chunk_ptr: IntArray,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    word_block: Int16Array,
+    n_bk: IntArray,
+) -> None:
+    """Count the topics of the tokens of each word block into n_bk, shape (B, K), in parallel over documents."""
+    n_blocks, n_topics = n_bk.shape
+    n_tasks = min(n_blocks, chunk_ptr.size - 1)
+    partial = np.zeros((n_tasks, n_blocks, n_topics), dtype=np.int64)
+    for task in numba.prange(n_tasks):
+        first = chunk_ptr[(chunk_ptr.size - 1) * task // n_tasks]
+        last = chunk_ptr[(chunk_ptr.size - 1) * (task + 1) // n_tasks]
+        for token in range(doc_ptr[first], doc_ptr[last]):
+            block = word_block[words[token]]
+            if block >= 0:
+                partial[task, block, z[token]] += 1
+    for block in range(n_blocks):
+        for topic in range(n_topics):
+            n_bk[block, topic] = 0
+            for task in range(n_tasks):
+                n_bk[block, topic] += partial[task, block, topic]
+
+
+@compiled
+def draw_masses(n_bk: IntArray, beta_sum: FloatArray, key: Key) -> FloatArray:
+    """Draw each topic's mass in the B blocks given z, shape (B, K): Dirichlet(n_bk + sum of beta), by aggregation.
+
+    The streams of the first B * B units are those of the tiles; topic k has the unit B * B + k.
+    """
+    n_blocks, n_topics = n_bk.shape
+    mass = np.empty((n_blocks, n_topics))
+    stream, column = new_stream(), np.empty(n_blocks)
+    for topic in range(n_topics):
+        start(stream, key, n_blocks * n_blocks + topic)
+        for block in range(n_blocks):
+            column[block] = n_bk[block, topic] + beta_sum[block]
+        dirichlet(stream, column, column)
+        for block in range(n_blocks):
+            mass[block, topic] = column[block]
+    return mass

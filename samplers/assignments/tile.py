@@ -1,0 +1,205 @@
+"""One tile of tokens, and the distribution of their topics given the mass of each topic in the tile's word block.
+
+With m_k the mass of topic k in the block, n_bk its tokens there, and beta_b the sum of beta over the block's words,
+
+    p(z_i = k) is proportional to (n_dk^-i + alpha_k) m_k (n_wk^-i + beta_w) / (n_bk^-i + beta_b).
+
+If one block holds all words the mass is 1, and this is the conditional of Griffiths and Steyvers (2004, eq. 5). With a
+response the draw is a proposal (see `ppl_topics.samplers.responses.response_term`). There are two ways to draw:
+`ppl_topics.samplers.assignments.dense_tiles` goes over all topics, eight at a time, and
+`ppl_topics.samplers.assignments.sparse_tiles` over the topics of the word.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray
+from ppl_topics._util.compiled import compiled, inlined
+from ppl_topics.samplers.assignments.tiling import Tiling
+from ppl_topics.samplers.variates.categorical import categorical_in_log_space
+from ppl_topics.samplers.variates.simd import CACHE_LINE
+from ppl_topics.samplers.variates.simd_categorical import (
+    SAFE_TOTAL,
+    Integer,
+    cumulate_counts,
+    find_striped,
+    new_sums,
+)
+from ppl_topics.samplers.variates.streams import Stream, uniform
+
+__all__ = [
+    "Scratch",
+    "Tile",
+    "draw_in_logs",
+    "draw_topic",
+    "move_token",
+    "new_scratch",
+    "ratio_of",
+    "turn_to_document",
+    "weigh",
+    "weigh_all",
+    "without_token",
+]
+
+
+class Scratch(NamedTuple):
+    """Working memory of one tile, kept up to date with its counts.
+
+    Attributes
+    ----------
+    ratio : ndarray of float32 of shape (K,)
+        m_k / (n_bk + beta_b).
+    weight : ndarray of float32 of shape (K,)
+        (n_dk + alpha_k) times the ratio.
+    as_row : ndarray of float32 of shape (1, K)
+        The same memory as `weight`.
+    ones : ndarray of float32 of shape (1, K)
+    sums : ndarray of float32
+        Running sums of a draw, by lane.
+    n_dk : ndarray of int32 of shape (K,)
+        Of the current document.
+    """
+
+    ratio: Float32Array
+    weight: Float32Array
+    as_row: Float32Array
+    ones: Float32Array
+    sums: Float32Array
+    n_dk: Int32Array
+
+
+@compiled
+def new_scratch(n_topics: int) -> Scratch:
+    """Allocate working memory, padding each array by a cache line: other threads' arrays may be next to it."""
+    padded = n_topics + CACHE_LINE
+    weight = np.zeros(padded, np.float32)[:n_topics]
+    return Scratch(
+        np.zeros(padded, np.float32)[:n_topics],
+        weight,
+        weight.reshape(1, n_topics),
+        np.ones((1, n_topics), np.float32),
+        new_sums(n_topics),
+        np.zeros(padded, np.int32)[:n_topics],
+    )
+
+
+class Tile(NamedTuple):
+    """Tokens of some documents and of one word block, and what drawing their topics needs.
+
+    Attributes
+    ----------
+    first, last : int
+        The tokens are ``order[first:last]`` of the tiling.
+    n_k : ndarray of int64 of shape (K,)
+        Counts of z over the words of the block: n_bk.
+    mass : ndarray of float64 of shape (K,)
+        m_k.
+    alpha : ndarray of float64 of shape (K,)
+    beta : ndarray of float64 of shape (V,)
+    beta_sum : float
+        Over the words of the block.
+    mass32, alpha32, beta32 : ndarray of float32
+        The same, rounded.
+    scratch : Scratch
+    cursor : ndarray of int64 of shape (3,)
+        The current document, or one before that of the first token; where its tokens begin, and end, or -1.
+    smooth : ndarray of float64 of shape (1,)
+        Sum of the weights; used by `sweep_sparse` only.
+    stream : ndarray of uint64 of shape (15,)
+    """
+
+    first: int
+    last: int
+    n_k: IntArray
+    mass: FloatArray
+    alpha: FloatArray
+    beta: FloatArray
+    beta_sum: float
+    mass32: Float32Array
+    alpha32: Float32Array
+    beta32: Float32Array
+    scratch: Scratch
+    cursor: IntArray
+    smooth: FloatArray
+    stream: Stream
+
+
+@inlined
+def ratio_of(topic: Integer, count: Integer, tile: Tile) -> Any:
+    """Return m_k / (n_bk + beta_b) for a count n_bk."""
+    return tile.mass32[topic] / (np.float32(count) + np.float32(tile.beta_sum))
+
+
+@inlined
+def weigh(topic: Integer, tile: Tile) -> None:
+    """Set the weight of a topic from n_dk and its ratio."""
+    scratch = tile.scratch
+    scratch.weight[topic] = (np.float32(scratch.n_dk[topic]) + tile.alpha32[topic]) * scratch.ratio[topic]
+
+
+@inlined
+def weigh_all(tile: Tile) -> None:
+    """Set the weights of all topics."""
+    n_dk, ratio, weight, alpha = tile.scratch.n_dk, tile.scratch.ratio, tile.scratch.weight, tile.alpha32
+    for topic in range(n_dk.size):
+        weight[topic] = (np.float32(n_dk[topic]) + alpha[topic]) * ratio[topic]
+
+
+@inlined
+def without_token(old: Integer, tile: Tile) -> Any:
+    """Return ratio and weight of a topic that one token has left."""
+    ratio = ratio_of(old, tile.n_k[old] - 1, tile)
+    return ratio, (np.float32(tile.scratch.n_dk[old] - 1) + tile.alpha32[old]) * ratio
+
+
+@inlined
+def draw_topic(word: Integer, old: Integer, weight_left: Any, n_wk: Int32Array, tile: Tile) -> Any:
+    """Draw k in proportion to weight_k (n_wk + beta_w); the token is still counted, the weight of `old` is given."""
+    sums = tile.scratch.sums
+    total = cumulate_counts(tile.scratch.weight, n_wk, word, tile.beta32[word], old, weight_left, sums)
+    if total >= SAFE_TOTAL:
+        return find_striped(sums, tile.n_k.size, np.float32(uniform(tile.stream) * total))
+    return draw_in_logs(word, old, n_wk, tile)
+
+
+@compiled
+def draw_in_logs(word: Integer, old: Integer, n_wk: Int32Array, tile: Tile) -> Any:
+    """Draw from the same distribution in logarithms: for concentrations so small that float32 underflows."""
+    n_topics = tile.n_k.size
+    log_weights = np.empty(n_topics)
+    for topic in range(n_topics):
+        own = 1 if topic == old else 0
+        log_weights[topic] = (
+            math.log(tile.scratch.n_dk[topic] - own + tile.alpha[topic])
+            + math.log(tile.mass[topic])
+            - math.log(tile.n_k[topic] - own + tile.beta_sum)
+            + math.log(n_wk[word, topic] - own + tile.beta[word])
+        )
+    return categorical_in_log_space(tile.stream, log_weights)
+
+
+@inlined
+def move_token(word: Integer, old: Integer, new: Integer, n_wk: Int32Array, tile: Tile) -> None:
+    """Count a token of a word in another topic."""
+    n_dk, n_k = tile.scratch.n_dk, tile.n_k
+    n_dk[old] -= 1
+    n_wk[word, old] -= 1
+    n_k[old] -= 1
+    n_dk[new] += 1
+    n_wk[word, new] += 1
+    n_k[new] += 1
+
+
+@inlined
+def turn_to_document(token: Integer, tile: Tile, tiling: Tiling) -> Any:
+    """Move the cursor to the document of a token; return where the document's tokens begin and end."""
+    doc = tile.cursor[0]
+    while token >= tiling.doc_ptr[doc + 1]:
+        doc += 1
+    begin, end = tiling.doc_ptr[doc], tiling.doc_ptr[doc + 1]
+    tile.cursor[0], tile.cursor[1], tile.cursor[2] = doc, begin, end
+    return begin, end

@@ -1,0 +1,180 @@
+"""Sweeps over all tiles of a corpus, one diagonal after another, in parallel over the tiles of each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UnsignedArray
+from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.keys import Key
+from ppl_topics.core.state import ChainState
+from ppl_topics.core.tokens import Tokens
+from ppl_topics.samplers.assignments.block_masses import count_blocks
+from ppl_topics.samplers.assignments.dense_tiles import sweep_dense
+from ppl_topics.samplers.assignments.sparse_tiles import sweep_sparse
+from ppl_topics.samplers.assignments.tile import Tile, new_scratch, ratio_of
+from ppl_topics.samplers.assignments.tiling import Tiling
+from ppl_topics.samplers.assignments.word_lists import WordLists, fill_lists, new_lists
+from ppl_topics.samplers.responses.response_term import ResponseTerm
+from ppl_topics.samplers.variates.streams import new_stream, start
+
+__all__ = ["TileCounts", "TileGiven", "TileSweeper", "most_listed", "sweep_diagonals"]
+
+MOST_DENSE_TOPICS = 512
+"""With more topics than this, words get lists of their topics."""
+
+LISTED_SHARE = 8
+"""A list of more than this part of the topics is slower than all topics, eight at a time."""
+
+DENSE_BYTES_PER_TOKEN = 2
+"""Counts by document are kept as a matrix if it takes no more memory than this."""
+
+
+def most_listed(n_topics: int) -> int:
+    """Return the greatest length at which a list of a word's topics is faster than all topics; 0 if none is."""
+    return n_topics // LISTED_SHARE if n_topics > MOST_DENSE_TOPICS else 0
+
+
+class TileGiven(NamedTuple):
+    """What a sweep over tiles conditions on.
+
+    Attributes
+    ----------
+    mass : ndarray of float64 of shape (B, K)
+        Of each topic in each word block.
+    alpha : ndarray of float64 of shape (K,)
+    beta : ndarray of float64 of shape (V,)
+    beta_sum : ndarray of float64 of shape (B,)
+        Over the words of each block.
+    alpha32, beta32 : ndarray of float32
+        The same, rounded.
+    """
+
+    mass: FloatArray
+    alpha: FloatArray
+    beta: FloatArray
+    beta_sum: FloatArray
+    alpha32: Float32Array
+    beta32: Float32Array
+
+
+class TileCounts(NamedTuple):
+    """Counts of z that a sweep over tiles keeps up to date.
+
+    Attributes
+    ----------
+    n_wk : ndarray of int32 of shape (V, K)
+    n_bk : ndarray of int64 of shape (B, K)
+        By word block.
+    n_dk : ndarray of int32 of shape (D, K) or (0, K)
+        Without rows, documents are counted at each visit.
+    """
+
+    n_wk: Int32Array
+    n_bk: IntArray
+    n_dk: Int32Array
+
+
+@parallel
+def sweep_diagonals(
+    tiling: Tiling,
+    z: UnsignedArray,
+    counts: TileCounts,
+    lists: WordLists,
+    sparse: bool,
+    given: TileGiven,
+    term: ResponseTerm,
+    key: Key,
+) -> None:
+    """Sweep over all tiles; `sparse` says whether to use the lists."""
+    n_blocks = len(counts.n_bk)
+    for diagonal in range(n_blocks):
+        for group in numba.prange(n_blocks):
+            tile = tile_of(group, (group + diagonal) % n_blocks, tiling, counts.n_bk, given, key)
+            if sparse:
+                sweep_sparse(tile, tiling, z, counts.n_wk, lists, term)
+            else:
+                sweep_dense(tile, tiling, z, counts.n_wk, counts.n_dk, term)
+
+
+@compiled
+def tile_of(group: int, block: int, tiling: Tiling, n_bk: IntArray, given: TileGiven, key: Key) -> Tile:
+    """Return the tile of a document group and a word block, ready to be swept, with its own stream."""
+    n_blocks, n_topics = n_bk.shape
+    stream = new_stream()
+    start(stream, key, block * n_blocks + group)
+    tile = Tile(
+        tiling.tile_ptr[block, group],
+        tiling.tile_ptr[block, group + 1],
+        n_bk[block],
+        given.mass[block],
+        given.alpha,
+        given.beta,
+        given.beta_sum[block],
+        given.mass[block].astype(np.float32),
+        given.alpha32,
+        given.beta32,
+        new_scratch(n_topics),
+        np.array([tiling.group_ptr[group], -1, -1]),
+        np.zeros(1),
+        stream,
+    )
+    for topic in range(n_topics):
+        tile.scratch.ratio[topic] = ratio_of(topic, tile.n_k[topic], tile)
+    return tile
+
+
+@parallel
+def count_docs(chunk_ptr: IntArray, doc_ptr: IntArray, z: UnsignedArray, n_dk: Int32Array) -> None:
+    """Count the topics of the tokens of each document into n_dk, in parallel."""
+    for chunk in numba.prange(chunk_ptr.size - 1):
+        for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
+            for topic in range(n_dk.shape[1]):
+                n_dk[doc, topic] = 0
+            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+                n_dk[doc, z[token]] += 1
+
+
+class TileSweeper:
+    """Sweeps of the tokens of some words, tile by tile, and the memory that they need.
+
+    Parameters
+    ----------
+    tokens : Tokens
+    tiling : Tiling
+    n_topics : int
+    most_listed : int
+        Greatest length of a list of a word's topics; 0 for no lists, drawing from all topics, eight at a time.
+    """
+
+    def __init__(self, tokens: Tokens, tiling: Tiling, n_topics: int, most_listed: int) -> None:
+        self.tokens = tokens
+        self.tiling = tiling
+        self.sparse = most_listed > 0
+        self.lists = new_lists(tokens.word_counts, most_listed)
+        n_docs, n_tokens = len(tokens.doc_ptr) - 1, len(tokens.words)
+        dense = not self.sparse and 4 * n_docs * n_topics <= DENSE_BYTES_PER_TOKEN * n_tokens
+        self.n_dk = np.zeros((n_docs if dense else 0, n_topics), np.int32)
+        self.n_bk = np.zeros((len(tiling.tile_ptr), n_topics), np.int64)
+
+    def count(self, z: UnsignedArray) -> IntArray:
+        """Count the topics of the tokens of each word block, and return these counts."""
+        tokens = self.tokens
+        count_blocks(tokens.chunk_ptr, tokens.doc_ptr, tokens.words, z, self.tiling.word_block, self.n_bk)
+        return self.n_bk
+
+    def sweep(self, state: ChainState, mass: FloatArray, beta_sum: FloatArray, term: ResponseTerm, key: Key) -> None:
+        """Draw the tokens given the masses; call `count` first whenever z has changed."""
+        if len(self.n_dk):
+            count_docs(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, self.n_dk)
+        if self.sparse:
+            fill_lists(state.n_wk, self.lists)
+        before = self.n_bk.sum(axis=0)
+        alpha, beta = state.alpha, state.beta
+        given = TileGiven(mass, alpha, beta, beta_sum, alpha.astype(np.float32), beta.astype(np.float32))
+        counts = TileCounts(state.n_wk, self.n_bk, self.n_dk)
+        sweep_diagonals(self.tiling, state.z, counts, self.lists, self.sparse, given, term, key)
+        state.n_k += self.n_bk.sum(axis=0) - before

@@ -1,0 +1,119 @@
+"""Tiles: groups of documents by blocks of words, such that the tiles of a diagonal share neither.
+
+References
+----------
+F. Yan, N. Xu, Y. Qi (2009). Parallel inference for latent Dirichlet allocation on graphics processing units.
+NIPS 22, section 3.2: the tiles and their order. There the totals of the topics, which all tiles share, are stale;
+here they are not, since a topic's mass in each word block is held fixed (see
+`ppl_topics.samplers.assignments.block_masses`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ppl_topics._util.arrays import BoolArray, Int16Array, IntArray, UInt32Array
+from ppl_topics._util.compiled import compiled
+from ppl_topics.core.tokens import Tokens
+from ppl_topics.samplers.counts import make_chunks
+
+__all__ = ["NO_BLOCK", "Tiling", "default_blocks", "make_tiling"]
+
+NO_BLOCK = -1
+TOKENS_PER_BLOCK = 2**18
+MAX_DEFAULT_BLOCKS = 16
+
+
+class Tiling(NamedTuple):
+    """The selected tokens of a corpus, sorted by word block, and within a block in corpus order.
+
+    Attributes
+    ----------
+    order : ndarray of uint32 of shape (number of selected tokens,)
+    tile_ptr : ndarray of int64 of shape (B, G + 1)
+        Tokens of word block b and document group g are ``order[tile_ptr[b, g]:tile_ptr[b, g + 1]]``.
+    group_ptr : ndarray of int64 of shape (G + 1,)
+        Documents of group g are ``group_ptr[g]:group_ptr[g + 1]``.
+    word_block : ndarray of int16 of shape (V,)
+        Block of each word, or -1.
+    doc_ptr : ndarray of int64 of shape (D + 1,)
+    words : ndarray of uint32 of shape (N,)
+        Those of the corpus.
+    """
+
+    order: UInt32Array
+    tile_ptr: IntArray
+    group_ptr: IntArray
+    word_block: Int16Array
+    doc_ptr: IntArray
+    words: UInt32Array
+
+
+def default_blocks(n_tokens: int) -> int:
+    """Return the default number of word blocks: a power of two that depends on the corpus size alone, at most 16.
+
+    More blocks let more threads work, but each visit to a document then finds fewer of its tokens.
+    """
+    most = min(MAX_DEFAULT_BLOCKS, max(1, n_tokens // TOKENS_PER_BLOCK))
+    return 1 << (most.bit_length() - 1)
+
+
+def make_tiling(tokens: Tokens, selected: BoolArray, in_blocks: BoolArray, n_blocks: int) -> Tiling:
+    """Cut a corpus into word blocks with similar numbers of tokens, and as many groups of documents.
+
+    Parameters
+    ----------
+    tokens : Tokens
+    selected : ndarray of bool of shape (V,)
+        Words whose tokens are drawn.
+    in_blocks : ndarray of bool of shape (V,)
+        Words that get a block; they include the selected ones.
+    n_blocks : int
+    """
+    counts = tokens.word_counts
+    by_count = np.argsort(-counts, kind="stable")
+    word_block = deal_words(by_count[in_blocks[by_count]], np.where(selected, counts, 0), n_blocks)
+    group_ptr = make_chunks(tokens.doc_ptr, n_blocks)
+    order, tile_ptr = sort_tokens(tokens.doc_ptr, tokens.words, selected, word_block, group_ptr)
+    return Tiling(order, tile_ptr, group_ptr, word_block, tokens.doc_ptr, tokens.words)
+
+
+@compiled
+def deal_words(words: IntArray, counts: IntArray, n_blocks: int) -> Int16Array:
+    """Give each word in turn to the block with fewest tokens so far; the most frequent words come first."""
+    word_block = np.full(counts.size, NO_BLOCK, dtype=np.int16)
+    load = np.zeros(n_blocks, dtype=np.int64)
+    for word in words:
+        least = np.argmin(load)
+        word_block[word] = least
+        load[least] += counts[word] + 1
+    return word_block
+
+
+@compiled
+def sort_tokens(
+    doc_ptr: IntArray, words: UInt32Array, selected: BoolArray, word_block: Int16Array, group_ptr: IntArray
+) -> tuple[UInt32Array, IntArray]:
+    """Sort the selected tokens by block, keeping their order within; return `order` and `tile_ptr` of `Tiling`."""
+    n_blocks = n_groups = group_ptr.size - 1
+    tile_ptr = np.zeros((n_blocks, n_groups + 1), dtype=np.int64)
+    for group in range(n_groups):
+        for token in range(doc_ptr[group_ptr[group]], doc_ptr[group_ptr[group + 1]]):
+            if selected[words[token]]:
+                tile_ptr[word_block[words[token]], group + 1] += 1
+    reached = 0
+    for block in range(n_blocks):
+        tile_ptr[block, 0] = reached
+        for group in range(n_groups):
+            reached += tile_ptr[block, group + 1]
+            tile_ptr[block, group + 1] = reached
+    order = np.empty(reached, dtype=np.uint32)
+    following = tile_ptr[:, 0].copy()
+    for token in range(words.size):
+        word = words[token]
+        if selected[word]:
+            order[following[word_block[word]]] = token
+            following[word_block[word]] += 1
+    return order, tile_ptr
