@@ -2,7 +2,7 @@
 
 The full conditional is split in two (Yao et al. 2009, equations 7 to 10, their first two parts taken together):
 
-    p(z_i = k) is proportional to n_wk^-i weight_k + beta_w weight_k,  weight_k = (n_dk^-i + alpha_k) / (n_k^-i + beta_sum),
+    p(z_i = k) is proportional to n_wk^-i c_k + beta_w c_k,  c_k = (n_dk^-i + alpha_k) m_k / (n_bk^-i + beta_b),
 
 the first over the topics that the word has, and the second over all topics, whose sum is kept up to date.
 
