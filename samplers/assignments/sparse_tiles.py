@@ -22,7 +22,7 @@ from ppl_topics._util.arrays import Int32Array, UnsignedArray
 from ppl_topics._util.compiled import inlined, tight
 from ppl_topics.samplers.assignments.tile import (
     Tile,
-    draw_in_logs,
+    draw_in_log_space,
     draw_topic,
     move_token,
     ratio_of,
@@ -99,7 +99,7 @@ def draw_listed(word: Integer, old: Integer, size: Integer, lists: WordLists, n_
     total = listed + tile.beta[word] * tile.smooth[0]
     target = uniform(tile.stream) * total
     if not total >= SAFE_TOTAL:
-        return draw_in_logs(word, old, n_wk, tile), NO_SLOT
+        return draw_in_log_space(word, old, n_wk, tile), NO_SLOT
     if target < listed:
         slot = begin + find_listed(sums, size, np.float32(target))
         return np.int64(lists.topics[slot]), slot

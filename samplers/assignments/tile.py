@@ -34,7 +34,7 @@ from ppl_topics.samplers.variates.streams import Stream, uniform
 __all__ = [
     "Scratch",
     "Tile",
-    "draw_in_logs",
+    "draw_in_log_space",
     "draw_topic",
     "move_token",
     "new_scratch",
@@ -163,11 +163,11 @@ def draw_topic(word: Integer, old: Integer, weight_left: Any, n_wk: Int32Array, 
     total = cumulate_counts(tile.scratch.weight, n_wk, word, tile.beta32[word], old, weight_left, sums)
     if total >= SAFE_TOTAL:
         return find_striped(sums, tile.n_k.size, np.float32(uniform(tile.stream) * total))
-    return draw_in_logs(word, old, n_wk, tile)
+    return draw_in_log_space(word, old, n_wk, tile)
 
 
 @compiled
-def draw_in_logs(word: Integer, old: Integer, n_wk: Int32Array, tile: Tile) -> Any:
+def draw_in_log_space(word: Integer, old: Integer, n_wk: Int32Array, tile: Tile) -> Any:
     """Draw from the same distribution in logarithms: for concentrations so small that float32 underflows."""
     n_topics = tile.n_k.size
     log_weights = np.empty(n_topics)

@@ -6,7 +6,7 @@ first half. A token of the second half has probability
     p(w_n | first half) = sum_k phi_kw E[theta_k | first half],  E[theta_k | ...] = (E[n_k | ...] + alpha_k) / (N + sum
     of alpha),
 
-with n_k the counts of the N tokens of the first half, whose mean is taken over draws of their topics given phi.
+with n_k the topic counts of the N tokens of the first half, averaged over draws of their topics given phi.
 
 References
 ----------
@@ -24,26 +24,19 @@ from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, UInt32Ar
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.keys import Key
 from ppl_topics.samplers.counts import make_chunks
-from ppl_topics.samplers.held_out.replicates import CHUNKS, REPLICATES, draw_topic
+from ppl_topics.samplers.held_out.replicates import CHUNKS, REPLICATES, Factors, Particle, count, draw_topic
 from ppl_topics.samplers.variates.simd_categorical import new_sums
 from ppl_topics.samplers.variates.streams import Stream, integer, new_stream, start
 
 __all__ = ["DRAWS", "WARMUP", "estimate_completion", "split_tokens"]
 
 WARMUP, DRAWS = 20, 100
-"""Sweeps over the first half left out, and averaged over, of each chain of draws."""
+"""Sweeps over the first half that each chain of draws discards, and averages over."""
 
 
 @compiled
 def split_tokens(doc_ptr: IntArray, words: UInt32Array, key: Key) -> UInt32Array:
-    """Return the words of all tokens, those of each document in a random order that depends on key and document.
-
-    Parameters
-    ----------
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    words : ndarray of uint32 of shape (N,)
-    key : Key
-    """
+    """Return the words of all tokens, those of each document in a random order that depends on key and document."""
     result = words.copy()
     stream = new_stream()
     for doc in range(doc_ptr.size - 1):
@@ -65,24 +58,9 @@ def estimate_completion(
     particles: int,
     key: Key,
 ) -> FloatArray:
-    """Estimate p(w_n | first half, phi, alpha) of the tokens of the second halves, `REPLICATES` times.
+    """Estimate p(w_n | first half, phi, alpha) for the tokens of the second halves, shape (REPLICATES, N).
 
-    Parameters
-    ----------
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    shuffled : ndarray of uint32 of shape (N,)
-        From `split_tokens`.
-    phi : ndarray of float32 of shape (V, K)
-    alpha : ndarray of float64 of shape (K,)
-    particles : int
-        Independent chains of draws in each replicate.
-    key : Key
-        Of the random streams, one for each document and replicate.
-
-    Returns
-    -------
-    ndarray of float64 of shape (REPLICATES, N)
-        1 for the tokens of the first halves.
+    Tokens of the first halves have 1. Each replicate averages over `particles` independent chains of draws.
     """
     result = np.ones((REPLICATES, len(shuffled)))
     complete(make_chunks(doc_ptr, CHUNKS), doc_ptr, shuffled, phi, alpha, particles, key, result)
@@ -119,28 +97,26 @@ def complete(
 
 @compiled
 def mean_theta(stream: Stream, words: UInt32Array, phi: Float32Array, alpha: FloatArray, particles: int) -> FloatArray:
-    """Estimate E[theta | words, phi, alpha] from so many chains of draws, shape (K,)."""
+    """Estimate E[theta | words, phi, alpha] from a number of independent chains of draws, shape (K,)."""
     n_topics = alpha.size
-    weight, sums = np.empty(n_topics, dtype=np.float32), new_sums(n_topics)
-    counts, total = np.zeros(n_topics, dtype=np.int32), np.zeros(n_topics, dtype=np.int64)
-    z = np.zeros(words.size, dtype=np.int32)
+    given = Factors(phi, alpha, new_sums(n_topics))
+    particle = Particle(
+        np.zeros(words.size, dtype=np.int32), np.zeros(n_topics, dtype=np.int32), np.empty(n_topics, dtype=np.float32)
+    )
+    total = np.zeros(n_topics, dtype=np.int64)
     for _ in range(particles):
         for topic in range(n_topics):
-            counts[topic] = 0
-            weight[topic] = alpha[topic]
+            particle.counts[topic] = 0
+            particle.weight[topic] = alpha[topic]
         for sweep in range(WARMUP + DRAWS):
             for token in range(words.size):
-                word: Any = np.int64(words[token])
                 if sweep > 0:
-                    old: Any = z[token]
-                    counts[old] -= 1
-                    weight[old] = counts[old] + alpha[old]
-                new = draw_topic(stream, weight, phi, word, counts, alpha, sums)
-                z[token] = new
-                counts[new] += 1
-                weight[new] = counts[new] + alpha[new]
+                    count(particle.z[token], -1, given, particle)
+                new = draw_topic(stream, np.int64(words[token]), given, particle)
+                particle.z[token] = new
+                count(new, 1, given, particle)
             if sweep >= WARMUP:
                 for topic in range(n_topics):
-                    total[topic] += counts[topic]
+                    total[topic] += particle.counts[topic]
     mean: FloatArray = (total / (particles * DRAWS) + alpha) / (words.size + alpha.sum())
     return mean

@@ -1,20 +1,20 @@
 """Left-to-right estimation of log p(w | phi, alpha), the likelihood of a document given the topics.
 
 The tokens of a document are taken one after another, p(w) = prod_n p(w_n | w_<n). Particles, each with topics z_<n of
-the tokens so far, stand for p(z_<n | w_<n, phi, alpha): before token n the topics of earlier tokens are drawn again,
+the tokens so far, represent p(z_<n | w_<n, phi, alpha): before token n the topics of earlier tokens are drawn again,
 each from its full conditional given the others; then the particle is weighted by
 
     p(w_n | z_<n) = sum_k phi_kw (n_k + alpha_k) / (n - 1 + sum of alpha),
 
 with n_k the counts of z_<n; where the weights have become uneven (an effective number below half of the particles) the
-particles are drawn anew in proportion to them, and z_n is drawn from its conditional given z_<n.
+particles are resampled in proportion to them, and z_n is drawn from its conditional given z_<n.
 
 Wallach et al. (2009, algorithm 3) multiply over positions the mean over particles of p(w_n | z_<n), with the particles
 never weighted: the mean of that product is not p(w). Here weights are carried along, and the product is taken of what
 carries them: a sequential Monte Carlo sampler with moves, whose estimate of p(w), not of its logarithm, is unbiased for
 any number of particles and of moves (Del Moral 2004, theorem 7.4.2), as Buntine (2009) asks of a sequential sampler;
 with one particle it is the product of its own p(w_n | z_<n). The order of the tokens may be any that does not depend on
-the draws. Those whose words tell most of the topic come first, by the entropy of p(k | w): this halves the variance.
+the draws. Those whose words say most about the topic come first, by the entropy of p(k | w): this halves the variance.
 
 Each document has `REPLICATES` independent estimates.
 
@@ -28,18 +28,22 @@ P. Del Moral (2004). Feynman-Kac formulae. Springer.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
 from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt32Array
-from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics._util.compiled import compiled, inlined, parallel
 from ppl_topics.core.keys import Key
+from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.samplers.counts import make_chunks
 from ppl_topics.samplers.held_out.replicates import (
     CHUNKS,
     REPLICATES,
+    Factors,
+    Particle,
+    count,
     draw_topic,
     gather_factors,
     total_of,
@@ -52,14 +56,7 @@ __all__ = ["estimate_left_to_right", "left_to_right", "word_entropies"]
 
 @parallel
 def word_entropies(phi: Float32Array, alpha: FloatArray, used: BoolArray) -> FloatArray:
-    """Return the entropy of p(k | w), in proportion to alpha_k phi_kw, of the words that are used; 0 of others.
-
-    Parameters
-    ----------
-    phi : ndarray of float32 of shape (V, K)
-    alpha : ndarray of float64 of shape (K,)
-    used : ndarray of bool of shape (V,)
-    """
+    """Return the entropy of p(k | w), proportional to alpha_k phi_kw, for the words that are used; 0 for others."""
     result = np.zeros(phi.shape[0])
     for word in numba.prange(phi.shape[0]):
         if used[word]:
@@ -83,43 +80,26 @@ def estimate_left_to_right(
     moves: int,
     key: Key,
 ) -> FloatArray:
-    """Estimate log p(w | phi, alpha) of each document, `REPLICATES` times, each from so many particles.
+    """Estimate log p(w | phi, alpha) of each document, shape (D, REPLICATES), each replicate with its own particles.
 
-    Parameters
-    ----------
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    words : ndarray of uint32 of shape (N,)
-        Sorted in each document, as a corpus has them.
-    phi : ndarray of float32 of shape (V, K)
-    alpha : ndarray of float64 of shape (K,)
-    particles : int
-        Of each replicate.
-    moves : int
-        Earlier tokens, at most, whose topics are drawn again before each token. They take their turns.
-    key : Key
-        Of the random streams, one for each document and replicate.
-
-    Returns
-    -------
-    ndarray of float64 of shape (D, REPLICATES)
-        Of documents without tokens 0; of those with a word that no topic has, minus infinity.
+    The words of each document are sorted. Before each token the topics of at most `moves` earlier tokens are drawn
+    again; the tokens take turns. Documents without tokens have 0, those with a word that no topic has minus infinity.
     """
     used = np.zeros(len(phi), dtype=np.bool_)
     used[words] = True
     entropy = word_entropies(phi, alpha, used)
     lengths = np.diff(doc_ptr)
-    # What a document costs takes the place of its tokens: so the chunks take about as long as each other.
+    # Chunks of documents by cost, not by tokens, so that all take about the same time.
     cost = np.concatenate([[0], np.cumsum(lengths * (np.minimum(lengths, moves) + 2))]).astype(np.int64)
     result = np.zeros((len(lengths), REPLICATES))
-    left_to_right(make_chunks(cost, CHUNKS), doc_ptr, words, phi, alpha, entropy, particles, moves, key, result)
+    tokens = TokensByDocument(make_chunks(cost, CHUNKS), doc_ptr, words, used)
+    left_to_right(tokens, phi, alpha, entropy, particles, moves, key, result)
     return result
 
 
 @parallel
 def left_to_right(
-    chunk_ptr: IntArray,
-    doc_ptr: IntArray,
-    words: UInt32Array,
+    tokens: TokensByDocument,
     phi: Float32Array,
     alpha: FloatArray,
     entropy: FloatArray,
@@ -129,6 +109,7 @@ def left_to_right(
     result: FloatArray,
 ) -> None:
     """See `estimate_left_to_right`."""
+    chunk_ptr, doc_ptr, words = tokens.chunk_ptr, tokens.doc_ptr, tokens.words
     for chunk in numba.prange(chunk_ptr.size - 1):
         stream = new_stream()
         for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
@@ -150,14 +131,9 @@ def left_to_right(
 
 @compiled
 def order_tokens(words: UInt32Array, entropy: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the tokens of a document, sorted by word, in the order in which they are taken.
+    """Order the tokens of a document, sorted by word: return the row of each among its distinct words, and those.
 
-    Returns
-    -------
-    rows : ndarray of int64 of shape (N_d,)
-        Places of their words among the distinct ones.
-    distinct : ndarray of int64 of shape (U,)
-        The words of the document, that with the least entropy first.
+    The words with the least entropy come first.
     """
     found, counts = np.empty(words.size, np.int64), np.zeros(words.size, np.int64)
     number = 0
@@ -168,119 +144,103 @@ def order_tokens(words: UInt32Array, entropy: FloatArray) -> tuple[IntArray, Int
         counts[number - 1] += 1
     order = np.argsort(entropy[found[:number]], kind="mergesort")
     distinct = found[:number][order]
-    rows, place = np.empty(words.size, np.int64), 0
+    rows, position = np.empty(words.size, np.int64), 0
     for row in range(number):
         for _ in range(counts[order[row]]):
-            rows[place] = row
-            place += 1
+            rows[position] = row
+            position += 1
     return rows, distinct
+
+
+class Particles(NamedTuple):
+    """All particles of a replicate, and their weights.
+
+    Attributes
+    ----------
+    z : ndarray of int32 of shape (P, N_d)
+    counts : ndarray of int32 of shape (P, K)
+    weight : ndarray of float32 of shape (P, K)
+        As of each `Particle`.
+    log_weight : ndarray of float64 of shape (P,)
+        Logarithm of the importance weight of each.
+    """
+
+    z: Int32Array
+    counts: Int32Array
+    weight: Float32Array
+    log_weight: FloatArray
+
+
+@compiled
+def new_particles(number: int, n_tokens: int, alpha: FloatArray) -> Particles:
+    """Allocate particles without topics."""
+    weight = np.empty((number, alpha.size), dtype=np.float32)
+    for index in range(number):
+        for topic in range(alpha.size):
+            weight[index, topic] = alpha[topic]
+    counts = np.zeros((number, alpha.size), dtype=np.int32)
+    return Particles(np.zeros((number, n_tokens), dtype=np.int32), counts, weight, np.zeros(number))
 
 
 @compiled
 def run_particles(
     stream: Stream, rows: IntArray, factors: Float32Array, alpha: FloatArray, particles: int, moves: int
 ) -> float:
-    """Return the logarithm of an unbiased estimate of the product over tokens of p(w_n | w_<n), by `factors`.
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    rows : ndarray of int64 of shape (N_d,)
-        Of each token in `factors`.
-    factors : ndarray of float32 of shape (U, K)
-    alpha : ndarray of float64 of shape (K,)
-    particles, moves : int
-    """
-    n_tokens, n_topics = rows.size, alpha.size
-    z = np.zeros((particles, n_tokens), dtype=np.int32)
-    counts = np.zeros((particles, n_topics), dtype=np.int32)
-    weight = np.empty((particles, n_topics), dtype=np.float32)
-    for particle in range(particles):
-        for topic in range(n_topics):
-            weight[particle, topic] = alpha[topic]
-    sums, log_weight = new_sums(n_topics), np.zeros(particles)
-    mass, log_total = alpha.sum(), 0.0
-    turn = 0
+    """Return the logarithm of an unbiased estimate of the product over tokens of p(w_n | w_<n), by `factors`."""
+    n_tokens = rows.size
+    given, every = Factors(factors, alpha, new_sums(alpha.size)), new_particles(particles, n_tokens, alpha)
+    mass, log_total, turn = alpha.sum(), 0.0, 0
     for position in range(n_tokens):
         number = min(position, moves)
-        row = rows[position]
-        for particle in range(particles):
-            place = (z[particle], counts[particle], weight[particle])
-            move_earlier(stream, rows, factors, alpha, position, turn, number, place[0], place[1], place[2], sums)
-            log_weight[particle] += log_predictive(factors, alpha, row, position + mass, place[1], place[2], sums)
+        for index in range(particles):
+            particle = Particle(every.z[index], every.counts[index], every.weight[index])
+            move_earlier(stream, rows, position, turn, number, given, particle)
+            every.log_weight[index] += log_predictive(rows[position], position + mass, given, particle)
         turn = (turn + number) % position if position > 0 else 0
         if position + 1 < n_tokens:
-            log_total += renew(stream, log_weight, position, z, counts, weight)
-            for particle in range(particles):
-                new = draw_topic(stream, weight[particle], factors, row, counts[particle], alpha, sums)
-                z[particle, position] = new
-                counts[particle, new] += 1
-                weight[particle, new] = counts[particle, new] + alpha[new]
-    return log_total + log_mean(log_weight)
+            log_total += resample(stream, position, every)
+            for index in range(particles):
+                particle = Particle(every.z[index], every.counts[index], every.weight[index])
+                draw_token(stream, position, rows[position], given, particle)
+    return log_total + log_mean(every.log_weight)
 
 
 @compiled
-def log_predictive(
-    factors: Float32Array,
-    alpha: FloatArray,
-    row: int,
-    mass: float,
-    counts: Int32Array,
-    weight: Float32Array,
-    sums: Float32Array,
-) -> float:
-    """Return log p(w_n | z_<n); `mass` is that of the earlier tokens and of alpha."""
-    return math.log(total_of(weight, factors, row, counts, alpha, sums) / mass)
+def log_predictive(row: int, mass: float, given: Factors, particle: Particle) -> float:
+    """Return log p(w_n | z_<n); `mass` is the number of earlier tokens plus the sum of alpha."""
+    return math.log(total_of(row, given, particle) / mass)
+
+
+@inlined
+def draw_token(stream: Stream, token: Any, row: Any, given: Factors, particle: Particle) -> None:
+    """Draw the topic of a token that is not counted, and count it."""
+    new = draw_topic(stream, row, given, particle)
+    particle.z[token] = new
+    count(new, 1, given, particle)
 
 
 @compiled
 def move_earlier(
-    stream: Stream,
-    rows: IntArray,
-    factors: Float32Array,
-    alpha: FloatArray,
-    position: int,
-    turn: int,
-    number: int,
-    z: Int32Array,
-    counts: Int32Array,
-    weight: Float32Array,
-    sums: Float32Array,
+    stream: Stream, rows: IntArray, position: int, turn: int, number: int, given: Factors, particle: Particle
 ) -> None:
-    """Draw again the topics of `number` of the tokens before `position`, from `turn` on and round, in a particle."""
+    """Draw again the topics of `number` of the tokens before `position`, beginning with token `turn`, cyclically."""
     token = turn
     for _ in range(number):
         if token >= position:
             token = 0
-        old: Any = z[token]
-        counts[old] -= 1
-        weight[old] = counts[old] + alpha[old]
-        new = draw_topic(stream, weight, factors, rows[token], counts, alpha, sums)
-        z[token] = new
-        counts[new] += 1
-        weight[new] = counts[new] + alpha[new]
+        count(particle.z[token], -1, given, particle)
+        draw_token(stream, token, rows[token], given, particle)
         token += 1
 
 
 @compiled
-def renew(
-    stream: Stream,
-    log_weight: FloatArray,
-    position: int,
-    z: Int32Array,
-    counts: Int32Array,
-    weight: Float32Array,
-) -> float:
-    """Draw the particles anew in proportion to their weights, where these are uneven, and set the weights to 1.
+def resample(stream: Stream, position: int, every: Particles) -> float:
+    """Resample the particles systematically if their weights are uneven; return the log mean weight, or else 0.
 
-    The draw is systematic. Nothing is done while the effective number of particles, (sum of weights)^2 / sum of their
-    squares, is at least half of them.
-
-    Returns
-    -------
-    float
-        Logarithm of the mean weight if they were drawn, else 0.
+    They are uneven if the effective number of particles, (sum of weights)^2 / sum of their squares, is below half of
+    the number of particles.
     """
+    z, counts, weight, log_weight = every
     particles = log_weight.size
     largest = log_weight.max()
     total, squares = 0.0, 0.0
@@ -300,7 +260,7 @@ def renew(
             drawn += 1
         if log_weight[particle] > log_weight[heaviest]:
             heaviest = particle
-    # Left over by rounding only.
+    # Only rounding leaves any over.
     offspring[heaviest] += particles - drawn
     free = 0
     for particle in range(particles):

@@ -1,25 +1,18 @@
-"""What the estimators of the likelihood of documents share: replicates, streams, and the draw of one topic."""
+"""What the estimators of the likelihood of documents share: replicates, and the draw of one topic."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray
-from ppl_topics._util.compiled import compiled
+from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.samplers.assignments.given_phi import draw_in_log_space
 from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_products, find_striped
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
-__all__ = [
-    "CHUNKS",
-    "REPLICATES",
-    "draw_topic",
-    "gather_factors",
-    "total_of",
-]
+__all__ = ["CHUNKS", "REPLICATES", "Factors", "Particle", "count", "draw_topic", "gather_factors", "total_of"]
 
 REPLICATES = 4
 """Independent estimates of the likelihood of each document; their spread gives the Monte Carlo error."""
@@ -27,19 +20,72 @@ REPLICATES = 4
 CHUNKS = 256
 
 
-@compiled
-def gather_factors(distinct: IntArray, phi: Float32Array, factors: Float32Array, log_scale: npt.NDArray[Any]) -> None:
-    """Copy the rows of phi that a document needs, each over its largest entry: they stay in the cache.
+class Factors(NamedTuple):
+    """What is given in the distribution of a token's topic, p(z_n = k | z) proportional to (n_k + alpha_k) phi_kw.
 
-    Parameters
+    Attributes
     ----------
-    distinct : ndarray of int64 of shape (U,)
-        Words.
-    phi : ndarray of float32 of shape (V, K)
-    factors : ndarray of float32 of shape (U, K)
-        Overwritten.
-    log_scale : ndarray of float64 of shape (U,)
-        Overwritten with the logarithms of the largest entries.
+    phi : ndarray of float32 of shape (U, K)
+        Rows of phi, each perhaps multiplied by a constant.
+    alpha : ndarray of float64 of shape (K,)
+    sums : ndarray of float32
+        Working memory, from `new_sums`.
+    """
+
+    phi: Float32Array
+    alpha: FloatArray
+    sums: Float32Array
+
+
+class Particle(NamedTuple):
+    """Topics of the tokens of a document.
+
+    Attributes
+    ----------
+    z : ndarray of int32 of shape (N_d,)
+    counts : ndarray of int32 of shape (K,)
+        Counts of the topics so far.
+    weight : ndarray of float32 of shape (K,)
+        counts + alpha.
+    """
+
+    z: Int32Array
+    counts: Int32Array
+    weight: Float32Array
+
+
+@inlined
+def count(topic: Any, change: int, given: Factors, particle: Particle) -> None:
+    """Add a token to a topic (change 1), or remove it (-1)."""
+    particle.counts[topic] += change
+    particle.weight[topic] = particle.counts[topic] + given.alpha[topic]
+
+
+@inlined
+def draw_topic(stream: Stream, row: Any, given: Factors, particle: Particle) -> Any:
+    """Draw a topic with probability proportional to (counts_k + alpha_k) phi[row, k]."""
+    total = cumulate_products(particle.weight, given.phi, row, given.sums)
+    if total >= SAFE_TOTAL:
+        return find_striped(given.sums, given.alpha.size, uniform(stream) * total)
+    return draw_in_log_space(stream, 0, row, particle.counts, given.alpha, given.phi)
+
+
+@compiled
+def total_of(row: Any, given: Factors, particle: Particle) -> float:
+    """Return the sum over topics of (counts_k + alpha_k) phi[row, k], in float64 if float32 would underflow."""
+    total = float(cumulate_products(particle.weight, given.phi, row, given.sums))
+    if total < SAFE_TOTAL:
+        total = 0.0
+        for topic in range(given.alpha.size):
+            total += (particle.counts[topic] + given.alpha[topic]) * np.float64(given.phi[row, topic])
+    return total
+
+
+@compiled
+def gather_factors(distinct: IntArray, phi: Float32Array, factors: Float32Array, log_scale: FloatArray) -> None:
+    """Copy the rows of phi that a document needs, each divided by its largest entry, so that they stay in the cache.
+
+    `log_scale` is overwritten with the logarithms of the largest entries.
     """
     for row in range(distinct.size):
         largest = np.float32(0.0)
@@ -48,51 +94,3 @@ def gather_factors(distinct: IntArray, phi: Float32Array, factors: Float32Array,
         log_scale[row] = np.log(np.float64(largest))
         for topic in range(phi.shape[1]):
             factors[row, topic] = phi[distinct[row], topic] / largest if largest > 0.0 else np.float32(0.0)
-
-
-@compiled
-def total_of(
-    weight: Float32Array,
-    factors: Float32Array,
-    row: int,
-    counts: Int32Array,
-    alpha: FloatArray,
-    sums: Float32Array,
-) -> float:
-    """Return the sum over topics of (counts_k + alpha_k) factors[row, k], in float64 where float32 would underflow."""
-    total = float(cumulate_products(weight, factors, row, sums))
-    if total < SAFE_TOTAL:
-        total = 0.0
-        for topic in range(alpha.size):
-            total += (counts[topic] + alpha[topic]) * np.float64(factors[row, topic])
-    return total
-
-
-@compiled
-def draw_topic(
-    stream: Stream,
-    weight: Float32Array,
-    factors: Float32Array,
-    row: int,
-    counts: Int32Array,
-    alpha: FloatArray,
-    sums: Float32Array,
-) -> int:
-    """Draw a topic with probability proportional to (counts_k + alpha_k) factors[row, k].
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    weight : ndarray of float32 of shape (K,)
-        counts + alpha.
-    factors : ndarray of float32 of shape (U, K)
-    row : int
-    counts : ndarray of int32 of shape (K,)
-    alpha : ndarray of float64 of shape (K,)
-    sums : ndarray of float32
-        From `new_sums` for K cells; overwritten.
-    """
-    total = cumulate_products(weight, factors, row, sums)
-    if total >= SAFE_TOTAL:
-        return find_striped(sums, weight.size, uniform(stream) * total)  # type: ignore[no-any-return]
-    return draw_in_log_space(stream, 0, row, counts, alpha, factors)

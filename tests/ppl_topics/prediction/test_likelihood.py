@@ -11,12 +11,13 @@ from scipy import stats
 import ppl_topics as pt
 from ppl_topics._util.compiled import specialised
 from ppl_topics.core.keys import Key, Reserved
+from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.errors import CorpusError, PplTopicsError, TraceError
 from ppl_topics.prediction.likelihood import _of_replicates, ratio_error
 from ppl_topics.samplers.held_out import completion, left_to_right
 from ppl_topics.samplers.held_out.completion import estimate_completion, mean_theta, split_tokens
 from ppl_topics.samplers.held_out.left_to_right import estimate_left_to_right
-from ppl_topics.samplers.held_out.replicates import REPLICATES, draw_topic
+from ppl_topics.samplers.held_out.replicates import REPLICATES, count, draw_topic
 
 FALSE_ALARM = 1e-5
 """Of each statistical test, over all of its comparisons together."""
@@ -102,17 +103,19 @@ def build(moves=8, **faults):
     whole = specialised(left_to_right.left_to_right.py_func, "faulty", cached=False, run_particles=run)
 
     def estimate(ptr, words, phi, alpha):
-        entropy = left_to_right.word_entropies(phi, alpha, np.ones(len(phi), dtype=bool))
+        every = np.ones(len(phi), dtype=bool)
+        entropy = left_to_right.word_entropies(phi, alpha, every)
         result = np.zeros((len(ptr) - 1, REPLICATES))
-        chunks = np.array([0, len(ptr) - 1])
-        whole(chunks, ptr, words, phi, alpha, entropy, 4, moves, LEFT_TO_RIGHT, result)
+        tokens = TokensByDocument(np.array([0, len(ptr) - 1]), ptr, words, every)
+        whole(tokens, phi, alpha, entropy, 4, moves, LEFT_TO_RIGHT, result)
         return result
 
     return estimate
 
 
-def counts_the_token(factors, alpha, row, mass, counts, weight, sums):
+def counts_the_token(row, mass, given, particle):
     """The counts are those of after the token: its most probable topic is counted in."""
+    factors, alpha, counts, weight = given.phi, given.alpha, particle.counts, particle.weight
     best, total = 0, 0.0
     for k in range(alpha.size):
         if weight[k] * factors[row, k] > weight[best] * factors[row, best]:
@@ -122,8 +125,9 @@ def counts_the_token(factors, alpha, row, mass, counts, weight, sums):
     return math.log(total / (mass + 1.0))
 
 
-def forgets_alpha(factors, alpha, row, mass, counts, weight, sums):
+def forgets_alpha(row, mass, given, particle):
     """The predictive probability is by counts alone, where there are any."""
+    factors, alpha, counts = given.phi, given.alpha, particle.counts
     total, number = 0.0, 0.0
     for k in range(alpha.size):
         total += counts[k] * factors[row, k]
@@ -135,24 +139,22 @@ def forgets_alpha(factors, alpha, row, mass, counts, weight, sums):
     return math.log(total / number)
 
 
-def counts_itself(stream, rows, factors, alpha, position, turn, number, z, counts, weight, sums):
+def counts_itself(stream, rows, position, turn, number, given, particle):
     """A token's own topic stays in the counts when it is drawn again."""
     token = turn
     for _ in range(number):
         if token >= position:
             token = 0
-        new = draw_topic(stream, weight, factors, rows[token], counts, alpha, sums)
-        old = z[token]
-        counts[old] -= 1
-        weight[old] = counts[old] + alpha[old]
-        z[token] = new
-        counts[new] += 1
-        weight[new] = counts[new] + alpha[new]
+        new = draw_topic(stream, rows[token], given, particle)
+        count(particle.z[token], -1, given, particle)
+        particle.z[token] = new
+        count(new, 1, given, particle)
         token += 1
 
 
-def copies_half(stream, log_weight, position, z, counts, weight):
+def copies_half(stream, position, every):
     """The heaviest particle takes the place of all others, whatever the weights."""
+    log_weight = every.log_weight
     largest = log_weight.max()
     total = 0.0
     best = 0
@@ -161,15 +163,16 @@ def copies_half(stream, log_weight, position, z, counts, weight):
         if log_weight[particle] > log_weight[best]:
             best = particle
     for particle in range(log_weight.size):
-        z[particle] = z[best]
-        counts[particle] = counts[best]
-        weight[particle] = weight[best]
+        every.z[particle] = every.z[best]
+        every.counts[particle] = every.counts[best]
+        every.weight[particle] = every.weight[best]
         log_weight[particle] = 0.0
     return largest + math.log(total / log_weight.size)
 
 
-def averages_by_position(stream, log_weight, position, z, counts, weight):
+def averages_by_position(stream, position, every):
     """As Wallach et al.: the mean over particles at each position, with the particles never weighted."""
+    log_weight = every.log_weight
     total = 0.0
     for particle in range(log_weight.size):
         total += math.exp(log_weight[particle])
@@ -181,8 +184,8 @@ FAULTS = {
     "the token itself is counted": ("log_predictive", counts_the_token),
     "alpha is forgotten": ("log_predictive", forgets_alpha),
     "moved tokens count themselves": ("move_earlier", counts_itself),
-    "the heaviest particle takes all": ("renew", copies_half),
-    "means are taken by position": ("renew", averages_by_position),
+    "the heaviest particle takes all": ("resample", copies_half),
+    "means are taken by position": ("resample", averages_by_position),
 }
 
 QUICK = ("the token itself is counted",)
@@ -200,7 +203,7 @@ def test_planted_bugs_are_caught(fault):
     name, body = FAULTS[fault]
     compiled = specialised(body, "planted", cached=False)
     # Moves hide what goes wrong with the weights.
-    moves = 0 if name == "renew" else 8
+    moves = 0 if name == "resample" else 8
     assert deviates(build(moves, **{name: compiled})).min() * len(CASES) < FALSE_ALARM
 
 
@@ -248,9 +251,9 @@ def test_planted_bugs_of_document_completion_are_caught(fault):
     faulty = specialised(fault, "planted", cached=False)
     whole = specialised(completion.complete.py_func, "planted", cached=False, mean_theta=faulty)
 
-    def estimate(ptr, shuffled, phi, alpha, *keys):
+    def estimate(ptr, shuffled, phi, alpha, particles, key):
         result = np.ones((REPLICATES, len(shuffled)))
-        whole(np.array([0, len(ptr) - 1]), ptr, shuffled, phi, alpha, *keys, result)
+        whole(np.array([0, len(ptr) - 1]), ptr, shuffled, phi, alpha, particles, key, result)
         return result
 
     assert complete(estimate).min() * len(CASES) < FALSE_ALARM
