@@ -21,7 +21,7 @@ from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.diagnostics.quality.draws import evenly
 from ppl_topics.diagnostics.quality.topics import TopicSet, check_words, texts_of, topic_sets
-from ppl_topics.diagnostics.word_information import replicate_information
+from ppl_topics.diagnostics.word_information import Information, TokensByTopic, replicate_information
 from ppl_topics.errors import TraceError
 from ppl_topics.models.dirichlet import Dirichlet
 from ppl_topics.results.best_words import best_words
@@ -238,25 +238,12 @@ def _check(
     words = observed["words"].values.astype(np.int32)[order]
     docs = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)[order]
     ends = np.cumsum(np.bincount(state.z, minlength=topics))
-    ptr = np.concatenate([[0], ends]).astype(np.int64)
-    # The first row is of the data.
-    information = np.zeros((replications + 1, topics))
-    of_words = np.zeros((replications + 1, topics, width))
-    tokens_of_words = np.zeros((topics, width), dtype=np.int64)
-    replicate_information(
-        ptr,
-        words,
-        docs,
-        best,
-        np.cumsum(state.beta),
-        len(part.vocabulary),
-        kind == "permutation",
-        Key(seed, stream, number * replications).reserved(Reserved.PREDICTIVE_CHECKS),
-        information,
-        of_words,
-        tokens_of_words,
-    )
-    return _Found(np.diff(ptr), information[0], information[1:], tokens_of_words, of_words[0], of_words[1:])
+    tokens = TokensByTopic(np.concatenate([[0], ends]).astype(np.int64), words, docs, best)
+    found = Information.empty(replications, topics, width)
+    key = Key(seed, stream, number * replications).reserved(Reserved.PREDICTIVE_CHECKS)
+    n_words, beta = len(part.vocabulary), np.cumsum(state.beta)
+    replicate_information(tokens, n_words, beta, kind == "permutation", key, found)
+    return _Found(np.diff(tokens.ptr), found.topics[0], found.topics[1:], found.tokens, found.words[0], found.words[1:])
 
 
 def _by_topic(part: TopicSet, found: list[_Found], best: IntArray) -> pd.DataFrame:

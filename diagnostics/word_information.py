@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import prange
@@ -13,74 +14,101 @@ from ppl_topics.core.keys import Key
 from ppl_topics.samplers.variates.categorical import find_cumulated
 from ppl_topics.samplers.variates.streams import Stream, integer, new_stream, start, uniform
 
-__all__ = ["polya_urn", "replicate_information"]
+__all__ = ["Information", "TokensByTopic", "polya_urn", "replicate_information"]
 
 
-@parallel
-def replicate_information(
-    ptr: IntArray,
-    words: Int32Array,
-    docs: Int32Array,
-    best: IntArray,
-    beta: FloatArray,
-    n_words: int,
-    permute: bool,
-    key: Key,
-    information: FloatArray,
-    of_words: FloatArray,
-    tokens_of_words: IntArray,
-) -> None:
-    """Fill in the information of each topic, and of its top words: that of the data first, then of replications.
+class TokensByTopic(NamedTuple):
+    """Tokens sorted by topic, and by document within a topic.
 
-    Parameters
+    Attributes
     ----------
     ptr : ndarray of int64, shape (K + 1,)
         Tokens of topic k are ``ptr[k]:ptr[k + 1]``.
     words, docs : ndarray of int32, shape (N,)
-        Of each token; in a topic, documents ascend.
     best : ndarray of int64, shape (K, M)
         Top words of each topic; -1 where it has fewer.
-    beta : ndarray of float64, shape (V,)
-        Concentrations of the words, cumulated; not used where words are permuted.
-    n_words : int
-        V.
-    permute : bool
-        Whether to permute the words of a topic, or else to draw them given the data.
-    key : Key
-        Of the first replication, whose number stands in the place of the sweep; topics are the units.
-    information : ndarray of float64, shape (R + 1, K)
-        Overwritten: MI(W, D | k).
-    of_words : ndarray of float64, shape (R + 1, K, M)
-        Overwritten: IMI(w, D | k), where there is a word.
-    tokens_of_words : ndarray of int64, shape (K, M)
-        Overwritten: tokens of the data.
     """
-    for topic in prange(len(ptr) - 1):
-        first, last = ptr[topic], ptr[topic + 1]
-        real, replicated = words[first:last], words[first:last].copy()
-        counts, in_doc = np.zeros(n_words, dtype=np.int64), np.zeros(n_words, dtype=np.int64)
-        sums = np.zeros(n_words)
-        stream = new_stream()
-        for row in range(len(information)):
-            if row > 0:
-                start(stream, Key(key.seed, key.chain, key.sweep + row - 1, key.kernel), topic)
-                if permute:
-                    _shuffle(stream, replicated)
-                else:
-                    polya_urn(stream, real, beta, replicated)
-            total, entropy = _measure(replicated, docs[first:last], counts, in_doc, sums)
-            information[row, topic] = total
-            for place in range(best.shape[1]):
-                word = best[topic, place]
-                if word >= 0:
-                    n = counts[word]
-                    spread = math.log(n) - sums[word] / n if n > 0 else 0.0
-                    of_words[row, topic, place] = entropy - spread
-                    if row == 0:
-                        tokens_of_words[topic, place] = n
-            for word in replicated:
-                counts[word] = 0
-                sums[word] = 0.0
+
+    ptr: IntArray
+    words: Int32Array
+    docs: Int32Array
+    best: IntArray
+
+
+class Information(NamedTuple):
+    """What the data say, in the first row, and R replications of their words.
+
+    Attributes
+    ----------
+    topics : ndarray of float64, shape (R + 1, K)
+        MI(W, D | k).
+    words : ndarray of float64, shape (R + 1, K, M)
+        IMI(w, D | k) of the top words.
+    tokens : ndarray of int64, shape (K, M)
+        Tokens of the top words in the data.
+    """
+
+    topics: FloatArray
+    words: FloatArray
+    tokens: IntArray
+
+    @classmethod
+    def empty(cls, replications: int, topics: int, width: int) -> Information:
+        """Allocate it."""
+        shape = (replications + 1, topics)
+        return cls(np.zeros(shape), np.zeros((*shape, width)), np.zeros((topics, width), np.int64))
+
+
+@parallel
+def replicate_information(
+    tokens: TokensByTopic, n_words: int, beta: FloatArray, permute: bool, key: Key, information: Information
+) -> None:
+    """Fill in the information of the data and of replications, in parallel over topics.
+
+    Replications permute the words of a topic, or else draw them given the data and `beta`, the running sums of the
+    words' concentrations. Their streams count up from the sweep of `key`.
+    """
+    for topic in prange(len(tokens.ptr) - 1):
+        _replicate_topic(topic, tokens, n_words, beta, permute, key, information)
+
+
+@compiled
+def _replicate_topic(
+    topic: int,
+    tokens: TokensByTopic,
+    n_words: int,
+    beta: FloatArray,
+    permute: bool,
+    key: Key,
+    information: Information,
+) -> None:
+    """Fill in the information of one topic."""
+    first, last = tokens.ptr[topic], tokens.ptr[topic + 1]
+    real, docs, best = tokens.words[first:last], tokens.docs[first:last], tokens.best[topic]
+    replicated = real.copy()
+    counts, in_doc = np.zeros(n_words, dtype=np.int64), np.zeros(n_words, dtype=np.int64)
+    sums = np.zeros(n_words)
+    stream = new_stream()
+    for row in range(len(information.topics)):
+        if row > 0:
+            start(stream, Key(key.seed, key.chain, key.sweep + row - 1, key.kernel), topic)
+            if permute:
+                _shuffle(stream, replicated)
+            else:
+                polya_urn(stream, real, beta, replicated)
+        total, entropy = _measure(replicated, docs, counts, in_doc, sums)
+        information.topics[row, topic] = total
+        for rank in range(best.size):
+            word = best[rank]
+            if word >= 0:
+                n = counts[word]
+                spread = math.log(n) - sums[word] / n if n > 0 else 0.0
+                information.words[row, topic, rank] = entropy - spread
+                if row == 0:
+                    information.tokens[topic, rank] = n
+        for word in replicated:
+            counts[word] = 0
+            sums[word] = 0.0
 
 
 @compiled
@@ -93,10 +121,10 @@ def _shuffle(stream: Stream, words: Int32Array) -> None:
 
 @compiled
 def polya_urn(stream: Stream, real: Int32Array, beta: FloatArray, words: Int32Array) -> None:
-    """Draw words from phi ~ Dirichlet(counts of the real words + beta), phi summed over: by Polya's urn.
+    """Draw words from phi ~ Dirichlet(counts of the real words + beta), phi integrated out, by Polya's urn.
 
-    It holds the real words, and beta of each word of the vocabulary (given as sums up to it); each draw puts another
-    one of its kind in.
+    The urn holds the real words, and beta balls of each word of the vocabulary (`beta` is their running sum); each draw
+    adds another ball of its kind.
     """
     n, size = len(real), len(beta)
     for i in range(n):
@@ -117,9 +145,9 @@ def _measure(
     in_doc: IntArray,
     sums: FloatArray,
 ) -> tuple[float, float]:
-    """Return MI(W, D | k) and H(D | k) of the tokens of a topic, documents together.
+    """Return MI(W, D | k) and H(D | k) of the tokens of a topic, sorted by document.
 
-    Leaves the tokens of each word in ``counts`` and sum_d n log n of it in ``sums``, which must be 0 before.
+    Adds the tokens of each word to ``counts``, and its sum_d n log n to ``sums``, which must be 0 before.
     """
     n = len(words)
     if n == 0:
@@ -144,7 +172,7 @@ def _measure(
                     by_both += term
         begin = end
     for token in range(n):
-        # A share for each of its tokens: the sum over words of n log n.
+        # Over all tokens of a word this adds up to n log n.
         by_word += math.log(counts[words[token]])
     entropy = math.log(n) - by_doc / n
     return max(math.log(n) + (by_both - by_word - by_doc) / n, 0.0), max(entropy, 0.0)

@@ -17,7 +17,7 @@ from ppl_topics.samplers.variates.streams import integer, new_stream, start, uni
 __all__ = ["draw_by_group", "draw_given_topics"]
 
 OWN_SHARE = 0.9
-"""Of the tokens of a document that start in a topic of its group."""
+"""Share of a document's tokens that start in a topic of its group."""
 
 
 @parallel
@@ -31,25 +31,11 @@ def draw_by_group(
     n_groups: int,
     key: Key,
 ) -> None:
-    """Draw topics uniformly, but nine of ten tokens' from those of their document's group, in parallel over documents.
+    """Draw topics uniformly, but nine of ten tokens from the topics of their document's group, in parallel.
 
-    Topics are dealt to the groups in turn, or groups to the topics where these are fewer. Where only the first of the
-    topics are dealt, so many fewer tokens start in those of their group, for the other topics to have their share.
-
-    Parameters
-    ----------
-    chunk_ptr : ndarray of int64 of shape (C + 1,)
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    z : ndarray of uint8 or uint16 of shape (N,)
-        Overwritten.
-    n_topics : int
-    n_dealt : int
-        Topics that are dealt to the groups, the first ones; at least 1.
-    group : ndarray of int64 of shape (D,)
-        -1 for none: then all topics are uniform.
-    n_groups : int
-    key : Key
-        Of the random streams, one for each document.
+    `group`, of shape (D,), is -1 for documents without a group, whose topics are all uniform. The first `n_dealt` topics
+    are dealt to the groups in turn, or groups to the topics if these are fewer. If fewer than `n_topics` are dealt,
+    proportionally fewer tokens start in a topic of their group, so that the other topics get their share.
     """
     own_share = OWN_SHARE * (n_dealt / n_topics)
     for chunk in numba.prange(chunk_ptr.size - 1):
@@ -78,18 +64,6 @@ def draw_given_topics(
     """Draw each token's topic as if it were its document's only one, in parallel over documents.
 
     p(z_i = k) is proportional to alpha_k phi_kw: nearer to the posterior given the topics than a uniform draw.
-
-    Parameters
-    ----------
-    chunk_ptr : ndarray of int64 of shape (C + 1,)
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    words : ndarray of uint32 of shape (N,)
-    z : ndarray of uint8 or uint16 of shape (N,)
-        Overwritten.
-    alpha : ndarray of float64 of shape (K,)
-    phi : ndarray of float32 of shape (V, K)
-    key : Key
-        Of the random streams.
     """
     for chunk in numba.prange(chunk_ptr.size - 1):
         start_documents(chunk_ptr[chunk], chunk_ptr[chunk + 1], doc_ptr, words, z, alpha, phi, key)
@@ -110,7 +84,7 @@ def start_documents(
     n_topics = alpha.size
     stream, sums = new_stream(), new_sums(n_topics)
     others, weight = np.zeros(n_topics, np.int32), np.empty(n_topics, np.float32)
-    # Of a document without tokens, the counts are zero, and the weights alpha.
+    # Without tokens the counts are zero, and the weights are alpha.
     count_document(z[:0], alpha, others, weight)
     for doc in range(first, last):
         start(stream, key, doc)

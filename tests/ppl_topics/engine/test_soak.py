@@ -21,7 +21,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.recorder import Recorder
-from ppl_topics.samplers.assignments.block_collapsed import TileSweeper
+from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper
 from ppl_topics.samplers.responses import response_term as response_term
 from ppl_topics.samplers.topics.expected import update_mean_phi
 from ppl_topics.schedule import make_plan
