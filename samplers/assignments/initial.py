@@ -33,9 +33,9 @@ def draw_by_group(
 ) -> None:
     """Draw topics uniformly, but nine of ten tokens from the topics of their document's group, in parallel.
 
-    `group`, of shape (D,), is -1 for documents without a group, whose topics are all uniform. The first `n_dealt` topics
-    are dealt to the groups in turn, or groups to the topics if these are fewer. If fewer than `n_topics` are dealt,
-    proportionally fewer tokens start in a topic of their group, so that the other topics get their share.
+    `group`, of shape (D,), is -1 for documents without a group, whose topics are all uniform. The first `n_dealt`
+    topics are dealt to the groups in turn, or groups to the topics if these are fewer. If fewer than `n_topics` are
+    dealt, proportionally fewer tokens start in a topic of their group, so that the other topics get their share.
     """
     own_share = OWN_SHARE * (n_dealt / n_topics)
     for chunk in numba.prange(chunk_ptr.size - 1):

@@ -1,11 +1,11 @@
 """Semi-collapsed Gibbs sampling: frequent words given their phi, rare words with theirs integrated out.
 
-Given phi, a token of a word that occurs once can hardly move, since its own topic holds all of the word's mass; and
-most words of a corpus are rare, so that most draws of phi are for them. Here a sweep draws phi of the frequent words,
-and for each topic the mass of a few blocks that the rare words are dealt into, as if a block were one word: jointly
-Dirichlet by the aggregation property, with the shares of the rare words within a block independent of both. Given these
-the tokens of frequent words are drawn in parallel over documents, those of rare words as in `block_collapsed`. What is
-drawn for a sweep is forgotten after it: the kernel integrates phi out, and leaves the posterior of z invariant.
+Given phi, a token of a word that occurs once can hardly move, since its own topic has all of the word's mass. And most
+words of a corpus are rare, so most draws of phi are for them. Here a sweep draws phi for the frequent words, and the
+mass that each topic has in a few blocks of rare words, as if a block were one word: jointly Dirichlet by the
+aggregation property, and independent of how the words of a block share its mass. Given these, tokens of frequent words
+are drawn in parallel over documents, and those of rare words as in `block_collapsed`. Both are discarded after the
+sweep: the kernel integrates phi out, and leaves the posterior of z invariant.
 
 References
 ----------
@@ -43,16 +43,16 @@ Occurrences = Annotated[int, pydantic.Field(ge=0)]
 
 
 class Aggregation(NamedTuple):
-    """A vocabulary in which each block of rare words is one word.
+    """A corpus whose vocabulary has each block of rare words as one word.
 
     Attributes
     ----------
     frequent : ndarray of int64 of shape (F,)
-        The words that stay; they come first, then the B blocks.
+        The frequent words; in the aggregated vocabulary they come first, then the B blocks.
     words : ndarray of uint32 of shape (N,)
-        Word, or block, of each token.
+        Aggregated word of each token.
     tiling : Tiling
-        Of the tokens of the rare words.
+        The tokens of the rare words.
     n_blocks : int
         B.
     """
@@ -64,15 +64,7 @@ class Aggregation(NamedTuple):
 
 
 def aggregate(tokens: Tokens, rare: BoolArray, blocks: int | None) -> Aggregation:
-    """Deal the rare words into blocks; where there are fewer words than blocks, each is a block.
-
-    Parameters
-    ----------
-    tokens : Tokens
-    rare : ndarray of bool of shape (V,)
-    blocks : int, optional
-        By default what suits the number of rare tokens.
-    """
+    """Deal the rare words, of which `rare` is a mask, into blocks; at most as many as there are rare words."""
     counts = tokens.word_counts
     n_blocks = min(blocks or default_blocks(int(counts[rare].sum())), int(rare.sum()))
     tiling = make_tiling(tokens, rare, rare, n_blocks)
@@ -86,15 +78,7 @@ def aggregate(tokens: Tokens, rare: BoolArray, blocks: int | None) -> Aggregatio
 
 
 class Memory(NamedTuple):
-    """Memory of one chain.
-
-    Attributes
-    ----------
-    sweeper : TileSweeper
-    counts : ndarray of int32 of shape (F + B, K)
-    phi : ndarray of float32 of shape (F + B, K)
-        Counts and probabilities of the aggregated words.
-    """
+    """Memory of one chain: its sweeper, and counts and probabilities of the F + B aggregated words in K topics."""
 
     sweeper: TileSweeper
     counts: Int32Array
