@@ -119,8 +119,9 @@ def sweep_documents(
     """Sweep over some documents, as `sweep_collapsed` does; n_wk has word w in ``rows[w]``."""
     n_topics, supervised = counts.n_k.size, term.eta.shape[1] > 0
     doc_ptr, words, selected, alpha, beta = tokens.doc_ptr, tokens.words, tokens.selected, priors.alpha, priors.beta
-    topic_factor: FloatArray = 1.0 / (counts.n_k + priors.beta_sum)
-    factors = Factors(np.empty(n_topics, np.int64), np.empty(n_topics), topic_factor, np.empty(n_topics))
+    factors = Factors(np.empty(n_topics, np.int64), np.empty(n_topics), np.empty(n_topics), np.empty(n_topics))
+    for k in range(n_topics):
+        factors.topic[k] = 1.0 / (counts.n_k[k] + priors.beta_sum)
     stream = new_stream()
     for doc in docs:
         start(stream, key, doc)
