@@ -39,7 +39,7 @@ def as_path(path: object, what: str, error: type[PplTopicsError]) -> Path:
     if not isinstance(text, str):
         raise error(f"expected the path of {what}, a string or pathlib.Path, got {str(path)[:60]!r}")
     if "\0" in text:
-        raise error(f"the path {text!r} holds a NUL character; remove it")
+        raise error(f"the path {text!r} contains a NUL character; remove it")
     result = Path(text)
     for part in result.parts:
         if len(os.fsencode(part)) > MAX_NAME:

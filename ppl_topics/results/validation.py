@@ -260,7 +260,7 @@ class _Check:
 
     def columns(self, found: xr.DataArray, group: xr.Dataset) -> None:
         """Check the columns of the covariates, which are JSON."""
-        from ppl_topics.corpus.aligning import columns_from_json
+        from ppl_topics.corpus.covariates import columns_from_json
 
         try:
             columns = columns_from_json(str(found.item()))

@@ -11,7 +11,8 @@ import pytest
 from scipy import sparse
 
 import ppl_topics as pt
-from ppl_topics.corpus.aligning import align_covariates, columns_from_json, columns_to_json
+from ppl_topics.corpus.covariate_alignment import align_covariates
+from ppl_topics.corpus.covariates import columns_from_json, columns_to_json
 from ppl_topics.corpus.scaling import standardising
 from ppl_topics.engine.bind import bind
 from ppl_topics.errors import CorpusError, SpecError

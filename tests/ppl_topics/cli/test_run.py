@@ -182,7 +182,7 @@ FILES = {
     ("arguments", "message"),
     [
         (["--data", "missing.jsonl"], "missing.jsonl: there is no such file"),
-        (["--data", "none.jsonl"], "none.jsonl: the corpus holds no documents"),
+        (["--data", "none.jsonl"], "none.jsonl: the corpus has no documents"),
         (["--data", "empty.jsonl"], "empty.jsonl: all 2 documents are empty"),
         (["--data", "negative.svmlight"], "negative.svmlight:1: the count of word id 1 is -2"),
         (["--data", "fraction.svmlight"], "fraction.svmlight:1: the count of word id 1 is 1.5"),

@@ -75,7 +75,7 @@ def test_new_documents_get_the_same_columns(frame):
     [
         (
             {"source": ["AP", "CNN", "AP"]},
-            r"'source' of document 1 \(id 'q'\) is 'CNN', an unknown category; known",
+            r"'source' of document 1 \(id 'q'\) is 'CNN', an unknown category; the known ones",
         ),
         ({"source": ["AP", None, "AP"]}, r"'source' of document 1 \(id 'q'\) is missing"),
         ({"year": [1, 2, None]}, r"'year' of document 2 \(id 'r'\) is missing"),
@@ -90,7 +90,7 @@ def test_encoding_refuses(frame, change, message):
 
 def test_encoding_needs_all_columns_once(frame):
     covariates = Covariates.from_frame(frame)
-    with pytest.raises(CorpusError, match="lack the column 'source'"):
+    with pytest.raises(CorpusError, match="have no column 'source'"):
         covariates.encode(frame[["year", "long"]])
     with pytest.raises(CorpusError, match="several columns 'year'"):
         covariates.encode(pd.concat([frame, frame[["year"]]], axis=1))
@@ -102,8 +102,8 @@ def test_encoding_needs_all_columns_once(frame):
         ({"x": [1.0, np.nan]}, {}, r"'x' of document 1 \(id 'q'\) is missing"),
         ({"x": ["a", None]}, {}, r"'x' of document 1 \(id 'q'\) is missing"),
         ({"x": [1.0, np.inf]}, {}, "expected a finite number"),
-        ({"x": [datetime.date(2020, 1, 1)] * 2}, {}, "'x' holds values of kind 'date'"),
-        ({"x": pd.to_datetime(["2020-01-01"] * 2)}, {}, "'x' holds values of kind 'datetime64'"),
+        ({"x": [datetime.date(2020, 1, 1)] * 2}, {}, "'x' has values of type 'date'"),
+        ({"x": pd.to_datetime(["2020-01-01"] * 2)}, {}, "'x' has values of type 'datetime64'"),
         ({"x": [1, 2]}, {"drop": "last"}, "drop is 'last'"),
         ({"x": [1, 2]}, {"categorical": ["y"]}, "no column 'y' among the covariates"),
         ({"x": [1, 2], "g": ["a", "b"], "g[a]": [1, 2]}, {}, r"covariate 'g\[a\]' occurs twice"),

@@ -48,7 +48,7 @@ def test_new_texts_in_the_words_of_the_training_corpus():
         (["a text", None], {}, "document 1 is None, of type NoneType; expected a text"),
         (["a text", float("nan")], {"doc_ids": ["x", "y"]}, r"document 1 \(id 'y'\) is nan, of type float"),
         (["a", ""], {}, "all 2 documents are empty"),
-        ([], {}, "the corpus holds no documents"),
+        ([], {}, "the corpus has no documents"),
         (["a text"], {"stop_words": "klingon"}, "stop_words is 'klingon'"),
         (["a text"], {"token_pattern": "("}, "is not a regular expression"),
         (["a text"], {"doc_ids": ["x", "y"]}, "2 document ids for 1 documents"),
@@ -114,16 +114,16 @@ def test_from_frame_refuses(frame, options, message):
         ({"a": "a text"}, {}, "expected a list of texts, one per document, got .*, of type dict"),
         (pd.DataFrame({"text": ["a text"]}), {}, "expected a list of texts.*of type DataFrame"),
         (["a text"], {"doc_ids": 3}, "expected one id per document, got '3'"),
-        (["a text"], {"doc_ids": ["a\0"]}, r"the id of document 0, 'a\\x00', holds a NUL character"),
-        (["a text"], {"doc_ids": ["\udcff"]}, "the id of document 0, .* holds half a surrogate pair"),
+        (["a text"], {"doc_ids": ["a\0"]}, r"the id of document 0, 'a\\x00', contains a NUL character"),
+        (["a text"], {"doc_ids": ["\udcff"]}, "the id of document 0, .* contains half a surrogate pair"),
         (["a text"], {"labels": 3}, "expected one label per document, got '3'"),
         (["a text"], {"labels": {}}, "expected one label per document, got '{}', of type dict"),
         (["a text"], {"vocabulary": 3}, "expected a list of word names, got '3'"),
         (["a text"], {"vocabulary": [""]}, "word 0, '', is empty"),
-        (["a text"], {"stop_words": 3}, "expected stop words, got '3'"),
+        (["a text"], {"stop_words": 3}, "a list of words as stop_words, got '3'"),
         (["a text"], {"token_pattern": 3}, "token_pattern 3 is not a string"),
-        (["a text"], {"token_pattern": "(a)(b)"}, "has several groups"),
-        (["a text"], {"token_pattern": "x*"}, "finds empty tokens"),
+        (["a text"], {"token_pattern": "(a)(b)"}, "has 2 groups"),
+        (["a text"], {"token_pattern": "x*"}, "matches the empty string"),
     ],
 )
 def test_wrong_types(texts, options, message):
@@ -135,8 +135,8 @@ def test_wrong_types_of_other_constructors(frame):
     for documents, message in (
         (None, "expected a list of lists of words, got 'None'"),
         ([3], "expected document 0 to be a list of words, got '3'"),
-        ([["a", ""]], "document 0 holds '' among its tokens, which is empty"),
-        ([["a", "\ud800"]], "which holds half a surrogate pair"),
+        ([["a", ""]], "document 0 has the token '', which is empty"),
+        ([["a", "\ud800"]], "which contains half a surrogate pair"),
     ):
         with pytest.raises(CorpusError, match=message):
             Corpus.from_tokens(documents)

@@ -62,31 +62,31 @@ def test_a_wrong_count_is_named_with_its_document(value, shown):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Corpus.from_matrix(np.zeros((0, 3))), "the corpus holds no documents"),
+        (lambda: Corpus.from_matrix(np.zeros((0, 3))), "the corpus has no documents"),
         (lambda: Corpus.from_matrix(np.zeros((2, 3))), "all 2 documents are empty"),
         (lambda: Corpus.from_matrix([1, 2]), "two dimensions"),
         (lambda: Corpus.from_matrix([["a"]]), "expected a matrix of counts"),
         (
             lambda: Corpus.from_matrix(np.ones((1, 2)), vocabulary=["a"]),
-            "2 columns, but the vocabulary 1 words",
+            "2 columns, but the vocabulary has 1 words",
         ),
-        (lambda: Corpus.from_tokens([]), "the corpus holds no documents"),
+        (lambda: Corpus.from_tokens([]), "the corpus has no documents"),
         (lambda: Corpus.from_tokens([[], [], []]), "all 3 documents are empty"),
         (lambda: Corpus.from_tokens("text"), "got a single string"),
         (
             lambda: Corpus.from_tokens(["some text"]),
             "document 0 is the single string 'some text'; give its tokens",
         ),
-        (lambda: Corpus.from_tokens([["a"], ["b", 3]]), "document 1 holds 3 among its tokens"),
+        (lambda: Corpus.from_tokens([["a"], ["b", 3]]), "document 1 has the token 3"),
         (
             lambda: Corpus.from_counts([0, 1], [3], [1], vocabulary=["a", "b"]),
-            "document 0 holds word id 3, but",
+            "document 0 has word id 3, but",
         ),
         (
             lambda: Corpus.from_counts([0, 1, 2], [0, 3], None, vocabulary=["a"], doc_ids=["x", "y"]),
-            r"document 1 \(id 'y'\) holds word id 3, but the vocabulary has 1 words",
+            r"document 1 \(id 'y'\) has word id 3, but the vocabulary has 1 words",
         ),
-        (lambda: Corpus.from_counts([0, 1], [-1], [1]), "document 0 holds word id -1; expected ids from 0"),
+        (lambda: Corpus.from_counts([0, 1], [-1], [1]), "document 0 has word id -1; expected ids from 0"),
         (lambda: Corpus.from_counts([0, 1], [10**9], [1]), "the largest word id is 1000000000"),
         (
             lambda: Corpus.from_counts([0, 1], [0.0], [1]),
@@ -98,8 +98,8 @@ def test_a_wrong_count_is_named_with_its_document(value, shown):
         (lambda: Corpus.from_counts([0, 1], [1], [1, 1]), "2 counts for 1 word ids"),
         (lambda: Corpus.from_counts([0, 1], [1], ["1"]), "expected whole numbers"),
         (lambda: Corpus.from_tokens([["a"]], doc_ids=["x", "y"]), "2 document ids for 1 documents"),
-        (lambda: Corpus.from_tokens([["a"], ["b"]], doc_ids=["x"]), "document 1 has no id where"),
-        (lambda: Corpus.from_tokens([["a"], ["b"]], labels=["x"]), "labels for 1 documents, and 2"),
+        (lambda: Corpus.from_tokens([["a"], ["b"]], doc_ids=["x"]), "document 1 has no id, but"),
+        (lambda: Corpus.from_tokens([["a"], ["b"]], labels=["x"]), "labels for 1 documents, but the corpus has 2"),
         (lambda: Corpus.from_arrays([0, 1], [0], ["a", "a"]), "word 'a' occurs twice"),
     ],
 )
@@ -159,7 +159,7 @@ def test_shares_are_not_spoilt_by_rounding():
         ({"min_count": 1.5}, "min_count is 1.5"),
         ({"max_vocabulary": 0}, "max_vocabulary is 0"),
         ({"min_df": 0}, "min_df is 0"),
-        ({"max_df": 1.5}, "max_df is 1.5; a share"),
+        ({"max_df": 1.5}, "max_df is 1.5; expected a share"),
         ({"min_df": True}, "min_df is True"),
         ({"min_count": 9}, "none of the 2 words passes min_count=9"),
         ({"min_count": 2, "vocabulary": ["a"]}, "use one or the other"),
@@ -216,9 +216,9 @@ class TestBuilder:
         [
             (
                 {"doc_id": None, "covariates": {"x": 1}},
-                "document 1 has no id where the documents before it had one",
+                "document 1 has no id, but the documents before it had one",
             ),
-            ({"doc_id": "b"}, "document 1 has no row of covariates where"),
+            ({"doc_id": "b"}, "document 1 has no row of covariates, but"),
         ],
     )
     def test_ids_and_covariates_are_for_all_or_none(self, second, message):
@@ -242,7 +242,7 @@ class TestBuilder:
 
     def test_a_given_vocabulary_bounds_the_ids(self):
         builder = CorpusBuilder(["a", "b"])
-        with pytest.raises(CorpusError, match=r"document 0 \(id 'x'\) holds word id 2; expected ids from 0 to 1"):
+        with pytest.raises(CorpusError, match=r"document 0 \(id 'x'\) has word id 2; expected ids from 0 to 1"):
             builder.add_counts([2], doc_id="x")
 
     def test_block_lengths(self):
@@ -253,9 +253,9 @@ class TestBuilder:
         builder = CorpusBuilder()
         builder.add_tokens(["a"])
         builder.build()
-        with pytest.raises(CorpusError, match="the corpus is built"):
+        with pytest.raises(CorpusError, match="the corpus is built already"):
             builder.add_tokens(["a"])
-        with pytest.raises(CorpusError, match="the corpus is built"):
+        with pytest.raises(CorpusError, match="the corpus is built already"):
             builder.build()
 
     def test_a_refused_build_can_be_mended(self):
