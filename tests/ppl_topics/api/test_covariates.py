@@ -330,7 +330,7 @@ def test_an_unseen_category_counts_as_none(gaussian):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ({"age": [40.0]}, "lack the column 'region', which the model was trained with; expected 'age', 'region'"),
+        ({"age": [40.0]}, "have no column 'region', which the model was trained with; expected 'age', 'region'"),
         ({"age": ["old"], "region": ["west"]}, "covariate 'age' of document .* is 'old'; expected a finite number"),
         ({"age": [np.nan], "region": ["west"]}, "covariate 'age' .* is missing"),
     ],

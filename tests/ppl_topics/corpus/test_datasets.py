@@ -186,7 +186,7 @@ def test_newsgroups_errors(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="subset is 'dev'"):
         load_20newsgroups(path, subset="dev")  # type: ignore[arg-type]
     for remove in ("headers", ["header"]):
-        with pytest.raises(CorpusError, match=r"remove is .*expected a list out of headers, footers, quotes"):
+        with pytest.raises(CorpusError, match=r"remove is .*expected a list of some of headers, footers, quotes"):
             load_20newsgroups(path, remove=remove)
 
 
