@@ -114,7 +114,7 @@ def test_what_svmlight_cannot_hold_is_refused_and_nothing_is_left(tmp_path: Path
 def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for arguments in (("pipe",), ("a.svmlight", "pipe")):
-        with pytest.raises(CorpusError, match="pipe: what stands there is no file, and would be lost"):
+        with pytest.raises(CorpusError, match="pipe: this exists and is not a file, and would be lost"):
             write_svmlight(corpus_of([{0: 1}]), *(tmp_path / name for name in arguments))
     assert (tmp_path / "pipe").is_fifo()
 
