@@ -300,20 +300,15 @@ class CorpusAssembler:
 
     def _note(self, n_new: int, ids: list[Any] | None, labels: list[Any] | None, covariates: list[Any] | None) -> None:
         """Keep ids, labels and covariates of new documents; ids and covariates are for all documents or for none."""
-        parts = (
-            ("id", ids, self._doc_ids),
-            ("label", labels, self._labels),
-            ("row", covariates, self._covariates),
-        )
-        for what, new, store in parts:
+        for what, new in (("ids", ids), ("labels", labels), ("rows of covariates", covariates)):
             if new is not None and len(new) != n_new:
-                raise CorpusError(f"the block has {n_new} documents, but {len(new)} {what}s; give one for each")
-            if what != "label" and n_new and self.n_docs and (new is not None) != bool(store):
-                has, had = ("has", "had none") if new is not None else ("has no", "had one")
-                thing = "id" if what == "id" else "row of covariates"
+                raise CorpusError(f"the block has {n_new} documents, but {len(new)} {what}; give one for each")
+        for what, new, known in (("an id", ids, self._doc_ids), ("covariates", covariates, self._covariates)):
+            if n_new and self.n_docs and (new is not None) != bool(known):
+                does = "does not have" if new is None else "has"
                 raise CorpusError(
-                    f"document {self.n_docs} {has} {thing}, but the documents before it {had}; "
-                    "give one for all documents or for none"
+                    f"document {self.n_docs} {does} {what}, unlike the documents before it; "
+                    "give them for all documents or for none"
                 )
         self._doc_ids.extend(ids or [])
         self._covariates.extend(covariates or [])
@@ -323,4 +318,4 @@ class CorpusAssembler:
 
     def _check_open(self) -> None:
         if self._built:
-            raise CorpusError("the corpus is built already; use a new CorpusBuilder for another corpus")
+            raise CorpusError("the corpus is already built; use a new CorpusBuilder for another corpus")

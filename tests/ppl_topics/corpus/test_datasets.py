@@ -90,7 +90,7 @@ def make_package(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(folder))
 
 
-def test_harvest_reads_sources_without_importing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_docstrings_are_extracted_without_importing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_package(tmp_path, monkeypatch)
     assert [(found.name, found.text) for found in extract_docstrings("pack")] == [
         ("pack", "Top."),
@@ -185,9 +185,12 @@ def test_newsgroups_errors(tmp_path: Path) -> None:
         load_20newsgroups(tmp_path / "no.jsonl")
     with pytest.raises(CorpusError, match="subset is 'dev'"):
         load_20newsgroups(path, subset="dev")  # type: ignore[arg-type]
-    for remove in ("headers", ["header"]):
-        with pytest.raises(CorpusError, match=r"remove is .*expected a list of some of headers, footers, quotes"):
-            load_20newsgroups(path, remove=remove)
+
+
+@pytest.mark.parametrize("remove", ["headers", ["header"]])
+def test_newsgroups_refuse_unknown_parts_to_remove(tmp_path: Path, remove: object) -> None:
+    with pytest.raises(CorpusError, match=r"remove is .*expected a list of some of headers, footers, quotes"):
+        load_20newsgroups(tmp_path / "news.jsonl", remove=remove)  # type: ignore[arg-type]
 
 
 def test_newsgroups_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:

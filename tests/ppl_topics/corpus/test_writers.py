@@ -111,11 +111,11 @@ def test_what_svmlight_cannot_hold_is_refused_and_nothing_is_left(tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", [("pipe",), ("a.svmlight", "pipe")])
+def test_a_pipe_is_not_replaced(tmp_path: Path, names: tuple[str, ...]) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for arguments in (("pipe",), ("a.svmlight", "pipe")):
-        with pytest.raises(CorpusError, match="pipe: this exists and is not a file, and would be lost"):
-            write_svmlight(corpus_of([{0: 1}]), *(tmp_path / name for name in arguments))
+    with pytest.raises(CorpusError, match="pipe: exists and is neither a file nor a folder"):
+        write_svmlight(corpus_of([{0: 1}]), *(tmp_path / name for name in names))
     assert (tmp_path / "pipe").is_fifo()
 
 
