@@ -32,7 +32,7 @@ def as_path(path: object, what: str, error: type[PplTopicsError]) -> Path:
     result = Path(text)
     for part in result.parts:
         if len(os.fsencode(part)) > MAX_NAME:
-            raise error(f"the name {part[:40]}... is longer than {MAX_NAME} bytes, the limit of file systems")
+            raise error(f"the name {part[:40]}... is longer than the {MAX_NAME} bytes that file systems allow")
     return result
 
 

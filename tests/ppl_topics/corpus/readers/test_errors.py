@@ -219,7 +219,7 @@ def test_a_vocabulary_with_a_nul_character(tmp_path: Path) -> None:
         (None, "expected the path of a corpus, a string or pathlib.Path, got 'None'"),
         (b"a.csv", "expected the path of a corpus"),
         ("a\0b", "contains a NUL character"),
-        ("x" * 300, "the name x+... is longer than 255 bytes"),
+        ("x" * 300, "the name x+... is longer than the 255 bytes"),
     ],
 )
 def test_what_is_no_path(path: Any, message: str) -> None:
