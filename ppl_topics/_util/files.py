@@ -95,11 +95,11 @@ def refuse_links(folder: Path) -> None:
             with os.scandir(waiting.pop()) as entries:
                 for entry in entries:
                     if not entry.name.isprintable():
-                        raise TraceError(f"{folder}: holds {entry.name!r}, which no run writes")
+                        raise TraceError(f"{folder}: contains {entry.name!r}, which no run writes")
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(Path(entry.path))
                         if len(waiting[-1].parts) - len(folder.parts) > MAX_DEPTH:
-                            raise TraceError(f"{folder}: holds folders in folders, over {MAX_DEPTH} deep")
+                            raise TraceError(f"{folder}: contains folders more than {MAX_DEPTH} levels deep")
                     elif not entry.is_file(follow_symlinks=False):
                         message = f"{entry.path}: a link, a pipe or a device; put back the file that a run wrote"
                         raise TraceError(message)

@@ -43,7 +43,7 @@ class Corpus(CorpusConstructors):
     vocabulary : ndarray of shape (V,), dtype object
         The words, as distinct ``str``; the position of a word is its id.
     ids : ndarray of shape (D,), or None
-        Document ids, as strings or as integers; None stands for 0, 1, .... Read them from `doc_ids`.
+        Document ids, as strings or as integers; None for 0, 1, .... Read them from `doc_ids`.
     labels : Labels, optional
         What is to be predicted.
     covariates : Covariates, optional
@@ -134,7 +134,7 @@ class Corpus(CorpusConstructors):
         Parameters
         ----------
         index : array-like of int, array-like of bool of shape (D,), or slice
-            Positions of the documents, in the order that is wanted, each at most once; or a mask.
+            Positions of the documents, in any order, each at most once; or a mask.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class Corpus(CorpusConstructors):
         seed : int
             Non-negative seed.
         stratify : bool, optional
-            Give each class its share in both parts. By default done where the labels are classes.
+            Give each class its share in both parts; the default if the labels are classes.
 
         Returns
         -------

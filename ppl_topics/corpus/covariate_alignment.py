@@ -18,22 +18,10 @@ __all__ = ["align_covariates"]
 def align_covariates(
     new: Covariates, columns: Sequence[CovariateColumn], doc_ids: DocIds = None
 ) -> tuple[Covariates, dict[str, int]]:
-    """Encode the covariates of new documents with the columns of a training corpus.
+    """Encode the covariates of new documents with the columns of a training corpus; other columns are ignored.
 
-    Parameters
-    ----------
-    new : Covariates
-        With columns of the same names, in any order; other columns are ignored.
-    columns : sequence of CovariateColumn
-    doc_ids : array of str, optional
-        Ids, to name documents in messages.
-
-    Returns
-    -------
-    covariates : Covariates
-        A category that training does not have is encoded as zeros.
-    unknown : dict of str to int
-        Number of documents with such a category, by name of the column, for the columns that have any.
+    A category that training does not have is encoded as zeros. Returned with the covariates is the number of documents
+    with such a category, by name of the column, for the columns that have any.
 
     Raises
     ------
