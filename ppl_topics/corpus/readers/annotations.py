@@ -25,17 +25,9 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 class Annotations:
     """Gather what is known about each document, and check it while its line is still known.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    covariates : tuple of str
-        Names of the covariates.
-    typed : bool
-        Whether values have types, as in JSON; otherwise a column of strings that are all numbers is read as numbers.
-    absent_is_empty : bool
-        Whether a document without labels, among documents with several, has an empty set of labels, as in
-        svmlight; otherwise its labels are missing.
+    If values are not typed, as they are in JSON, a column of strings that are all numbers is read as numbers. With
+    ``absent_is_empty``, a document without labels among documents with several has an empty set of labels, as in
+    svmlight; otherwise its labels are missing.
     """
 
     def __init__(
@@ -69,14 +61,8 @@ class Annotations:
     ) -> DocumentKeywords:
         """Return what was gathered as keyword arguments, having checked it.
 
-        Parameters
-        ----------
-        label_kind : {"class", "multi_label", "real", "count"} or None
-            Kind of the labels, if the caller knows it.
-        labelled : bool
-            Whether the caller asked for labels, so that it is an error if there are none.
-        unique_ids : bool
-            Whether repeated ids are an error; otherwise the ids are left out.
+        It is an error if all labels are missing but the caller asked for labels (``labelled``), or if ids are repeated;
+        without ``unique_ids``, repeated ids are left out.
         """
         return DocumentKeywords(
             doc_ids=self._checked_ids(unique_ids),

@@ -26,16 +26,9 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]
 
 
 class Bag(NamedTuple):
-    """One document of a count format.
+    """One document of a count format: its line (0 if it has none), word ids as in the file, counts, and label.
 
-    Attributes
-    ----------
-    line : int
-        Line of the file that has the document, 0 if none does.
-    ids, counts : ndarray of shape (n_pairs,), int64
-        Word ids as written in the file, which may repeat, and how often each occurs, at least 0.
-    label : int, float, str, list of str or None
-        The label, None if the document has none.
+    Ids may repeat; both arrays have shape (n_pairs,). The label is None if the document has none.
     """
 
     line: int

@@ -51,14 +51,8 @@ def missing_file(path: Path) -> CorpusError:
 def numbered_lines(path: Path, encoding: str = "utf-8", *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
     r"""Yield the lines of a file with their numbers from 1, decompressed if its first bytes say so.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        Plain text, gzip or Zstandard; several members or frames make one text.
-    encoding : str, default "utf-8"
-        Text encoding. A byte-order mark at the beginning of UTF-8 is dropped.
-    keep_ends : bool, default False
-        Whether lines keep their ``\n`` or ``\r\n``, which a quoted field of a CSV file may contain.
+    Several members or frames of a compressed file make one text. A byte-order mark at the beginning of UTF-8 is
+    dropped. With ``keep_ends`` lines keep their ``\n`` or ``\r\n``, which a quoted field of a CSV file may contain.
 
     Raises
     ------

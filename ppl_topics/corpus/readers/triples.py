@@ -48,25 +48,8 @@ def read_triples(
 ) -> Iterator[Bag]:
     """Yield the documents of ``document word count`` rows with ids from 1; those without rows are empty.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file, for error messages.
-    lines : iterator of (int, str)
-        Its lines after the header.
-    shape : Shape
-        What the header announces; the rows must agree.
-    n_fields : {2, 3}, default 3
-        With 2 there is no count, and it is 1.
-    sort : bool, default False
-        Whether to keep all rows in memory and order them by document.
-
-    Raises
-    ------
-    OutOfOrderError
-        If ``sort`` is false and a row belongs to an earlier document than the row before it.
-    CorpusError
-        If a row is not a triple of numbers, or disagrees with the header.
+    The rows must agree with the header. With two fields there is no count, and it is 1. With ``sort`` all rows are kept
+    in memory and ordered by document; without it, an `OutOfOrderError` says that they are not in order.
     """
     if shape.n_docs > max(MAX_EMPTY, shape.n_entries):
         raise file_error(
