@@ -23,6 +23,7 @@ __all__ = [
     "decode_strings",
     "document_name",
     "encode_strings",
+    "first_repeat",
     "is_finite",
     "iterate",
     "number_names",
@@ -101,7 +102,7 @@ def as_names(values: Iterable[Any], what: str) -> StrArray:
         if problem:
             raise CorpusError(f"{what} {position}, {name!r}, {problem}; expected a name")
     if len(set(names)) < len(names):
-        first, second = _first_repeat(names)
+        first, second = first_repeat(names)
         raise CorpusError(
             f"{what} {names[second]!r} occurs twice, at positions {first} and {second}; each {what} must occur once"
         )
@@ -127,7 +128,7 @@ def as_doc_ids(values: Iterable[Any] | None, n_docs: int) -> DocIds:
             return numbers
     strings = [_as_id(i, value) for i, value in enumerate(ids.tolist())]
     if len(set(strings)) < len(strings):
-        first, second = _first_repeat(strings)
+        first, second = first_repeat(strings)
         raise CorpusError(
             f"document id {strings[second]!r} is used twice, by documents {first} and {second}; "
             "give each document a different id"
@@ -164,7 +165,8 @@ def _kind(values: Any) -> str:
     return f"{str(values)[:40]!r}, of type {type(values).__name__}"
 
 
-def _first_repeat(names: list[str]) -> tuple[int, int]:
+def first_repeat(names: list[str]) -> tuple[int, int]:
+    """Return the positions of the first name that is repeated, and of its repetition."""
     seen: dict[str, int] = {}
     for position, name in enumerate(names):
         if name in seen:

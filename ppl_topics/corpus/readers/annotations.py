@@ -13,7 +13,7 @@ import pandas as pd
 
 from ppl_topics.corpus.keywords import DocumentKeywords
 from ppl_topics.corpus.labels import LabelKind
-from ppl_topics.corpus.names import is_finite
+from ppl_topics.corpus.names import first_repeat, is_finite
 from ppl_topics.corpus.readers.lines import file_error
 from ppl_topics.corpus.readers.records import Cell
 
@@ -76,16 +76,9 @@ class Annotations:
             return self._doc_ids or None
         if not unique:
             return None
-        seen: dict[str, int] = {}
-        for line, doc_id in zip(self._lines, self._doc_ids, strict=True):
-            if doc_id in seen:
-                raise file_error(
-                    self._path,
-                    line,
-                    f"the document id '{doc_id}' is also on line {seen[doc_id]}; give each document a different id",
-                )
-            seen[doc_id] = line
-        raise AssertionError("no id is repeated")
+        first, second = first_repeat(self._doc_ids)
+        message = f"the document id '{self._doc_ids[second]}' is also on line {self._lines[first]}; ids must differ"
+        raise file_error(self._path, self._lines[second], message)
 
     def _checked_labels(self, kind: LabelKind | None, labelled: bool) -> list[Any] | None:
         labels = self._labels
@@ -98,7 +91,7 @@ class Annotations:
             sets = ([str(label)] if isinstance(label, str | int | float) else label for label in labels)
             return [self._absent if label is None else label for label in sets]
         if kind in ("real", "count"):
-            numbers = [self._number(line, "label", label) for line, label in self._numbered(labels)]
+            numbers = [self._number(line, label) for line, label in self._numbered(labels)]
             if kind == "count":
                 self._refuse(lambda n: n < 0 or n != int(n), numbers, "a count, zero or more")
             return numbers
@@ -134,12 +127,12 @@ class Annotations:
             if label is not None and wrong(label):
                 raise file_error(self._path, line, f"the label is {label!r}, expected {wanted}")
 
-    def _number(self, line: int, what: str, value: Cell) -> float | None:
+    def _number(self, line: int, value: Cell) -> float | None:
         if value is None:
             return None
         number = _to_number(value)
         if number is None or not is_finite(number):
-            raise file_error(self._path, line, f"the {what} is {value!r}, expected a finite number")
+            raise file_error(self._path, line, f"the label is {value!r}, expected a finite number")
         return number
 
     def _frame(self) -> pd.DataFrame | None:
