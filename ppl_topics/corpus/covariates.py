@@ -19,6 +19,7 @@ from ppl_topics.errors import CorpusError
 
 __all__ = [
     "CovariateColumn",
+    "CovariateMatrix",
     "CovariateWarning",
     "Covariates",
     "as_covariates",
@@ -26,7 +27,7 @@ __all__ = [
     "columns_to_json",
 ]
 
-Matrix: TypeAlias = "FloatArray | sparse.csr_array"
+CovariateMatrix: TypeAlias = "FloatArray | sparse.csr_array"
 
 SPARSE_FROM = 128
 """A matrix made from a data frame is sparse if it has at least this number of columns."""
@@ -105,7 +106,7 @@ class Covariates:
     array([[2010.,    0.]])
     """
 
-    matrix: Matrix
+    matrix: CovariateMatrix
     columns: tuple[CovariateColumn, ...]
 
     def __post_init__(self) -> None:

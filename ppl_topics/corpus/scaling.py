@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ppl_topics._util.arrays import FloatArray
-from ppl_topics.corpus.covariates import Covariates
+from ppl_topics.corpus.covariates import CovariateMatrix, Covariates
 
 __all__ = ["Scaling", "no_scaling", "standardising"]
-
-Matrix: TypeAlias = "FloatArray | sparse.csr_array"
 
 DENSE_FROM = 0.5
 """A column of a sparse matrix is centred only if at least this share of its values is not zero."""
@@ -24,7 +22,7 @@ class Scaling(NamedTuple):
     mean: FloatArray
     scale: FloatArray
 
-    def apply(self, matrix: Matrix) -> Matrix:
+    def apply(self, matrix: CovariateMatrix) -> CovariateMatrix:
         """Return the columns of a matrix of shape (D, P) centred and scaled; a sparse matrix stays sparse."""
         inverse = self.inverse
         if isinstance(matrix, np.ndarray):
