@@ -117,7 +117,8 @@ def assignments(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
 
 def read_schedule(path: str) -> Source:
     """Read a schedule from a YAML file, at its top level or under the key ``schedule``."""
-    from ppl_topics.spec.source import Source, read_source
+    from ppl_topics.spec.source import Source
+    from ppl_topics.spec.yaml_source import read_source
 
     if not os.path.isfile(path):
         problem = "a folder, expected a YAML file" if os.path.isdir(path) else "no such file"
