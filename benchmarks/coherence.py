@@ -19,12 +19,12 @@ from gensim.corpora import Dictionary
 from gensim.models.coherencemodel import CoherenceModel
 
 import ppl_topics as pt
-from ppl_topics.corpus.datasets.docstring_extraction import harvest
+from ppl_topics.corpus.datasets.docstring_extraction import extract_docstrings
 from ppl_topics.corpus.datasets.docstrings import DOCSTRING_PACKAGES
 from ppl_topics.corpus.datasets.prose import prose
 from ppl_topics.corpus.readers.jsonl import read_jsonl
 from ppl_topics.corpus.readers.records import Columns
-from ppl_topics.corpus.texts import text_analyzer
+from ppl_topics.corpus.text_options import text_analyzer
 from ppl_topics.diagnostics.quality import (
     Reference,
     cv_coherence,
@@ -43,7 +43,7 @@ def read(path: str | None, documents: int) -> list[list[str]]:
     analyze = text_analyzer(stop_words="english")
     raw: Iterator[str]
     if path is None:
-        raw = (prose(docstring.text) for package in DOCSTRING_PACKAGES for docstring in harvest(package))
+        raw = (prose(docstring.text) for package in DOCSTRING_PACKAGES for docstring in extract_docstrings(package))
     else:
         raw = (record.text for record in read_jsonl(Path(path), Columns("text"), "utf-8"))
     texts = []

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 import ppl_topics as pt
 from ppl_topics._util.arrays import FloatArray, IntArray, UInt32Array
 from ppl_topics._util.compiled import compiled
-from ppl_topics.corpus.tokens import count_words
+from ppl_topics.corpus.token_arrays import count_words
 from ppl_topics.samplers.variates.alias import build_alias, draw_alias
 from ppl_topics.samplers.variates.streams import new_stream, start, uniform
 

@@ -10,6 +10,7 @@ Examples
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -96,6 +97,11 @@ __all__ = [
     "verify",
     "write_svmlight",
 ]
+
+# In a checkout the folders models, samplers and diagnostics are beside this one; once installed, they are inside it.
+# Without this, Python started in a checkout would find this folder in place of an installed package, but not those.
+if not Path(__path__[0], "models").is_dir():
+    __path__.append(str(Path(__path__[0]).parent))
 
 # Names are imported when they are first used, so that `ppl-topics --help` does not wait for numba.
 _HOMES = {

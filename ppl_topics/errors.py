@@ -1,7 +1,7 @@
-"""The errors that ppl-topics raises on purpose, and how their messages stay on one line.
+"""The errors that ppl-topics raises on purpose.
 
-Each carries one message for a person: where it happened, what was expected, what to do. The command line
-prints that message alone and exits with the code of the class.
+Each has a message of one line: where it happened, what was expected, what to do. The command line prints only that
+message and exits with the code of the class.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class PplTopicsError(Exception):
     Parameters
     ----------
     message : str
-        Line ends and other characters that cannot be seen, which names in files may have, are escaped.
+        Line ends and other invisible characters, which names in files may contain, are escaped.
     *details
         Further arguments, kept as they are.
     """
@@ -38,11 +38,11 @@ class PplTopicsError(Exception):
 
 
 class CorpusError(PplTopicsError, ValueError):
-    """The corpus, or a file that should hold one, is not what was expected."""
+    """The corpus, or a file with a corpus, is invalid."""
 
 
 class SpecError(PplTopicsError, ValueError):
-    """A model specification is wrong; the message names file, line and column where there is a file."""
+    """A model specification is invalid; the message names file, line and column if there is a file."""
 
 
 class ScheduleError(SpecError):
@@ -50,11 +50,11 @@ class ScheduleError(SpecError):
 
 
 class TraceError(PplTopicsError, ValueError):
-    """A stored trace cannot be read, or lacks what was asked of it."""
+    """Stored draws cannot be read, or lack what was requested."""
 
 
 class RunError(PplTopicsError, RuntimeError):
-    """Sampling began and could not go on."""
+    """Sampling started and could not continue."""
 
     exit_code = 1
 
@@ -68,22 +68,22 @@ class KernelError(RunError):
     kernel : str
         Its name.
     sweep, chain : int
-        Numbered from 0, or -1 where unknown.
+        Numbered from 0, or -1 if unknown.
     """
 
     def __init__(self, message: str, kernel: str = "", sweep: int = -1, chain: int = -1) -> None:
-        # Only the message is an argument of the base: copies that travel between processes get the rest as attributes.
+        # Only the message is an argument of the base; pickled copies get the rest as attributes.
         super().__init__(message)
         self.kernel, self.sweep, self.chain = kernel, sweep, chain
 
 
 class NotFiniteError(KernelError):
-    """A number that was drawn, or computed of what was drawn, is infinite or not a number.
+    """A number that was drawn, or computed from draws, is infinite or not a number.
 
     Parameters
     ----------
     message, kernel, sweep, chain
-        As of `KernelError`; the kernel is empty where none had a part in it.
+        As for `KernelError`; the kernel is empty if none was involved.
     variable : str
         Name of the variable or statistic.
     """
@@ -94,14 +94,14 @@ class NotFiniteError(KernelError):
 
 
 class MemoryEstimateError(RunError):
-    """A run that was not begun, for it would not fit into memory.
+    """A run was not started because it would not fit into memory.
 
     Parameters
     ----------
     message : str
-        For who calls from Python.
+        For callers from Python.
     shell_message : str
-        For who runs a command: options are written as it takes them.
+        For the command line, with its options.
     """
 
     def __init__(self, message: str, shell_message: str = "") -> None:
@@ -110,7 +110,7 @@ class MemoryEstimateError(RunError):
 
 
 def on_one_line(text: str) -> str:
-    r"""Return a text with line ends and other characters that cannot be seen escaped.
+    r"""Return a text with line ends and other invisible characters escaped.
 
     Examples
     --------

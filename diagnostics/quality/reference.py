@@ -102,7 +102,7 @@ class Reference:
         CorpusError
             If there is no text, or they are something else.
         """
-        from ppl_topics.corpus.texts import text_analyzer
+        from ppl_topics.corpus.text_options import text_analyzer
 
         if isinstance(texts, str | bytes):
             raise CorpusError("the texts are a single string; give a list of texts, or of lists of words")
@@ -143,13 +143,13 @@ class Reference:
         from ppl_topics.corpus.readers.delimited import read_delimited
         from ppl_topics.corpus.readers.formats import TEXT_FORMATS, format_of
         from ppl_topics.corpus.readers.jsonl import read_jsonl
+        from ppl_topics.corpus.readers.lines import missing_file
         from ppl_topics.corpus.readers.mallet import read_mallet
         from ppl_topics.corpus.readers.records import Columns
-        from ppl_topics.corpus.readers.stream import missing
 
         place = as_path(path, "reference documents", CorpusError)
         if not place.exists():
-            raise missing(place)
+            raise missing_file(place)
         kind = format_of(place, None)
         if kind not in TEXT_FORMATS:
             return cls.from_corpus(read_corpus(place), vocabulary)

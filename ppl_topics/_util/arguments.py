@@ -1,4 +1,4 @@
-"""Checks of the numbers that users give, with one message for a person."""
+"""Checks of the numbers that users pass, with clear messages."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["MAX_SEED", "MAX_SWEEPS", "check_choice", "check_threads", "check_who
 
 MAX_SEED = 2**63 - 1
 MAX_SWEEPS = 10**9
-"""Draws, sweeps of warmup, thinning and chains at most; more are a slip of the pen."""
+"""Most draws, sweeps of warmup, thinning and chains; more is probably a typing error."""
 
 
 def is_whole(value: Any) -> bool:
-    """Return whether a value is a whole number, and no boolean."""
+    """Return whether a value is a whole number and not a boolean."""
     # Arrays have __index__ too, and fail in it.
     with contextlib.suppress(TypeError):
         operator.index(value)
@@ -28,12 +28,7 @@ def is_whole(value: Any) -> bool:
 
 
 def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
-    """Refuse what is no whole number of a range.
-
-    Raises
-    ------
-    PplTopicsError
-    """
+    """Raise a `PplTopicsError` unless a value is a whole number in a range."""
     span = f"at least {least}" if most is None else f"from {least} to {most}"
     if not is_whole(value) or value < least or (most is not None and value > most):
         raise PplTopicsError(f"{name}: must be a whole number {span}, got {value!r}")
@@ -46,12 +41,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
 
 
 def check_threads(name: str, threads: Any) -> None:
-    """Refuse more threads than there are cores.
-
-    Raises
-    ------
-    PplTopicsError
-    """
+    """Raise a `PplTopicsError` if there are more threads than cores."""
     check_whole(name, threads, 1)
     available = int(numba.config.NUMBA_NUM_THREADS)
     if threads > available:

@@ -17,21 +17,21 @@ def compiled(function: F) -> F:
     """Compile a serial function with numba, cached on disk.
 
     Division follows NumPy (no ZeroDivisionError branches in inner loops), and floating point is never
-    reassociated: sums run in the order that is written, so draws keep their bits.
+    reassociated: sums are computed in the order that is written, so draws keep their bits.
     """
     return numba.njit(cache=True, error_model="numpy", nogil=True, _nrt=True)(function)  # type: ignore[no-any-return]
 
 
 def inlined(function: F) -> F:
-    """Compile a small serial function into each of its callers: where a call would cost as much as the work."""
+    """Compile a small serial function into each of its callers, for work as small as a call."""
     return numba.njit(error_model="numpy", nogil=True, forceinline=True, _nrt=False)(function)  # type: ignore[no-any-return]
 
 
 def tight(function: F) -> F:
-    """Compile a serial function with a hot loop, cached on disk, without counting references.
+    """Compile a serial function with a hot loop, cached on disk, without reference counting.
 
-    It must not allocate. Otherwise numba counts references to each array that the loop touches, with atomic
-    instructions, which costs more than the work.
+    It must not allocate. By default numba counts references to each array used in the loop, with atomic
+    instructions that cost more than the work itself.
     """
     return numba.njit(cache=True, error_model="numpy", nogil=True, _nrt=False)(function)  # type: ignore[no-any-return]
 
@@ -54,28 +54,28 @@ def specialised(
     counting: bool = True,
     **names: Any,
 ) -> Callable[..., Any]:
-    """Compile a copy of a plain function in which some names stand for other compiled functions, or constants.
+    """Compile a copy of a plain function in which some names refer to other compiled functions, or constants.
 
-    numba never finds again what it has compiled of a closure over compiled functions, for it compares these by their
-    place in memory. A copy has no closure, and a name of its own in the cache.
+    numba cannot reuse a cached closure over compiled functions, because it compares these by their address. A copy
+    has no closure, and its own name in the cache.
 
     Parameters
     ----------
     template : function
         Not compiled.
     label : str
-        Ends the name of the copy; must tell apart what the names stand for.
+        End of the name of the copy; different for different functions and constants.
     cached : bool
-        Whether to keep it on disk. numba looks at the file of the template alone for changes, so of functions that
-        are not the project's it would go on to use old versions.
+        Whether to cache on disk. numba checks only the file of the template for changes, so with functions from
+        outside the project it would use old versions.
     in_parallel : bool
         Whether the template has ``prange`` loops.
     in_line : bool
         Whether it is compiled into its callers: passing many arrays costs as much as a small function does.
     counting : bool
-        Whether references to arrays are counted; without, it must not allocate (see `tight`).
+        Whether to count references to arrays; without, it must not allocate (see `tight`).
     **names
-        Compiled functions and constants, by the names that the template has for them.
+        Compiled functions and constants, by their names in the template.
     """
     name = f"{template.__name__}_{label}"
     copy = FunctionType(template.__code__, {**template.__globals__, **names}, name)

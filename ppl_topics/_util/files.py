@@ -1,4 +1,4 @@
-"""Files that are replaced in one step, and stay after the machine loses power."""
+"""Files that are replaced in one step, and survive a loss of power."""
 
 from __future__ import annotations
 
@@ -18,28 +18,20 @@ PART = ".part"
 """Suffix of files that are being written."""
 
 KEPT_NAME = 40
-"""Characters of a file's name that stand in that of the one that is being written: all of them might be too long."""
+"""Characters of a file's name to keep in the name of its unfinished copy; all might be too many."""
 
 MAX_DEPTH = 20
-"""Of folders in that of a run: a chunk of an array of eight dims stands twelve deep."""
+"""Depth of folders in a run folder; a chunk of an array of eight dimensions is twelve deep."""
 
 LEFT = (PART, ".partial", ".old")
-"""What a process leaves that is killed while it writes: files, chunks of zarr, the folder of a corpus."""
+"""Suffixes that a process killed while writing leaves: files, chunks of zarr, the folder of a corpus."""
 
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """Give the name of a file to write, which takes the place of another once it is complete and on disk.
+    """Yield the name of a file to write, which replaces `path` once it is complete and on disk.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        Its folder exists. What stands there stays if the writing fails.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written.
+    The folder of `path` exists. An existing file stays if writing fails, with an OSError.
     """
     work = path.with_name(f".{path.name[:KEPT_NAME]}.{uuid.uuid4().hex}{PART}")
     try:
@@ -53,18 +45,18 @@ def replaced(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file of UTF-8 text whole or not at all."""
+    """Write a file of UTF-8 text completely or not at all."""
     with replaced(path) as work:
         work.write_bytes(text.encode())
 
 
 def sync(paths: Iterable[Path]) -> None:
-    """Wait until files and folders are on disk, as far as the system says so."""
+    """Wait until files and folders are on disk, as far as the system can tell."""
     for path in paths:
         try:
             handle = os.open(path, os.O_RDONLY)
         except OSError:
-            # Windows opens no folders; there is nothing to wait for.
+            # Windows does not open folders; there is nothing to wait for.
             continue
         try:
             os.fsync(handle)
@@ -73,7 +65,7 @@ def sync(paths: Iterable[Path]) -> None:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove what a killed process left half written, in a folder and those below it, as far as that can be done."""
+    """Remove files and folders below a folder that a killed process left incomplete, as far as possible."""
     for path in [found for suffix in LEFT for found in folder.rglob(f"*{suffix}") if not found.is_symlink()]:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -83,17 +75,9 @@ def remove_parts(folder: Path) -> None:
 
 
 def unreadable(path: Path, error: object, otherwise: str) -> TraceError:
-    """Return the error for what cannot be read: the system's reason where it has one, as that one may not read it.
+    """Return the error for a path that cannot be read: the reason of the system if it has one, else ``otherwise``.
 
-    Nothing is damaged then, and nothing should be removed. What is not there any more is another matter.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-    error : object
-        What was raised, or found.
-    otherwise : str
-        What is said of all else.
+    If the system denies reading an existing file, nothing is damaged, and nothing should be removed.
     """
     if isinstance(error, OSError) and error.strerror and not isinstance(error, FileNotFoundError):
         return TraceError(f"{path}: cannot be read ({error.strerror})")
@@ -101,13 +85,9 @@ def unreadable(path: Path, error: object, otherwise: str) -> TraceError:
 
 
 def refuse_links(folder: Path) -> None:
-    """Refuse a folder of others that holds links, pipes or devices: they lead elsewhere, or never end.
+    """Raise a `TraceError` if a folder contains links, pipes or devices, which lead elsewhere or never end.
 
-    Names that are no words, which would stand in messages, are refused too, and folders in folders without end.
-
-    Raises
-    ------
-    TraceError
+    Names with unprintable characters, which would appear in messages, and very deep folders are refused too.
     """
     waiting = [folder]
     while waiting:
@@ -115,11 +95,11 @@ def refuse_links(folder: Path) -> None:
             with os.scandir(waiting.pop()) as entries:
                 for entry in entries:
                     if not entry.name.isprintable():
-                        raise TraceError(f"{folder}: holds {entry.name!r}, which no run writes")
+                        raise TraceError(f"{folder}: contains {entry.name!r}, which no run writes")
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(Path(entry.path))
                         if len(waiting[-1].parts) - len(folder.parts) > MAX_DEPTH:
-                            raise TraceError(f"{folder}: holds folders in folders, over {MAX_DEPTH} deep")
+                            raise TraceError(f"{folder}: contains folders more than {MAX_DEPTH} levels deep")
                     elif not entry.is_file(follow_symlinks=False):
                         message = f"{entry.path}: a link, a pipe or a device; put back the file that a run wrote"
                         raise TraceError(message)

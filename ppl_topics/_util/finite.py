@@ -1,4 +1,4 @@
-"""Whether the values of arrays are finite, found as fast as memory is read."""
+"""Whether the values of arrays are finite, at the speed of memory."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 @tight
 def _some_not_finite(values: Any) -> bool:
-    """Return whether a flat array of floats holds a value that is infinite or not a number.
+    """Return whether a flat array of floats has a value that is infinite or not a number.
 
-    Of such a value x, and of no other, x - x is not 0. The loop has no branch, so that it becomes vector instructions;
-    it is as fast as the memory.
+    For such a value x, and for no other, x - x is not 0. The loop has no branch, so it compiles to vector
+    instructions and is as fast as memory.
     """
     found = False
     for index in range(values.size):
@@ -28,12 +28,7 @@ def _some_not_finite(values: Any) -> bool:
 
 
 def all_finite(array: NDArray[Any]) -> bool:
-    """Return whether all values of an array are finite; integers always are.
-
-    Parameters
-    ----------
-    array : ndarray
-        Of any shape and type of real numbers.
+    """Return whether all values of an array of real numbers are finite; integers always are.
 
     Examples
     --------
@@ -62,7 +57,7 @@ def first_not_finite(array: NDArray[Any]) -> tuple[int, ...] | None:
 
 
 def spelled(value: Any) -> str:
-    """Return what is said of a value that is not finite.
+    """Return a value that is not finite in words.
 
     Examples
     --------

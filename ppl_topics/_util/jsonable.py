@@ -1,4 +1,4 @@
-"""Data as JSON can hold them."""
+"""Data that JSON can represent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["jsonable"]
 
 
 def jsonable(value: Any) -> Any:
-    """Return arrays as lists, and null for numbers that are not finite: JSON has none."""
+    """Return arrays as lists, and null for numbers that are not finite, which JSON does not have."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Paths as users give them, and names of files."""
+"""Paths from users, and names of files."""
 
 from __future__ import annotations
 
@@ -16,60 +16,36 @@ __all__ = ["as_path", "check_replaceable", "file_names"]
 MAX_NAME = 255
 
 LONG_NAME = 100
-"""Characters of a made name beyond which it is cut."""
+"""Longer generated names are cut to this number of characters."""
 
 
 def as_path(path: object, what: str, error: type[PplTopicsError]) -> Path:
-    """Return a path, or say what was given in its place.
+    """Return a path; raise ``error`` if it is neither string nor path-like, has a NUL character, or a too long name.
 
-    Parameters
-    ----------
-    path : str or path-like
-    what : str
-        What it should lead to, for the message.
-    error : type
-        The error to raise.
-
-    Raises
-    ------
-    PplTopicsError
-        If it is neither a string nor path-like, or holds a NUL character or a name too long to exist.
+    ``what`` says in the message what the path should lead to.
     """
     text = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(text, str):
         raise error(f"expected the path of {what}, a string or pathlib.Path, got {str(path)[:60]!r}")
     if "\0" in text:
-        raise error(f"the path {text!r} holds a NUL character; remove it")
+        raise error(f"the path {text!r} contains a NUL character; remove it")
     result = Path(text)
     for part in result.parts:
         if len(os.fsencode(part)) > MAX_NAME:
-            raise error(f"the name {part[:40]}... is longer than the {MAX_NAME} bytes that a file system takes")
+            raise error(f"the name {part[:40]}... is longer than the {MAX_NAME} bytes that file systems allow")
     return result
 
 
 def check_replaceable(path: Path, error: type[PplTopicsError]) -> None:
-    """Refuse a place for a file where a device, a pipe, or anything else stands that is neither file nor folder.
-
-    A file that appears whole is moved to its place, which takes away what stood there.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-    error : type
-        The error to raise.
-
-    Raises
-    ------
-    PplTopicsError
-    """
+    """Raise ``error`` if there is a device, a pipe or the like at `path`, which writing a file would replace."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise error(f"{path}: exists and is neither a file nor a folder; it would be lost, so choose another name")
 
 
 def file_names(grid: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a file's name for each combination, all of them different, also where case does not count.
+    """Return a different file name for each combination of a grid, even on file systems that ignore case.
 
-    What is long, or the same as another but for characters that a name cannot have, ends in its number in the grid.
+    A name that is long, or repeats another one, ends in its number in the grid.
 
     Examples
     --------
@@ -87,6 +63,6 @@ def file_names(grid: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _in_file_name(value: Any) -> str:
-    """Return a value in characters that every file system takes; of a number the sign stays."""
+    """Return a value in characters that every file system allows, with the sign of a number."""
     minus = "-" if isinstance(value, int | float) and value < 0 else ""
     return minus + re.sub(r"[^A-Za-z0-9.+]+", "-", str(value)).strip("-")

@@ -13,31 +13,19 @@ __all__ = ["use_threads", "using_threads"]
 
 
 def use_threads(threads: int) -> None:
-    """Set how many threads compiled loops use.
-
-    Raises
-    ------
-    RunError
-        If there are not so many.
-    """
+    """Set how many threads compiled loops use; raise a `RunError` if there are not as many."""
     available = numba.config.NUMBA_NUM_THREADS
     if not 1 <= threads <= available:
         raise RunError(
             f"threads must be from 1 to {available} here, got {threads}; "
-            "NUMBA_NUM_THREADS in the environment raises the bound"
+            "the environment variable NUMBA_NUM_THREADS sets the limit"
         )
     numba.set_num_threads(threads)
 
 
 @contextmanager
 def using_threads(threads: int | None) -> Iterator[None]:
-    """Run compiled loops on so many threads, and afterwards on as many as before; None changes nothing.
-
-    Raises
-    ------
-    RunError
-        If there are not so many.
-    """
+    """Run compiled loops on a number of threads, and afterwards on as many as before; None changes nothing."""
     before = numba.get_num_threads()
     if threads is not None:
         use_threads(threads)

@@ -138,7 +138,7 @@ def _stop_words(given: str | None, encoding: str) -> Any:
     if not given or not os.path.exists(given):
         raise CorpusError(f"--stop-words {given}: expected `english`, or a file with one word a line; no such file")
 
-    from ppl_topics.corpus.readers.stream import numbered_lines
+    from ppl_topics.corpus.readers.lines import numbered_lines
 
     # Unlike in a vocabulary, order and repetition mean nothing here.
     return sorted({word for _, line in numbered_lines(Path(given), encoding) if (word := line.strip())})

@@ -98,7 +98,7 @@ class Run:
 
 def assignments(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
     """Parse ``name=value`` options, the values being YAML."""
-    from ppl_topics.spec.source import parse_scalar
+    from ppl_topics.spec.yaml_source import parse_scalar
 
     form, example = EXAMPLES[option]
     result: dict[str, Any] = {}
@@ -117,7 +117,8 @@ def assignments(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
 
 def read_schedule(path: str) -> Source:
     """Read a schedule from a YAML file, at its top level or under the key ``schedule``."""
-    from ppl_topics.spec.source import Source, read_source
+    from ppl_topics.spec.source import Source
+    from ppl_topics.spec.yaml_source import read_source
 
     if not os.path.isfile(path):
         problem = "a folder, expected a YAML file" if os.path.isdir(path) else "no such file"
@@ -126,7 +127,7 @@ def read_schedule(path: str) -> Source:
     if "schedule" in source.data:
         others: Mapping[str, Any] = {key: value for key, value in source.data.items() if key != "schedule"}
         if others:
-            raise SpecError(f"{source.place((next(iter(others)),))}: a schedule file may hold nothing but `schedule`")
+            raise SpecError(f"{source.locate((next(iter(others)),))}: a schedule file may hold nothing but `schedule`")
         return source
-    places = {("schedule", *path): place for path, place in source.places.items()}
+    places = {("schedule", *path): place for path, place in source.locations.items()}
     return Source(source.name, {"schedule": source.data}, places)

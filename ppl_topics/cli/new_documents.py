@@ -61,7 +61,7 @@ def refuse_test(spec: Spec) -> None:
 
 def check_test(test: Corpus, data: str, training: Corpus) -> Corpus:
     """Return test documents in the words of the training corpus, having checked that they can test a run on it."""
-    from ppl_topics.corpus.aligning import align_covariates
+    from ppl_topics.corpus.covariate_alignment import align_covariates
     from ppl_topics.prediction.documents import align_labels
 
     corpus = in_words_of(training.vocabulary, test, data)

@@ -3,67 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 
-from ppl_topics.corpus.expand import check_csr
-from ppl_topics.corpus.names import as_doc_ids, document_name, entries
-from ppl_topics.corpus.texts import TOKEN_PATTERN, StopWords, text_analyzer
-from ppl_topics.corpus.tokens import document_chunks
+from ppl_topics.corpus.assembler import CorpusAssembler
+from ppl_topics.corpus.counts import check_csr
+from ppl_topics.corpus.keywords import (
+    DocumentKeywords,
+    TextKeywords,
+    TextsKeywords,
+    TokensKeywords,
+    document_keywords,
+    takes,
+)
+from ppl_topics.corpus.labels import LabelKind
+from ppl_topics.corpus.names import as_doc_ids, document_name, iterate
+from ppl_topics.corpus.parts import CorpusParts, VocabularyLike, as_vocabulary
+from ppl_topics.corpus.pruning import Pruning
+from ppl_topics.corpus.text_options import TextOptions
+from ppl_topics.corpus.token_arrays import document_chunks
 from ppl_topics.errors import CorpusError
-
-if TYPE_CHECKING:
-    from ppl_topics.corpus.core import Corpus, VocabularyLike
-    from ppl_topics.corpus.labels import LabelKind
 
 __all__ = ["CorpusConstructors"]
 
 
-class CorpusConstructors:
+class CorpusConstructors(CorpusParts):
     """The ``from_*`` methods of `Corpus`.
 
-    Five keywords mean the same in all of them. `doc_ids`: one distinct string or integer per document.
-    `labels`: `Labels`, or one label per document, from which `Labels.infer` tells the kind unless
-    `label_kind` names it. `covariates`: `Covariates`, a data frame or a matrix, one row per document.
-    `name`: a name for messages and reports. All raise `CorpusError`, naming the document, for input that is
-    not what it should be; also when there are no documents, and when all are empty (unless a given
-    vocabulary emptied them).
+    Keywords mean the same in all of them; `from_texts` documents them. All raise a `CorpusError` that names the
+    document for input that is not what it should be, if there are no documents, and if all documents are empty
+    (unless a given vocabulary emptied them).
     """
 
     @classmethod
+    def from_parts(cls, parts: CorpusParts) -> Self:
+        """Return the corpus that consists of these parts."""
+        return cls(**vars(parts))
+
+    @classmethod
+    @takes(TextsKeywords)
     def from_texts(
-        cls,
-        texts: Iterable[str],
-        *,
-        doc_ids: Iterable[str | int] | None = None,
-        labels: Any = None,
-        label_kind: LabelKind | None = None,
-        covariates: Any = None,
-        vocabulary: VocabularyLike | None = None,
-        stop_words: StopWords = None,
-        min_count: int = 1,
-        min_df: float | int = 1,
-        max_df: float | int = 1.0,
-        max_vocabulary: int | None = None,
-        lowercase: bool = True,
-        token_pattern: str = TOKEN_PATTERN,
-        name: str = "",
-    ) -> Corpus:
+        cls, texts: Iterable[str], *, vocabulary: VocabularyLike | None = None, **options: Unpack[TextsKeywords]
+    ) -> Self:
         """Cut texts into tokens and count them.
 
         Parameters
         ----------
         texts : iterable of str
             One text per document; read once, one after another.
-        doc_ids, labels, label_kind, covariates, name : optional
-            See `CorpusConstructors`.
         vocabulary : sequence of str, or Corpus, optional
-            The words of a training corpus. Others are dropped and counted in `Corpus.dropped`. Without it the
-            vocabulary is what occurs, sorted.
+            The words of a training corpus. Others are dropped and counted in `Corpus.dropped`. By default the
+            vocabulary is the words that occur, sorted.
+        doc_ids : iterable of str or int, optional
+            One distinct id per document; "0", "1", ... by default.
+        labels : Labels, sequence, pandas Series or DataFrame, or ndarray, optional
+            One label per document.
+        label_kind : {"class", "multi_label", "real", "count"}, optional
+            Kind of the labels; by default `Labels.infer` tells.
+        covariates : Covariates, pandas.DataFrame or matrix, optional
+            One row per document.
+        name : str
+            A name for messages and reports.
         stop_words : {"english"} or iterable of str, optional
             Words to leave out: scikit-learn's English list, or yours.
         min_count : int
@@ -71,7 +75,7 @@ class CorpusConstructors:
         min_df, max_df : int or float
             Leave out words that occur in fewer, or more, documents: an int is a number, a float a share.
         max_vocabulary : int, optional
-            Keep only so many words, the most frequent.
+            Keep at most this number of words, the most frequent; ties go to the first in sort order.
         lowercase : bool
             Turn the texts to lower case first.
         token_pattern : str
@@ -92,85 +96,66 @@ class CorpusConstructors:
         """
         if isinstance(texts, str | bytes):
             raise CorpusError("expected a list of texts, one per document, got a single string")
-        given = entries(texts, "a list of texts, one per document")
-        ids = None if doc_ids is None else list(entries(doc_ids, "one id per document"))
-        analyze = text_analyzer(stop_words=stop_words, lowercase=lowercase, token_pattern=token_pattern)
+        given = iterate(texts, "a list of texts, one per document")
+        documents, text_options = document_keywords(options), TextOptions.of(options)
+        ids = documents["doc_ids"] = _listed(documents["doc_ids"])
+        analyze = text_options.analyzer()
 
         def token_lists() -> Iterator[list[str]]:
             for i, text in enumerate(given):
                 if not isinstance(text, str):
                     raise CorpusError(
                         f"{document_name(i, ids)} is {text!r}, of type {type(text).__name__}; "
-                        "expected a text (an empty string where there is none)"
+                        "expected a text (an empty string if there is none)"
                     )
                 yield analyze(text)
 
-        return cls.from_tokens(
-            token_lists(),
-            doc_ids=ids,
-            labels=labels,
-            label_kind=label_kind,
-            covariates=covariates,
-            vocabulary=vocabulary,
-            min_count=min_count,
-            min_df=min_df,
-            max_df=max_df,
-            max_vocabulary=max_vocabulary,
-            name=name,
-        )
+        return cls._from_token_lists(token_lists(), vocabulary, text_options, documents)
 
     @classmethod
+    @takes(TokensKeywords)
     def from_tokens(
         cls,
         documents: Iterable[Iterable[str]],
         *,
-        doc_ids: Iterable[str | int] | None = None,
-        labels: Any = None,
-        label_kind: LabelKind | None = None,
-        covariates: Any = None,
         vocabulary: VocabularyLike | None = None,
-        min_count: int = 1,
-        min_df: float | int = 1,
-        max_df: float | int = 1.0,
-        max_vocabulary: int | None = None,
-        name: str = "",
-    ) -> Corpus:
+        **options: Unpack[TokensKeywords],
+    ) -> Self:
         """Count the words of documents that are lists of words already.
 
         Parameters
         ----------
         documents : iterable of iterables of str
             The words of each document.
-        doc_ids, labels, label_kind, covariates, name : optional
-            See `CorpusConstructors`.
-        vocabulary, min_count, min_df, max_df, max_vocabulary : optional
+        vocabulary, **options : optional
             As in `from_texts`.
 
         Returns
         -------
         Corpus
         """
-        from ppl_topics.corpus.build import CorpusBuilder
-
         if isinstance(documents, str | bytes):
             raise CorpusError("expected a list of lists of words, got a single string")
-        ids = None if doc_ids is None else list(entries(doc_ids, "one id per document"))
-        builder = CorpusBuilder(vocabulary)
-        for i, document in enumerate(entries(documents, "a list of lists of words")):
-            builder.add_tokens(document, doc_id=ids[i] if ids and i < len(ids) else None)
-        return builder.build(
-            doc_ids=ids,
-            labels=labels,
-            label_kind=label_kind,
-            covariates=covariates,
-            name=name,
-            min_count=min_count,
-            min_df=min_df,
-            max_df=max_df,
-            max_vocabulary=max_vocabulary,
+        return cls._from_token_lists(
+            iterate(documents, "a list of lists of words"), vocabulary, Pruning.of(options), document_keywords(options)
         )
 
     @classmethod
+    def _from_token_lists(
+        cls,
+        token_lists: Iterator[Iterable[str]],
+        vocabulary: VocabularyLike | None,
+        pruning: Pruning,
+        documents: DocumentKeywords,
+    ) -> Self:
+        ids = documents["doc_ids"] = _listed(documents["doc_ids"])
+        assembler = CorpusAssembler(vocabulary)
+        for i, tokens in enumerate(token_lists):
+            assembler.add_tokens(tokens, doc_id=ids[i] if ids and i < len(ids) else None)
+        return cls.from_parts(assembler.assemble(pruning=pruning, **documents))
+
+    @classmethod
+    @takes(TextKeywords)
     def from_frame(
         cls,
         frame: pd.DataFrame,
@@ -181,15 +166,9 @@ class CorpusConstructors:
         id: str | None = None,
         label_kind: LabelKind | None = None,
         vocabulary: VocabularyLike | None = None,
-        stop_words: StopWords = None,
-        min_count: int = 1,
-        min_df: float | int = 1,
-        max_df: float | int = 1.0,
-        max_vocabulary: int | None = None,
-        lowercase: bool = True,
-        token_pattern: str = TOKEN_PATTERN,
         name: str = "",
-    ) -> Corpus:
+        **options: Unpack[TextKeywords],
+    ) -> Self:
         """Take texts, labels, covariates and ids from the columns of a data frame, a document a row.
 
         Parameters
@@ -204,8 +183,7 @@ class CorpusConstructors:
             Columns of the covariates.
         id : str, optional
             Column of the document ids.
-        label_kind, vocabulary, stop_words, min_count, min_df, max_df, max_vocabulary : optional
-        lowercase, token_pattern, name : optional
+        label_kind, vocabulary, name, **options : optional
             As in `from_texts`.
 
         Returns
@@ -226,33 +204,20 @@ class CorpusConstructors:
                 raise CorpusError(f"the data frame has several columns {column!r}; rename all but one")
         return cls.from_texts(
             frame[text],
+            vocabulary=vocabulary,
             doc_ids=None if id is None else frame[id].tolist(),
             labels=None if label is None else frame[label if isinstance(label, str) else list(label)],
             label_kind=label_kind,
             covariates=frame[list(covariates)] if covariates else None,
-            vocabulary=vocabulary,
-            stop_words=stop_words,
-            min_count=min_count,
-            min_df=min_df,
-            max_df=max_df,
-            max_vocabulary=max_vocabulary,
-            lowercase=lowercase,
-            token_pattern=token_pattern,
             name=name,
+            **options,
         )
 
     @classmethod
+    @takes(DocumentKeywords)
     def from_matrix(
-        cls,
-        matrix: Any,
-        *,
-        vocabulary: VocabularyLike | None = None,
-        doc_ids: Iterable[str | int] | None = None,
-        labels: Any = None,
-        label_kind: LabelKind | None = None,
-        covariates: Any = None,
-        name: str = "",
-    ) -> Corpus:
+        cls, matrix: Any, *, vocabulary: VocabularyLike | None = None, **options: Unpack[DocumentKeywords]
+    ) -> Self:
         """Take the counts of a documents-by-words matrix.
 
         Parameters
@@ -260,17 +225,15 @@ class CorpusConstructors:
         matrix : SciPy sparse matrix or array, or array-like, of shape (D, V)
             Whole numbers, zero or more.
         vocabulary : sequence of str, or Corpus, optional
-            The word of each column; by default "0", "1", .... To go over to the words of a training corpus,
-            use `Corpus.with_vocabulary` afterwards.
-        doc_ids, labels, label_kind, covariates, name : optional
-            See `CorpusConstructors`.
+            The word of each column; by default "0", "1", .... To use the words of a training corpus instead,
+            apply `Corpus.with_vocabulary` afterwards.
+        **options : optional
+            As in `from_texts`.
 
         Returns
         -------
         Corpus
         """
-        from ppl_topics.corpus.core import as_vocabulary
-
         if not sparse.issparse(matrix):
             try:
                 matrix = np.asarray(matrix)
@@ -282,23 +245,13 @@ class CorpusConstructors:
         words = None if vocabulary is None else as_vocabulary(vocabulary)
         if words is not None and len(words) != rows.shape[1]:
             raise CorpusError(
-                f"the matrix has {rows.shape[1]} columns, but the vocabulary {len(words)} words; "
+                f"the matrix has {rows.shape[1]} columns, but the vocabulary has {len(words)} words; "
                 "give one word per column"
             )
-        return cls.from_counts(
-            rows.indptr,
-            rows.indices,
-            rows.data,
-            vocabulary=words,
-            n_words=rows.shape[1],
-            doc_ids=doc_ids,
-            labels=labels,
-            label_kind=label_kind,
-            covariates=covariates,
-            name=name,
-        )
+        return cls.from_counts(rows.indptr, rows.indices, rows.data, vocabulary=words, n_words=rows.shape[1], **options)
 
     @classmethod
+    @takes(DocumentKeywords)
     def from_counts(
         cls,
         indptr: npt.ArrayLike,
@@ -307,12 +260,8 @@ class CorpusConstructors:
         *,
         vocabulary: VocabularyLike | None = None,
         n_words: int | None = None,
-        doc_ids: Iterable[str | int] | None = None,
-        labels: Any = None,
-        label_kind: LabelKind | None = None,
-        covariates: Any = None,
-        name: str = "",
-    ) -> Corpus:
+        **options: Unpack[DocumentKeywords],
+    ) -> Self:
         """Take word ids and counts in CSR form.
 
         Parameters
@@ -324,38 +273,29 @@ class CorpusConstructors:
         vocabulary : sequence of str, or Corpus, optional
             The words that the ids refer to; by default "0", "1", ....
         n_words : int, optional
-            In place of `vocabulary`, the number of words; by default the largest id plus one.
-        doc_ids, labels, label_kind, covariates, name : optional
-            See `CorpusConstructors`.
+            Instead of `vocabulary`, the number of words; by default the largest id plus one.
+        **options : optional
+            As in `from_texts`.
 
         Returns
         -------
         Corpus
         """
-        from ppl_topics.corpus.build import CorpusBuilder
-
-        pointer, entries, values = check_csr(indptr, word_ids, counts)
-        ids = as_doc_ids(doc_ids, len(pointer) - 1)
-        builder = CorpusBuilder()
+        pointer, ids, values = check_csr(indptr, word_ids, counts)
+        doc_ids = options["doc_ids"] = as_doc_ids(options["doc_ids"], len(pointer) - 1)
+        assembler = CorpusAssembler()
         for start, stop in document_chunks(pointer):
             a, b = int(pointer[start]), int(pointer[stop])
-            builder.add_block(
+            assembler.add_block(
                 pointer[start : stop + 1] - a,
-                entries[a:b],
+                ids[a:b],
                 None if values is None else values[a:b],
-                doc_ids=None if ids is None else ids[start:stop].tolist(),
+                doc_ids=None if doc_ids is None else doc_ids[start:stop].tolist(),
             )
-        return builder.build(
-            vocabulary=vocabulary,
-            n_words=n_words,
-            doc_ids=ids,
-            labels=labels,
-            label_kind=label_kind,
-            covariates=covariates,
-            name=name,
-        )
+        return cls.from_parts(assembler.assemble(vocabulary=vocabulary, n_words=n_words, **options))
 
     @classmethod
+    @takes(DocumentKeywords)
     def from_arrays(
         cls,
         doc_ptr: npt.ArrayLike,
@@ -363,13 +303,9 @@ class CorpusConstructors:
         vocabulary: VocabularyLike | None = None,
         *,
         n_words: int | None = None,
-        doc_ids: Iterable[str | int] | None = None,
-        labels: Any = None,
-        label_kind: LabelKind | None = None,
-        covariates: Any = None,
-        name: str = "",
-    ) -> Corpus:
-        """Take the word id of each token, in the form in which a corpus holds them.
+        **options: Unpack[DocumentKeywords],
+    ) -> Self:
+        """Take the word id of each token, in the form in which a corpus stores them.
 
         Parameters
         ----------
@@ -377,22 +313,15 @@ class CorpusConstructors:
             The tokens of document d are ``words[doc_ptr[d]:doc_ptr[d + 1]]``.
         words : array-like of int, shape (N,)
             In any order inside a document; they are copied and sorted.
-        vocabulary, n_words, doc_ids, labels, label_kind, covariates, name : optional
+        vocabulary, n_words, **options : optional
             As in `from_counts`.
 
         Returns
         -------
         Corpus
         """
-        return cls.from_counts(
-            doc_ptr,
-            words,
-            None,
-            vocabulary=vocabulary,
-            n_words=n_words,
-            doc_ids=doc_ids,
-            labels=labels,
-            label_kind=label_kind,
-            covariates=covariates,
-            name=name,
-        )
+        return cls.from_counts(doc_ptr, words, None, vocabulary=vocabulary, n_words=n_words, **options)
+
+
+def _listed(doc_ids: Iterable[str | int] | None) -> list[str | int] | None:
+    return None if doc_ids is None else list(iterate(doc_ids, "one id per document"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -13,20 +14,27 @@ import pandas as pd
 from scipy import sparse
 
 from ppl_topics._util.arrays import FloatArray, IntArray
-from ppl_topics.corpus.label_inference import is_finite
-from ppl_topics.corpus.names import DocIds, StrArray, as_names, document_name, number_names
+from ppl_topics.corpus.names import DocIds, StrArray, as_names, document_name, is_finite, number_names
 from ppl_topics.errors import CorpusError
 
-__all__ = ["CovariateColumn", "CovariateWarning", "Covariates", "as_covariates"]
+__all__ = [
+    "CovariateColumn",
+    "CovariateMatrix",
+    "CovariateWarning",
+    "Covariates",
+    "as_covariates",
+    "columns_from_json",
+    "columns_to_json",
+]
 
-Matrix: TypeAlias = "FloatArray | sparse.csr_array"
+CovariateMatrix: TypeAlias = "FloatArray | sparse.csr_array"
 
 SPARSE_FROM = 128
-"""From this number of columns on, a matrix that comes from categories is stored as a sparse one."""
+"""A matrix made from a data frame is sparse if it has at least this number of columns."""
 
 
 class CovariateWarning(UserWarning):
-    """Covariates say less than they seem to: a constant column, or a category that training lacks."""
+    """Covariates carry less information than it seems: a constant column, or a category unknown in training."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +63,28 @@ class CovariateColumn:
         return [f"{self.name}[{level}]" for level in self.levels if level != self.reference]
 
 
+def columns_to_json(columns: Sequence[CovariateColumn]) -> str:
+    """Write columns with their categories as JSON."""
+    return json.dumps([[column.name, column.levels, column.reference] for column in columns])
+
+
+def columns_from_json(text: str) -> tuple[CovariateColumn, ...]:
+    """Read the output of `columns_to_json`.
+
+    Examples
+    --------
+    >>> columns_from_json('[["year", null, null], ["source", ["AP", "BBC"], "AP"]]')[1].names
+    ['source[BBC]']
+    """
+    return tuple(
+        CovariateColumn(name, None if levels is None else tuple(levels), reference)
+        for name, levels, reference in json.loads(text)
+    )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Covariates:
-    """The covariates of the documents, with what is needed to encode new documents alike.
+    """The covariates of the documents, and how to encode new documents in the same way.
 
     Make them with `from_frame` or `from_matrix`.
 
@@ -79,7 +106,7 @@ class Covariates:
     array([[2010.,    0.]])
     """
 
-    matrix: Matrix
+    matrix: CovariateMatrix
     columns: tuple[CovariateColumn, ...]
 
     def __post_init__(self) -> None:
@@ -141,7 +168,7 @@ class Covariates:
         Raises
         ------
         CorpusError
-            If a value is missing, infinite or no number, or the lengths disagree.
+            If a value is missing, infinite or not a number, or the lengths disagree.
         """
         if sparse.issparse(matrix):
             given_matrix: Any = matrix
@@ -173,7 +200,7 @@ class Covariates:
         categorical: Iterable[str] = (),
         doc_ids: DocIds = None,
     ) -> Covariates:
-        """Encode a data frame: numbers as they are, categories with a column of 0 and 1 each.
+        """Encode a data frame: numbers as they are, each category as a column of 0 and 1.
 
         Parameters
         ----------
@@ -183,7 +210,7 @@ class Covariates:
         drop : {"first"}, optional
             Leave out the first category of each column, as the one to compare with.
         categorical : iterable of str
-            Columns of numbers to be read as categories.
+            Columns of numbers to read as categories.
         doc_ids : array of str, optional
             Ids, to name documents in messages.
 
@@ -194,7 +221,7 @@ class Covariates:
         Raises
         ------
         CorpusError
-            If a value is missing or infinite, a column holds dates or other objects, or a name comes twice.
+            If a value is missing or infinite, a column has dates or other objects, or a name occurs twice.
         """
         if drop not in (None, "first"):
             raise CorpusError(f"drop is {drop!r}; expected 'first' or None")
@@ -232,7 +259,7 @@ class Covariates:
         Raises
         ------
         CorpusError
-            If a column is absent, a value is missing or no number, or a category is unknown.
+            If a column is missing, a value is missing or not a number, or a category is unknown.
         """
         frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
         return _encode(self.columns, frame, allow_unknown=allow_unknown, doc_ids=doc_ids)
@@ -260,10 +287,10 @@ def _encode(
     blocks: list[Any] = []
     for column in columns:
         if column.name not in frame.columns:
-            raise CorpusError(f"the covariates lack the column {column.name!r}; it must be given for each document")
+            raise CorpusError(f"the covariates have no column {column.name!r}; give it for each document")
         series = frame[column.name]
         if series.ndim != 1:
-            raise CorpusError(f"there are several columns {column.name!r} among the covariates; name each once")
+            raise CorpusError(f"the covariates have several columns {column.name!r}; rename all but one")
         if column.levels is None:
             values = _real_values(column.name, series, doc_ids)[:, None]
             blocks.append(sparse.csr_array(values) if wide else values)
@@ -285,7 +312,7 @@ def _is_categorical(name: str, series: pd.Series[Any]) -> bool:
         return True
     if found in ("integer", "floating", "boolean", "mixed-integer-float", "decimal", "empty"):
         return False
-    raise CorpusError(f"covariate {name!r} holds values of kind {found!r}; turn them into numbers or strings first")
+    raise CorpusError(f"covariate {name!r} has values of type {found!r}; convert them to numbers or strings first")
 
 
 def _texts(name: str, series: pd.Series[Any], doc_ids: DocIds) -> list[str]:
@@ -294,7 +321,7 @@ def _texts(name: str, series: pd.Series[Any], doc_ids: DocIds) -> list[str]:
         index = int(np.argmax(gone))
         raise CorpusError(
             f"covariate {name!r} of {document_name(index, doc_ids)} is missing; "
-            "fill it in, or make missing a category of its own"
+            "fill it in, for example with a category for missing values"
         )
     return [_level_name(value) for value in series.tolist()]
 
@@ -335,7 +362,7 @@ def _codes(
             known = ", ".join(repr(level) for level in levels[:8]) + (", ..." if len(levels) > 8 else "")
             raise CorpusError(
                 f"covariate {column.name!r} of {document_name(index, doc_ids)} is {value!r}, "
-                f"an unknown category; known are {known} (allow_unknown=True encodes it as zeros)"
+                f"an unknown category; the known ones are {known} (allow_unknown=True encodes it as zeros)"
             )
     return codes
 
@@ -363,7 +390,7 @@ def _real_values(name: str, series: pd.Series[Any], doc_ids: DocIds) -> FloatArr
 def _not_a_number(name: str, index: int, value: Any, doc_ids: DocIds) -> str:
     where = f"covariate {name!r} of {document_name(index, doc_ids)}"
     if pd.isna(value):
-        return f"{where} is missing; fill it in, or leave the document or the column out"
+        return f"{where} is missing; fill it in, or leave out the document or the column"
     return f"{where} is {str(value)!r}; expected a finite number"
 
 

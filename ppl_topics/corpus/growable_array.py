@@ -1,4 +1,4 @@
-"""An array that grows in place, so that gathering N values takes little more memory than N values."""
+"""An array that grows in place, so that collecting N values takes little more memory than N values."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["GrowingArray"]
+__all__ = ["GrowableArray"]
 
 T = TypeVar("T", np.int64, np.uint32)
 
 
-class GrowingArray(Generic[T]):
+class GrowableArray(Generic[T]):
     """An array that grows in place, by an eighth at a time.
 
     Its memory is reallocated with ``refcheck=False``, so nothing may hold a `view` while it grows.
@@ -31,10 +31,10 @@ class GrowingArray(Generic[T]):
         self.size = end
 
     def view(self) -> npt.NDArray[T]:
-        """Return what is there so far, without a copy."""
+        """Return the values so far, without a copy."""
         return self._data[: self.size]
 
     def release(self) -> npt.NDArray[T]:
-        """Return the array, cut to its size; nothing may be appended afterwards."""
+        """Return the array, cut to its size; append nothing afterwards."""
         self._data.resize(self.size, refcheck=False)
         return self._data

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
+from collections.abc import Iterable
+from typing import Any, Literal, NoReturn, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ppl_topics._util.arrays import Int32Array, IntArray
-from ppl_topics.corpus.names import DocIds, StrArray, document_name
-from ppl_topics.corpus.names import entries as entries_of
+from ppl_topics._util.arrays import Int32Array
+from ppl_topics.corpus.names import DocIds, document_name, is_finite, iterate
 from ppl_topics.errors import CorpusError
 
-if TYPE_CHECKING:
-    from ppl_topics.corpus.labels import LabelKind, Labels
+__all__ = ["LabelKind", "infer_labels"]
 
-__all__ = ["align_values", "infer_labels", "is_finite"]
+LabelKind: TypeAlias = Literal["class", "multi_label", "real", "count"]
 
 CELLS, CELLS_PER_LABEL = 10**8, 5_000
-"""Of the table of several labels: so many always, and so many for each label that a document has."""
+"""A table of documents by labels may have as many cells as the larger of these, the second times the labels given."""
 
 _WANTED = {
     "class": "a string or a whole number",
@@ -32,9 +30,7 @@ _WANTED = {
 
 
 def infer_labels(values: Any, kind: LabelKind | None, doc_ids: DocIds) -> tuple[LabelKind, npt.NDArray[Any], list[str]]:
-    """Do the work of `Labels.infer`: return kind, values and classes."""
-    from ppl_topics.corpus.labels import LabelKind
-
+    """Return kind, values and classes of labels, see `Labels.infer`."""
     if kind is not None and kind not in get_args(LabelKind):
         known = ", ".join(repr(k) for k in get_args(LabelKind))
         raise CorpusError(f"the label kind is {kind!r}; expected one of {known}")
@@ -46,7 +42,7 @@ def infer_labels(values: Any, kind: LabelKind | None, doc_ids: DocIds) -> tuple[
         if values.ndim != 2:
             raise CorpusError(f"labels have {values.ndim} dimensions; expected one or two")
         return _from_table(values, [str(c) for c in range(values.shape[1])], kind, doc_ids)
-    given = values.tolist() if isinstance(values, np.ndarray) else entries_of(values, "one label per document")
+    given = values.tolist() if isinstance(values, np.ndarray) else iterate(values, "one label per document")
     entries = [_clean(value) for value in given]
     if kind is None:
         kind = _kind_of(entries, doc_ids)
@@ -55,37 +51,6 @@ def infer_labels(values: Any, kind: LabelKind | None, doc_ids: DocIds) -> tuple[
     if kind == "multi_label":
         return kind, *_label_sets(entries, doc_ids)
     return kind, _numbers(entries, kind, doc_ids), []
-
-
-def align_values(
-    labels: Labels,
-    target: StrArray,
-    unknown: Literal["error", "missing"],
-    doc_ids: DocIds | Sequence[str],
-) -> npt.NDArray[Any]:
-    """Do the work of `Labels.align`: return the values in terms of the classes `target`."""
-    position = {name: i for i, name in enumerate(target)}
-    new = np.array([position.get(name, -1) for name in labels.classes], dtype=np.int64)
-    if labels.kind == "class":
-        codes: IntArray = np.append(new, -1)[labels.values]
-        lost = (codes < 0) & (labels.values >= 0)
-        if unknown == "error" and lost.any():
-            index = int(np.argmax(lost))
-            name = labels.classes[labels.values[index]]
-            raise CorpusError(
-                f"{document_name(index, doc_ids)} is of class {name!r}, which the training corpus lacks; "
-                f"its classes are {_some(target)}"
-            )
-        return codes
-    if unknown == "error" and np.any(new < 0):
-        name = labels.classes[int(np.argmax(new < 0))]
-        raise CorpusError(f"label {name!r} is not among those of the training corpus, which are {_some(target)}")
-    fill = np.nan if labels.kind == "real" else -1
-    values = np.full((len(labels), len(target)), fill, dtype=labels.values.dtype)
-    if labels.kind == "multi_label":
-        values[~labels.missing.all(axis=1)] = 0
-    values[:, new[new >= 0]] = labels.values[:, new >= 0]
-    return values
 
 
 def _clean(value: Any) -> Any:
@@ -97,14 +62,6 @@ def _clean(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def is_finite(value: float) -> bool:
-    """Tell whether a number is finite as a float too: an int may be beyond the largest."""
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
-
-
 def _is_set(value: Any) -> bool:
     return isinstance(value, list | tuple | set | frozenset | np.ndarray)
 
@@ -114,7 +71,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _sort(value: Any) -> str:
-    """Return which of four sorts of entries this is, for telling the kind and refusing mixtures."""
+    """Describe the type of an entry, to infer the kind of labels and refuse mixtures."""
     if isinstance(value, str):
         return "text"
     if _is_set(value):
@@ -127,7 +84,9 @@ def _sort(value: Any) -> str:
 def _kind_of(entries: list[Any], doc_ids: DocIds) -> LabelKind:
     present = [i for i, value in enumerate(entries) if value is not None]
     if not present:
-        raise CorpusError("all labels are missing, so their kind cannot be told; give label_kind, or leave them out")
+        raise CorpusError(
+            "all labels are missing, so their kind cannot be inferred; give label_kind, or leave the labels out"
+        )
     first = present[0]
     sort = _sort(entries[first])
     for i in present:
@@ -177,8 +136,8 @@ def _label_sets(entries: list[Any], doc_ids: DocIds) -> tuple[npt.NDArray[np.int
     given = sum(len(s) for s in sets if s is not None)
     if len(sets) * len(names) > max(CELLS, CELLS_PER_LABEL * given):
         raise CorpusError(
-            f"there are {len(names):,} different labels for {len(sets):,} documents, too many for a table of them; "
-            "labels of kind 'multi_label' come from a list that documents share"
+            f"there are {len(names):,} different labels for {len(sets):,} documents, too many for a table; "
+            "labels of kind 'multi_label' should come from a short list that documents share"
         )
     column = {name: c for c, name in enumerate(names)}
     values = np.zeros((len(sets), len(names)), dtype=np.int8)
@@ -191,7 +150,7 @@ def _label_sets(entries: list[Any], doc_ids: DocIds) -> tuple[npt.NDArray[np.int
 
 
 def _numbers(entries: Iterable[Any], kind: LabelKind, doc_ids: DocIds) -> npt.NDArray[Any]:
-    """Read real numbers or counts, also those written as text."""
+    """Read real numbers or counts, which may be written as text."""
     numbers: list[float | int] = []
     for i, value in enumerate(entries):
         number = value
@@ -239,8 +198,3 @@ def _refuse(kind: str, index: int, value: Any, doc_ids: DocIds) -> NoReturn:
     raise CorpusError(
         f"the label of {document_name(index, doc_ids)} is {value!r}; a label of kind {kind!r} is {_WANTED[kind]}"
     )
-
-
-def _some(names: StrArray) -> str:
-    shown = ", ".join(repr(name) for name in names[:8])
-    return shown + (f", ... ({len(names)} in all)" if len(names) > 8 else "")

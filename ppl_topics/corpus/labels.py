@@ -5,18 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from ppl_topics._util.arrays import BoolArray, FloatArray, IntArray
-from ppl_topics.corpus.names import DocIds, StrArray, as_names
+from ppl_topics.corpus.label_inference import LabelKind, infer_labels
+from ppl_topics.corpus.names import DocIds, StrArray, as_names, document_name
 from ppl_topics.errors import CorpusError
 
 __all__ = ["LabelKind", "Labels"]
-
-LabelKind: TypeAlias = Literal["class", "multi_label", "real", "count"]
 
 _DTYPES: dict[str, type[np.generic]] = {
     "class": np.int32,
@@ -35,10 +34,10 @@ class Labels:
     Parameters
     ----------
     kind : {"class", "multi_label", "real", "count"}
-        One class of several; any number of labels; real numbers; or counts.
+        One of several classes; any number of labels; real numbers; or counts.
     values : ndarray, read-only
         By kind: ``"class"``, int32 codes of shape (D,), -1 where missing; ``"multi_label"``, int8 of shape
-        (D, C), 1 where the label holds, 0 where not, -1 where missing; ``"real"``, float64 of shape (D,) or
+        (D, C), 1 where the label applies, 0 where not, -1 where missing; ``"real"``, float64 of shape (D,) or
         (D, R), NaN where missing; ``"count"``, int64 of shape (D,) or (D, R), -1 where missing.
     classes : ndarray of shape (C,), dtype object of str
         Names of the classes, of the labels, or of the R responses; empty where `values` has shape (D,) and
@@ -132,8 +131,8 @@ class Labels:
 
         - strings, booleans and whole numbers (3 or 3.0) are classes, in alphabetical or numerical order;
         - numbers, some of them with a fraction, are real labels;
-        - lists, tuples or sets of strings are multi-label: an empty one says that no label holds;
-        - a table (two-dimensional array or data frame) of nothing but 0 and 1 is multi-label, a column a
+        - lists, tuples or sets of strings are multi-label: an empty one means that no label applies;
+        - a table (two-dimensional array or data frame) of only 0 and 1 is multi-label, one column per
           label; any other table of numbers has several real responses.
 
         Parameters
@@ -155,20 +154,18 @@ class Labels:
             If a label is not of that kind (the message names the document), or `kind` is left out and all
             labels are missing.
         """
-        from ppl_topics.corpus.label_inference import infer_labels
-
         if isinstance(values, Labels):
             return values if kind is None else values.to_kind(kind, doc_ids=doc_ids)
         found, array, classes = infer_labels(values, kind, doc_ids)
         return cls(found, array, np.array(classes, dtype=object))
 
     def to_kind(self, kind: LabelKind, *, doc_ids: DocIds = None) -> Labels:
-        """Read the same labels as another kind: classes named "1" to "5", say, as real numbers or counts.
+        """Read the same labels as another kind: classes named "1" to "5", for example, as real numbers or counts.
 
         Raises
         ------
         CorpusError
-            If a label cannot be read so.
+            If a label is not of that kind.
         """
         if kind == self.kind:
             return self
@@ -198,10 +195,10 @@ class Labels:
         Parameters
         ----------
         classes : Labels or iterable of str
-            The classes (labels, responses) to use. A class that occurs here only in `classes` is added; a
-            label (column) likewise, as holding for no document that has labels.
+            The classes (labels, responses) to use. A class that these labels lack is added; so is a label
+            (column), as one that no document with labels has.
         unknown : {"error", "missing"}
-            What to do about a class, label or response that is not in `classes`: refuse it, or regard it
+            What to do with a class, label or response that is not in `classes`: refuse it, or treat it
             as missing.
         doc_ids : array of str, optional
             Ids, to name documents in messages.
@@ -215,8 +212,6 @@ class Labels:
         CorpusError
             If one is not in `classes` and `unknown` is "error", or the kind differs from that of `classes`.
         """
-        from ppl_topics.corpus.label_inference import align_values
-
         if isinstance(classes, Labels):
             if classes.kind != self.kind:
                 raise CorpusError(
@@ -227,4 +222,40 @@ class Labels:
         target = as_names(classes, "class")
         if self.kind != "class" and self.values.ndim == 1:
             return self
-        return Labels(self.kind, align_values(self, target, unknown, doc_ids), target)
+        return Labels(self.kind, _aligned_values(self, target, unknown, doc_ids), target)
+
+
+def _aligned_values(
+    labels: Labels,
+    target: StrArray,
+    unknown: Literal["error", "missing"],
+    doc_ids: DocIds | Sequence[str],
+) -> npt.NDArray[Any]:
+    """Return the values in terms of the classes `target`."""
+    position = {name: i for i, name in enumerate(target)}
+    new = np.array([position.get(name, -1) for name in labels.classes], dtype=np.int64)
+    if labels.kind == "class":
+        codes: IntArray = np.append(new, -1)[labels.values]
+        lost = (codes < 0) & (labels.values >= 0)
+        if unknown == "error" and lost.any():
+            index = int(np.argmax(lost))
+            name = labels.classes[labels.values[index]]
+            raise CorpusError(
+                f"{document_name(index, doc_ids)} is of class {name!r}, which the training corpus does not have; "
+                f"its classes are {_some(target)}"
+            )
+        return codes
+    if unknown == "error" and np.any(new < 0):
+        name = labels.classes[int(np.argmax(new < 0))]
+        raise CorpusError(f"label {name!r} is not one of the labels of the training corpus, which are {_some(target)}")
+    fill = np.nan if labels.kind == "real" else -1
+    values = np.full((len(labels), len(target)), fill, dtype=labels.values.dtype)
+    if labels.kind == "multi_label":
+        values[~labels.missing.all(axis=1)] = 0
+    values[:, new[new >= 0]] = labels.values[:, new >= 0]
+    return values
+
+
+def _some(names: StrArray) -> str:
+    shown = ", ".join(repr(name) for name in names[:8])
+    return shown + (f", ... ({len(names)} in all)" if len(names) > 8 else "")

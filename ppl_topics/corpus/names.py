@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -22,9 +23,11 @@ __all__ = [
     "decode_strings",
     "document_name",
     "encode_strings",
-    "entries",
-    "flaw",
+    "first_repeat",
+    "is_finite",
+    "iterate",
     "number_names",
+    "storage_problem",
 ]
 
 StrArray: TypeAlias = npt.NDArray[np.object_]
@@ -34,26 +37,20 @@ DocIds: TypeAlias = StrArray | IntArray | None
 """Document ids: strings; or integers that stand for their decimal strings; or None, for "0", "1", ..."""
 
 
-def document_name(index: int, doc_ids: DocIds | Sequence[str] = None) -> str:
+def document_name(index: int, doc_ids: DocIds | Sequence[str | int] = None) -> str:
     """Name a document in a message: by its position and, where it has one, its id."""
     if doc_ids is None or index >= len(doc_ids):
         return f"document {index}"
     return f"document {index} (id {str(doc_ids[index])!r})"
 
 
-def number_names(n: int) -> StrArray:
-    """Return the names "0", "1", ..., as a read-only array of shape (n,)."""
-    return _frozen([str(i) for i in range(n)])
+def number_names(n: int, first: int = 0) -> StrArray:
+    """Return the names "0", "1", ..., or those from another first number, as a read-only array of shape (n,)."""
+    return _frozen([str(i) for i in range(first, first + n)])
 
 
-def entries(values: Any, wanted: str) -> Iterator[Any]:
-    """Iterate over what the user gave, or say what was wanted.
-
-    Raises
-    ------
-    CorpusError
-        If it cannot be iterated over, or would give letters, keys or column names.
-    """
+def iterate(values: Any, wanted: str) -> Iterator[Any]:
+    """Iterate over values, unless that would give letters, keys or column names: `wanted` says what was expected."""
     if not isinstance(values, str | bytes | Mapping | pd.DataFrame):
         # An array without dimensions has __iter__, and fails in it.
         with contextlib.suppress(TypeError):
@@ -61,54 +58,51 @@ def entries(values: Any, wanted: str) -> Iterator[Any]:
     raise CorpusError(f"expected {wanted}, got {_kind(values)}")
 
 
-def flaw(text: str) -> str:
-    r"""Say why a trace could not store a string; return the empty string if it could.
+def storage_problem(text: str) -> str:
+    r"""Return why a file of draws could not store a string, or the empty string if it could.
 
     Examples
     --------
-    >>> flaw("caf\u00e9"), flaw("a\0")
-    ('', 'holds a NUL character')
+    >>> storage_problem("caf\u00e9"), storage_problem("a\0")
+    ('', 'contains a NUL character')
     """
     if "\0" in text:
-        return "holds a NUL character"
+        return "contains a NUL character"
     try:
         text.encode()
     except UnicodeEncodeError:
-        return "holds half a surrogate pair, as from text that was not UTF-8"
+        return "contains half a surrogate pair, as from text that was not UTF-8"
     return ""
 
 
+def is_finite(value: float) -> bool:
+    """Return whether a number is finite as a float; an int may be beyond the largest float."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def as_names(values: Iterable[Any], what: str) -> StrArray:
-    """Check that all values are distinct strings.
-
-    Parameters
-    ----------
-    values : iterable of str
-        The names, in their order.
-    what : str
-        What one of them is, for messages: ``"word"`` or ``"class"``.
-
-    Returns
-    -------
-    ndarray of shape (n,), dtype object, read-only
+    """Return names as a read-only object array of shape (n,); `what` calls one of them in messages, such as "word".
 
     Raises
     ------
     CorpusError
-        If a value is not a string, or occurs twice.
+        If a value is not a string, is empty, or occurs twice.
     """
     if isinstance(values, str | bytes):
         raise CorpusError(f"expected a list of {what} names, got the single string {values[:40]!r}")
-    # The words of a mapping from words to ids, as scikit-learn has it, are its keys.
-    names = list(values if isinstance(values, Mapping) else entries(values, f"a list of {what} names"))
+    # scikit-learn's vocabularies are mappings from words to ids.
+    names = list(values if isinstance(values, Mapping) else iterate(values, f"a list of {what} names"))
     for position, name in enumerate(names):
         if not isinstance(name, str):
             raise CorpusError(f"{what} {position} is {name!r}, of type {type(name).__name__}; expected a string")
-        problem = flaw(name) if name else "is empty"
+        problem = storage_problem(name) if name else "is empty"
         if problem:
             raise CorpusError(f"{what} {position}, {name!r}, {problem}; expected a name")
     if len(set(names)) < len(names):
-        first, second = _first_repeat(names)
+        first, second = first_repeat(names)
         raise CorpusError(
             f"{what} {names[second]!r} occurs twice, at positions {first} and {second}; each {what} must occur once"
         )
@@ -117,19 +111,13 @@ def as_names(values: Iterable[Any], what: str) -> StrArray:
 
 
 def as_doc_ids(values: Iterable[Any] | None, n_docs: int) -> DocIds:
-    """Check document ids: one per document, distinct, strings or integers.
-
-    Raises
-    ------
-    CorpusError
-        If their number is wrong, or one is missing, neither string nor integer, or used twice.
-    """
+    """Return document ids, one for each document, distinct, strings or integers; raise a `CorpusError` otherwise."""
     if values is None:
         return None
     if isinstance(values, str | bytes):
         raise CorpusError(f"expected one id per document, got the single string {values[:40]!r}")
     if not isinstance(values, np.ndarray):
-        values = np.array(list(entries(values, "one id per document")), dtype=object)
+        values = np.array(list(iterate(values, "one id per document")), dtype=object)
     ids = values
     if ids.ndim != 1 or len(ids) != n_docs:
         raise CorpusError(f"there are {len(ids)} document ids for {n_docs} documents; give one per document")
@@ -140,16 +128,16 @@ def as_doc_ids(values: Iterable[Any] | None, n_docs: int) -> DocIds:
             return numbers
     strings = [_as_id(i, value) for i, value in enumerate(ids.tolist())]
     if len(set(strings)) < len(strings):
-        first, second = _first_repeat(strings)
+        first, second = first_repeat(strings)
         raise CorpusError(
             f"document id {strings[second]!r} is used twice, by documents {first} and {second}; "
-            "each document needs an id of its own"
+            "give each document a different id"
         )
     return _frozen(strings)
 
 
 def encode_strings(values: StrArray) -> tuple[UInt8Array, IntArray]:
-    """Encode strings as UTF-8 bytes, one after another, and the offsets (n + 1,) at which each begins."""
+    """Encode strings as UTF-8 bytes, one after another, with the offsets (n + 1,) at which they begin."""
     encoded = [value.encode("utf-8", "surrogatepass") for value in values]
     offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum([len(value) for value in encoded], out=offsets[1:])
@@ -164,7 +152,7 @@ def decode_strings(data: UInt8Array, offsets: IntArray) -> StrArray:
 
 
 def _as_id(index: int, value: object) -> str:
-    if isinstance(value, str) and (problem := flaw(value)):
+    if isinstance(value, str) and (problem := storage_problem(value)):
         raise CorpusError(f"the id of document {index}, {value!r}, {problem}; give another")
     if isinstance(value, str) or (isinstance(value, int | np.integer) and not isinstance(value, bool)):
         return str(value)
@@ -177,7 +165,8 @@ def _kind(values: Any) -> str:
     return f"{str(values)[:40]!r}, of type {type(values).__name__}"
 
 
-def _first_repeat(names: list[str]) -> tuple[int, int]:
+def first_repeat(names: list[str]) -> tuple[int, int]:
+    """Return the positions of the first name that is repeated, and of its repetition."""
     seen: dict[str, int] = {}
     for position, name in enumerate(names):
         if name in seen:

@@ -1,10 +1,10 @@
 """The native format: a folder of plain ``.npy`` arrays, mapped into memory, and ``meta.json``.
 
-No pickle is ever written or read. Strings are stored as UTF-8 bytes with offsets. ``meta.json`` holds the
-version of the format and the SHA-256 of every array, of which the fingerprint of the corpus is made.
+No pickle is ever written or read. Strings are stored as UTF-8 bytes with offsets. ``meta.json`` has the
+version of the format and the SHA-256 of every array, from which the fingerprint of the corpus is computed.
 
-The checksums tell damage, not malice: who writes a folder writes them too. So what is read is checked as if anybody
-had written it, for compiled code trusts a corpus.
+The checksums detect damage, not malice: whoever writes a folder writes them too. So whatever is read is checked as if
+anybody had written it, because compiled code trusts a corpus.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +25,19 @@ from scipy import sparse
 
 from ppl_topics.corpus.covariates import CovariateColumn, Covariates
 from ppl_topics.corpus.labels import Labels
-from ppl_topics.corpus.names import DocIds, StrArray, as_doc_ids, as_names, decode_strings, encode_strings, flaw
-from ppl_topics.corpus.plain_files import open_array, read_json
-from ppl_topics.corpus.tokens import document_chunks
+from ppl_topics.corpus.names import (
+    DocIds,
+    StrArray,
+    as_doc_ids,
+    as_names,
+    decode_strings,
+    encode_strings,
+    storage_problem,
+)
+from ppl_topics.corpus.parts import CorpusParts, DroppedWords
+from ppl_topics.corpus.token_arrays import document_chunks
+from ppl_topics.corpus.untrusted_files import open_array, read_json
 from ppl_topics.errors import CorpusError
-
-if TYPE_CHECKING:
-    from ppl_topics.corpus.core import Corpus
 
 __all__ = ["FORMAT", "VERSION", "fingerprint", "is_corpus_folder", "load", "save"]
 
@@ -55,20 +61,20 @@ _ARRAYS = {
     "covariates_indices": (np.int64, 1),
     "covariates_indptr": (np.int64, 1),
 }
-"""Files of a folder, with type and dimensions; those of labels follow from their kind."""
+"""Type and number of dimensions of each file; those of the labels follow from their kind."""
 
 _NOT_IN_FINGERPRINT = ("ids", "ids_data", "ids_offsets")
 _BLOCK = 1 << 26
 
 
-def fingerprint(corpus: Corpus) -> str:
+def fingerprint(corpus: CorpusParts) -> str:
     """Return the SHA-256, in hexadecimal, of tokens, vocabulary, labels and covariates."""
     arrays, parts = _content(corpus)
     return _fingerprint({name: _digest(array) for name, array in arrays.items()}, parts)
 
 
 def is_corpus_folder(path: Path) -> bool:
-    """Tell whether a corpus, of whatever version, was saved at `path`."""
+    """Return whether a corpus, of any version, was saved at `path`."""
     try:
         meta = read_json(path / META)
     except (OSError, ValueError):
@@ -76,16 +82,16 @@ def is_corpus_folder(path: Path) -> bool:
     return isinstance(meta, dict) and meta.get("format") == FORMAT
 
 
-def save(corpus: Corpus, path: Path) -> None:
+def save(corpus: CorpusParts, path: Path) -> None:
     """Write `corpus` to the folder `path`; see `Corpus.save`."""
     path = Path(os.path.abspath(path))
     if not path.parent.is_dir():
-        raise CorpusError(f"cannot save to {path}: there is no folder {path.parent}")
+        raise CorpusError(f"cannot save to {path}: the folder {path.parent} does not exist")
     _check_replaceable(path)
     arrays, parts = _content(corpus)
     ids = corpus.ids
     if ids is not None and ids.dtype == np.object_:
-        arrays["ids_data"], arrays["ids_offsets"] = encode_strings(corpus.doc_ids)
+        arrays["ids_data"], arrays["ids_offsets"] = encode_strings(cast(StrArray, ids))
     elif ids is not None:
         arrays["ids"] = ids
     digests = {name: _digest(array) for name, array in arrays.items()}
@@ -107,10 +113,8 @@ def save(corpus: Corpus, path: Path) -> None:
         (folder / META).write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def load(path: Path, *, verify: bool) -> Corpus:
-    """Open the corpus in the folder `path`; see `Corpus.load`."""
-    from ppl_topics.corpus.core import Corpus, DroppedWords
-
+def load(path: Path, *, verify: bool) -> tuple[CorpusParts, str]:
+    """Open the corpus in the folder `path`, see `Corpus.load`; return its parts and its fingerprint."""
     meta = _read_meta(path)
     try:
         arrays = {name: _open(path, name) for name in meta["arrays"]}
@@ -123,9 +127,9 @@ def load(path: Path, *, verify: bool) -> Corpus:
             given = arrays["ids"] if "ids" in arrays else _strings(arrays, "ids")
             ids = as_doc_ids(given, len(arrays["doc_ptr"]) - 1)
         name = meta["name"]
-        if not isinstance(name, str) or flaw(name):
-            raise ValueError("its name is no text")
-        corpus = Corpus(
+        if not isinstance(name, str) or storage_problem(name):
+            raise ValueError("its name is not valid text")
+        corpus = CorpusParts(
             doc_ptr=arrays["doc_ptr"],
             words=arrays["words"],
             vocabulary=vocabulary,
@@ -135,22 +139,21 @@ def load(path: Path, *, verify: bool) -> Corpus:
             name=name,
             dropped=DroppedWords(**{what: _count(value) for what, value in meta["dropped"].items()}),
         )
-        known = meta["fingerprint"]
+        fingerprint = meta["fingerprint"]
         written, parts = _content(corpus)
-        # Or the fingerprint would be of more than the corpus, and two that are equal have different ones.
+        # Otherwise the fingerprint would cover more than the corpus, and equal corpora would have different ones.
         if json.loads(json.dumps(parts)) != meta["parts"] or set(written) != set(arrays) - set(_NOT_IN_FINGERPRINT):
             raise ValueError(f"{META} describes another corpus")
     except Exception as error:
         if isinstance(error, CorpusError) and str(error).startswith(str(path)):
             raise
-        # Of what no `save` wrote there is no end, nor of what NumPy and SciPy make of it.
-        raise CorpusError(f"{path} is damaged ({_one_line(error)}); make the corpus anew from its source") from None
-    corpus.__dict__["fingerprint"] = known  # computed when it was saved
-    return corpus
+        # A folder that `save` did not write may make NumPy and SciPy raise anything.
+        raise CorpusError(f"{path} is damaged ({_one_line(error)}); make the corpus again from its source") from None
+    return corpus, fingerprint
 
 
-def _content(corpus: Corpus) -> tuple[Arrays, dict[str, Any]]:
-    """Return what a corpus says, as arrays and as JSON."""
+def _content(corpus: CorpusParts) -> tuple[Arrays, dict[str, Any]]:
+    """Return the content of a corpus, as arrays and as JSON."""
     arrays: Arrays = {"doc_ptr": corpus.doc_ptr, "words": corpus.words}
     arrays["vocabulary_data"], arrays["vocabulary_offsets"] = encode_strings(corpus.vocabulary)
     parts: dict[str, Any] = {"labels": None, "covariates": None}
@@ -171,13 +174,13 @@ def _content(corpus: Corpus) -> tuple[Arrays, dict[str, Any]]:
 
 
 def _open(path: Path, name: str) -> npt.NDArray[Any]:
-    """Open an array under one of the names that `save` gives: no other leads anywhere."""
+    """Open an array that has one of the names that `save` gives, and no other path."""
     if name not in _ARRAYS:
-        raise ValueError(f"no array of a corpus is called {name!r}")
+        raise ValueError(f"a corpus has no array {name!r}")
     array = open_array(path / f"{name}.npy")
     dtype, n_dims = _ARRAYS[name]
     if dtype is not None and (array.dtype != dtype or array.ndim != n_dims):
-        raise ValueError(f"{name}.npy holds {array.ndim} dimensions of {array.dtype}")
+        raise ValueError(f"{name}.npy has {array.ndim} dimensions of {array.dtype}")
     return array
 
 
@@ -188,13 +191,13 @@ def _strings(arrays: Arrays, name: str) -> StrArray:
 
 
 def _check_pointer(pointer: npt.NDArray[Any], end: int, name: str) -> None:
-    """Refuse offsets that do not lead from 0 to the end without a step back."""
+    """Refuse offsets that do not increase from 0 to `end`."""
     if not len(pointer) or pointer[0] != 0 or pointer[-1] != end or np.any(pointer[1:] < pointer[:-1]):
-        raise ValueError(f"{name}.npy does not run from 0 to {end:,}")
+        raise ValueError(f"{name}.npy does not increase from 0 to {end:,}")
 
 
 def _check_tokens(doc_ptr: npt.NDArray[Any], words: npt.NDArray[Any], n_words: int, verify: bool) -> None:
-    """Check what kernels take for granted; of the tokens, all of which must be read for it, only to verify."""
+    """Check what kernels rely on; the tokens only if `verify`, because all of them must be read for it."""
     _check_pointer(doc_ptr, len(words), "doc_ptr")
     if not verify:
         return
@@ -202,7 +205,7 @@ def _check_tokens(doc_ptr: npt.NDArray[Any], words: npt.NDArray[Any], n_words: i
         first, last = int(doc_ptr[start]), int(doc_ptr[stop])
         piece = words[first:last]
         if len(piece) and int(piece.max()) >= n_words:
-            raise ValueError(f"words.npy holds word id {int(piece.max())}, and there are {n_words:,} words")
+            raise ValueError(f"words.npy has word id {int(piece.max())}, but there are {n_words:,} words")
         back = np.flatnonzero(piece[1:] < piece[:-1]) + first + 1
         if not np.isin(back, doc_ptr[start:stop]).all():
             raise ValueError("words.npy is not sorted within documents")
@@ -210,13 +213,15 @@ def _check_tokens(doc_ptr: npt.NDArray[Any], words: npt.NDArray[Any], n_words: i
 
 def _count(value: Any) -> int:
     if type(value) is not int or not 0 <= value < 2**63:
-        raise ValueError(f"{META} holds {str(value)[:40]!r}, expected a count")
+        raise ValueError(f"{META} has {str(value)[:40]!r}, expected a count")
     return value
 
 
 def _texts(values: Any) -> list[str]:
-    if not isinstance(values, list) or not all(isinstance(value, str) and not flaw(value) for value in values):
-        raise ValueError(f"{META} holds {str(values)[:40]!r}, expected a list of names")
+    if not isinstance(values, list) or not all(
+        isinstance(value, str) and not storage_problem(value) for value in values
+    ):
+        raise ValueError(f"{META} has {str(values)[:40]!r}, expected a list of names")
     return values
 
 
@@ -229,7 +234,7 @@ def _labels(arrays: Arrays, parts: dict[str, Any]) -> Labels | None:
     classes[:] = names
     made = Labels(described["kind"], arrays["labels"], classes)
     if made.values.dtype != arrays["labels"].dtype:
-        raise ValueError(f"labels.npy holds {arrays['labels'].dtype}, expected {made.values.dtype}")
+        raise ValueError(f"labels.npy has {arrays['labels'].dtype}, expected {made.values.dtype}")
     return made
 
 
@@ -246,7 +251,7 @@ def _covariates(arrays: Arrays, parts: dict[str, Any]) -> Covariates | None:
         indptr, n_columns = arrays["covariates_indptr"], _count(described["n_columns"])
         _check_pointer(indptr, len(values), "covariates_indptr")
         if len(indices) != len(values) or (len(indices) and not 0 <= indices.min() <= indices.max() < n_columns):
-            raise ValueError(f"covariates_indices.npy does not lead into {n_columns:,} columns")
+            raise ValueError(f"covariates_indices.npy goes beyond {n_columns:,} columns")
         shape = (len(indptr) - 1, n_columns)
         made = Covariates(sparse.csr_array((values, indices, indptr), shape=shape), columns)
     if not np.isfinite(values).all():
@@ -263,13 +268,13 @@ def _read_meta(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise CorpusError(f"there is no corpus at {path}")
     if not is_corpus_folder(path):
-        raise CorpusError(f"{path} is not a corpus: it has no {META} that says so; use read_corpus for other formats")
+        raise CorpusError(f"{path} is not a corpus: it has no valid {META}; use read_corpus for other formats")
     meta: dict[str, Any] = read_json(path / META)
     spelled = repr(meta.get("version"))[:40]
     if spelled != repr(VERSION):
         raise CorpusError(
-            f"{path} has version {spelled} of the corpus format, and this ppl-topics "
-            f"reads version {VERSION}; read it with the ppl-topics that wrote it, or make the corpus anew"
+            f"{path} has version {spelled} of the corpus format, but this ppl-topics "
+            f"reads version {VERSION}; use the ppl-topics that wrote it, or make the corpus again"
         )
     return meta
 
@@ -284,10 +289,10 @@ def _verify(path: Path, arrays: Arrays, meta: dict[str, Any]) -> None:
         if digest != meta["arrays"][name]:
             raise CorpusError(
                 f"{path / name}.npy has changed since it was saved (its checksum differs); "
-                "make the corpus anew from its source"
+                "make the corpus again from its source"
             )
     if _fingerprint(digests, meta["parts"]) != meta["fingerprint"]:
-        raise CorpusError(f"{path / META} has changed since it was saved; make the corpus anew from its source")
+        raise CorpusError(f"{path / META} has changed since it was saved; make the corpus again from its source")
 
 
 def _digest(array: npt.NDArray[Any]) -> str:
@@ -307,12 +312,12 @@ def _fingerprint(digests: dict[str, str], parts: dict[str, Any]) -> str:
 def _check_replaceable(path: Path) -> None:
     if not path.exists() or is_corpus_folder(path) or (path.is_dir() and not any(path.iterdir())):
         return
-    raise CorpusError(f"{path} exists and is not a corpus; it is left as it is, choose another place")
+    raise CorpusError(f"{path} exists and is not a corpus, so it is not replaced; choose another path")
 
 
 @contextlib.contextmanager
 def _folder_in_one_step(path: Path) -> Iterator[Path]:
-    """Give a new folder beside `path` to write into, and move it there once it is complete."""
+    """Yield a new folder beside `path` to write into, and move it to `path` once it is complete."""
     work = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     work.mkdir()
     try:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 
 from ppl_topics._util.arrays import IntArray, UInt32Array
 from ppl_topics.corpus.names import StrArray
-from ppl_topics.corpus.tokens import count_documents, count_words
+from ppl_topics.corpus.token_arrays import count_documents, count_words
 from ppl_topics.errors import CorpusError
 
 __all__ = ["Pruning"]
@@ -17,22 +19,7 @@ __all__ = ["Pruning"]
 
 @dataclass(frozen=True)
 class Pruning:
-    """Thresholds for words.
-
-    Parameters
-    ----------
-    min_count : int
-        Least number of occurrences in the corpus.
-    min_df, max_df : int or float
-        Least and greatest number (int) or share (float) of documents that hold the word.
-    max_vocabulary : int, optional
-        Number of words to keep, the most frequent; ties go to the first in sort order.
-
-    Raises
-    ------
-    CorpusError
-        If a threshold is of the wrong type or out of range.
-    """
+    """Thresholds for words, which `Corpus.from_texts` documents."""
 
     min_count: int = 1
     min_df: float | int = 1
@@ -47,9 +34,14 @@ class Pruning:
             value = getattr(self, field)
             if isinstance(value, float | np.floating):
                 if not 0 <= value <= 1:
-                    raise CorpusError(f"{field} is {value}; a share of the documents lies in [0, 1]")
+                    raise CorpusError(f"{field} is {value}; expected a share of the documents from 0 to 1")
             else:
                 _check_number(field, value)
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """Pick the fields from keyword arguments."""
+        return cls(**{field.name: options[field.name] for field in fields(cls)})
 
     @property
     def is_trivial(self) -> bool:
@@ -59,12 +51,9 @@ class Pruning:
         return self.min_count == 1 and least and whole and self.max_vocabulary is None
 
     def choose(self, doc_ptr: IntArray, words: UInt32Array, names: StrArray) -> IntArray:
-        """Return the ids of the words to keep, in increasing order.
+        """Return the ids of the words to keep, in increasing order; raise a `CorpusError` if none is left.
 
-        Raises
-        ------
-        CorpusError
-            If no word is left.
+        Of words that are equally frequent, `max_vocabulary` keeps the first in sort order.
         """
         if self.is_trivial:
             return np.arange(len(names))
@@ -84,12 +73,12 @@ class Pruning:
         if not len(kept):
             raise CorpusError(
                 f"none of the {len(names)} words passes min_count={self.min_count}, min_df={self.min_df}, "
-                f"max_df={self.max_df}; relax them"
+                f"max_df={self.max_df}; relax these thresholds"
             )
         return kept
 
 
-ROUNDING = 1e-9  # 0.1 of 30 documents is 3.0000000000000004 in floating point, and means 3
+ROUNDING = 1e-9  # 0.1 of 30 documents is 3.0000000000000004 in floating point, but means 3
 
 
 def _documents(threshold: float | int, n_docs: int) -> float:

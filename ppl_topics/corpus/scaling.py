@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ppl_topics._util.arrays import FloatArray
-from ppl_topics.corpus.covariates import Covariates
+from ppl_topics.corpus.covariates import CovariateMatrix, Covariates
 
 __all__ = ["Scaling", "no_scaling", "standardising"]
 
-Vector: TypeAlias = FloatArray
-Matrix: TypeAlias = "Vector | sparse.csr_array"
-
 DENSE_FROM = 0.5
-"""Share of values that are not zero from which a column of a sparse matrix is centred: it is held in full as it is."""
+"""A column of a sparse matrix is centred only if at least this share of its values is not zero."""
 
 
 class Scaling(NamedTuple):
-    """What turns columns into (x - mean) / scale.
+    """Means and scales of columns, shape (P,), to turn them into (x - mean) / scale; a scale of 0 gives zeros."""
 
-    Attributes
-    ----------
-    mean, scale : ndarray of float64, shape (P,)
-        A scale of 0 turns the column into zeros.
-    """
+    mean: FloatArray
+    scale: FloatArray
 
-    mean: Vector
-    scale: Vector
-
-    def apply(self, matrix: Matrix) -> Matrix:
-        """Return the columns centred and scaled; of a sparse matrix a sparse one.
-
-        Parameters
-        ----------
-        matrix : ndarray or scipy.sparse.csr_array, shape (D, P)
-        """
+    def apply(self, matrix: CovariateMatrix) -> CovariateMatrix:
+        """Return the columns of a matrix of shape (D, P) centred and scaled; a sparse matrix stays sparse."""
         inverse = self.inverse
         if isinstance(matrix, np.ndarray):
             return np.asarray((matrix - self.mean) * inverse)
@@ -53,21 +39,21 @@ class Scaling(NamedTuple):
         return result
 
     @property
-    def inverse(self) -> Vector:
+    def inverse(self) -> FloatArray:
         """1 / scale, and 0 where that is 0, shape (P,)."""
         return np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0.0)
 
 
 def no_scaling(covariates: Covariates) -> Scaling:
-    """Return what leaves all columns as they are."""
+    """Return the scaling that leaves all columns as they are."""
     return Scaling(np.zeros(covariates.n_columns), np.ones(covariates.n_columns))
 
 
 def standardising(covariates: Covariates) -> Scaling:
-    """Return what gives columns of numbers mean 0 and standard deviation 1, and leaves those of categories as they are.
+    """Return the scaling of columns of numbers to mean 0 and standard deviation 1; columns of categories stay.
 
-    In a sparse matrix a column most of whose values are zero is only scaled: centred, none of them would be.
-    A constant column has scale 0.
+    In a sparse matrix a column with mostly zeros is scaled but not centred, so that it stays sparse. A constant
+    column has scale 0.
 
     Examples
     --------
@@ -99,16 +85,16 @@ def standardising(covariates: Covariates) -> Scaling:
     return scaling
 
 
-def _moments(values: Vector, zeros: int) -> tuple[float, float]:
-    """Return mean and standard deviation of the values and so many zeros; (value, 0) of a constant column."""
+def _moments(values: FloatArray, zeros: int) -> tuple[float, float]:
+    """Return mean and standard deviation of the values and a number of zeros; (value, 0) for a constant column."""
     largest = float(np.abs(values).max(initial=0.0))
     least, most = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
     if zeros:
         least, most = min(least, 0.0), max(most, 0.0)
-    # Not by the deviation: rounding makes that of a constant column small, but not zero.
+    # With rounding, the computed deviation of a constant column is small, but not zero.
     if least == most:
         return least, 0.0
-    # Divided first, so that no square overflows.
+    # Divide first, so that no square overflows.
     shares = values / largest
     number = len(values) + zeros
     mean = float(shares.sum()) / number

@@ -2,50 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from ppl_topics._util.arrays import BoolArray
+from ppl_topics._util.arrays import BoolArray, Int32Array
 from ppl_topics.errors import CorpusError
-
-if TYPE_CHECKING:
-    from ppl_topics.corpus.core import Corpus
 
 __all__ = ["choose_test"]
 
 
-def choose_test(corpus: Corpus, test: float | int, *, seed: int, stratify: bool | None) -> BoolArray:
-    """Choose test documents at random, without replacement.
+def choose_test(
+    n_docs: int, classes: Int32Array | None, test: float | int, *, seed: int, stratify: bool | None
+) -> BoolArray:
+    """Choose test documents at random, without replacement: a mask of shape (n_docs,).
 
     The raw output of a bit generator, which NumPy keeps fixed for ever, gives each document a key; the
-    documents of the smallest keys are chosen.
-
-    Returns
-    -------
-    ndarray of shape (D,), dtype bool
-        True for the documents of the test corpus.
+    documents with the smallest keys are chosen, in each class if there are classes (codes, -1 where missing).
     """
-    n_test = _test_size(test, corpus.n_docs)
-    classes = corpus.labels is not None and corpus.labels.kind == "class"
-    if stratify and not classes:
-        raise CorpusError("stratify=True needs class labels, which this corpus has not")
+    n_test = _test_size(test, n_docs)
+    if stratify and classes is None:
+        raise CorpusError("stratify=True needs class labels, but this corpus has none")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise CorpusError(f"seed is {seed!r}; expected a non-negative integer")
-    if classes and stratify is not False and corpus.labels is not None:
-        stratum = corpus.labels.values.astype(np.int64) + 1  # documents without a label form a stratum too
+    if classes is not None and stratify is not False:
+        stratum = classes.astype(np.int64) + 1  # documents without a label form a stratum too
     else:
-        stratum = np.zeros(corpus.n_docs, dtype=np.int64)
+        stratum = np.zeros(n_docs, dtype=np.int64)
     sizes = np.bincount(stratum)
-    exact = sizes * (n_test / corpus.n_docs)
+    exact = sizes * (n_test / n_docs)
     quotas = np.floor(exact).astype(np.int64)
     left = n_test - int(quotas.sum())
     quotas[np.argsort(quotas - exact, kind="stable")[:left]] += 1
 
-    keys = np.random.PCG64(int(seed)).random_raw(corpus.n_docs)
+    keys = np.random.PCG64(int(seed)).random_raw(n_docs)
     order = np.lexsort((keys, stratum))
-    rank = np.empty(corpus.n_docs, dtype=np.int64)
-    rank[order] = np.arange(corpus.n_docs)
+    rank = np.empty(n_docs, dtype=np.int64)
+    rank[order] = np.arange(n_docs)
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     chosen: BoolArray = rank - first[stratum] < quotas[stratum]
     return chosen

@@ -1,4 +1,4 @@
-"""Corpora to svmlight files, which many other programs read."""
+"""Writing a corpus as an svmlight file, which many other programs read."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ import zstandard
 
 from ppl_topics._util.files import replaced
 from ppl_topics._util.paths import check_replaceable
-from ppl_topics.corpus.core import Corpus
+from ppl_topics.corpus.corpus import Corpus
 from ppl_topics.corpus.labels import Labels
-from ppl_topics.corpus.tokens import document_chunks, run_lengths
+from ppl_topics.corpus.token_arrays import document_chunks, run_lengths
 from ppl_topics.errors import CorpusError
 
 __all__ = ["write_svmlight"]
 
 
 def write_svmlight(corpus: Corpus, path: str | Path, vocabulary_path: str | Path | None = None) -> None:
-    """Write a corpus as ``label id:count id:count ...``, a document a line, ids from 1.
+    """Write a corpus as ``label id:count id:count ...``, one document a line, word ids from 1.
 
-    The files appear complete or not at all. Document ids and covariates have no place in the format.
+    The files appear complete or not at all. The format has no document ids and no covariates.
 
     Parameters
     ----------
     corpus : Corpus
-        The corpus. A class is written as its name where all names are numbers, otherwise as its position
-        from 1 in ``corpus.labels.classes``; several labels as ``1,3``, and none of them as nothing. A missing
-        class, real number or count is left out.
+        The corpus. A class is written as its name if all names are whole numbers, otherwise as its position,
+        from 1, in ``corpus.labels.classes``; several labels as ``1,3``. A missing class, real number or count is
+        left out, and so is an empty set of labels.
     path : str or pathlib.Path
         The file; a name that ends in ``.gz`` or ``.zst`` is compressed.
     vocabulary_path : str or pathlib.Path, optional
@@ -41,8 +41,8 @@ def write_svmlight(corpus: Corpus, path: str | Path, vocabulary_path: str | Path
     Raises
     ------
     CorpusError
-        If the labels have several columns of numbers, some of several labels are missing, a word holds a
-        line break, or the file cannot be written.
+        If the labels have several columns of numbers, part of a document's multi-label is missing, a word
+        contains a line break, or the file cannot be written.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def _write_documents(file: IO[str], corpus: Corpus, labels: list[str], start: in
     bounds = indptr.tolist()
     for label, begin, end in zip(labels[start:stop], bounds[:-1], bounds[1:], strict=True):
         line = " ".join([label, *pairs[begin:end]] if label else pairs[begin:end])
-        # A blank line is no document; a count of zero is an empty one.
+        # Readers skip blank lines; a count of zero makes an empty document.
         file.write((line or "1:0") + "\n")
 
 
@@ -90,14 +90,14 @@ def _label_texts(corpus: Corpus) -> list[str]:
         if missing.any():
             raise CorpusError(
                 f"document {int(np.argmax(missing.any(axis=1)))} has a missing label among several, which "
-                "svmlight cannot tell from one that does not hold; use Corpus.save"
+                "svmlight cannot distinguish from one that does not apply; use Corpus.save"
             )
         names = _class_numbers(labels)
         return [",".join(names[at] for at in np.flatnonzero(row == 1)) for row in labels.values]
     if labels.values.ndim > 1:
         raise CorpusError(
-            f"svmlight has one label a document, and these have {labels.values.shape[1]}; write each by "
-            "itself, or use Corpus.save"
+            f"svmlight has one label per document, but this corpus has {labels.values.shape[1]}; write each column "
+            "separately, or use Corpus.save"
         )
     # repr is the shortest text that reads back as the same number.
     return ["" if gone else repr(value) for gone, value in zip(missing, labels.values.tolist(), strict=True)]
@@ -113,13 +113,13 @@ def _class_numbers(labels: Labels) -> list[str]:
 def _vocabulary_text(corpus: Corpus) -> str:
     for word in corpus.vocabulary:
         if not word.strip() or word != word.strip(" \t\r") or "\n" in word:
-            raise CorpusError(f"the word {word!r} cannot stand on a line of its own in a vocabulary file")
+            raise CorpusError(f"the word {word!r} cannot be written on a line of a vocabulary file")
     return "\n".join(corpus.vocabulary) + "\n"
 
 
 @contextmanager
 def _written(path: Path) -> Iterator[IO[str]]:
-    """Give a text file to write to, and move it to its place once it is complete."""
+    """Yield a text file to write to, and move it to `path` once it is complete."""
     check_replaceable(path, CorpusError)
     try:
         with (
@@ -136,7 +136,7 @@ def _written(path: Path) -> Iterator[IO[str]]:
 @contextmanager
 def _compressed(path: Path, raw: BinaryIO) -> Iterator[Any]:
     if path.suffix.lower() == ".gz":
-        # No time and no name inside: the same corpus gives the same bytes.
+        # Without time and name, the same corpus gives the same bytes.
         with gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as zipped:
             yield zipped
     elif path.suffix.lower() == ".zst":

@@ -194,6 +194,6 @@ def _concentrations(model: Model, sizes: Sizes) -> dict[str, FloatArray | str]:
         except SpecError as error:
             # The key that is at fault is the one that the message names first.
             key = next((word for word in str(error).split() if word in type(block).model_fields), "concentration")
-            place = model.spec.place("blocks", name, key)
+            place = model.spec.locate("blocks", name, key)
             raise SpecError(f"{place}: block {name!r}: {error}") from None
     return result

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics.corpus import Corpus
-from ppl_topics.corpus.aligning import columns_to_json
+from ppl_topics.corpus.covariates import columns_to_json
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.recorder import ChainDraws, Selection, selections

@@ -89,7 +89,7 @@ def _check_words(bound: BoundModel, kept: Mapping[str, Selection]) -> None:
     sizes = {n: words if s.words is None else len(s.words) for n, s in kept.items() if "word" in s.variable.dims}
     if len(set(sizes.values())) > 1:
         given = ", ".join(f"{size:,} of {name}" for name, size in sizes.items())
-        place = bound.model.spec.place("record")
+        place = bound.model.spec.locate("record")
         raise SpecError(f"{place}: record: keeps words by different rules, {given}; give these variables the same rule")
 
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from ppl_topics._util.user_warning import warn_user
 from ppl_topics.corpus import Corpus, DroppedWords, Labels
-from ppl_topics.corpus.aligning import align_covariates
+from ppl_topics.corpus.covariate_alignment import align_covariates
 from ppl_topics.corpus.covariates import CovariateWarning
 from ppl_topics.corpus.labels import LabelKind
-from ppl_topics.corpus.names import StrArray, document_name, entries
-from ppl_topics.corpus.texts import text_analyzer
+from ppl_topics.corpus.names import StrArray, document_name, iterate
+from ppl_topics.corpus.text_options import text_analyzer
 from ppl_topics.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def align_labels(labels: Labels, kind: LabelKind, classes: StrArray | None) -> t
 def _from_texts(texts: Any, vocabulary: StrArray) -> Corpus:
     if isinstance(texts, str | bytes):
         raise CorpusError("expected a Corpus or a list of texts, got a single string; put it into a list")
-    given: Iterable[Any] = entries(texts, "a Corpus or a list of texts")
+    given: Iterable[Any] = iterate(texts, "a Corpus or a list of texts")
     analyze = text_analyzer()
     documents = []
     for index, text in enumerate(given):

@@ -13,8 +13,7 @@ import xarray as xr
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.response import LabelResponse, Response
-from ppl_topics.corpus.aligning import columns_from_json
-from ppl_topics.corpus.covariates import CovariateColumn
+from ppl_topics.corpus.covariates import CovariateColumn, columns_from_json
 from ppl_topics.corpus.labels import LabelKind, Labels
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.corpus.scaling import Scaling

@@ -82,7 +82,7 @@ def check_finite(groups: Mapping[str, xr.Dataset], where: object) -> None:
 
 def check_model(text: Any, where: object) -> None:
     """Check that the model of a trace is YAML that stands alone, and leads to no file."""
-    from ppl_topics.spec.source import parse_source
+    from ppl_topics.spec.yaml_source import parse_source
 
     if not isinstance(text, str) or "\n" not in text:
         raise TraceError(f"{where}: the attribute model_yaml is not a model; was it written by ppl-topics?")
@@ -260,7 +260,7 @@ class _Check:
 
     def columns(self, found: xr.DataArray, group: xr.Dataset) -> None:
         """Check the columns of the covariates, which are JSON."""
-        from ppl_topics.corpus.aligning import columns_from_json
+        from ppl_topics.corpus.covariates import columns_from_json
 
         try:
             columns = columns_from_json(str(found.item()))

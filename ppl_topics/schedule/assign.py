@@ -77,7 +77,7 @@ def _choices(variable: Variable, model: Model) -> list[Step]:
     if not steps:
         known = kernels()
         reasons = [(name, why) for name, why in refused.items() if known[name].automatic and known[name].exact]
-        place = model.spec.place("blocks", variable.name)
+        place = model.spec.locate("blocks", variable.name)
         why = "".join(f"; {name}: {reason}" for name, reason in reasons)
         raise ScheduleError(
             f"{place}: no exact kernel can be chosen for {variable.name}{why or '; name one in a schedule'}"

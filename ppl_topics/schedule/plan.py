@@ -11,8 +11,8 @@ from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.forecast import Forecast
 from ppl_topics.schedule.rules import check
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, parse, steps
-from ppl_topics.spec.document import Spec
 from ppl_topics.spec.model import Model
+from ppl_topics.spec.specification import Spec
 
 __all__ = ["Plan", "make_plan"]
 

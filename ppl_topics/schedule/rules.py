@@ -34,7 +34,7 @@ def check(node: Node, model: Model, *, partial: bool = False) -> None:
     try:
         _check_rules(node, model, partial)
     except _Violation as violation:
-        place = model.spec.source.place(violation.path)
+        place = model.spec.source.locate(violation.path)
         fix = _fix(violation, model, partial)
         raise ScheduleError(f"{place}: schedule breaks rule {violation.rule}: {violation.message}; {fix}") from None
 

@@ -24,9 +24,9 @@ from ppl_topics._util.nearest import nearest
 from ppl_topics.core.kernel import KernelSpec
 from ppl_topics.core.registry import kernels
 from ppl_topics.errors import ScheduleError
-from ppl_topics.spec.document import RESERVED, Spec
 from ppl_topics.spec.model import Model
-from ppl_topics.spec.source import KeyPath, spell
+from ppl_topics.spec.source import KeyPath, short_repr
+from ppl_topics.spec.specification import RESERVED, Spec
 from ppl_topics.spec.validation import validated
 
 __all__ = [
@@ -148,7 +148,7 @@ def every(n: int, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _entry(entry: Mapping[str, Any], function: str) -> dict[str, Any]:
     if not isinstance(entry, Mapping):
-        raise ScheduleError(f"{function}: expected entries made by step, cycle and their kin, got {spell(entry)}")
+        raise ScheduleError(f"{function}: expected entries made by step, cycle and their kin, got {short_repr(entry)}")
     return dict(entry)
 
 
@@ -178,7 +178,7 @@ class _Parser:
         self.spec = self.model.spec
 
     def fail(self, path: KeyPath, message: str) -> ScheduleError:
-        return ScheduleError(f"{self.spec.source.place(path)}: schedule: {message}")
+        return ScheduleError(f"{self.spec.source.locate(path)}: schedule: {message}")
 
     def node(self, data: Any, path: KeyPath, in_mixture: bool = False) -> Node:
         if isinstance(data, list):
@@ -186,7 +186,7 @@ class _Parser:
         if not isinstance(data, Mapping):
             raise self.fail(
                 path,
-                f"expected an entry such as `z: partially_collapsed` or `cycle: [...]`, got {spell(data)}",
+                f"expected an entry such as `z: partially_collapsed` or `cycle: [...]`, got {short_repr(data)}",
             )
         modifiers = {"repeat", "every"} | ({"weight"} if in_mixture else set())
         bodies = [key for key in data if key not in modifiers]
@@ -216,19 +216,19 @@ class _Parser:
 
     def children(self, value: Any, path: KeyPath, in_mixture: bool = False) -> tuple[Node, ...]:
         if not isinstance(value, list) or not value:
-            raise self.fail(path, f"expected a list with at least one entry, got {spell(value)}")
+            raise self.fail(path, f"expected a list with at least one entry, got {short_repr(value)}")
         return tuple(self.node(item, (*path, i), in_mixture) for i, item in enumerate(value))
 
     def weight(self, entry: Mapping[str, Any] | Sequence[Any], path: KeyPath) -> float:
         # A cycle that is written as a list has nowhere to put one.
         value = entry.get("weight", 1.0) if isinstance(entry, Mapping) else 1.0
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-            raise self.fail((*path, "weight"), f"weights are positive numbers (rule 4), got {spell(value)}")
+            raise self.fail((*path, "weight"), f"weights are positive numbers (rule 4), got {short_repr(value)}")
         return float(value)
 
     def count(self, value: Any, path: KeyPath) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise self.fail(path, f"`{path[-1]}` is a whole number, at least 1 (rule 4), got {spell(value)}")
+            raise self.fail(path, f"`{path[-1]}` is a whole number, at least 1 (rule 4), got {short_repr(value)}")
         return value
 
     def step(self, variable: str, value: Any, path: KeyPath) -> Step:
@@ -240,7 +240,9 @@ class _Parser:
             )
         options = {"kernel": value} if isinstance(value, str) else value
         if not isinstance(options, Mapping) or not isinstance(options.get("kernel"), str):
-            raise self.fail(path, f"{variable}: expected a kernel's name, or {{kernel: NAME, ...}}, got {spell(value)}")
+            raise self.fail(
+                path, f"{variable}: expected a kernel's name, or {{kernel: NAME, ...}}, got {short_repr(value)}"
+            )
         return self.kernel(variable, options["kernel"], {k: v for k, v in options.items() if k != "kernel"}, path)
 
     def kernel(self, variable: str, name: str, options: dict[str, Any], path: KeyPath) -> Step:
@@ -257,7 +259,7 @@ class _Parser:
             )
         what = f"schedule: kernel {name!r} of {variable}"
         valid = validated(
-            spec.options, options, what, lambda p: self.spec.source.place((*path, *p)), error=ScheduleError
+            spec.options, options, what, lambda p: self.spec.source.locate((*path, *p)), error=ScheduleError
         )
         return Step(variable, spec, valid, path)
 

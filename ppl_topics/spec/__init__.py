@@ -1,6 +1,7 @@
 """Model specifications: YAML to validated models."""
 
-from ppl_topics.spec.document import Docs, RecordRule, Spec, TopWords, load_spec
 from ppl_topics.spec.model import Factor, Model, Variable
+from ppl_topics.spec.model_file import Docs, RecordRule, TopWords
+from ppl_topics.spec.specification import Spec, load_spec
 
 __all__ = ["Docs", "Factor", "Model", "RecordRule", "Spec", "TopWords", "Variable", "load_spec"]

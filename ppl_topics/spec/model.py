@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from ppl_topics._util.nearest import choices, nearest
 from ppl_topics.core.registry import blocks
 from ppl_topics.errors import SpecError
-from ppl_topics.spec.document import Docs, Spec, TopWords
+from ppl_topics.spec.model_file import Docs, TopWords
 from ppl_topics.spec.source import KeyPath
+from ppl_topics.spec.specification import Spec
 
 __all__ = ["Factor", "Model", "Variable"]
 
@@ -21,14 +22,14 @@ class Variable:
     Attributes
     ----------
     name : str
-        As the model calls it.
+        Its name in the model.
     role : str
-        As kernels call it: ``z``, ``theta``, ``phi``, ``alpha``, ``beta``, ``eta``, ...
+        Its name for kernels: ``z``, ``theta``, ``phi``, ``alpha``, ``beta``, ``eta``, ...
     dims : tuple of str
     integrated_out : bool
-        Whether the model asks never to hold it.
+        Whether the chain never has it.
     block : str
-        Name of the block that it belongs to: its own, or the one that brings it along.
+        Name of the block that it belongs to: its own, or the one whose auxiliary variable it is.
     """
 
     name: str
@@ -40,15 +41,15 @@ class Variable:
 
 @dataclass(frozen=True)
 class Factor:
-    """One factor of the model: a block, and the variables that it touches.
+    """One factor of the model: a block, and the variables that it involves.
 
     Attributes
     ----------
     name : str
     kind : str
-        What messages call it: as a rule the kind of block.
+        Its name in messages: usually the kind of block.
     forms : frozenset of str
-        The forms that kernels may take it for.
+        The forms that kernels may require of it.
     touches : frozenset of str
         Names of variables.
     """
@@ -84,15 +85,15 @@ class Model:
         Raises
         ------
         SpecError
-            If a reference leads nowhere or to a block that cannot serve there, a block is used by none,
-            the same role is filled twice, or ``record`` names what does not exist.
+            If a reference names no block or one that does not fit, a block is unused, two blocks have the same
+            role, or ``record`` names an unknown variable.
         """
         roles = _roles(spec)
         variables = {}
         for name, block in spec.blocks.items():
             problem = block.check(roles[name], spec.topics) or block.check_references(roles)
             if problem:
-                raise SpecError(f"{spec.place('blocks', name)}: block {name!r} ({block.kind}): {problem}")
+                raise SpecError(f"{spec.locate('blocks', name)}: block {name!r} ({block.kind}): {problem}")
             dims = block.dims(roles[name])
             if dims is not None:
                 variables[name] = Variable(name, roles[name], dims, block.integrated_out, name)
@@ -100,7 +101,7 @@ class Model:
             for own, (role, dims) in block.auxiliaries().items():
                 if own in spec.blocks:
                     raise SpecError(
-                        f"{spec.place('blocks', own)}: {own!r} is the auxiliary variable of block {name!r} "
+                        f"{spec.locate('blocks', own)}: {own!r} is the auxiliary variable of block {name!r} "
                         f"({block.kind}); give this block another name"
                     )
                 variables[own] = Variable(own, role, dims, False, name)
@@ -112,7 +113,7 @@ class Model:
 
     @property
     def latent(self) -> dict[str, Variable]:
-        """The variables that a chain holds."""
+        """The variables that a chain samples."""
         return {name: v for name, v in self.variables.items() if not v.integrated_out}
 
     @property
@@ -122,15 +123,15 @@ class Model:
 
     @property
     def apart(self) -> bool:
-        """Whether each response has chains of its own."""
+        """Whether each response has its own chains."""
         return self.supervised and bool(getattr(self.spec.blocks[self.names["y"]], "apart", False))
 
     def _check_record(self) -> None:
         for name, rule in self.spec.record.items():
-            place = self.spec.place("record", name)
+            location = self.spec.locate("record", name)
             if name not in self.variables:
                 raise SpecError(
-                    f"{place}: record: {name!r} is no variable of model {self.spec.name!r}"
+                    f"{location}: record: {name!r} is not a variable of model {self.spec.name!r}"
                     f"{nearest(name, self.variables)}"
                 )
             dims = self.variables[name].dims
@@ -138,7 +139,7 @@ class Model:
                 if isinstance(rule, cls) and dim not in dims:
                     key = next(iter(cls.model_fields))
                     raise SpecError(
-                        f"{place}: record: {name!r} has dims {dims}, so `{key}` does not apply; use all or none"
+                        f"{location}: record: {name!r} has dims {dims}, so `{key}` does not apply; use all or none"
                     )
 
 
@@ -155,16 +156,16 @@ def _roles(spec: Spec) -> dict[str, str]:
     given_by: dict[str, str] = {}
 
     def give(name: str, role: str, by: str) -> None:
-        place = spec.place("blocks", by)
+        location = spec.locate("blocks", by)
         other = next((n for n, r in roles.items() if r == role and n != name), None)
         if other is not None:
             raise SpecError(
-                f"{place}: both {other!r} and {name!r} would be the {role} of this model; it may have one, "
-                "so remove one or refer to the same"
+                f"{location}: both {other!r} and {name!r} would be the {role} of this model; remove one, "
+                "or refer to the same block twice"
             )
         if roles.get(name, role) != role:
             raise SpecError(
-                f"{place}: {name!r} is {roles[name]} for {given_by[name]!r} and {role} for {by!r}; "
+                f"{location}: {name!r} is {roles[name]} for {given_by[name]!r} and {role} for {by!r}; "
                 "give each its own block"
             )
         if name in roles:
@@ -181,17 +182,17 @@ def _roles(spec: Spec) -> dict[str, str]:
     for name in spec.blocks:
         if name not in roles:
             raise SpecError(
-                f"{spec.place('blocks', name)}: block {name!r} is referred to by none; refer to it, or remove it"
+                f"{spec.locate('blocks', name)}: block {name!r} is used by no other block; refer to it, or remove it"
             )
     return roles
 
 
 def _check_reference(spec: Spec, name: str, path: KeyPath, target: str) -> None:
     key = str(path[0])
-    place = spec.place("blocks", name, *path)
+    location = spec.locate("blocks", name, *path)
     seam = spec.blocks[name].references[key]
     able = [n for n, b in spec.blocks.items() if seam in b.seams]
-    what = f"{place}: block {name!r}: {key}: {target!r}"
+    what = f"{location}: block {name!r}: {key}: {target!r}"
     kinds = choices(kind for kind, cls in blocks().items() if seam in cls.seams)
     if target not in spec.blocks:
         hint = nearest(target, able) if able else f"; add a block of kind {kinds}"

@@ -9,9 +9,9 @@ from typing import Any
 
 from ppl_topics._util.nearest import nearest
 from ppl_topics.errors import SpecError
-from ppl_topics.spec.source import MAX_DEPTH, KeyPath, Place, Source, plain, spell
+from ppl_topics.spec.source import MAX_DEPTH, KeyPath, Location, Source, plain, short_repr
 
-__all__ = ["overridden", "parameters_of", "substituted"]
+__all__ = ["override_parameters", "parameters_of", "substitute_parameters"]
 
 FREE_TEXT = ("name", "doc")
 NAME = re.compile(r"[^\W\d][\w-]*")
@@ -20,55 +20,43 @@ NAME = re.compile(r"[^\W\d][\w-]*")
 MAX_VALUES = 1_000_000
 
 
-def overridden(source: Source, values: Mapping[str, Any], call: str) -> Source:
-    """Set parameters by name; ``alpha.sum`` reaches into a mapping.
+def override_parameters(source: Source, values: Mapping[str, Any], call: str) -> Source:
+    """Set parameters by name; ``alpha.sum`` sets a key of a mapping.
 
-    Parameters
-    ----------
-    source : Source
-    values : mapping of str to object
-    call : str
-        How messages call such a setting, with ``{name}`` where the name goes.
-
-    Raises
-    ------
-    SpecError
-        If the model has no parameter of that name.
+    ``call`` names such a setting in messages, with ``{name}`` in the place of the name.
     """
     data = dict(source.data)
-    places = dict(source.places)
+    locations = dict(source.locations)
     parameters = dict(parameters_of(source))
     for name, value in values.items():
-        place = Place(call.format(name=name))
+        location = Location(call.format(name=name))
         head, *rest = str(name).split(".")
         if head not in parameters:
-            raise SpecError(f"{place}: model {data.get('name')!r} has no parameter {head!r}{nearest(head, parameters)}")
-        parameters[head] = _set(parameters[head], rest, plain(value, str(place)))
-        for path in [p for p in places if p[:2] == ("parameters", head)]:
-            del places[path]
-        places[("parameters", head)] = place
+            raise SpecError(
+                f"{location}: model {data.get('name')!r} has no parameter {head!r}{nearest(head, parameters)}"
+            )
+        parameters[head] = _set(parameters[head], rest, plain(value, str(location)))
+        for path in [p for p in locations if p[:2] == ("parameters", head)]:
+            del locations[path]
+        locations[("parameters", head)] = location
     data["parameters"] = parameters
-    return replace(source, data=data, places=places)
+    return replace(source, data=data, locations=locations)
 
 
 def parameters_of(source: Source) -> dict[str, Any]:
-    """Return the parameters, as yet unresolved.
-
-    Raises
-    ------
-    SpecError
-        If what stands under that key is no mapping, or a name is none that can be given by ``--set``.
-    """
+    """Return the parameters as written; raise a `SpecError` unless they are a mapping with valid names."""
     parameters = source.data.get("parameters")
     if parameters is None:
         return {}
     if not isinstance(parameters, dict):
-        place = source.place(("parameters",))
-        raise SpecError(f"{place}: parameters: expected a mapping, got {spell(parameters)}")
+        location = source.locate(("parameters",))
+        raise SpecError(f"{location}: parameters: expected a mapping, got {short_repr(parameters)}")
     for name in parameters:
         if not NAME.fullmatch(name):
-            place = source.place(("parameters", name))
-            raise SpecError(f"{place}: parameter name {spell(name)}: use letters, digits, _ and -, a letter or _ first")
+            location = source.locate(("parameters", name))
+            raise SpecError(
+                f"{location}: parameter name {short_repr(name)}: use letters, digits, _ and -, a letter or _ first"
+            )
     return parameters
 
 
@@ -80,15 +68,15 @@ def _set(current: Any, keys: list[str], value: Any) -> Any:
     return inner
 
 
-def substituted(source: Source) -> tuple[Source, set[str]]:
+def substitute_parameters(source: Source) -> tuple[Source, set[str]]:
     """Replace each string ``$name`` by the parameter's value; ``name`` and ``doc`` are free text.
 
     Returns
     -------
     source : Source
-        Its places lead to where the parameter was set.
+        With the location where each value was set.
     used : set of str
-        Names of the parameters that something refers to.
+        Names of the parameters that are used.
 
     Raises
     ------
@@ -96,21 +84,21 @@ def substituted(source: Source) -> tuple[Source, set[str]]:
         If a name is undefined, or parameters refer to each other in a circle or expand without bound.
     """
     parameters = parameters_of(source)
-    places = dict(source.places)
+    locations = dict(source.locations)
     used: set[str] = set()
     count = 0
 
     def resolve(value: Any, path: KeyPath, written: KeyPath, open_names: tuple[str, ...], depth: int) -> Any:
         nonlocal count
         count += 1
-        here = source.place(written)
+        here = source.locate(written)
         if count > MAX_VALUES or depth > MAX_DEPTH:
             raise SpecError(
-                f"{here}: with its parameters put in, the model has over {MAX_VALUES:,} values or {MAX_DEPTH} levels; "
+                f"{here}: with parameters substituted, the model has over {MAX_VALUES:,} values or {MAX_DEPTH} levels; "
                 "use fewer $names inside parameters"
             )
         if written != path:
-            places[path] = here
+            locations[path] = here
         if isinstance(value, dict):
             return {k: resolve(v, (*path, k), (*written, k), open_names, depth + 1) for k, v in value.items()}
         if isinstance(value, list):
@@ -130,4 +118,4 @@ def substituted(source: Source) -> tuple[Source, set[str]]:
     data = {
         key: value if key in FREE_TEXT else resolve(value, (key,), (key,), (), 0) for key, value in source.data.items()
     }
-    return replace(source, data=data, places=places), used
+    return replace(source, data=data, locations=locations), used

@@ -8,7 +8,7 @@ import pydantic
 
 from ppl_topics.core.kernel import KernelSpec
 from ppl_topics.core.registry import blocks, kernels
-from ppl_topics.spec.document import Document
+from ppl_topics.spec.model_file import ModelFile
 
 __all__ = ["json_schema"]
 
@@ -16,18 +16,18 @@ __all__ = ["json_schema"]
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of the YAML format, with all registered blocks and kernels.
 
-    Values may be given as ``$name`` of a parameter wherever a number or a choice stands.
+    A number or a choice may be ``$name`` of a parameter.
 
     Examples
     --------
     >>> json_schema()["title"]
     'ppl-topics model'
     """
-    # pydantic draws the blocks and options; what it cannot know, schedules and $parameters, is added here.
-    models = [(cls, "validation") for cls in [*blocks().values(), *(k.options for k in kernels().values()), Document]]
+    # pydantic describes blocks and options; schedules and $parameters, which it does not know, are added here.
+    models = [(cls, "validation") for cls in [*blocks().values(), *(k.options for k in kernels().values()), ModelFile]]
     names, shared = pydantic.json_schema.models_json_schema(models, ref_template="#/$defs/{model}")  # type: ignore[arg-type]
     definitions = dict(shared.get("$defs", {}))
-    properties = definitions.pop(Document.__name__)["properties"]
+    properties = definitions.pop(ModelFile.__name__)["properties"]
     definitions = {name: _with_parameters(schema) for name, schema in definitions.items()}
     definitions["parameter"] = {
         "type": "string",
@@ -62,7 +62,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _with_parameters(schema: Any) -> Any:
-    """Allow ``$name`` wherever a plain value is asked for."""
+    """Allow ``$name`` wherever a plain value is expected."""
     if isinstance(schema, list):
         return [_with_parameters(item) for item in schema]
     if not isinstance(schema, dict):
@@ -93,7 +93,7 @@ def _node() -> dict[str, Any]:
             "cycle": _list_of_nodes(),
             "mixture": _list_of_nodes(),
             "weight": {"type": "number", "exclusiveMinimum": 0, "description": "Inside a mixture."},
-            "repeat": {**count, "description": "Run the entry so often a sweep."},
+            "repeat": {**count, "description": "Number of times to run the entry in each sweep."},
             "every": {**count, "description": "Run the entry in every n-th sweep."},
         },
         "additionalProperties": {"$ref": "#/$defs/kernel"},

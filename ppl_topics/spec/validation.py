@@ -1,4 +1,4 @@
-"""From pydantic's errors to one sentence with a place, a key and the nearest valid word."""
+"""From pydantic's errors to one sentence with a location, a key and the nearest valid word."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import pydantic
 from pydantic_core import ErrorDetails
 
-from ppl_topics._util.nearest import nearest
+from ppl_topics._util.nearest import did_you_mean, nearest
 from ppl_topics.errors import SpecError
-from ppl_topics.spec.source import KeyPath, Place, spell
+from ppl_topics.spec.source import KeyPath, Location, short_repr
 
 __all__ = ["validated"]
 
@@ -21,26 +21,13 @@ def validated(
     model: type[M],
     data: Any,
     what: str,
-    locate: Callable[[KeyPath], Place],
+    locate: Callable[[KeyPath], Location],
     error: type[SpecError] = SpecError,
 ) -> M:
-    """Validate ``data`` as ``model``.
+    """Validate ``data`` as ``model``; raise ``error`` with one sentence on the most telling of pydantic's errors.
 
-    Parameters
-    ----------
-    model : type of pydantic.BaseModel
-    data : object
-    what : str
-        How the message calls the thing, such as ``block 'phi' (dirichlet)``.
-    locate : callable
-        Place of a key path inside ``data``.
-    error : type of SpecError
-        Class to raise.
-
-    Raises
-    ------
-    SpecError
-        With one sentence on the most telling of pydantic's errors.
+    ``what`` names the data in messages, such as ``block 'phi' (dirichlet)``; ``locate`` gives the location of a key
+    path inside ``data``.
     """
     try:
         return model.model_validate(data)
@@ -51,10 +38,10 @@ def validated(
 
 
 def _most_telling(details: list[ErrorDetails], data: Any) -> tuple[KeyPath, list[ErrorDetails]]:
-    """Return the place in the data that deserves the message, and pydantic's errors there, best first.
+    """Return the key path that deserves the message, and pydantic's errors there, best first.
 
-    Of a union pydantic reports all members. Preferred is the innermost error, for the member that got there
-    was meant; and of these an unknown key, then a value out of range, then a wrong type, then a missing key.
+    For a union pydantic reports all members. The innermost error comes first, since that member was probably meant;
+    then an unknown key, a value out of range, a wrong type, a missing key.
     """
     paths = [_data_path(d, data) for d in details]
     known = {path for path, d in zip(paths, details, strict=True) if d["type"] not in ("extra_forbidden", "missing")}
@@ -98,11 +85,11 @@ def _sentence(alike: list[ErrorDetails], path: KeyPath, model: type[pydantic.Bas
     if kind == "missing":
         return f"the key {key!r} is missing"
     if kind == "too_short":
-        return f"{key}: needs at least {detail['ctx']['min_length']} of them, got {spell(given)}"
+        return f"{key}: needs at least {detail['ctx']['min_length']} of them, got {short_repr(given)}"
     if kind == "literal_error" or kind.endswith("_type"):
         wanted = dict.fromkeys(_wanted(d) for d in alike if d["type"] == "literal_error" or d["type"].endswith("_type"))
-        hint = nearest(str(given), _literals(detail)) if kind == "literal_error" else ""
-        return f"{key}: expected {' or '.join(wanted)}, got {spell(given)}" + (hint if hint.startswith("; did") else "")
+        hint = did_you_mean(str(given), _literals(detail)) if kind == "literal_error" else ""
+        return f"{key}: expected {' or '.join(wanted)}, got {short_repr(given)}{hint}"
     sentence = detail["msg"].removeprefix("Value error, ")
     if kind == "value_error":
         return sentence if key == "this" else f"{key}: {sentence}"
@@ -110,7 +97,7 @@ def _sentence(alike: list[ErrorDetails], path: KeyPath, model: type[pydantic.Bas
         # pydantic writes 1e-20 with all its zeros.
         if isinstance(bound, float) and not 1e-6 < abs(bound) < 1e9 and bound != 0.0:
             sentence = f"{sentence.rsplit(' ', 1)[0]} {bound:g}"
-    return f"{key}: must be {sentence.removeprefix('Input should be ')}, got {spell(given)}"
+    return f"{key}: must be {sentence.removeprefix('Input should be ')}, got {short_repr(given)}"
 
 
 def _wanted(detail: ErrorDetails) -> str:
@@ -125,7 +112,7 @@ def _literals(detail: ErrorDetails) -> Iterable[str]:
 
 
 def _valid_keys(loc: tuple[int | str, ...], model: type[pydantic.BaseModel]) -> list[str]:
-    """Return the keys valid where an unknown one stood, following nested models by field or class name."""
+    """Return the valid keys at the location of an unknown one, following nested models by field or class name."""
     current = model
     members: list[type[pydantic.BaseModel]] = []
     for part in loc[:-1]:

@@ -1,4 +1,4 @@
-"""Whatever stands in a file, the message of an error is one line that a terminal can show."""
+"""Messages are one line that a terminal can show, whatever names a file contains."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_messages_are_one_line(kind):
     assert str(again) == str(error)
 
 
-def test_a_name_of_several_lines_is_told_on_one(tmp_path):
+def test_a_file_name_of_several_lines_is_escaped(tmp_path):
     (tmp_path / "two\nlines.yaml").write_text("name: x\ntopics: 2\n")
     with pytest.raises(pt.errors.SpecError, match=r"two\\nlines\.yaml:2:1: "):
         pt.load_spec(tmp_path / "two\nlines.yaml")

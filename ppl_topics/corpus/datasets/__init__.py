@@ -1,4 +1,4 @@
-"""Corpora to try things on: `load_docstrings`, which needs no download, and `load_20newsgroups`."""
+"""Example corpora: `load_docstrings`, which needs no download, and `load_20newsgroups`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Docstrings out of source files, without importing what the files define."""
+"""Docstrings of an installed package, read from its source files without importing them."""
 
 from __future__ import annotations
 
@@ -9,22 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Docstring", "harvest"]
+__all__ = ["Docstring", "extract_docstrings"]
 
-# Test code, and other people's packages that travel inside a package.
-_SKIPPED = {
-    "tests",
-    "test",
-    "testing",
-    "_vendored",
-    "_vendor",
-    "vendored",
-    "extern",
-    "externals",
-    "__pycache__",
-}
+# Test code, and vendored packages.
+_SKIPPED = {"tests", "test", "testing", "_vendored", "_vendor", "vendored", "extern", "externals", "__pycache__"}
 
-# The smallest docstring that could pass any sensible threshold; shorter files need not be parsed.
+# A file without any of these has no long docstring, and need not be parsed.
 _QUOTES = ('"""', "'''")
 
 
@@ -36,14 +26,14 @@ class Docstring(NamedTuple):
     name : str
         Qualified name of the module, class or function, such as ``numpy.linalg.norm``.
     text : str
-        The docstring as it stands in the source, with its indentation.
+        The docstring as in the source, with its indentation.
     """
 
     name: str
     text: str
 
 
-def harvest(package: str) -> Iterator[Docstring]:
+def extract_docstrings(package: str) -> Iterator[Docstring]:
     """Collect the docstrings of an installed package from its ``.py`` files.
 
     The package is not imported. Docstrings that extension modules get through ``add_newdoc`` calls are among

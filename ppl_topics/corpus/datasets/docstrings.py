@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Unpack
 
-from ppl_topics.corpus.core import Corpus
-from ppl_topics.corpus.datasets.docstring_extraction import harvest
+from ppl_topics.corpus.corpus import Corpus
+from ppl_topics.corpus.datasets.docstring_extraction import extract_docstrings
 from ppl_topics.corpus.datasets.prose import prose
-from ppl_topics.corpus.texts import StopWords
+from ppl_topics.corpus.keywords import TextKeywords, takes
 from ppl_topics.errors import CorpusError
 
 __all__ = ["DOCSTRING_PACKAGES", "WORD_PATTERN", "load_docstrings"]
 
 DOCSTRING_PACKAGES = ("numpy", "scipy", "pandas", "xarray", "numba", "matplotlib", "arviz")
-"""Packages that `load_docstrings` looks into; those that are not installed are passed over."""
+"""Packages that `load_docstrings` reads; those that are not installed are skipped."""
 
 WORD_PATTERN = r"(?u)\b[^\W\d_]{3,}\b"
 """A word: three letters or more. Identifiers with digits and underscores are names of arguments, mostly."""
@@ -27,24 +27,19 @@ class _Document(NamedTuple):
     text: str
 
 
+@takes(TextKeywords, stop_words="english", min_count=10, max_df=0.15, token_pattern=WORD_PATTERN)
 def load_docstrings(
     *,
     packages: Sequence[str] = DOCSTRING_PACKAGES,
     label: Literal["package", "module"] = "package",
     min_length: int = 20,
-    stop_words: StopWords = "english",
-    min_count: int = 10,
-    min_df: float | int = 1,
-    max_df: float | int = 0.15,
-    max_vocabulary: int | None = None,
-    lowercase: bool = True,
-    token_pattern: str = WORD_PATTERN,
+    **options: Unpack[TextKeywords],
 ) -> Corpus:
     """Gather the docstrings of installed packages as a corpus.
 
     They are read from the source files; nothing is imported. Doctests, code, formulas, section titles, types
     of parameters and bibliographies are left out, and so are tests, vendored packages and repeated texts.
-    What comes depends on the versions installed; with the same versions it is always the same.
+    The result depends only on the installed versions.
 
     Parameters
     ----------
@@ -53,10 +48,11 @@ def load_docstrings(
     label : {"package", "module"}, default "package"
         Class of a document: its package, or the module directly in that package, such as ``scipy.stats``.
     min_length : int, default 20
-        Least number of words in a docstring, counted after code is left out and before stop words are.
-    stop_words, min_count, min_df, max_df, max_vocabulary, lowercase, token_pattern : optional
-        As in `Corpus.from_texts`. Words in more than 15 % of the docstrings say what docstrings are
-        about (array, default, returns), rather than what one of them is about, and are left out.
+        Least number of words in a docstring without its code, stop words included.
+    **options
+        `stop_words`, `min_count`, `min_df`, `max_df`, `max_vocabulary`, `lowercase` and `token_pattern` as in
+        `Corpus.from_texts`. By default English stop words are left out, words that occur less than ten times, and
+        words in more than 15 % of the docstrings, which tell what all docstrings are about (array, default).
 
     Returns
     -------
@@ -87,22 +83,16 @@ def load_docstrings(
         doc_ids=_distinct(document.name for document in documents),
         labels=[getattr(document, label) for document in documents],
         label_kind="class",
-        stop_words=stop_words,
-        min_count=min_count,
-        min_df=min_df,
-        max_df=max_df,
-        max_vocabulary=max_vocabulary,
-        lowercase=lowercase,
-        token_pattern=token_pattern,
         name="docstrings",
+        **options,
     )
 
 
 def _documents(packages: Sequence[str], min_length: int) -> Iterator[_Document]:
     seen: set[str] = set()
     for package in packages:
-        for docstring in harvest(package):
-            # Most are too short as they stand, and need not be cleaned to know it.
+        for docstring in extract_docstrings(package):
+            # Most are too short even before they are cleaned.
             if len(docstring.text.split()) < min_length:
                 continue
             text = prose(docstring.text)
@@ -114,7 +104,7 @@ def _documents(packages: Sequence[str], min_length: int) -> Iterator[_Document]:
 
 
 def _distinct(names: Iterator[str]) -> list[str]:
-    """Number the names that come again, as those of overloads and properties with a setter do."""
+    """Number repeated names, such as those of overloads and properties with a setter."""
     times: dict[str, int] = {}
     distinct = []
     for name in names:

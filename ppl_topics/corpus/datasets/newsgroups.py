@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Unpack
 
-from ppl_topics.corpus.core import Corpus, VocabularyLike
+from ppl_topics.corpus.corpus import Corpus
+from ppl_topics.corpus.keywords import TextKeywords, takes
+from ppl_topics.corpus.parts import VocabularyLike
 from ppl_topics.corpus.readers.jsonl import read_jsonl
+from ppl_topics.corpus.readers.lines import file_error
 from ppl_topics.corpus.readers.records import Columns
-from ppl_topics.corpus.readers.stream import fail
-from ppl_topics.corpus.texts import TOKEN_PATTERN, StopWords
 from ppl_topics.errors import CorpusError
 
 __all__ = ["load_20newsgroups"]
@@ -24,19 +25,14 @@ class _Posting(NamedTuple):
     text: str
 
 
+@takes(TextKeywords)
 def load_20newsgroups(
     path: str | Path | None = None,
     *,
     subset: Literal["train", "test", "all"] = "train",
     remove: Sequence[str] = (),
     vocabulary: VocabularyLike | None = None,
-    stop_words: StopWords = None,
-    min_count: int = 1,
-    min_df: float | int = 1,
-    max_df: float | int = 1.0,
-    max_vocabulary: int | None = None,
-    lowercase: bool = True,
-    token_pattern: str = TOKEN_PATTERN,
+    **options: Unpack[TextKeywords],
 ) -> Corpus:
     """Load the 20 Newsgroups postings, split by date.
 
@@ -50,8 +46,8 @@ def load_20newsgroups(
         Which part.
     remove : sequence of {"headers", "footers", "quotes"}, optional
         Parts of a posting to strip, by the rules of scikit-learn: everything up to the first blank line; the
-        signature; quoted lines. With all three a classifier can no longer go by senders' names.
-    vocabulary, stop_words, min_count, min_df, max_df, max_vocabulary, lowercase, token_pattern : optional
+        signature; quoted lines. Without all three a classifier cannot use the names of senders.
+    vocabulary, **options : optional
         As in `Corpus.from_texts`. For the test subset give the training corpus as ``vocabulary``.
 
     Returns
@@ -68,7 +64,7 @@ def load_20newsgroups(
         raise CorpusError(f"subset is '{subset}', expected 'train', 'test' or 'all'")
     wrong = [part for part in ([remove] if isinstance(remove, str) else remove) if part not in _PARTS]
     if wrong or isinstance(remove, str):
-        raise CorpusError(f"remove is {remove!r}, expected a list out of {', '.join(_PARTS)}")
+        raise CorpusError(f"remove is {remove!r}, expected a list of some of {', '.join(_PARTS)}")
     postings = list(_from_sklearn(subset) if path is None else _from_file(Path(path), subset))
     return Corpus.from_texts(
         (_strip(posting.text, remove) for posting in postings),
@@ -76,14 +72,8 @@ def load_20newsgroups(
         labels=[posting.group for posting in postings],
         label_kind="class",
         vocabulary=vocabulary,
-        stop_words=stop_words,
-        min_count=min_count,
-        min_df=min_df,
-        max_df=max_df,
-        max_vocabulary=max_vocabulary,
-        lowercase=lowercase,
-        token_pattern=token_pattern,
         name="20newsgroups",
+        **options,
     )
 
 
@@ -93,14 +83,14 @@ def _from_file(path: Path, subset: str) -> Iterator[_Posting]:
     for record in read_jsonl(path, columns):
         (split,) = record.covariates
         if split not in ("train", "test"):
-            raise fail(path, record.line, f"'split' is {split!r}, expected 'train' or 'test'")
+            raise file_error(path, record.line, f"'split' is {split!r}, expected 'train' or 'test'")
         if subset in ("all", split):
             found = True
-            # Some copies of the postings hold a tab in place of each line end.
+            # Some copies of the postings have a tab instead of each line end.
             text = record.text if "\n" in record.text.strip() else record.text.replace("\t", "\n")
             yield _Posting(str(record.doc_id), str(record.label), text)
     if not found:
-        raise fail(path, 0, f"the file holds no posting of the subset '{subset}'")
+        raise file_error(path, 0, f"the file has no posting of the subset '{subset}'")
 
 
 def _from_sklearn(subset: str) -> Iterator[_Posting]:
@@ -112,7 +102,7 @@ def _from_sklearn(subset: str) -> Iterator[_Posting]:
         # URLError is an OSError too.
         raise CorpusError(
             f"the 20 Newsgroups postings could not be downloaded ({error}); give the path of a JSON Lines "
-            "file that holds them, or fetch them where there is a network and copy scikit-learn's data folder"
+            "file with them, or download them on another machine and copy scikit-learn's data folder"
         ) from error
     for text, target, name in zip(bunch.data, bunch.target, bunch.filenames, strict=True):
         group = bunch.target_names[target]

@@ -1,4 +1,4 @@
-"""From the reStructuredText of a docstring to its prose."""
+"""The prose of a docstring in reStructuredText."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _INLINE = [
 
 
 def prose(docstring: str) -> str:
-    r"""Keep of a docstring what a person reads as text.
+    r"""Return the part of a docstring that a person reads as text.
 
     Left out are doctests with their output, literal blocks and the bodies of directives such as ``math`` or
     ``plot``, titles of sections, the bibliography, types of parameters, and the marks of roles, links and
@@ -43,7 +43,7 @@ def prose(docstring: str) -> str:
     Parameters
     ----------
     docstring : str
-        The docstring as it stands in the source.
+        The docstring as in the source.
 
     Returns
     -------

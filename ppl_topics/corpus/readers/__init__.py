@@ -5,25 +5,28 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 from ppl_topics._util.paths import as_path
-from ppl_topics.corpus.core import Corpus, VocabularyLike
+from ppl_topics.corpus.corpus import Corpus
+from ppl_topics.corpus.keywords import TextKeywords, takes
 from ppl_topics.corpus.labels import LabelKind
-from ppl_topics.corpus.names import entries
-from ppl_topics.corpus.readers.counting import read_counts
+from ppl_topics.corpus.names import iterate
+from ppl_topics.corpus.parts import VocabularyLike
+from ppl_topics.corpus.readers.count_files import read_counts
 from ppl_topics.corpus.readers.formats import COUNT_FORMATS, Format, format_of
-from ppl_topics.corpus.readers.native import read_native
-from ppl_topics.corpus.readers.options import ReadOptions, Thresholds, stop_word_set
+from ppl_topics.corpus.readers.lines import file_error, missing_file
+from ppl_topics.corpus.readers.options import ReadOptions
 from ppl_topics.corpus.readers.records import Columns
-from ppl_topics.corpus.readers.stream import fail, missing
-from ppl_topics.corpus.readers.texts import read_texts
-from ppl_topics.corpus.readers.wordlist import load_vocabulary
-from ppl_topics.corpus.texts import TOKEN_PATTERN, StopWords
+from ppl_topics.corpus.readers.text_files import read_texts
+from ppl_topics.corpus.readers.vocabulary import load_vocabulary
+from ppl_topics.corpus.text_options import TextOptions
 from ppl_topics.errors import CorpusError
 
 __all__ = ["read_corpus"]
 
 
+@takes(TextKeywords)
 def read_corpus(
     path: str | Path,
     *,
@@ -36,13 +39,7 @@ def read_corpus(
     label_kind: LabelKind | None = None,
     first_id: int | None = None,
     encoding: str = "utf-8",
-    stop_words: StopWords = None,
-    min_count: int = 1,
-    min_df: float | int = 1,
-    max_df: float | int = 1.0,
-    max_vocabulary: int | None = None,
-    lowercase: bool = True,
-    token_pattern: str = TOKEN_PATTERN,
+    **options: Unpack[TextKeywords],
 ) -> Corpus:
     r"""Read a corpus from a file, line by line, or from a folder that `Corpus.save` wrote.
 
@@ -64,43 +61,35 @@ def read_corpus(
     path : str or pathlib.Path
         The file or folder.
     format : str, optional
-        "jsonl", "csv", "tsv", "mallet", "svmlight", "ldac", "uci", "matrix_market" or "native", where the
+        "jsonl", "csv", "tsv", "mallet", "svmlight", "ldac", "uci", "matrix_market" or "native", if the
         suffix does not tell.
     vocabulary : str, pathlib.Path, sequence of str or Corpus, optional
-        The words: a file with one word a line, a list, or a corpus that has them. In a count format it names
-        the ids of the file, the first word having the first id, so it must be the whole list that belongs to
-        the file; without it, words are named by their ids. In a text format, and for the native one, it is
+        The words: a file with one word a line, a list, or a corpus. In a count format these are the names of the
+        ids in the file, the first word having the first id, so it must be the complete list that belongs to
+        the file; without it, words are named by their ids. In a text format and the native format, it is
         the vocabulary of a training corpus, and other words are dropped and counted.
     text_column : str, default "text"
         Column of the text (JSON Lines, CSV, TSV).
     label_column, id_column : str, optional
-        Columns of the label and of the document's id (JSON Lines, CSV, TSV). MALLET has both in place.
+        Columns of the label and of the document's id (JSON Lines, CSV, TSV). MALLET files always have both.
     covariates : sequence of str, optional
         Columns of the covariates (JSON Lines, CSV, TSV).
     label_kind : {"class", "multi_label", "real", "count"}, optional
-        Kind of the labels; without it `Labels.infer` tells.
+        Kind of the labels; by default `Labels.infer` tells.
     first_id : {0, 1}, optional
-        The first word id of an svmlight or LDA-C file. Without it an svmlight file begins with 0 if id 0
-        occurs in it, else with 1; LDA-C with 0. Give it where training and test file might differ in that.
+        The first word id of an svmlight or LDA-C file. By default, an svmlight file begins with 0 if id 0
+        occurs in it, else with 1; LDA-C with 0. Give it if the training and the test file might differ in that.
     encoding : str, default "utf-8"
         Text encoding of the file and the vocabulary.
-    stop_words : {"english"} or iterable of str, optional
-        Words to leave out: scikit-learn's English list, or yours. In a count format this needs a vocabulary.
-    min_count : int, default 1
-        Leave out words that occur less often in the corpus.
-    min_df, max_df : int or float
-        Leave out words that occur in fewer, or more, documents: an int is a number, a float a share.
-    max_vocabulary : int, optional
-        Keep only so many words, the most frequent.
-    lowercase : bool, default True
-        Turn texts to lower case first. In a count format, compare words with stop words in lower case.
-    token_pattern : str
-        Regular expression of a token (text formats).
+    **options
+        `stop_words`, `min_count`, `min_df`, `max_df`, `max_vocabulary`, `lowercase` and `token_pattern` as in
+        `Corpus.from_texts`. In a count format `stop_words` needs a vocabulary, and `lowercase` applies to the
+        words before they are compared with the stop words.
 
     Returns
     -------
     Corpus
-        Its name is the name of the file without suffixes.
+        Its name is that of the file, without suffixes.
 
     Raises
     ------
@@ -120,35 +109,43 @@ def read_corpus(
     path = as_path(path, "a corpus", CorpusError)
     # Not path.exists(), which raises where the name is too long for the file system.
     if not os.path.exists(path):
-        raise missing(path)
+        raise missing_file(path)
     kind = format_of(path, format)
-    columns = Columns(text_column, label_column, id_column, _names_of(covariates))
-    options = ReadOptions(
+    read_options = ReadOptions(
         encoding=encoding,
         vocabulary=load_vocabulary(vocabulary, encoding),
         first_id=first_id,
-        columns=columns,
+        columns=Columns(text_column, label_column, id_column, _names_of(covariates)),
         label_kind=label_kind,
-        stop_words=stop_word_set(stop_words),
-        lowercase=lowercase,
-        token_pattern=token_pattern,
-        thresholds=Thresholds(min_count=min_count, min_df=min_df, max_df=max_df, max_vocabulary=max_vocabulary),
+        text=TextOptions.of(options),
         # Names of files need not be UTF-8.
         name=os.fsencode(path.name.split(".")[0]).decode(errors="replace"),
     )
-    options.check(path, kind)
+    read_options.check(path, kind)
     try:
         if kind == "native":
-            return read_native(path, options)
-        return read_counts(path, kind, options) if kind in COUNT_FORMATS else read_texts(path, kind, options)
+            return _read_native(path, read_options)
+        read = read_counts if kind in COUNT_FORMATS else read_texts
+        return Corpus.from_parts(read(path, kind, read_options))
     except CorpusError as error:
-        # The builder, which knows no files, says what is wrong with the documents.
+        # What the assembler refuses has no file name yet.
         if str(error).startswith(str(path)):
             raise
-        raise fail(path, 0, str(error)) from None
+        raise file_error(path, 0, str(error)) from None
 
 
 def _names_of(covariates: Sequence[str] | None) -> tuple[str, ...]:
     if isinstance(covariates, str):
         raise CorpusError(f"covariates must be a list of columns, such as ['{covariates}']")
-    return () if covariates is None else tuple(entries(covariates, "a list of columns as covariates"))
+    return () if covariates is None else tuple(iterate(covariates, "a list of columns as covariates"))
+
+
+def _read_native(path: Path, options: ReadOptions) -> Corpus:
+    if path.is_file():
+        raise file_error(path, 0, "this is a file, expected the folder of a saved corpus")
+    corpus = Corpus.load(path)
+    if options.vocabulary is not None:
+        corpus = corpus.with_vocabulary(options.vocabulary)
+    if options.label_kind is not None and corpus.labels is not None:
+        corpus = corpus.with_labels(corpus.labels, kind=options.label_kind)
+    return corpus

@@ -1,4 +1,4 @@
-"""Labels, ids and covariates of the documents read so far, and the lines that they stand on."""
+"""Labels, ids and covariates of the documents read so far, and the lines that they come from."""
 
 from __future__ import annotations
 
@@ -7,44 +7,27 @@ import re
 from array import array
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import pandas as pd
 
-from ppl_topics.corpus.label_inference import is_finite
+from ppl_topics.corpus.keywords import DocumentKeywords
 from ppl_topics.corpus.labels import LabelKind
+from ppl_topics.corpus.names import first_repeat, is_finite
+from ppl_topics.corpus.readers.lines import file_error
 from ppl_topics.corpus.readers.records import Cell
-from ppl_topics.corpus.readers.stream import fail
 
-__all__ = ["Annotations", "BuildArguments"]
+__all__ = ["Annotations"]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
-
-
-class BuildArguments(TypedDict):
-    """What `CorpusBuilder.build` takes about the documents."""
-
-    doc_ids: list[str] | None
-    labels: list[Any] | None
-    label_kind: LabelKind | None
-    covariates: pd.DataFrame | None
 
 
 class Annotations:
     """Gather what is known about each document, and check it while its line is still known.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    covariates : tuple of str
-        Names of the covariates.
-    typed : bool
-        Whether values have the types that their author gave them, as in JSON. Otherwise a column of strings
-        that all are numbers becomes a column of numbers.
-    absent_is_empty : bool
-        Whether, among documents with several labels, one without any says that no label holds, as in
-        svmlight. Otherwise its labels are missing.
+    If values are not typed, as they are in JSON, a column of strings that are all numbers is read as numbers. With
+    ``absent_is_empty``, a document without labels among documents with several has an empty set of labels, as in
+    svmlight; otherwise its labels are missing.
     """
 
     def __init__(
@@ -65,7 +48,7 @@ class Annotations:
         self._covariates: list[tuple[Cell, ...]] = []
 
     def add(self, line: int, label: Cell = None, doc_id: str | None = None, covariates: tuple[Cell, ...] = ()) -> None:
-        """Note one document; ids are given for all or for none."""
+        """Add one document; ids are given for all documents or for none."""
         self._lines.append(line)
         self._labels.append(label)
         if doc_id is not None:
@@ -75,28 +58,13 @@ class Annotations:
 
     def arguments(
         self, label_kind: LabelKind | None, *, labelled: bool = False, unique_ids: bool = True
-    ) -> BuildArguments:
-        """Turn what was gathered into arguments of `CorpusBuilder.build`.
+    ) -> DocumentKeywords:
+        """Return what was gathered as keyword arguments, having checked it.
 
-        Parameters
-        ----------
-        label_kind : {"class", "multi_label", "real", "count"} or None
-            Kind of the labels, where the caller knows it.
-        labelled : bool, default False
-            Whether the caller asked for labels, so that none at all is an error.
-        unique_ids : bool, default True
-            Whether ids that repeat are an error; otherwise they are left out.
-
-        Returns
-        -------
-        BuildArguments
-
-        Raises
-        ------
-        CorpusError
-            If a label or a covariate is of the wrong kind or missing, or an id is used twice.
+        It is an error if all labels are missing but the caller asked for labels (``labelled``), or if ids are repeated;
+        without ``unique_ids``, repeated ids are left out.
         """
-        return BuildArguments(
+        return DocumentKeywords(
             doc_ids=self._checked_ids(unique_ids),
             labels=self._checked_labels(label_kind, labelled),
             label_kind=label_kind,
@@ -108,38 +76,31 @@ class Annotations:
             return self._doc_ids or None
         if not unique:
             return None
-        seen: dict[str, int] = {}
-        for line, doc_id in zip(self._lines, self._doc_ids, strict=True):
-            if doc_id in seen:
-                raise fail(
-                    self._path,
-                    line,
-                    f"the document id '{doc_id}' stands on line {seen[doc_id]} already; ids must differ",
-                )
-            seen[doc_id] = line
-        raise AssertionError("no id is repeated")
+        first, second = first_repeat(self._doc_ids)
+        message = f"the document id '{self._doc_ids[second]}' is also on line {self._lines[first]}; ids must differ"
+        raise file_error(self._path, self._lines[second], message)
 
     def _checked_labels(self, kind: LabelKind | None, labelled: bool) -> list[Any] | None:
         labels = self._labels
         if all(label is None for label in labels):
             if labels and (labelled or kind is not None):
-                raise fail(self._path, 0, "no document has a label, expected one at least")
+                raise file_error(self._path, 0, "no document has a label, expected at least one")
             return None
         several = any(isinstance(label, list) for label in labels)
         if kind == "multi_label" or (several and kind is None):
             sets = ([str(label)] if isinstance(label, str | int | float) else label for label in labels)
             return [self._absent if label is None else label for label in sets]
         if kind in ("real", "count"):
-            numbers = [self._number(line, "label", label) for line, label in self._numbered(labels)]
+            numbers = [self._number(line, label) for line, label in self._numbered(labels)]
             if kind == "count":
                 self._refuse(lambda n: n < 0 or n != int(n), numbers, "a count, zero or more")
             return numbers
         if several:
             line, label = next(item for item in self._numbered(labels) if isinstance(item[1], list))
-            raise fail(self._path, line, f"found the labels {label}, expected a single label of kind '{kind}'")
+            raise file_error(self._path, line, f"found the labels {label}, expected a single label of kind '{kind}'")
         if all(_is_missing(label) for label in labels):
             if labelled or kind is not None:
-                raise fail(self._path, 0, "no document has a label, expected one at least")
+                raise file_error(self._path, 0, "no document has a label, expected at least one")
             return None
         if kind is None and not self._typed:
             return _as_numbers(labels)
@@ -154,24 +115,24 @@ class Annotations:
         first_line, first = given[0]
         for line, label in given:
             if isinstance(label, str) != isinstance(first, str):
-                raise fail(
+                raise file_error(
                     self._path,
                     line,
-                    f"the label is {label!r}, and {first!r} on line {first_line}; expected all to be "
-                    "strings or all numbers",
+                    f"the label is {label!r}, but {first!r} on line {first_line}; expected only "
+                    "strings or only numbers",
                 )
 
     def _refuse(self, wrong: Callable[[float], bool], labels: Iterable[float | None], wanted: str) -> None:
         for line, label in zip(self._lines, labels, strict=True):
             if label is not None and wrong(label):
-                raise fail(self._path, line, f"the label is {label!r}, expected {wanted}")
+                raise file_error(self._path, line, f"the label is {label!r}, expected {wanted}")
 
-    def _number(self, line: int, what: str, value: Cell) -> float | None:
+    def _number(self, line: int, value: Cell) -> float | None:
         if value is None:
             return None
         number = _to_number(value)
         if number is None or not is_finite(number):
-            raise fail(self._path, line, f"the {what} is {value!r}, expected a finite number")
+            raise file_error(self._path, line, f"the label is {value!r}, expected a finite number")
         return number
 
     def _frame(self) -> pd.DataFrame | None:
@@ -182,10 +143,8 @@ class Annotations:
             values = [row[at] for row in self._covariates]
             for line, value in self._numbered(values):
                 if value is None or (isinstance(value, float) and math.isnan(value)):
-                    raise fail(
-                        self._path,
-                        line,
-                        f"the covariate '{name}' is missing, expected a value for every document",
+                    raise file_error(
+                        self._path, line, f"the covariate '{name}' is missing, expected a value for every document"
                     )
             columns[name] = values if self._typed else _as_numbers(values)
         return pd.DataFrame(columns)

@@ -7,35 +7,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from ppl_topics.corpus.readers.lines import file_error, numbered_lines
 from ppl_topics.corpus.readers.records import Cell, Columns, Record, check_columns
-from ppl_topics.corpus.readers.stream import fail, numbered_lines
 
 __all__ = ["read_delimited"]
 
 
 def read_delimited(path: Path, columns: Columns, delimiter: str, encoding: str = "utf-8") -> Iterator[Record]:
-    r"""Read the documents of a CSV or TSV file, whose first row names the columns.
+    """Yield the documents of a CSV or TSV file, whose first row names the columns.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file, plain or compressed.
-    columns : Columns
-        Names of the columns that make a document. An empty label or covariate is missing.
-    delimiter : {",", "\t"}
-        What separates fields. A field in double quotes may contain it, and line ends.
-    encoding : str, default "utf-8"
-        Text encoding.
-
-    Yields
-    ------
-    Record
-        One document; blank rows are skipped.
-
-    Raises
-    ------
-    CorpusError
-        If a wanted column is missing, a row has more or fewer fields than the header, or a quote is wrong.
+    An empty label or covariate is missing; blank rows are skipped.
     """
     rows = _rows(path, delimiter, encoding)
     line, header = next(rows, (0, []))
@@ -43,7 +24,7 @@ def read_delimited(path: Path, columns: Columns, delimiter: str, encoding: str =
         return
     for name in header:
         if name in columns.wanted() and header.count(name) > 1:
-            raise fail(path, line, f"the header has {header.count(name)} columns '{name}', expected one")
+            raise file_error(path, line, f"the header has {header.count(name)} columns '{name}', expected one")
     check_columns(path, line, columns.wanted(), header, "the header")
     text_at = header.index(columns.text)
     label_at = None if columns.label is None else header.index(columns.label)
@@ -51,11 +32,11 @@ def read_delimited(path: Path, columns: Columns, delimiter: str, encoding: str =
     covariates_at = [header.index(name) for name in columns.covariates]
     for line, row in rows:
         if len(row) != len(header):
-            raise fail(
+            raise file_error(
                 path,
                 line,
                 f"the row has {len(row)} fields, expected {len(header)} as in the header; "
-                "a field that contains the separator must stand in double quotes",
+                "put a field that contains the separator in double quotes",
             )
         yield Record(
             line,
@@ -71,18 +52,18 @@ def _cell(field: str) -> Cell:
 
 
 def _rows(path: Path, delimiter: str, encoding: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield rows that are not blank with the line that each begins on."""
+    """Yield each row that is not blank, with the line on which it begins."""
     columns = 0
     lines = (text for _, text in numbered_lines(path, encoding, keep_ends=True))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         begins = reader.line_num + 1
-        # The limit belongs to the whole process: lift it for the one call, for texts may be long.
+        # The limit applies to the whole process: lift it for this call, since texts may be long.
         limit = csv.field_size_limit(sys.maxsize)
         try:
             row = next(reader, None)
         except csv.Error as error:
-            raise fail(
+            raise file_error(
                 path,
                 begins,
                 f"the row that begins here is malformed: {error}; a double quote inside a quoted field must be doubled",
@@ -91,7 +72,7 @@ def _rows(path: Path, delimiter: str, encoding: str) -> Iterator[tuple[int, list
             csv.field_size_limit(limit)
         if row is None:
             return
-        # Of several columns, white space alone is a blank row; of one, it may be a text.
+        # White space alone is a blank row if there are several columns; in a single one, it may be a text.
         if len(row) > 1 or "".join(row).strip() or (row and columns == 1):
             yield begins, row
         columns = columns or len(row)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from ppl_topics.corpus.readers.stream import COMPRESSED_SUFFIXES, nearest
+from ppl_topics._util.nearest import did_you_mean
+from ppl_topics.corpus.readers.lines import COMPRESSED_SUFFIXES
 from ppl_topics.errors import CorpusError
 
 __all__ = ["COUNT_FORMATS", "TEXT_FORMATS", "Format", "format_of"]
@@ -35,23 +36,9 @@ _SUFFIXES: dict[str, Format] = {
 
 
 def format_of(path: Path, given: str | None) -> Format:
-    """Find the format of a file.
+    """Return the format of a file: the one given, by name or by suffix, or else that of the file name.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file; ``.gz`` and ``.zst`` at its end are passed over. A folder is in the native format.
-    given : str or None
-        The format, where the caller knows it: a name out of ``Format``, or one of the suffixes.
-
-    Returns
-    -------
-    Format
-
-    Raises
-    ------
-    CorpusError
-        If the name is no format, or the suffix stands for none.
+    ``.gz`` and ``.zst`` at the end of the name are ignored. A folder is in the native format.
     """
     if given is not None:
         if not isinstance(given, str):
@@ -60,8 +47,9 @@ def format_of(path: Path, given: str | None) -> Format:
             return given  # type: ignore[return-value]
         by_suffix = _SUFFIXES.get("." + given.lower().lstrip("."))
         if by_suffix is None:
-            names = list(get_args(Format))
-            raise CorpusError(f"format '{given}' is unknown, expected one of {', '.join(names)}{nearest(given, names)}")
+            names = get_args(Format)
+            hint = did_you_mean(given, names)
+            raise CorpusError(f"format '{given}' is unknown, expected one of {', '.join(names)}{hint}")
         return by_suffix
     if path.is_dir():
         return "native"
@@ -75,6 +63,6 @@ def format_of(path: Path, given: str | None) -> Format:
         if name.endswith(suffix):
             return kind
     raise CorpusError(
-        f"{path}: the format cannot be told from the name, expected it to end in {', '.join(_SUFFIXES)} "
-        "(then perhaps .gz or .zst), or a folder that Corpus.save wrote; otherwise give format="
+        f"{path}: the name does not tell the format, expected it to end in {', '.join(_SUFFIXES)} "
+        "(and perhaps .gz or .zst), or a folder that Corpus.save wrote; otherwise give format="
     )

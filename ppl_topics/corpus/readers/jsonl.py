@@ -8,34 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ppl_topics.corpus.readers.lines import file_error, numbered_lines
 from ppl_topics.corpus.readers.records import Cell, Columns, Record, check_columns, well_formed
-from ppl_topics.corpus.readers.stream import fail, numbered_lines
 
 __all__ = ["read_jsonl"]
 
 
 def read_jsonl(path: Path, columns: Columns, encoding: str = "utf-8") -> Iterator[Record]:
-    """Read the documents of a JSON Lines file.
+    """Yield the documents of a JSON Lines file; blank lines are skipped.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file, plain or compressed.
-    columns : Columns
-        Names of the members that make a document. The text must be a string. A label is a string, a number,
-        a boolean, a list of strings or numbers (several labels), or null (missing).
-    encoding : str, default "utf-8"
-        Text encoding.
-
-    Yields
-    ------
-    Record
-        One document; blank lines are skipped.
-
-    Raises
-    ------
-    CorpusError
-        If a line is not a JSON object, lacks a wanted member, or a member has a wrong type.
+    A label is a string, a number, a boolean, a list of strings or numbers (several labels), or null (missing).
     """
     wanted = columns.wanted()
     for line, source in numbered_lines(path, encoding):
@@ -45,7 +27,7 @@ def read_jsonl(path: Path, columns: Columns, encoding: str = "utf-8") -> Iterato
         check_columns(path, line, wanted, list(entry), "the object")
         text = entry[columns.text]
         if not isinstance(text, str):
-            raise fail(path, line, f"'{columns.text}' is {_show(text)}, expected a string")
+            raise file_error(path, line, f"'{columns.text}' is {_show(text)}, expected a string")
         yield Record(
             line,
             well_formed(text),
@@ -59,12 +41,12 @@ def _parse_object(path: Path, line: int, source: str) -> dict[str, Any]:
     try:
         entry = json.loads(source)
     except json.JSONDecodeError as error:
-        raise fail(path, line, f"this is not JSON: {error.msg} at column {error.colno}") from None
+        raise file_error(path, line, f"this is not JSON: {error.msg} at column {error.colno}") from None
     except (ValueError, RecursionError) as error:
         # An integer of thousands of digits, or thousands of nested lists.
-        raise fail(path, line, f"this JSON cannot be read: {error}") from None
+        raise file_error(path, line, f"this JSON cannot be read: {error}") from None
     if not isinstance(entry, dict):
-        raise fail(path, line, f'found {_show(entry)}, expected a JSON object such as {{"text": "..."}}')
+        raise file_error(path, line, f'found {_show(entry)}, expected a JSON object such as {{"text": "..."}}')
     return entry
 
 
@@ -79,17 +61,17 @@ def _doc_id(path: Path, line: int, name: str, value: object) -> str:
         return well_formed(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise fail(path, line, f"the id '{name}' is {_show(value)}, expected a string or a whole number")
+    raise file_error(path, line, f"the id '{name}' is {_show(value)}, expected a string or a whole number")
 
 
 def _scalar(path: Path, line: int, name: str, value: object) -> Cell:
     if isinstance(value, str):
         return well_formed(value)
     if isinstance(value, float) and math.isinf(value):
-        raise fail(path, line, f"'{name}' is infinite, expected a finite number")
+        raise file_error(path, line, f"'{name}' is infinite, expected a finite number")
     if value is None or isinstance(value, bool | int | float):
         return value
-    raise fail(path, line, f"'{name}' is {_show(value)}, expected a string, a number, true, false or null")
+    raise file_error(path, line, f"'{name}' is {_show(value)}, expected a string, a number, true, false or null")
 
 
 def _show(value: object) -> str:

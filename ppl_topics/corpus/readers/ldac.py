@@ -6,43 +6,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ppl_topics.corpus.readers.bags import Bag, parse_id, parse_pairs
-from ppl_topics.corpus.readers.stream import fail, numbered_lines
+from ppl_topics.corpus.readers.lines import file_error, numbered_lines
 
 __all__ = ["read_ldac"]
 
 
 def read_ldac(path: Path, encoding: str = "utf-8") -> Iterator[Bag]:
-    """Read the documents of a file in the format of Blei's ``lda-c``.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file, plain or compressed.
-    encoding : str, default "utf-8"
-        Text encoding.
-
-    Yields
-    ------
-    Bag
-        One document without a label; the line ``0`` is an empty document, blank lines are skipped.
-
-    Raises
-    ------
-    CorpusError
-        If a line is not of this form, or announces another number of pairs than it has.
-    """
+    """Yield the documents of a file in the format of Blei's ``lda-c``; blank lines are skipped."""
     for line, text in numbered_lines(path, encoding):
         fields = text.split(maxsplit=1)
         if not fields:
             continue
         if ":" in fields[0]:
-            raise fail(path, line, f"found '{fields[0]}' first, expected the number of pairs on the line")
+            raise file_error(path, line, f"found '{fields[0]}' first, expected the number of pairs on the line")
         announced = parse_id(path, line, fields[0], "number of pairs")
         ids, counts = parse_pairs(path, line, fields[1].rstrip() if len(fields) > 1 else "")
         if ids.size != announced:
-            raise fail(
-                path,
-                line,
-                f"the line announces {announced} pairs 'id:count' and has {ids.size}; is it cut off?",
+            raise file_error(
+                path, line, f"the line announces {announced} pairs 'id:count', but has {ids.size}; is it truncated?"
             )
         yield Bag(line, ids, counts)

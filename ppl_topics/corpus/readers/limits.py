@@ -1,12 +1,12 @@
-"""How much a small file may ask for: empty documents, words that never occur, tokens.
+"""How many empty documents, words that never occur, and tokens a small file may ask for.
 
-A number in a file sizes an array, so each is held against what the file really has: the entries, a word in a document
-each. What these limits refuse would take gigabytes from a file of a line.
+Numbers in a file determine the sizes of arrays, so they are compared with the number of entries (pairs of document and
+word) that the file really has. Without these limits, a file of one line could take gigabytes.
 """
 
 from __future__ import annotations
 
-__all__ = ["most_tokens", "most_unused"]
+__all__ = ["max_tokens", "max_unused"]
 
 UNUSED = 1_000_000
 UNUSED_PER_ENTRY = 20
@@ -15,11 +15,11 @@ TOKENS = 20_000_000
 TOKENS_PER_ENTRY = 1_000
 
 
-def most_unused(n_entries: int) -> int:
-    """Return how many documents or words a file of so many entries may number, beyond those that it mentions."""
+def max_unused(n_entries: int) -> int:
+    """Return how many documents or words may be announced beyond those in the entries of a file."""
     return UNUSED + UNUSED_PER_ENTRY * n_entries
 
 
-def most_tokens(n_entries: int) -> int:
-    """Return how many tokens the counts of so many entries may come to."""
+def max_tokens(n_entries: int) -> int:
+    """Return the largest total count for a file with this number of entries."""
     return max(TOKENS, TOKENS_PER_ENTRY * n_entries)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ppl_topics.corpus.readers.bags import Bag, parse_id
-from ppl_topics.corpus.readers.stream import fail, numbered_lines
+from ppl_topics.corpus.readers.lines import file_error, numbered_lines
 from ppl_topics.corpus.readers.triples import Shape, read_triples
 
 __all__ = ["read_matrix_market"]
@@ -15,41 +15,20 @@ _FIELDS = {"integer": 3, "unsigned-integer": 3, "real": 3, "double": 3, "pattern
 
 
 def read_matrix_market(path: Path, encoding: str = "utf-8", *, sort: bool = False) -> tuple[Shape, Iterator[Bag]]:
-    """Read a sparse matrix of counts.
+    """Return the sizes of a sparse matrix of counts, and its documents; see `read_triples` for ``sort``.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file, plain or compressed.
-    encoding : str, default "utf-8"
-        Text encoding; it matters for comments alone.
-    sort : bool, default False
-        Whether to order the rows by document first, which a matrix written by columns needs.
-
-    Returns
-    -------
-    shape : Shape
-        What the line after the comments announces.
-    bags : iterator of Bag
-        The documents, see :func:`read_triples`. In a ``pattern`` matrix every count is 1.
-
-    Raises
-    ------
-    CorpusError
-        If the header or a row is not of this form, or they disagree.
+    In a ``pattern`` matrix every count is 1.
     """
     lines = numbered_lines(path, encoding)
     line, banner = next(lines, (1, ""))
     words = banner.lower().split()
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
-        raise fail(
-            path,
-            line,
-            f"found '{banner[:60]}', expected the banner '%%MatrixMarket matrix coordinate integer general'",
+        raise file_error(
+            path, line, f"found '{banner[:60]}', expected the banner '%%MatrixMarket matrix coordinate integer general'"
         )
     _, _, layout, field, symmetry = words
     if layout != "coordinate" or field not in _FIELDS or symmetry != "general":
-        raise fail(
+        raise file_error(
             path,
             line,
             f"the matrix is '{layout} {field} {symmetry}', expected 'coordinate', a field of "
@@ -58,10 +37,10 @@ def read_matrix_market(path: Path, encoding: str = "utf-8", *, sort: bool = Fals
     content = ((line, text) for line, text in lines if text.strip() and not text.startswith("%"))
     line, text = next(content, (0, ""))
     if not line:
-        raise fail(path, 0, "the file ends before the line 'documents words entries'; is it cut off?")
+        raise file_error(path, 0, "the file ends before the line 'documents words entries'; is it truncated?")
     sizes = text.split()
     if len(sizes) != 3:
-        raise fail(path, line, f"found {len(sizes)} fields, expected the three numbers 'documents words entries'")
+        raise file_error(path, line, f"found {len(sizes)} fields, expected the three numbers 'documents words entries'")
     what = ("number of documents", "number of words", "number of entries")
     shape = Shape(line, *(parse_id(path, line, size, name) for size, name in zip(sizes, what, strict=True)))
     return shape, read_triples(path, lines, shape, n_fields=_FIELDS[field], sort=sort)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ppl_topics.corpus.readers.bags import Bag, LabelValue, parse_pairs
-from ppl_topics.corpus.readers.stream import fail, numbered_lines
+from ppl_topics.corpus.readers.lines import file_error, numbered_lines
 
 __all__ = ["read_svmlight"]
 
@@ -16,26 +16,10 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
 def read_svmlight(path: Path, encoding: str = "utf-8") -> Iterator[Bag]:
-    """Read the documents of an svmlight file.
+    """Yield the documents of an svmlight file; blank lines and comments are skipped, ``qid:`` is ignored.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file, plain or compressed.
-    encoding : str, default "utf-8"
-        Text encoding; it matters for comments alone.
-
-    Yields
-    ------
-    Bag
-        One document; its label is an int, a float, a list of str where the line has ``1,3``, or None
-        where it begins with a pair: a missing label, or none of several. Blank lines and comments are
-        skipped, ``qid:`` is ignored.
-
-    Raises
-    ------
-    CorpusError
-        If a line is not of this form.
+    The label is an int, a float, a list of str for ``1,3``, or None if the line begins with a pair: a missing label, or
+    an empty set of labels.
     """
     for line, text in numbered_lines(path, encoding):
         content = text.partition("#")[0].strip()
@@ -69,12 +53,12 @@ def _parse_number(path: Path, line: int, text: str) -> int | float:
         # Python would read 1_0 as ten.
         number = float(text.replace("_", "?"))
     except ValueError:
-        raise fail(
+        raise file_error(
             path,
             line,
             f"the label is '{text}', expected a number first on the line, as in '1 17:2 40:1'; "
             "for another format give format=",
         ) from None
     if math.isinf(number):
-        raise fail(path, line, f"the label is {text}, expected a finite number")
+        raise file_error(path, line, f"the label is {text}, expected a finite number")
     return number

@@ -12,13 +12,13 @@ import numpy as np
 
 from ppl_topics._util.arrays import IntArray
 from ppl_topics.corpus.readers.bags import Bag, parse_count, parse_id
-from ppl_topics.corpus.readers.limits import most_unused
-from ppl_topics.corpus.readers.stream import fail
+from ppl_topics.corpus.readers.limits import max_unused
+from ppl_topics.corpus.readers.lines import file_error
 from ppl_topics.errors import CorpusError
 
 __all__ = ["MAX_EMPTY", "OutOfOrderError", "Shape", "read_triples"]
 
-# Neither documents nor words that no entry mentions may be announced without bound.
+# A header may not announce more documents or words than this, unless the entries mention them.
 MAX_EMPTY = 50_000_000
 
 _BLOCK = 1 << 16
@@ -26,19 +26,11 @@ _PLAIN_ROWS = re.compile(r"(?:[0-9]{1,9} [0-9]{1,9} [0-9]{1,8}(?:\.0*)?\n)*+", r
 
 
 class OutOfOrderError(Exception):
-    """The rows of a document do not follow one another; read again with ``sort=True``."""
+    """The rows of a document are not consecutive; read again with ``sort=True``."""
 
 
 class Shape(NamedTuple):
-    """What the header of a file announces.
-
-    Attributes
-    ----------
-    line : int
-        Line of the header.
-    n_docs, n_words, n_entries : int
-        Documents, words, and rows of the file.
-    """
+    """What the header of a file announces, and the line of that header."""
 
     line: int
     n_docs: int
@@ -54,35 +46,15 @@ class _Block(NamedTuple):
 def read_triples(
     path: Path, lines: Iterator[tuple[int, str]], shape: Shape, *, n_fields: int = 3, sort: bool = False
 ) -> Iterator[Bag]:
-    """Read the documents of a file of ``document word count`` rows, both ids from 1.
+    """Yield the documents of ``document word count`` rows with ids from 1; those without rows are empty.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file, for the messages of errors.
-    lines : iterator of (int, str)
-        Its lines after the header.
-    shape : Shape
-        What the header announces; the rows must agree.
-    n_fields : {2, 3}, default 3
-        With 2 the count is left out and means 1.
-    sort : bool, default False
-        Whether to hold all rows and order them by document. Otherwise they pass through.
-
-    Yields
-    ------
-    Bag
-        ``shape.n_docs`` documents; those that no row mentions are empty.
-
-    Raises
-    ------
-    OutOfOrderError
-        If ``sort`` is false and a row belongs to an earlier document than the row before it.
-    CorpusError
-        If a row is no triple of numbers, or disagrees with the header.
+    The rows must agree with the header. With two fields there is no count, and it is 1. With ``sort`` all rows are kept
+    in memory and ordered by document; without it, an `OutOfOrderError` says that they are not in order.
     """
     if shape.n_docs > max(MAX_EMPTY, shape.n_entries):
-        raise fail(path, shape.line, f"the header announces {shape.n_docs} documents for {shape.n_entries} entries")
+        raise file_error(
+            path, shape.line, f"the header announces {shape.n_docs} documents for {shape.n_entries} entries"
+        )
     blocks = _checked(path, lines, shape, n_fields)
     if sort:
         blocks = _sorted_by_document(blocks)
@@ -102,7 +74,7 @@ def read_triples(
                 doc += 1
                 pending = []
             if not pending:
-                if here - 1 - n_mentioned > most_unused(n_entries):
+                if here - 1 - n_mentioned > max_unused(n_entries):
                     raise _too_empty(path, int(block.lines[start]), here, n_entries)
                 yield from _empty(here - doc - 1)
                 doc = here - 1
@@ -111,14 +83,14 @@ def read_triples(
     if pending:
         yield _bag(pending)
         doc += 1
-    if shape.n_docs - n_mentioned > most_unused(n_entries):
+    if shape.n_docs - n_mentioned > max_unused(n_entries):
         raise _too_empty(path, shape.line, shape.n_docs, n_entries)
     yield from _empty(shape.n_docs - doc)
 
 
 def _too_empty(path: Path, line: int, n_docs: int, n_entries: int) -> CorpusError:
     message = f"there would be {n_docs} documents for {n_entries} entries, nearly all empty; expected ids without gaps"
-    return fail(path, line, message)
+    return file_error(path, line, message)
 
 
 def _bag(pieces: list[_Block]) -> Bag:
@@ -153,26 +125,26 @@ def _checked(path: Path, lines: Iterator[tuple[int, str]], shape: Shape, n_field
             wrong = (block.rows[:, column] < 1) | (block.rows[:, column] > limit)
             if wrong.any():
                 at = int(np.argmax(wrong))
-                raise fail(
+                raise file_error(
                     path,
                     int(block.lines[at]),
                     f"the {what} id is {block.rows[at, column]}, expected 1 to {limit} "
-                    f"as the header on line {shape.line} announces",
+                    f"as announced on line {shape.line}",
                 )
         n_entries += block.lines.size
         yield block
     if n_entries != shape.n_entries:
-        raise fail(
+        raise file_error(
             path,
             shape.line,
-            f"the header announces {shape.n_entries} entries and the file has {n_entries}; is it cut off?",
+            f"the header announces {shape.n_entries} entries, but the file has {n_entries}; is it truncated?",
         )
 
 
 def _parse_block(path: Path, taken: list[tuple[int, str]], n_fields: int) -> _Block:
     text = "\n".join(line for _, line in taken) + "\n"
     if n_fields == 3 and _PLAIN_ROWS.fullmatch(text):
-        # Nine digits are exact in float64, which alone reads counts written as 2.0.
+        # float64 is exact for nine digits, and reads counts written as 2.0.
         numbers = np.fromstring(text, dtype=np.float64, sep=" ").astype(np.int64)
         return _Block(np.arange(taken[0][0], taken[-1][0] + 1), numbers.reshape(-1, 3))
     rows: list[tuple[int, int, int]] = []
@@ -183,7 +155,7 @@ def _parse_block(path: Path, taken: list[tuple[int, str]], n_fields: int) -> _Bl
             continue
         if len(fields) != n_fields:
             expected = "'document word count'" if n_fields == 3 else "'document word'"
-            raise fail(path, line, f"found {len(fields)} fields, expected the {n_fields} numbers {expected}")
+            raise file_error(path, line, f"found {len(fields)} fields, expected the {n_fields} numbers {expected}")
         doc, word = (
             parse_id(path, line, field, f"{what} id")
             for field, what in zip(fields[:2], ("document", "word"), strict=True)

@@ -35,7 +35,7 @@ from ppl_topics.results.run_folder.manifest import (
     software,
 )
 from ppl_topics.spec import Spec, load_spec
-from ppl_topics.spec.source import parse_source
+from ppl_topics.spec.yaml_source import parse_source
 
 __all__ = ["CORPUS", "RunFolder", "check_free", "is_run_folder"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ppl_topics as pt
-from ppl_topics.corpus.datasets.docstring_extraction import harvest
+from ppl_topics.corpus.datasets.docstring_extraction import extract_docstrings
 from ppl_topics.corpus.datasets.docstrings import WORD_PATTERN
 from ppl_topics.corpus.datasets.prose import prose
 from ppl_topics.diagnostics.quality import Reference, cv_coherence, npmi_coherence, umass_coherence
@@ -26,7 +26,7 @@ TOLERANCE = {"u_mass": 1e-6, "c_npmi": 1e-6, "c_v": 1e-3}
 def texts():
     """Docstrings of one package, in the order of their words; duplicates, short and empty documents among them."""
     cut = re.compile(WORD_PATTERN)
-    found = (cut.findall(prose(docstring.text).lower()) for docstring in harvest("xarray"))
+    found = (cut.findall(prose(docstring.text).lower()) for docstring in extract_docstrings("xarray"))
     found = list(itertools.islice((text for text in found if len(text) > 15), 150))
     return [*found, *found[:20], found[0][:4], found[1][:1], []]
 

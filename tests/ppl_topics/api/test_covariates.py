@@ -11,7 +11,8 @@ import pytest
 from scipy import sparse
 
 import ppl_topics as pt
-from ppl_topics.corpus.aligning import align_covariates, columns_from_json, columns_to_json
+from ppl_topics.corpus.covariate_alignment import align_covariates
+from ppl_topics.corpus.covariates import columns_from_json, columns_to_json
 from ppl_topics.corpus.scaling import standardising
 from ppl_topics.engine.bind import bind
 from ppl_topics.errors import CorpusError, SpecError
@@ -329,7 +330,7 @@ def test_an_unseen_category_counts_as_none(gaussian):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ({"age": [40.0]}, "lack the column 'region', which the model was trained with; expected 'age', 'region'"),
+        ({"age": [40.0]}, "have no column 'region', which the model was trained with; expected 'age', 'region'"),
         ({"age": ["old"], "region": ["west"]}, "covariate 'age' of document .* is 'old'; expected a finite number"),
         ({"age": [np.nan], "region": ["west"]}, "covariate 'age' .* is missing"),
     ],

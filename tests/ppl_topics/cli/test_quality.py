@@ -96,7 +96,7 @@ def test_a_corpus_as_reference(capsys):
         (["lda.nc", "--text-column", "text"], "--text-column: applies to --reference only"),
         (["shareless.nc"], "error: shareless.nc: the trace holds no `topic_share` in `posterior`"),
         (["lda.nc", "--quality", "--words", "0"], "n_words: must be a whole number, 1 at least"),
-        (["bare.nc", "--reference", "lda.nc"], "the format cannot be told from the name"),
+        (["bare.nc", "--reference", "lda.nc"], "the name does not tell the format"),
     ],
 )
 def test_wrong_input_gets_one_line(capsys, arguments, words):

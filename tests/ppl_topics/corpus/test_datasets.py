@@ -12,7 +12,7 @@ from urllib.error import URLError
 import pytest
 
 from ppl_topics.corpus import load_20newsgroups, load_docstrings
-from ppl_topics.corpus.datasets.docstring_extraction import harvest
+from ppl_topics.corpus.datasets.docstring_extraction import extract_docstrings
 from ppl_topics.corpus.datasets.prose import prose
 from ppl_topics.errors import CorpusError
 
@@ -90,9 +90,9 @@ def make_package(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(folder))
 
 
-def test_harvest_reads_sources_without_importing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_docstrings_are_extracted_without_importing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_package(tmp_path, monkeypatch)
-    assert [(found.name, found.text) for found in harvest("pack")] == [
+    assert [(found.name, found.text) for found in extract_docstrings("pack")] == [
         ("pack", "Top."),
         ("pack.module", "Module of many things."),
         ("pack.module.Thing", "A thing."),
@@ -104,7 +104,7 @@ def test_harvest_reads_sources_without_importing(tmp_path: Path, monkeypatch: py
         ("pack.module.special", "By name."),
     ]
     assert "pack" not in sys.modules
-    assert list(harvest("no_such_package")) == []
+    assert list(extract_docstrings("no_such_package")) == []
 
 
 def test_prose_keeps_what_a_person_reads() -> None:
@@ -179,15 +179,18 @@ def test_newsgroups_errors(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"news\.jsonl:1: 'split' is 'dev', expected 'train' or 'test'"):
         load_20newsgroups(path)
     path.write_text('{"id": 1, "split": "test", "label": "x", "text": "aa"}\n')
-    with pytest.raises(CorpusError, match=r"news\.jsonl: the file holds no posting of the subset 'train'"):
+    with pytest.raises(CorpusError, match=r"news\.jsonl: the file has no posting of the subset 'train'"):
         load_20newsgroups(path)
     with pytest.raises(CorpusError, match="there is no such file"):
         load_20newsgroups(tmp_path / "no.jsonl")
     with pytest.raises(CorpusError, match="subset is 'dev'"):
         load_20newsgroups(path, subset="dev")  # type: ignore[arg-type]
-    for remove in ("headers", ["header"]):
-        with pytest.raises(CorpusError, match=r"remove is .*expected a list out of headers, footers, quotes"):
-            load_20newsgroups(path, remove=remove)
+
+
+@pytest.mark.parametrize("remove", ["headers", ["header"]])
+def test_newsgroups_refuse_unknown_parts_to_remove(tmp_path: Path, remove: object) -> None:
+    with pytest.raises(CorpusError, match=r"remove is .*expected a list of some of headers, footers, quotes"):
+        load_20newsgroups(tmp_path / "news.jsonl", remove=remove)  # type: ignore[arg-type]
 
 
 def test_newsgroups_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:

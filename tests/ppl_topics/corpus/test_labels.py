@@ -171,7 +171,7 @@ class TestAlign:
         train = Labels.infer([["a", "b", "c"]])
         test = Labels.infer([["c"], None, ["a"], []]).align(train)
         assert test.values.tolist() == [[0, 0, 1], [-1, -1, -1], [1, 0, 0], [0, 0, 0]]
-        with pytest.raises(CorpusError, match="label 'z' is not among those of the training corpus"):
+        with pytest.raises(CorpusError, match="label 'z' is not one of the labels of the training corpus"):
             Labels.infer([["z"]]).align(train)
         assert Labels.infer([["a", "z"]]).align(train, unknown="missing").values.tolist() == [[1, 0, 0]]
 

@@ -151,7 +151,7 @@ def test_an_empty_folder_may_be_filled(tmp_path, corpus):
 
 
 def test_no_parent_folder(tmp_path, corpus):
-    with pytest.raises(CorpusError, match="there is no folder"):
+    with pytest.raises(CorpusError, match="does not exist"):
         corpus.save(tmp_path / "no" / "c")
 
 

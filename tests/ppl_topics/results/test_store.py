@@ -188,7 +188,7 @@ def test_topics_of_a_trace(fit):
     [
         (None, "expected the path of a run"),
         (3, "expected the path of a run"),
-        ("a\0b", "holds a NUL character"),
+        ("a\0b", "contains a NUL character"),
         ("x" * 300, "is longer than the 255 bytes"),
     ],
 )

@@ -35,28 +35,28 @@ CASES: list[tuple[str, str, dict[str, Any], str]] = [
     ("a.svmlight", f"1 1{'0' * 5000}:1\n", {}, "a.svmlight:1: the word id 10000000000000000000 is too large"),
     ("a.svmlight", f"1 {2**31 - 1}:1\n", {}, "a.svmlight:1: found word id 2147483647, expected at most 50000000"),
     ("a.svmlight", f"1 {2**31 - 1}:1\n", WORDS, "a.svmlight:1: found word id 2147483647, .* past the vocabulary"),
-    ("a.svmlight", "", {}, "a.svmlight: the corpus holds no documents"),
-    ("a.svmlight", "# nothing\n\n", {}, "a.svmlight: the corpus holds no documents"),
+    ("a.svmlight", "", {}, "a.svmlight: the corpus has no documents"),
+    ("a.svmlight", "# nothing\n\n", {}, "a.svmlight: the corpus has no documents"),
     ("a.svmlight", "1\n2 4:0\n", {}, "a.svmlight: all 2 documents are empty"),
     ("a.svmlight", "1,2 1:1\n", {"label_kind": "real"}, "a.svmlight:1: the label is .* expected a finite number"),
     ("a.svmlight", "1 1:1\n1,2 1:1\n", {"label_kind": "class"}, "a.svmlight:2: found the labels .* single label"),
     ("a.svmlight", "inf 1:1\n", {"label_kind": "real"}, "a.svmlight:1: the label is inf, expected a finite"),
     ("a.svmlight", "1:1\n", {"label_kind": "class"}, "a.svmlight: no document has a label"),
     # LDA-C
-    ("a.ldac", "1 0:1\n2 0:1\n", {}, "a.ldac:2: the line announces 2 pairs 'id:count' and has 1"),
+    ("a.ldac", "1 0:1\n2 0:1\n", {}, "a.ldac:2: the line announces 2 pairs 'id:count', but has 1"),
     ("a.ldac", "0:1\n", {}, "a.ldac:1: found '0:1' first, expected the number of pairs"),
     ("a.ldac", "one 0:1\n", {}, "a.ldac:1: the number of pairs is 'one'"),
     ("a.ldac", "1 2:1\n", WORDS, "a.ldac:1: found word id 2, .* expected ids from 0 to 1"),
     # UCI
     ("a.uci", "2\n", {}, "a.uci:2: the header has no number of words"),
     ("a.uci", "2\n3\nx\n", {}, "a.uci:3: the number of entries is 'x'"),
-    ("a.uci", "1\n2\n1\n1 3 1\n", {}, "a.uci:4: the word id is 3, expected 1 to 2 as the header on line 1"),
+    ("a.uci", "1\n2\n1\n1 3 1\n", {}, "a.uci:4: the word id is 3, expected 1 to 2 as announced on line 1"),
     ("a.uci", "1\n2\n1\n1 0 1\n", {}, "a.uci:4: the word id is 0, expected 1 to 2"),
     ("a.uci", "1\n2\n2\n1 1 1\n2 1 1\n", {}, "a.uci:5: the document id is 2, expected 1 to 1"),
-    ("a.uci", "1\n2\n2\n1 1 1\n", {}, "a.uci:1: the header announces 2 entries and the file has 1"),
+    ("a.uci", "1\n2\n2\n1 1 1\n", {}, "a.uci:1: the header announces 2 entries, but the file has 1"),
     ("a.uci", "1\n2\n1\n1 1\n", {}, "a.uci:4: found 2 fields, expected the 3 numbers"),
     ("a.uci", "1\n2\n1\n1 1 -1\n", {}, "a.uci:4: the count of word id 1 is -1"),
-    ("a.uci", "1\n3\n1\n1 1 1\n", WORDS, "a.uci:1: the header announces 3 words and the vocabulary has 2"),
+    ("a.uci", "1\n3\n1\n1 1 1\n", WORDS, "a.uci:1: the header announces 3 words, but the vocabulary has 2"),
     ("a.uci", f"1\n{10**8}\n1\n1 1 1\n", {}, "a.uci:1: the header announces 100000000 words, expected at most"),
     ("a.uci", f"{10**9}\n1\n1\n1 1 1\n", {}, "a.uci:1: the header announces 1000000000 documents for 1"),
     ("a.uci", "1\n1\n1\n1 1 1\n", {"first_id": 0}, "a.uci: first_id cannot be used with the format uci"),
@@ -81,22 +81,22 @@ CASES: list[tuple[str, str, dict[str, Any], str]] = [
         "a.jsonl",
         '{"text": "aa", "y": 1}\n\n{"text": "aa", "y": "b"}\n',
         LABEL,
-        "a.jsonl:3: the label is 'b', and 1 on line 1; expected all",
+        "a.jsonl:3: the label is 'b', but 1 on line 1; expected only",
     ),
     ("a.jsonl", '{"text": "aa", "i": null}\n', {"id_column": "i"}, "a.jsonl:1: the id 'i' is null"),
     (
         "a.jsonl",
         '{"text": "aa", "i": 1}\n{"text": "aa", "i": 1}\n',
         {"id_column": "i"},
-        "a.jsonl:2: the document id '1' stands on line 1 already",
+        "a.jsonl:2: the document id '1' is also on line 1",
     ),
     # CSV
     ("a.csv", "txt,y\naa,1\n", {}, "a.csv:1: the header has no column 'text', only txt, y; did you mean 'txt'"),
     ("a.csv", "text,y\naa,1,2\n", {}, "a.csv:2: the row has 3 fields, expected 2"),
     ("a.csv", 'text,y\n"a\na",1\n"b,1\n', {}, "a.csv:4: the row that begins here is malformed: unexpected end"),
     ("a.csv", "text,text\na,b\n", {}, "a.csv:1: the header has 2 columns 'text', expected one"),
-    ("a.csv", "text\n", {}, "a.csv: the corpus holds no documents"),
-    ("a.csv", "", {}, "a.csv: the corpus holds no documents"),
+    ("a.csv", "text\n", {}, "a.csv: the corpus has no documents"),
+    ("a.csv", "", {}, "a.csv: the corpus has no documents"),
     ("a.csv", "text\na\n", {}, "a.csv: all 1 documents are empty"),
     (
         "a.csv",
@@ -106,14 +106,14 @@ CASES: list[tuple[str, str, dict[str, Any], str]] = [
     ),
     ("a.csv", "text,x\naa,1\naa,\n", {"covariates": ["x"]}, "a.csv:3: the covariate 'x' is missing"),
     ("a.csv", "text\naa\n", {"covariates": "text"}, "covariates must be a list of columns"),
-    ("a.csv", "text\naa\n", {"covariates": ["text"]}, "covariates: 'text' is the text_column, so it is no covariate"),
-    ("a.csv", "text,y\naa,1\n", {**LABEL, "covariates": ["y"]}, "covariates: 'y' is the label_column.*leave it out"),
+    ("a.csv", "text\naa\n", {"covariates": ["text"]}, "covariates: 'text' is the text_column; remove it"),
+    ("a.csv", "text,y\naa,1\n", {**LABEL, "covariates": ["y"]}, "covariates: 'y' is the label_column; remove it"),
     # MALLET
     ("a.mallet", "d1 en aa\nd2\n", {}, "a.mallet:2: found 'd2' alone, expected 'name label text"),
     # options
     ("a.mallet", "d1 en aa\n", {"text_column": "t"}, "text_column.* cannot be used with the format mallet"),
     ("a.svmlight", "1 1:1\n", {"stop_words": ["a"]}, "stop_words cannot be used .*; give vocabulary="),
-    ("a.svmlight", "1 1:1\n", {"stop_words": "german"}, "stop_words is 'german', expected 'english' or a list"),
+    ("a.svmlight", "1 1:1\n", {"stop_words": "german"}, "stop_words is 'german'; expected 'english' or a list"),
     ("a.svmlight", "1 1:1\n", {"token_pattern": "."}, "token_pattern cannot be used with the format svmlight"),
     ("a.svmlight", "1 1:1\n", {"label_kind": "klass"}, "label_kind is 'klass', expected one of class"),
     ("a.svmlight", "1 1:1\n", {"first_id": 2}, "first_id is 2, expected 0 or 1"),
@@ -128,24 +128,24 @@ CASES: list[tuple[str, str, dict[str, Any], str]] = [
     ("a.svmlight", "1 1:1\n2.5 1:1\n", {"label_kind": "class"}, "a.svmlight:2: the label is 2.5, expected a class"),
     ("a.svmlight", "1 1:1\n-2 1:1\n", {"label_kind": "count"}, "a.svmlight:2: the label is -2, expected a count"),
     ("a.jsonl", '{"text": "aa", "y": ""}\n', LABEL, "a.jsonl: no document has a label"),
-    ("a.jsonl", '{"text": "aa"}\n', {"label_kind": "class"}, "a.jsonl: label_kind .*; give label_column"),
+    ("a.jsonl", '{"text": "aa"}\n', {"label_kind": "class"}, "a.jsonl: label_kind is given without label_column"),
     ("a.jsonl", '{"text": "aa"}\n', {"text_column": None}, "text_column is None, expected a string"),
     ("a.jsonl", '{"text": "aa"}\n', {"covariates": 3}, "expected a list of columns as covariates, got '3'"),
     ("a.jsonl", '{"text": "aa"}\n', {"covariates": [3]}, "a name in covariates is 3, expected a string"),
     ("a.jsonl", '{"text": "aa"}\n', {"stop_words": 3}, "expected 'english' or a list of words as stop_words, got '3'"),
-    ("a.jsonl", '{"text": "aa", "y": "\\u0000"}\n', {"id_column": "y"}, "a.jsonl: the id .* holds a NUL character"),
-    ("a.jsonl", '{"text": "aa", "y": "\\u0000"}\n', LABEL, "a.jsonl: class 0, .* holds a NUL character"),
+    ("a.jsonl", '{"text": "aa", "y": "\\u0000"}\n', {"id_column": "y"}, "a.jsonl: the id .* contains a NUL character"),
+    ("a.jsonl", '{"text": "aa", "y": "\\u0000"}\n', LABEL, "a.jsonl: class 0, .* contains a NUL character"),
     ("a.csv", "text\naa\n", {"token_pattern": 3}, "token_pattern 3 is not a string"),
-    ("a.csv", "text\naa\n", {"token_pattern": "a*"}, r"token_pattern 'a\*' finds empty tokens"),
+    ("a.csv", "text\naa\n", {"token_pattern": "a*"}, r"token_pattern 'a\*' matches the empty string"),
     (
         "a.jsonl",
         '{"text": "a\\u0000"}\n',
         {"token_pattern": "[^ ]+"},
-        "document 0 .*holds a NUL character",
+        "document 0 .*contains a NUL character",
     ),
-    ("a.csv", "text\naa\n", {"token_pattern": "(a)(b)"}, "token_pattern .* has several groups"),
+    ("a.csv", "text\naa\n", {"token_pattern": "(a)(b)"}, "token_pattern .* has 2 groups"),
     ("a.csv", "text\naa\n", {"token_pattern": "("}, "token_pattern '\\(' is not a regular expression"),
-    ("a.xlsx", "x", {}, r"a\.xlsx: the format cannot be told from the name, .*\.svmlight, .*give format="),
+    ("a.xlsx", "x", {}, r"a\.xlsx: the name does not tell the format, .*\.svmlight, .*give format="),
 ]
 
 
@@ -178,7 +178,7 @@ def test_a_folder_cannot_be_read_as_a_file(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("ant\n\nbee\n", r"v\.txt:2: the line is blank, expected a word"),
-        ("ant\nbee\nant\n", r"v\.txt:3: the word 'ant' stands on line 1 already"),
+        ("ant\nbee\nant\n", r"v\.txt:3: the word 'ant' is also on line 1"),
         ("\n", r"v\.txt: the vocabulary is empty"),
     ],
 )
@@ -209,7 +209,7 @@ def test_utf_16_is_recognised(tmp_path: Path) -> None:
 def test_a_vocabulary_with_a_nul_character(tmp_path: Path) -> None:
     (tmp_path / "a.svmlight").write_text("1 1:1\n")
     (tmp_path / "v.txt").write_text("a\nb\0c\n")
-    with pytest.raises(CorpusError, match=r"v\.txt:2: the word 'b\\x00c' holds a NUL character"):
+    with pytest.raises(CorpusError, match=r"v\.txt:2: the word 'b\\x00c' contains a NUL character"):
         read_corpus(tmp_path / "a.svmlight", vocabulary=tmp_path / "v.txt")
 
 
@@ -218,7 +218,7 @@ def test_a_vocabulary_with_a_nul_character(tmp_path: Path) -> None:
     [
         (None, "expected the path of a corpus, a string or pathlib.Path, got 'None'"),
         (b"a.csv", "expected the path of a corpus"),
-        ("a\0b", "holds a NUL character"),
+        ("a\0b", "contains a NUL character"),
         ("x" * 300, "the name x+... is longer than the 255 bytes"),
     ],
 )

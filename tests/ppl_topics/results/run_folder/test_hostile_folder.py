@@ -46,7 +46,7 @@ def longer(made, tmp_path):
 @pytest.mark.parametrize("name", ["a\nb", "\x1b[31m"])
 def test_names_that_are_no_words(run, name):
     (run / "draws.zarr" / name).mkdir()
-    with pytest.raises(pt.TraceError, match=r"holds '.*', which no run writes") as caught:
+    with pytest.raises(pt.TraceError, match=r"contains '.*', which no run writes") as caught:
         pt.load_fit(run)
     assert str(caught.value).isprintable()
 
@@ -57,7 +57,7 @@ def test_folders_in_folders(run):
         place = place / "x"
         place.mkdir()
     for read in (pt.load_fit, lambda path: pt.resume(path, progress=False)):
-        with pytest.raises(pt.TraceError, match="holds folders in folders, over 20 deep"):
+        with pytest.raises(pt.TraceError, match="contains folders more than 20 levels deep"):
             read(run)
 
 

@@ -1,4 +1,4 @@
-"""From counts to tokens: check word ids and counts, repeat each id as often as it counts, and sort."""
+"""Word ids and counts in CSR form: checked, and expanded into tokens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ppl_topics._util.arrays import IntArray, UInt32Array
-from ppl_topics.corpus.tokens import sort_within_documents
+from ppl_topics.corpus.token_arrays import sort_within_documents
 from ppl_topics.errors import CorpusError
 
 __all__ = ["check_csr", "expand_counts"]
@@ -26,27 +26,14 @@ def expand_counts(
     n_words: int | None,
     name: Callable[[int], str],
 ) -> tuple[IntArray, UInt32Array]:
-    """Turn counts in CSR form into tokens in CSR form.
+    """Turn counts in CSR form into tokens in CSR form, sorted: doc_ptr of shape (D + 1,), words of shape (N,).
 
-    Parameters
-    ----------
-    doc_ptr : array-like of int, shape (D + 1,)
-    word_ids : array-like of int, shape (n,)
-    counts : array-like of shape (n,), or None for 1 each
-    n_words : int or None
-        Word ids must be below it.
-    name : callable
-        Names document d of these in a message.
-
-    Returns
-    -------
-    doc_ptr : ndarray of shape (D + 1,), dtype int64
-    words : ndarray of shape (N,), dtype uint32
+    Word ids must be below `n_words`, if that is given; `name` names document d in messages. Counts of None are 1.
 
     Raises
     ------
     CorpusError
-        If the three do not fit together, or an id or a count is not what it should be.
+        If the arrays do not fit together, or a word id or a count is invalid.
     """
     ptr, ids, values = check_csr(doc_ptr, word_ids, counts)
     limit = MAX_WORDS if n_words is None else n_words
@@ -58,7 +45,7 @@ def expand_counts(
     if bad.any():
         entry = int(np.argmax(bad))
         raise CorpusError(
-            f"{document(entry)} holds word id {ids[entry]}; "
+            f"{document(entry)} has word id {ids[entry]}; "
             f"expected ids from 0 to {limit - 1}, positions in the vocabulary"
         )
     if values is None:
@@ -74,12 +61,9 @@ def expand_counts(
 def check_csr(
     doc_ptr: npt.ArrayLike, word_ids: npt.ArrayLike, counts: npt.ArrayLike | None
 ) -> tuple[IntArray, npt.NDArray[Any], npt.NDArray[Any] | None]:
-    """Return the parts of counts in CSR form as arrays, having checked their types and that lengths agree.
+    """Return the arrays of counts in CSR form; raise a `CorpusError` if their types or lengths are wrong.
 
-    Raises
-    ------
-    CorpusError
-        If they do not fit together; the values of ids and counts are not looked at.
+    The values of word ids and counts are not checked.
     """
     pointer, ids = np.asarray(doc_ptr), np.asarray(word_ids)
     if pointer.ndim != 1 or pointer.dtype.kind not in "iu" or not len(pointer) or pointer[0] != 0:

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,40 +14,16 @@ from scipy import sparse
 
 from ppl_topics._util.arrays import IntArray, UInt32Array
 from ppl_topics._util.paths import as_path
-from ppl_topics.corpus import tokens
+from ppl_topics.corpus import native, token_arrays
 from ppl_topics.corpus.constructors import CorpusConstructors
-from ppl_topics.corpus.names import DocIds, StrArray, as_doc_ids, as_names
+from ppl_topics.corpus.covariates import as_covariates
+from ppl_topics.corpus.labels import LabelKind, Labels
+from ppl_topics.corpus.names import StrArray, as_doc_ids
+from ppl_topics.corpus.parts import DroppedWords, VocabularyLike, as_vocabulary
+from ppl_topics.corpus.splitting import choose_test
 from ppl_topics.errors import CorpusError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ppl_topics.corpus.covariates import Covariates
-    from ppl_topics.corpus.labels import LabelKind, Labels
-
-__all__ = ["Corpus", "DroppedWords", "VocabularyLike", "as_vocabulary"]
-
-VocabularyLike: TypeAlias = "Sequence[str] | StrArray | Corpus"
-"""What says which words there are, and in which order: the words, or a corpus that has them."""
-
-
-@dataclass(frozen=True)
-class DroppedWords:
-    """What was lost when the vocabulary of another corpus was applied.
-
-    Attributes
-    ----------
-    tokens : int
-        Tokens that were dropped, their words being unknown.
-    types : int
-        Distinct words among them.
-    documents_emptied : int
-        Documents that had tokens and have none left; they are kept, empty.
-    """
-
-    tokens: int = 0
-    types: int = 0
-    documents_emptied: int = 0
+__all__ = ["Corpus"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,7 +43,7 @@ class Corpus(CorpusConstructors):
     vocabulary : ndarray of shape (V,), dtype object
         The words, as distinct ``str``; the position of a word is its id.
     ids : ndarray of shape (D,), or None
-        Document ids, as strings or as integers; None stands for 0, 1, .... Read them from `doc_ids`.
+        Document ids, as strings or as integers; None for 0, 1, .... Read them from `doc_ids`.
     labels : Labels, optional
         What is to be predicted.
     covariates : Covariates, optional
@@ -91,41 +67,6 @@ class Corpus(CorpusConstructors):
     {'a': 2, 'dog': 1}
     """
 
-    doc_ptr: IntArray
-    words: UInt32Array
-    vocabulary: StrArray
-    ids: DocIds = None
-    labels: Labels | None = None
-    covariates: Covariates | None = None
-    name: str = ""
-    dropped: DroppedWords = DroppedWords()
-
-    def __post_init__(self) -> None:
-        for field, dtype in (("doc_ptr", np.int64), ("words", np.uint32), ("vocabulary", np.object_)):
-            array = getattr(self, field)
-            if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype != dtype:
-                raise CorpusError(f"{field} must be a one-dimensional array of {np.dtype(dtype).name}")
-            view = array.view()
-            view.flags.writeable = False
-            object.__setattr__(self, field, view)
-        if self.n_docs < 1:
-            raise CorpusError("the corpus holds no documents; at least one is needed")
-        if self.doc_ptr[0] != 0 or self.doc_ptr[-1] != len(self.words):
-            raise CorpusError(
-                f"doc_ptr runs from {self.doc_ptr[0]} to {self.doc_ptr[-1]}; "
-                f"expected from 0 to the number of tokens, {len(self.words)}"
-            )
-        for part, what in (
-            (self.ids, "document ids"),
-            (self.labels, "labels"),
-            (self.covariates, "covariates"),
-        ):
-            if part is not None and len(part) != self.n_docs:
-                raise CorpusError(
-                    f"there are {what} for {len(part)} documents, and {self.n_docs} documents; "
-                    "give one entry per document"
-                )
-
     def __len__(self) -> int:
         return self.n_docs
 
@@ -140,21 +81,6 @@ class Corpus(CorpusConstructors):
         if self.dropped.tokens:
             parts.append(f"{self.dropped.tokens:,} tokens dropped")
         return f"Corpus{' ' + repr(self.name) if self.name else ''}: {', '.join(parts)}"
-
-    @property
-    def n_docs(self) -> int:
-        """Number of documents D, the empty ones included."""
-        return len(self.doc_ptr) - 1
-
-    @property
-    def n_words(self) -> int:
-        """Number of words V in the vocabulary."""
-        return len(self.vocabulary)
-
-    @property
-    def n_tokens(self) -> int:
-        """Number of tokens N."""
-        return len(self.words)
 
     @property
     def doc_lengths(self) -> IntArray:
@@ -178,16 +104,14 @@ class Corpus(CorpusConstructors):
     @cached_property
     def word_counts(self) -> IntArray:
         """How often each word occurs in the corpus, shape (V,)."""
-        counts = tokens.count_words(self.words, self.n_words)
+        counts = token_arrays.count_words(self.words, self.n_words)
         counts.flags.writeable = False
         return counts
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal, of tokens, vocabulary, labels and covariates (not of ids and name)."""
-        from ppl_topics.corpus.native import fingerprint
-
-        return fingerprint(self)
+        return native.fingerprint(self)
 
     def tokens(self, index: int) -> UInt32Array:
         """Return the word ids of the tokens of one document, sorted, shape (N_d,)."""
@@ -201,7 +125,7 @@ class Corpus(CorpusConstructors):
 
     def to_matrix(self) -> sparse.csr_array:
         """Return the counts as a sparse matrix of shape (D, V), dtype int64."""
-        indptr, word_ids, counts = tokens.run_lengths(self.doc_ptr, self.words)
+        indptr, word_ids, counts = token_arrays.run_lengths(self.doc_ptr, self.words)
         return sparse.csr_array((counts, word_ids.astype(np.int64), indptr), shape=(self.n_docs, self.n_words))
 
     def select(self, index: npt.ArrayLike | slice) -> Corpus:
@@ -210,7 +134,7 @@ class Corpus(CorpusConstructors):
         Parameters
         ----------
         index : array-like of int, array-like of bool of shape (D,), or slice
-            Positions of the documents, in the order that is wanted, each at most once; or a mask.
+            Positions of the documents, in any order, each at most once; or a mask.
 
         Returns
         -------
@@ -219,14 +143,14 @@ class Corpus(CorpusConstructors):
         Raises
         ------
         CorpusError
-            If nothing is selected, a position does not exist or is repeated, or the mask has another length.
+            If nothing is selected, a position does not exist or is repeated, or the mask has the wrong length.
         """
         positions = self._positions(index)
         if not len(positions):
             raise CorpusError("no document is selected; a corpus needs at least one")
         if len(np.unique(positions)) < len(positions):
             raise CorpusError("a document is selected more than once; select each position once")
-        doc_ptr, words = tokens.gather(self.doc_ptr, self.words, positions)
+        doc_ptr, words = token_arrays.gather(self.doc_ptr, self.words, positions)
         return dataclasses.replace(
             self,
             doc_ptr=doc_ptr,
@@ -249,7 +173,7 @@ class Corpus(CorpusConstructors):
         seed : int
             Non-negative seed.
         stratify : bool, optional
-            Give each class its share in both parts. By default done where the labels are classes.
+            Give each class its share in both parts; the default if the labels are classes.
 
         Returns
         -------
@@ -261,9 +185,8 @@ class Corpus(CorpusConstructors):
         CorpusError
             If `test` leaves one part empty, or `stratify` is asked for without class labels.
         """
-        from ppl_topics.corpus.splitting import choose_test
-
-        mask = choose_test(self, test, seed=seed, stratify=stratify)
+        classes = self.labels.values if self.labels is not None and self.labels.kind == "class" else None
+        mask = choose_test(self.n_docs, classes, test, seed=seed, stratify=stratify)
         return self.select(~mask), self.select(mask)
 
     def with_vocabulary(self, vocabulary: VocabularyLike) -> Corpus:
@@ -285,7 +208,7 @@ class Corpus(CorpusConstructors):
         position = {word: i for i, word in enumerate(target)}
         mapping = np.array([position.get(word, -1) for word in self.vocabulary], dtype=np.int64)
         words = np.array(self.words)
-        doc_ptr = tokens.remap(self.doc_ptr, words, mapping)
+        doc_ptr = token_arrays.remap(self.doc_ptr, words, mapping)
         words.resize(int(doc_ptr[-1]), refcheck=False)
         dropped = DroppedWords(
             tokens=self.n_tokens - len(words),
@@ -296,15 +219,11 @@ class Corpus(CorpusConstructors):
 
     def with_labels(self, labels: Any, *, kind: LabelKind | None = None) -> Corpus:
         """Return the same documents with other labels (`Labels`, or what `Labels.infer` takes), or None."""
-        from ppl_topics.corpus.labels import Labels
-
         inferred = None if labels is None else Labels.infer(labels, kind=kind, doc_ids=self.ids)
         return dataclasses.replace(self, labels=inferred)
 
     def with_covariates(self, covariates: Any) -> Corpus:
         """Return the same documents with other covariates (`Covariates`, data frame or matrix), or None."""
-        from ppl_topics.corpus.covariates import as_covariates
-
         return dataclasses.replace(self, covariates=as_covariates(covariates, doc_ids=self.ids))
 
     def with_doc_ids(self, doc_ids: Any) -> Corpus:
@@ -314,7 +233,7 @@ class Corpus(CorpusConstructors):
     def save(self, path: str | Path) -> None:
         """Write the corpus as a folder of plain ``.npy`` files, which `load` maps into memory.
 
-        The folder appears complete or not at all. An older corpus at the same place is replaced.
+        The folder appears complete or not at all. An existing corpus at `path` is replaced.
 
         Parameters
         ----------
@@ -324,11 +243,9 @@ class Corpus(CorpusConstructors):
         Raises
         ------
         CorpusError
-            If something that is not a corpus stands at `path`, or its parent folder does not exist.
+            If there is something else at `path`, or its parent folder does not exist.
         """
-        from ppl_topics.corpus.native import save
-
-        save(self, as_path(path, "a folder to save to", CorpusError))
+        native.save(self, as_path(path, "a folder to save to", CorpusError))
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool = True) -> Corpus:
@@ -351,16 +268,17 @@ class Corpus(CorpusConstructors):
         CorpusError
             If `path` is not a corpus, is damaged, or was written by a later version of the format.
         """
-        from ppl_topics.corpus.native import load
-
-        return load(as_path(path, "a saved corpus", CorpusError), verify=verify)
+        parts, fingerprint = native.load(as_path(path, "a saved corpus", CorpusError), verify=verify)
+        corpus = cls.from_parts(parts)
+        corpus.__dict__["fingerprint"] = fingerprint  # computed when it was saved
+        return corpus
 
     def _positions(self, index: npt.ArrayLike | slice) -> IntArray:
         if isinstance(index, slice):
             return np.arange(self.n_docs)[index]
         array = np.asarray(index)
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iub"):
-            raise CorpusError("documents are selected by a list of positions, a mask or a slice")
+            raise CorpusError("select documents by a list of positions, a mask or a slice")
         if array.dtype == bool:
             if len(array) != self.n_docs:
                 raise CorpusError(f"the mask has {len(array)} entries for {self.n_docs} documents")
@@ -370,19 +288,3 @@ class Corpus(CorpusConstructors):
         if outside.any():
             raise CorpusError(f"there is no document {positions[outside][0]}; the corpus has {self.n_docs} documents")
         return np.where(positions < 0, positions + self.n_docs, positions)
-
-
-def as_vocabulary(vocabulary: VocabularyLike) -> StrArray:
-    """Return a checked vocabulary, shape (V,), dtype object, read-only.
-
-    Raises
-    ------
-    CorpusError
-        If it is empty, a word is not a string, or occurs twice.
-    """
-    if isinstance(vocabulary, Corpus):
-        return vocabulary.vocabulary
-    words = as_names(vocabulary, "word")
-    if not len(words):
-        raise CorpusError("the vocabulary is empty; at least one word is needed")
-    return words

@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from ppl_topics.corpus import read_corpus
-from ppl_topics.corpus.readers.stream import numbered_lines
+from ppl_topics.corpus.readers.lines import numbered_lines
 from ppl_topics.errors import CorpusError
 
 TEXT = "".join(f"{i % 3} {1 + i % 7}:2 {9 + i % 5}:1\n" for i in range(3000))

@@ -8,7 +8,7 @@ import pytest
 from ppl_topics.errors import SpecError
 from ppl_topics.schedule import cycle, step
 from ppl_topics.spec import Model, load_spec
-from ppl_topics.spec.document import TopWords
+from ppl_topics.spec.model_file import TopWords
 from ppl_topics.spec.shipped import shipped
 
 LDA = """\
@@ -55,7 +55,7 @@ def test_a_file(load):
     spec = load(LDA)
     assert (spec.name, spec.topics, spec.parameters) == ("m", 5, {"topics": 5, "alpha": 0.1})
     assert spec.blocks["theta"].concentration == 0.1
-    assert str(spec.place("blocks", "theta", "concentration")) == "m.yaml:2:25"
+    assert str(spec.locate("blocks", "theta", "concentration")) == "m.yaml:2:25"
     assert load_spec(Path("m.yaml")).blocks == load_spec(LDA).blocks == spec.blocks
 
 
@@ -97,7 +97,7 @@ def test_a_file(load):
         ("  z:", "  Z:", "m.yaml:6:3: variable name 'Z': use lower-case letters, digits and _, a letter first"),
         ("  z:", "  cycle:", "variable name 'cycle': use lower-case letters, digits and _, a letter first; cycle"),
         ("$alpha", "$alhpa", "m.yaml:4:52: $alhpa is not a parameter of this model; did you mean 'alpha'?"),
-        ("$alpha", "0.5", "m.yaml:2:25: the parameter 'alpha' is used nowhere; write $alpha where it belongs, or"),
+        ("$alpha", "0.5", "m.yaml:2:25: the parameter 'alpha' is never used; write $alpha where it belongs, or"),
         ("alpha: 0.1", "alpha: -1", "m.yaml:2:25: block 'theta' (dirichlet): concentration: must be greater than 0"),
         ("alpha: 0.1", "alpha: $beta, beta: -1", "m.yaml:2:39: block 'theta' (dirichlet): concentration: must be"),
         ("alpha: 0.1", "alpha: {sum: -1}", "m.yaml:2:33: block 'theta' (dirichlet): concentration.sum: must be"),
@@ -145,7 +145,7 @@ def test_free_text_is_no_parameter(load):
         ),
         ({"alpha": float("nan")}, "parameter alpha: block 'theta' (dirichlet): concentration: must be a finite number"),
         ({"alpha.sum": -1}, "parameter alpha.sum: block 'theta' (dirichlet): concentration.sum: must be greater than"),
-        ({"alpha": {1: 2}}, "parameter alpha: keys must be words, got 1; quote it if it is meant"),
+        ({"alpha": {1: 2}}, "parameter alpha: keys must be words, got 1; make it a string"),
         ({"alpha": object}, "parameter alpha: expected numbers, words, lists and mappings, got <class 'object'>"),
         ({"topics": "5"}, "parameter topics: topics must be a whole number from 1 to 65,535, got '5'"),
         ({"topics": True}, "parameter topics: topics must be a whole number from 1 to 65,535, got True"),
@@ -199,7 +199,7 @@ def test_record_argument(load, refuse):
         (None, "the model is of type NoneType"),
         (["lda"], "the model is of type list"),
         ({}, "model: model: the key 'name' is missing"),
-        ({1: 2}, "model: keys must be words, got 1; quote it if it is meant"),
+        ({1: 2}, "model: keys must be words, got 1; make it a string"),
         ({"name": "m", "blocks": {"z": {"block": "assignmets"}}, "parameters": {"topics": 2}}, "m: block 'z': unknown"),
         ({"extends": 5}, "model: extends must name a model or a file, got 5"),
         ({"extends": "ldaa"}, "model: extends: 'ldaa' is neither a file nor a shipped model; did you mean 'lda'?"),
@@ -218,9 +218,9 @@ def test_extends_a_shipped_model(load):
     spec = load("extends: lda\nparameters: {alpha: 0.5}\nblocks:\n  phi: {integrate_out: true}\n")
     assert spec.name == "lda"
     assert (spec.blocks["theta"].concentration, spec.blocks["phi"].integrate_out) == (0.5, True)
-    assert str(spec.place("blocks", "phi", "integrate_out")) == "m.yaml:4:9"
-    assert str(spec.place("blocks", "theta", "concentration")) == "m.yaml:2:14"
-    assert str(spec.place("blocks", "phi", "concentration")) == "lda.yaml:3:38"
+    assert str(spec.locate("blocks", "phi", "integrate_out")) == "m.yaml:4:9"
+    assert str(spec.locate("blocks", "theta", "concentration")) == "m.yaml:2:14"
+    assert str(spec.locate("blocks", "phi", "concentration")) == "lda.yaml:3:38"
 
 
 def test_extends_a_file_beside_it(load, refuse, tmp_path, monkeypatch):
@@ -235,10 +235,10 @@ def test_extends_a_file_beside_it(load, refuse, tmp_path, monkeypatch):
 def test_extends_errors(refuse, tmp_path):
     expected = "m.yaml:2:1: extends: 'none.yaml' is neither a file nor a shipped model"
     assert refuse("name: a\nextends: none.yaml\n").startswith(expected)
-    expected = "m.yaml:1:1: extends leads in a circle: m.yaml -> m.yaml; let one stand alone"
+    expected = "m.yaml:1:1: extends goes in a circle: m.yaml -> m.yaml; one of them must extend nothing"
     assert refuse("extends: m.yaml\n") == expected
     (tmp_path / "a.yaml").write_text("extends: ./m.yaml\n")
-    assert "extends leads in a circle: m.yaml -> a.yaml -> m.yaml" in refuse("extends: a.yaml\n")
+    assert "extends goes in a circle: m.yaml -> a.yaml -> m.yaml" in refuse("extends: a.yaml\n")
     for i in range(12):
         (tmp_path / f"c{i}.yaml").write_text(f"extends: c{i + 1}.yaml\n")
     assert "more than 10 models extend one another" in refuse("extends: c0.yaml\n")
@@ -263,7 +263,7 @@ def test_null_removes_and_a_new_kind_replaces(load, refuse):
 
 def test_a_new_parameter_must_be_used_and_an_old_one_need_not(load, refuse):
     text = "extends: lda\nparameters: {gamma: 1}\n"
-    assert refuse(text).startswith("m.yaml:2:14: the parameter 'gamma' is used nowhere; write $gamma")
+    assert refuse(text).startswith("m.yaml:2:14: the parameter 'gamma' is never used; write $gamma")
     load("extends: lda\nblocks: {theta: {concentration: 1}}\n")
 
 
@@ -288,7 +288,7 @@ def test_numpy_values_come_back():
 def test_schedules_from_python_are_plain_and_placed():
     spec = load_spec("lda").with_schedule(({"z": "a"}, {"repeat": np.int64(2), "phi": "b"}), "argument schedule")
     assert spec.schedule == [{"z": "a"}, {"repeat": 2, "phi": "b"}]
-    assert str(spec.place("schedule", 1, "phi")) == "argument schedule[1]['phi']"
+    assert str(spec.locate("schedule", 1, "phi")) == "argument schedule[1]['phi']"
     with pytest.raises(SpecError, match="argument schedule: keys must be words, got 1"):
         load_spec("lda").with_schedule({1: 2}, "argument schedule")
 

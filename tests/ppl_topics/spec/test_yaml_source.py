@@ -7,8 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ppl_topics.errors import SpecError
-from ppl_topics.spec import load_spec, parameters, source
-from ppl_topics.spec.source import dump_yaml, parse_scalar, parse_source, plain, read_source, source_of
+from ppl_topics.spec import load_spec, parameters, yaml_source
+from ppl_topics.spec.source import plain, source_of
+from ppl_topics.spec.yaml_source import dump_yaml, parse_scalar, parse_source, read_source
 
 
 def message(call, *arguments):
@@ -67,7 +68,7 @@ def test_scalars_are_those_of_yaml_1_2(text, value):
 
 def test_places_are_exact():
     parsed = parse_source("name: m\nblocks:\n  phi: {block: dirichlet, concentration: [1,  2]}\n", "m.yaml")
-    assert {path: (p.line, p.column) for path, p in parsed.places.items()} == {
+    assert {path: (p.line, p.column) for path, p in parsed.locations.items()} == {
         (): (1, 1),
         ("name",): (1, 1),
         ("blocks",): (2, 1),
@@ -77,7 +78,7 @@ def test_places_are_exact():
         ("blocks", "phi", "concentration", 0): (3, 43),
         ("blocks", "phi", "concentration", 1): (3, 47),
     }
-    assert str(parsed.place(("blocks", "phi", "nothing", 3))) == "m.yaml:3:3"
+    assert str(parsed.locate(("blocks", "phi", "nothing", 3))) == "m.yaml:3:3"
 
 
 @pytest.mark.parametrize("text", ["!!python/object:os.system x", "a: !!str 5", "a: !x 5", "!!map {a: 1}", "a: ! 5"])
@@ -107,7 +108,7 @@ def test_long_chain_of_parameters():
 def test_aliases_are_expanded_and_placed():
     parsed = parse_source("a: &x {b: 1}\nc: *x\n", "m.yaml")
     assert parsed.data == {"a": {"b": 1}, "c": {"b": 1}}
-    assert str(parsed.place(("c",))) == "m.yaml:2:1"
+    assert str(parsed.locate(("c",))) == "m.yaml:2:1"
     assert "m.yaml:1:4: aliases nest deeper than 40 levels" in refuse("a: &x [*x]")
     assert "m.yaml:1:4: not valid YAML: found undefined alias 'x'" in refuse("a: *x")
 
@@ -115,13 +116,13 @@ def test_aliases_are_expanded_and_placed():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a: 1\nb: {c: 1, d: 2, c: 3}", "m.yaml:2:17: the key 'c' stands twice; keep one"),
-        ("a: 1\n'a': 2", "m.yaml:2:1: the key 'a' stands twice; keep one"),
-        ("1: 2", "m.yaml:1:1: keys must be words, got '1'; quote it if it is meant"),
-        ("true: 2", "m.yaml:1:1: keys must be words, got 'true'; quote it if it is meant"),
-        ("~: 2", "m.yaml:1:1: keys must be words, got '~'; quote it if it is meant"),
-        ("? [a, b]\n: 1", "m.yaml:1:3: keys must be words, got a list or a mapping; write one word"),
-        ("? {a: b}\n: 1", "m.yaml:1:3: keys must be words, got a list or a mapping; write one word"),
+        ("a: 1\nb: {c: 1, d: 2, c: 3}", "m.yaml:2:17: the key 'c' occurs twice; keep one"),
+        ("a: 1\n'a': 2", "m.yaml:2:1: the key 'a' occurs twice; keep one"),
+        ("1: 2", "m.yaml:1:1: keys must be words, got '1'; put it in quotes"),
+        ("true: 2", "m.yaml:1:1: keys must be words, got 'true'; put it in quotes"),
+        ("~: 2", "m.yaml:1:1: keys must be words, got '~'; put it in quotes"),
+        ("? [a, b]\n: 1", "m.yaml:1:3: keys must be words, got a list or a mapping"),
+        ("? {a: b}\n: 1", "m.yaml:1:3: keys must be words, got a list or a mapping"),
         ("<<: {a: 1}", "m.yaml:1:1: merge keys (<<) are not supported; use `extends` or $parameters"),
         ("a: 1\n---\nb: 2", "m.yaml:2:1: a second YAML document; a file holds one model"),
         ("- 1", "m.yaml:1:1: expected a mapping with keys such as name, parameters and blocks"),
@@ -130,8 +131,8 @@ def test_aliases_are_expanded_and_placed():
         ("a: 1\nb: {c", "m.yaml:2:6: not valid YAML: expected ',' or '}', but got '<stream end>'"),
         ("a: b: c", "m.yaml:1:5: not valid YAML: mapping values are not allowed here"),
         ("\ta: 1", "m.yaml:1:1: not valid YAML: found character '\\t' that cannot start any token"),
-        ("a: 1\nb: \x00", "m.yaml:2:4: the character '\\x00' cannot stand in YAML; remove it"),
-        ('a: "\\ud800"', "m.yaml:1:4: \\u escapes that stand for half a character; write the character itself"),
+        ("a: 1\nb: \x00", "m.yaml:2:4: the character '\\x00' is not allowed in YAML; remove it"),
+        ('a: "\\ud800"', "m.yaml:1:4: a \\u escape is only half of a character; write the character itself"),
     ],
 )
 def test_refusals_name_the_place(text, expected):
@@ -140,7 +141,7 @@ def test_refusals_name_the_place(text, expected):
 
 @pytest.mark.parametrize("text", ['a: "\\UFFFFFFFF"', '"\\U00110000": 1', "%YAML 1." + "9" * 5000 + "\n---\na: 1"])
 def test_what_pyyaml_cannot_convert(text):
-    assert refuse(text).startswith("m.yaml: not valid YAML: it holds what cannot be converted")
+    assert refuse(text).startswith("m.yaml: not valid YAML: a value cannot be converted")
 
 
 def test_deep_nesting():
@@ -150,7 +151,7 @@ def test_deep_nesting():
 
 
 def test_too_many_values(monkeypatch):
-    monkeypatch.setattr(source, "MAX_NODES", 1_000)
+    monkeypatch.setattr(yaml_source, "MAX_NODES", 1_000)
     assert "more than 1,000 values; a model specification is a page or two" in refuse("a: [" + "1," * 1_010)
 
 
@@ -159,7 +160,7 @@ def test_files(tmp_path):
     path.write_bytes(b"\xef\xbb\xbfname: m\r\nblocks: {}\r\n")
     read = read_source(path)
     assert read.data == {"name": "m", "blocks": {}}
-    assert (read.place(("name",)).column, read.place(("blocks",)).line) == (1, 2)
+    assert (read.locate(("name",)).column, read.locate(("blocks",)).line) == (1, 2)
 
     path.write_bytes("a: é\nb: ä".encode() + b"\xff\n")
     assert message(read_source, path) == f"{path}:2:5: not UTF-8 text; save the file as UTF-8"
@@ -188,9 +189,9 @@ def test_python_data_become_plain():
     circle = {}
     circle["a"] = circle
     assert message(plain, circle, "model") == "model: nested deeper than 40 levels"
-    assert message(plain, {"a": {1: 2}}, "model") == "model: keys must be words, got 1; quote it if it is meant"
+    assert message(plain, {"a": {1: 2}}, "model") == "model: keys must be words, got 1; make it a string"
     assert message(plain, {"a": {1, 2}}, "model") == "model: expected numbers, words, lists and mappings, got {1, 2}"
-    assert str(source_of({"a": 1}, "model").place(("a",))) == "model"
+    assert str(source_of({"a": 1}, "model").locate(("a",))) == "model"
 
 
 words = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), max_size=6)

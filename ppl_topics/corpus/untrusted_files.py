@@ -1,4 +1,4 @@
-"""Files of a saved corpus, opened so that nothing they hold can harm: no links, no pickles, no more than is there."""
+"""JSON and ``.npy`` files that anybody may have written: no links, no pickles, no more memory than file."""
 
 from __future__ import annotations
 
@@ -20,15 +20,7 @@ MAX_DIMS = 2
 
 
 def read_json(file: Path) -> Any:
-    """Read a JSON file.
-
-    Raises
-    ------
-    OSError
-        If it is missing, no plain file, or too large.
-    ValueError
-        If it is not JSON.
-    """
+    """Read a JSON file; raise OSError if it is no plain file or too large, ValueError if it is not JSON."""
     with _opened(file) as stream:
         if os.fstat(stream.fileno()).st_size > MAX_JSON:
             raise OSError(f"{file.name} has over {MAX_JSON:,} bytes")
@@ -44,15 +36,15 @@ def open_array(file: Path) -> npt.NDArray[Any]:
     Raises
     ------
     OSError
-        If it is missing or no plain file.
+        If it is missing or not a plain file.
     ValueError
-        If it does not hold just what its header says, numbers in one or two dimensions.
+        If it is not exactly what its header says: numbers in one or two dimensions.
     """
     with _opened(file) as stream:
         size = os.fstat(stream.fileno()).st_size
         # Later versions give the header's length in four bytes, and it is allocated before it is read.
         if np.lib.format.read_magic(stream) != (1, 0):
-            raise ValueError(f"{file.name} is of an unknown version")
+            raise ValueError(f"{file.name} has an unknown version")
         try:
             shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream, max_header_size=MAX_HEADER)
         except (RecursionError, MemoryError):
@@ -62,24 +54,24 @@ def open_array(file: Path) -> npt.NDArray[Any]:
         if not whole or not 1 <= len(shape) <= MAX_DIMS or (by_columns and len(shape) > 1):
             raise ValueError(f"{file.name} has the shape {shape}")
         if dtype.kind not in "iuf" or dtype.fields is not None or dtype.subdtype is not None or not dtype.isnative:
-            raise ValueError(f"{file.name} holds {dtype}, expected numbers")
-        promised = math.prod(shape) * dtype.itemsize
-        if promised != size - begin:
-            raise ValueError(f"{file.name} promises {promised:,} bytes and holds {size - begin:,}")
-        if not promised:
+            raise ValueError(f"{file.name} has values of type {dtype}, expected numbers")
+        expected = math.prod(shape) * dtype.itemsize
+        if expected != size - begin:
+            raise ValueError(f"{file.name} should have {expected:,} bytes of values but has {size - begin:,}")
+        if not expected:
             return np.empty(shape, dtype)
         return np.memmap(stream, dtype, mode="r", offset=begin, shape=shape).view(np.ndarray)
 
 
 def _opened(file: Path) -> Any:
-    """Open a plain file, but no link, device or pipe: they lead elsewhere, or never end."""
+    """Open a plain file, but not a link, device or pipe, which could lead elsewhere or never end."""
     try:
         handle = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
-        # ELOOP speaks of levels of links, where there is one.
+        # The system's message for a link, ELOOP, speaks of several levels of links.
         reason = f"{file.name} is a link" if file.is_symlink() else f"{file.name}: {error.strerror}"
         raise OSError(reason) from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(f"{file.name} is no plain file")
+        raise OSError(f"{file.name} is not a plain file")
     return os.fdopen(handle, "rb")

@@ -1,4 +1,4 @@
-"""Work on expanded tokens in CSR form, a few million at a time so that no large temporary arises.
+"""Operations on tokens in CSR form, half a million tokens at a time to keep temporary arrays small.
 
 Everywhere `doc_ptr` is an int64 array of shape (D + 1,) and `words` a uint32 array of shape (N,); the tokens
 of document d are ``words[doc_ptr[d]:doc_ptr[d + 1]]``, sorted by word id.
@@ -24,11 +24,11 @@ __all__ = [
 
 
 CHUNK = 1 << 19
-"""Tokens that are worked on at once."""
+"""Number of tokens processed at once."""
 
 
 def document_chunks(doc_ptr: IntArray) -> Iterator[tuple[int, int]]:
-    """Yield ranges of documents that hold at most `CHUNK` tokens, or a single document."""
+    """Yield ranges of documents that have at most `CHUNK` tokens, or a single document."""
     start, n_docs = 0, len(doc_ptr) - 1
     while start < n_docs:
         stop = int(np.searchsorted(doc_ptr, doc_ptr[start] + CHUNK, side="right")) - 1
@@ -79,7 +79,7 @@ def count_documents(doc_ptr: IntArray, words: UInt32Array, n_words: int) -> IntA
         first = np.empty(stop - start, dtype=bool)
         first[0] = start == 0 or part[0] != words[start - 1]
         np.not_equal(part[1:], part[:-1], out=first[1:])
-        # A document begins with a word of its own, whichever the last one ended with.
+        # The first token of a document counts, even if the previous document ended with the same word.
         begin, end = np.searchsorted(doc_ptr, [start, stop])
         first[doc_ptr[begin:end] - start] = True
         counts += np.bincount(part[first], minlength=n_words)
@@ -87,14 +87,7 @@ def count_documents(doc_ptr: IntArray, words: UInt32Array, n_words: int) -> IntA
 
 
 def run_lengths(doc_ptr: IntArray, words: UInt32Array) -> tuple[IntArray, UInt32Array, IntArray]:
-    """Return the word counts of each document in CSR form.
-
-    Returns
-    -------
-    indptr : ndarray of shape (D + 1,), dtype int64
-    word_ids : ndarray of shape (nnz,), dtype uint32
-    counts : ndarray of shape (nnz,), dtype int64
-    """
+    """Return the word counts of each document in CSR form: indptr, word ids and counts."""
     first = np.ones(len(words), dtype=bool)
     np.not_equal(words[1:], words[:-1], out=first[1:])
     first[doc_ptr[:-1][np.diff(doc_ptr) > 0]] = True
@@ -121,18 +114,9 @@ def gather(doc_ptr: IntArray, words: UInt32Array, index: IntArray) -> tuple[IntA
 
 
 def remap(doc_ptr: IntArray, words: UInt32Array, mapping: IntArray) -> IntArray:
-    """Give words new ids and drop some, in place.
+    """Give words new ids, or -1 to drop them, in place; return the new `doc_ptr`.
 
-    Parameters
-    ----------
-    doc_ptr, words : ndarray
-        The tokens; the first ``new_ptr[-1]`` entries of `words` are overwritten.
-    mapping : ndarray of shape (V,), dtype int64
-        The new id of each word, -1 for a word to drop.
-
-    Returns
-    -------
-    new_ptr : ndarray of shape (D + 1,), dtype int64
+    Only the first ``doc_ptr[-1]`` entries of `words` are valid afterwards.
     """
     new_ptr = np.zeros_like(doc_ptr)
     filled = 0

@@ -99,23 +99,23 @@ def test_the_same_corpus_gives_the_same_bytes(tmp_path: Path, suffix: str) -> No
 
 def test_what_svmlight_cannot_hold_is_refused_and_nothing_is_left(tmp_path: Path) -> None:
     path = tmp_path / "a.svmlight"
-    with pytest.raises(CorpusError, match="one label a document, and these have 2"):
+    with pytest.raises(CorpusError, match="one label per document, but this corpus has 2"):
         write_svmlight(corpus_of([{0: 1}, {1: 1}], np.array([[0.5, 1.5], [2.0, 3.0]])), path)
     with pytest.raises(CorpusError, match="document 1 has a missing label among several"):
         write_svmlight(corpus_of([{0: 1}, {1: 1}], [["a", "b"], None]), path)
     words = Corpus.from_tokens([["a\nb", "c"]])
-    with pytest.raises(CorpusError, match="cannot stand on a line of its own"):
+    with pytest.raises(CorpusError, match="cannot be written on a line"):
         write_svmlight(words, path, tmp_path / "v.txt")
     with pytest.raises(CorpusError, match=r"missing/a\.svmlight: the file cannot be written: No such file"):
         write_svmlight(words, tmp_path / "missing" / "a.svmlight")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", [("pipe",), ("a.svmlight", "pipe")])
+def test_a_pipe_is_not_replaced(tmp_path: Path, names: tuple[str, ...]) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for arguments in (("pipe",), ("a.svmlight", "pipe")):
-        with pytest.raises(CorpusError, match="pipe: what stands there is no file, and would be lost"):
-            write_svmlight(corpus_of([{0: 1}]), *(tmp_path / name for name in arguments))
+    with pytest.raises(CorpusError, match="pipe: exists and is neither a file nor a folder"):
+        write_svmlight(corpus_of([{0: 1}]), *(tmp_path / name for name in names))
     assert (tmp_path / "pipe").is_fifo()
 
 

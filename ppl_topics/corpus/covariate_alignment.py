@@ -1,8 +1,7 @@
-"""Covariates of new documents in the columns of a training corpus, and those columns as text."""
+"""Covariates of new documents in the columns of a training corpus."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,60 +12,29 @@ from ppl_topics.corpus.covariates import CovariateColumn, Covariates
 from ppl_topics.corpus.names import DocIds
 from ppl_topics.errors import CorpusError
 
-__all__ = ["align_covariates", "columns_from_json", "columns_to_json"]
-
-
-def columns_to_json(columns: Sequence[CovariateColumn]) -> str:
-    """Write columns with their categories as JSON."""
-    return json.dumps([[column.name, column.levels, column.reference] for column in columns])
-
-
-def columns_from_json(text: str) -> tuple[CovariateColumn, ...]:
-    """Read what `columns_to_json` wrote.
-
-    Examples
-    --------
-    >>> columns_from_json('[["year", null, null], ["source", ["AP", "BBC"], "AP"]]')[1].names
-    ['source[BBC]']
-    """
-    return tuple(
-        CovariateColumn(name, None if levels is None else tuple(levels), reference)
-        for name, levels, reference in json.loads(text)
-    )
+__all__ = ["align_covariates"]
 
 
 def align_covariates(
     new: Covariates, columns: Sequence[CovariateColumn], doc_ids: DocIds = None
 ) -> tuple[Covariates, dict[str, int]]:
-    """Encode the covariates of new documents with the columns of a training corpus.
+    """Encode the covariates of new documents with the columns of a training corpus; other columns are ignored.
 
-    Parameters
-    ----------
-    new : Covariates
-        With columns of the same names, in any order; others are left out.
-    columns : sequence of CovariateColumn
-    doc_ids : array of str, optional
-        Ids, to name documents in messages.
-
-    Returns
-    -------
-    covariates : Covariates
-        Zeros stand for a category that training lacks.
-    unknown : dict of str to int
-        In how many documents that is so, by name of the column, where it is.
+    A category that training does not have is encoded as zeros. Returned with the covariates is the number of documents
+    with such a category, by name of the column, for the columns that have any.
 
     Raises
     ------
     CorpusError
-        If a column is absent, or holds categories where training has numbers.
+        If a column is missing, or has categories where training has numbers.
     """
     if new.columns == tuple(columns):
         return new, {}
     names = {column.name for column in new.columns}
-    lacking = [column.name for column in columns if column.name not in names]
-    if lacking:
+    missing = [column.name for column in columns if column.name not in names]
+    if missing:
         raise CorpusError(
-            f"the covariates lack the column {lacking[0]!r}, which the model was trained with; expected "
+            f"the covariates have no column {missing[0]!r}, which the model was trained with; expected "
             f"{', '.join(repr(column.name) for column in columns[:8])}{', ...' if len(columns) > 8 else ''}"
         )
     frame = _frame_of(new, {column.name for column in columns})
@@ -82,7 +50,7 @@ def align_covariates(
 
 
 def _frame_of(covariates: Covariates, wanted: set[str]) -> pd.DataFrame:
-    """Return the data frame that covariates were made of: numbers, and names of categories."""
+    """Return the data frame that covariates were made from: numbers, and names of categories."""
     data: dict[str, Any] = {}
     by_column: Any = covariates.matrix
     if not isinstance(by_column, np.ndarray):
@@ -103,7 +71,7 @@ def _frame_of(covariates: Covariates, wanted: set[str]) -> pd.DataFrame:
 
 def _categories(column: CovariateColumn, part: Any) -> list[str]:
     levels = [level for level in column.levels or () if level != column.reference]
-    # What no column tells of is the reference, or a category that was unknown when it was encoded.
+    # A row of zeros is the reference, or a category that was unknown when it was encoded.
     names = [column.reference if column.reference is not None else ""] * part.shape[0]
     for row, place in zip(*part.nonzero(), strict=True):
         names[int(row)] = levels[int(place)]
@@ -111,5 +79,5 @@ def _categories(column: CovariateColumn, part: Any) -> list[str]:
 
 
 def _level(value: float) -> float | int:
-    """Return a number that is named as a category of whole numbers is."""
+    """Return a whole number as an int, so that its name is that of a category."""
     return int(value) if value.is_integer() else value

@@ -115,11 +115,10 @@ def test_vectoriser_options_reach_the_texts(tmp_path: Path) -> None:
     assert (other.n_tokens, other.dropped.tokens) == (4, 2)
 
 
-def test_another_encoding_and_a_byte_order_mark(tmp_path: Path) -> None:
-    rows = [{"text": "café crème"}]
-    for encoding, name in (("latin-1", "latin-1"), ("utf-16", "utf-16"), ("utf-8-sig", "utf-8")):
-        path = write_csv(tmp_path / f"{encoding}.csv", rows, encoding=encoding)
-        assert list(read_corpus(path, encoding=name).vocabulary) == ["café", "crème"]
+@pytest.mark.parametrize(("encoding", "name"), [("latin-1", "latin-1"), ("utf-16", "utf-16"), ("utf-8-sig", "utf-8")])
+def test_another_encoding_and_a_byte_order_mark(tmp_path: Path, encoding: str, name: str) -> None:
+    path = write_csv(tmp_path / f"{encoding}.csv", [{"text": "café crème"}], encoding=encoding)
+    assert list(read_corpus(path, encoding=name).vocabulary) == ["café", "crème"]
 
 
 def test_long_fields_and_half_surrogates(tmp_path: Path) -> None:

@@ -1,60 +1,44 @@
-"""Building a corpus document by document, in little more memory than the corpus itself takes."""
+"""From word ids or words, one document after another, to the parts of a corpus."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ppl_topics._util.arrays import IntArray, UInt32Array
-from ppl_topics.corpus import tokens as token_work
-from ppl_topics.corpus.core import Corpus, DroppedWords, VocabularyLike, as_vocabulary
+from ppl_topics.corpus.counts import expand_counts
 from ppl_topics.corpus.covariates import as_covariates
-from ppl_topics.corpus.expand import expand_counts
-from ppl_topics.corpus.growable_array import GrowingArray
-from ppl_topics.corpus.labels import Labels
-from ppl_topics.corpus.names import StrArray, as_doc_ids, document_name, entries, flaw, number_names
+from ppl_topics.corpus.growable_array import GrowableArray
+from ppl_topics.corpus.labels import LabelKind, Labels
+from ppl_topics.corpus.names import StrArray, as_doc_ids, document_name, iterate, number_names, storage_problem
+from ppl_topics.corpus.parts import CorpusParts, DroppedWords, VocabularyLike, as_vocabulary
 from ppl_topics.corpus.pruning import Pruning
+from ppl_topics.corpus.token_arrays import remap
 from ppl_topics.errors import CorpusError
 
-if TYPE_CHECKING:
-    from ppl_topics.corpus.labels import LabelKind
+__all__ = ["CorpusAssembler"]
 
-__all__ = ["CorpusBuilder"]
+KEEP_ALL = Pruning()
 
-MOST_UNNAMED = 10**8
-"""Words that are named by their numbers at most; a larger id is rather a mistake than a word."""
+MAX_UNNAMED_WORDS = 10**8
+"""Most words that may be named by their numbers; a larger id is probably a mistake."""
 
 
-class CorpusBuilder:
-    """Gather documents one by one or in blocks, then `build` the corpus.
+class CorpusAssembler:
+    """Gather documents one by one or in blocks; `CorpusBuilder` documents the use of it.
 
-    Tokens are held as in the corpus, at four bytes each, in an array that grows in place. Documents come
-    either as word ids with counts, or as lists of words; both in one builder only with a given vocabulary.
-
-    Parameters
-    ----------
-    vocabulary : sequence of str, or Corpus, optional
-        The words, in order. Words outside it are dropped and counted; word ids refer to it. Without it,
-        words are collected, and sorted at the end; word ids may be named in `build`.
-
-    Examples
-    --------
-    >>> builder = CorpusBuilder()
-    >>> builder.add_tokens(["a", "cat"], label="feline")
-    >>> builder.add_tokens(["a", "dog"], label="canine")
-    >>> builder.build()
-    Corpus: 2 documents, 4 tokens, 3 words, 2 classes
+    Tokens are kept as in the corpus, at four bytes each, in an array that grows in place.
     """
 
     def __init__(self, vocabulary: VocabularyLike | None = None) -> None:
         self._fixed = None if vocabulary is None else as_vocabulary(vocabulary)
         self._word_ids = {} if self._fixed is None else {word: i for i, word in enumerate(self._fixed)}
         self._from_ids = False
-        self._ends = GrowingArray(np.int64)
-        self._words = GrowingArray(np.uint32)
+        self._ends = GrowableArray(np.int64)
+        self._words = GrowableArray(np.uint32)
         self._doc_ids: list[Any] = []
         self._labels: list[Any] = []
         self._covariates: list[Mapping[str, Any]] = []
@@ -205,7 +189,7 @@ class CorpusBuilder:
         self._words.extend(np.sort(np.array(known, dtype=np.uint32)))
         self._ends.extend(np.array([self._words.size], dtype=np.int64))
 
-    def build(
+    def assemble(
         self,
         *,
         vocabulary: VocabularyLike | None = None,
@@ -215,57 +199,21 @@ class CorpusBuilder:
         label_kind: LabelKind | None = None,
         covariates: Any = None,
         name: str = "",
-        min_count: int = 1,
-        min_df: float | int = 1,
-        max_df: float | int = 1.0,
-        max_vocabulary: int | None = None,
-    ) -> Corpus:
-        """Return the corpus; the builder gives its memory away and takes no more documents.
-
-        Parameters
-        ----------
-        vocabulary : sequence of str, or Corpus, optional
-            The words that the ids refer to, where documents came as ids to a builder without a vocabulary.
-            By default "0", "1", ....
-        n_words : int, optional
-            In place of `vocabulary`, the number of words; by default the largest id plus one.
-        doc_ids, labels, covariates : optional
-            For all documents, in place of what was given with each.
-        label_kind : {"class", "multi_label", "real", "count"}, optional
-            Kind of the labels; otherwise inferred, see `Labels.infer`.
-        name : str
-            Name of the corpus.
-        min_count : int
-            Drop words that occur less often in the corpus.
-        min_df, max_df : int or float
-            Drop words that occur in fewer, or more, documents: an int is a number, a float a share.
-        max_vocabulary : int, optional
-            Keep only so many words, the most frequent.
-
-        Returns
-        -------
-        Corpus
-
-        Raises
-        ------
-        CorpusError
-            If there are no documents, or all are empty (unless a given vocabulary emptied them), lengths
-            disagree, an id is used twice, or no word is left.
-        """
+        pruning: Pruning = KEEP_ALL,
+    ) -> CorpusParts:
+        """Return the parts of the corpus, as `CorpusBuilder.build` does."""
         self._check_open()
-        pruning = Pruning(min_count, min_df, max_df, max_vocabulary)
         if self._fixed is not None and not pruning.is_trivial:
             raise CorpusError(
-                "min_count, min_df, max_df and max_vocabulary choose words, and so does a given vocabulary; "
+                "min_count, min_df, max_df and max_vocabulary choose the words, and so does a given vocabulary; "
                 "use one or the other"
             )
         if not self.n_docs:
-            raise CorpusError("the corpus holds no documents; at least one is needed")
+            raise CorpusError("the corpus has no documents; at least one is needed")
         if not self._any_tokens:
             raise CorpusError(f"all {self.n_docs} documents are empty; at least one must have a token")
         names = self._names(vocabulary, n_words)
-        given_ids = self._doc_ids if doc_ids is None and self._doc_ids else doc_ids
-        ids = as_doc_ids(given_ids, self.n_docs)
+        ids = as_doc_ids(self._doc_ids or None if doc_ids is None else doc_ids, self.n_docs)
         if labels is None and self._labels:
             labels = self._labels
         if covariates is None and self._covariates:
@@ -279,26 +227,26 @@ class CorpusBuilder:
         if self._fixed is None:
             mapping, names = self._final_words(doc_ptr, words, names, pruning)
             if mapping is not None:
-                doc_ptr = token_work.remap(doc_ptr, words, mapping)
+                doc_ptr = remap(doc_ptr, words, mapping)
                 words.resize(int(doc_ptr[-1]), refcheck=False)
         dropped = DroppedWords(self._unknown_tokens, len(self._unknown), self._emptied)
-        return Corpus(doc_ptr, words, names, ids, label_part, covariate_part, name, dropped)
+        return CorpusParts(doc_ptr, words, names, ids, label_part, covariate_part, name, dropped)
 
     def _known_ids(self, tokens: Iterable[str], where: str) -> list[int]:
-        """Look the words up; collect them, or where the vocabulary is fixed count the unknown ones."""
+        """Return the ids of words: new words get the next id, or are counted as unknown if the vocabulary is fixed."""
         table, fixed = self._word_ids, self._fixed is not None
         known: list[int] = []
         unknown: list[str] = []
-        for token in entries(tokens, f"{where} to be a list of words"):
+        for token in iterate(tokens, f"{where} to be a list of words"):
             word_id = table.get(token)
             if word_id is not None:
                 known.append(word_id)
             elif not isinstance(token, str):
-                raise CorpusError(f"{where} holds {token!r} among its tokens; expected strings")
+                raise CorpusError(f"{where} has the token {token!r}; expected strings")
             elif fixed:
                 unknown.append(token)
-            elif problem := flaw(token) if token else "is empty":
-                raise CorpusError(f"{where} holds {token!r} among its tokens, which {problem}; expected words")
+            elif problem := storage_problem(token) if token else "is empty":
+                raise CorpusError(f"{where} has the token {token!r}, which {problem}; expected words")
             else:
                 known.append(len(table))
                 table[str(token)] = len(table)
@@ -311,7 +259,9 @@ class CorpusBuilder:
     def _names(self, vocabulary: VocabularyLike | None, n_words: int | None) -> StrArray:
         """Return the name of each word id in use so far."""
         if vocabulary is not None and (self._fixed is not None or not self._from_ids):
-            raise CorpusError("build takes a vocabulary only where documents were given as word ids without one")
+            raise CorpusError(
+                "build takes a vocabulary only if documents were given as word ids to a builder without a vocabulary"
+            )
         if self._fixed is not None:
             return self._fixed
         if not self._from_ids:
@@ -320,15 +270,17 @@ class CorpusBuilder:
             return collected
         words = self._words.view()
         largest = int(words.max()) if len(words) else -1
-        if vocabulary is None and largest >= MOST_UNNAMED:
-            raise CorpusError(f"the largest word id is {largest}; beyond {MOST_UNNAMED} words, give the vocabulary")
+        if vocabulary is None and largest >= MAX_UNNAMED_WORDS:
+            raise CorpusError(
+                f"the largest word id is {largest}; beyond {MAX_UNNAMED_WORDS} words, give the vocabulary"
+            )
         names = as_vocabulary(vocabulary) if vocabulary is not None else number_names(n_words or largest + 1)
         if largest >= len(names):
             token = int(np.argmax(words >= len(names)))
             index = int(np.searchsorted(self._ends.view(), token, side="right"))
             ids = [str(i) for i in self._doc_ids] or None
             raise CorpusError(
-                f"{document_name(index, ids)} holds word id {words[token]}, "
+                f"{document_name(index, ids)} has word id {words[token]}, "
                 f"but the vocabulary has {len(names)} words; ids run from 0 to {len(names) - 1}"
             )
         return names
@@ -336,7 +288,7 @@ class CorpusBuilder:
     def _final_words(
         self, doc_ptr: IntArray, words: UInt32Array, names: StrArray, pruning: Pruning
     ) -> tuple[IntArray | None, StrArray]:
-        """Drop rare and frequent words, and sort the words where they were collected from the documents."""
+        """Choose the words to keep, sorted if they came from documents: a map from old to new ids, and the names."""
         kept = pruning.choose(doc_ptr, words, names)
         if not self._from_ids:
             kept = kept[np.argsort(names[kept], kind="stable")]
@@ -347,21 +299,16 @@ class CorpusBuilder:
         return mapping, names[kept]
 
     def _note(self, n_new: int, ids: list[Any] | None, labels: list[Any] | None, covariates: list[Any] | None) -> None:
-        """Keep what is known of new documents: ids and covariates for all or none, labels where there are."""
-        parts = (
-            ("id", ids, self._doc_ids),
-            ("label", labels, self._labels),
-            ("row", covariates, self._covariates),
-        )
-        for what, new, store in parts:
+        """Keep ids, labels and covariates of new documents; ids and covariates are for all documents or for none."""
+        for what, new in (("ids", ids), ("labels", labels), ("rows of covariates", covariates)):
             if new is not None and len(new) != n_new:
-                raise CorpusError(f"the block has {n_new} documents, but {len(new)} {what}s; give one for each")
-            if what != "label" and n_new and self.n_docs and (new is not None) != bool(store):
-                has, had = ("has", "had none") if new is not None else ("has no", "had one")
-                thing = "id" if what == "id" else "row of covariates"
+                raise CorpusError(f"the block has {n_new} documents, but {len(new)} {what}; give one for each")
+        for what, new, known in (("an id", ids, self._doc_ids), ("covariates", covariates, self._covariates)):
+            if n_new and self.n_docs and (new is not None) != bool(known):
+                does = "does not have" if new is None else "has"
                 raise CorpusError(
-                    f"document {self.n_docs} {has} {thing} where the documents before it {had}; "
-                    "give one for all documents or for none"
+                    f"document {self.n_docs} {does} {what}, unlike the documents before it; "
+                    "give them for all documents or for none"
                 )
         self._doc_ids.extend(ids or [])
         self._covariates.extend(covariates or [])
@@ -371,4 +318,4 @@ class CorpusBuilder:
 
     def _check_open(self) -> None:
         if self._built:
-            raise CorpusError("the corpus is built; start another CorpusBuilder for another corpus")
+            raise CorpusError("the corpus is already built; use a new CorpusBuilder for another corpus")

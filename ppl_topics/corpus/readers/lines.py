@@ -1,7 +1,7 @@
-"""Lines of a text file, plain or compressed, with every fault of the file named by its line.
+"""Lines of a text file, plain or compressed, with errors that name the line.
 
-Everything else in this package reads through :func:`numbered_lines`, so a missing file, a truncated archive
-and a stray byte are reported in one way for all formats.
+All readers use `numbered_lines`, so a missing file, a truncated archive and a stray byte are reported in the same
+way for all formats.
 """
 
 from __future__ import annotations
@@ -19,83 +19,49 @@ import zstandard
 
 from ppl_topics.errors import CorpusError
 
-__all__ = ["COMPRESSED_SUFFIXES", "fail", "missing", "nearest", "numbered_lines"]
+__all__ = ["COMPRESSED_SUFFIXES", "file_error", "missing_file", "numbered_lines"]
 
 COMPRESSED_SUFFIXES = {".gz": "gzip", ".zst": "Zstandard"}
 
 _MAGIC = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
 _CHUNK = 1 << 20
-# Of a Zstandard file so little is decompressed at once that even a block of one repeated byte stays small.
+# A Zstandard file is decompressed in pieces this small because one of its blocks may be one byte repeated.
 _PIECE = 1 << 10
 _LONG = re.compile(r"\S{120,}")
 _MAX_LINE = 1 << 26
-# No text shrinks to a two-hundredth, but files that were made to fill a memory do.
+# No text shrinks to a two-hundredth of its size, but files made to exhaust the memory do.
 _MAX_RATIO = 200
 _RATIO_FROM = 1 << 18
 
 
-def fail(path: Path, line: int, message: str) -> CorpusError:
-    """Make the error for one line of a file.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    line : int
-        Number of the line, from 1; 0 where the whole file is meant.
-    message : str
-        What was found, what was expected, what to do.
-
-    Returns
-    -------
-    CorpusError
-        To be raised by the caller.
-    """
-    # A file of another kind may be one word of megabytes.
+def file_error(path: Path, line: int, message: str) -> CorpusError:
+    """Return the error for one line of a file, or for the whole file if the line is 0."""
+    # A file of another kind may be a single word of megabytes.
     message = _LONG.sub(lambda found: f"{found[0][:60]}...", message)
     message = f"{path}:{line}: {message}" if line else f"{path}: {message}"
-    # Fields and names may hold line ends, and what would change how a terminal shows the rest.
+    # Fields and names may contain line ends, and characters that confuse a terminal.
     return CorpusError("".join(c if c.isprintable() else repr(c)[1:-1] for c in message))
 
 
-def missing(path: Path) -> CorpusError:
-    """Make the error for a file that is not there, which names its likely neighbours."""
-    return fail(path, 0, f"there is no such file{_neighbours(path)}")
-
-
-def nearest(word: str, choices: list[str]) -> str:
-    """Say which of the choices comes nearest, as the end of a sentence, or say nothing."""
-    match = difflib.get_close_matches(word, choices, n=1, cutoff=0.6)
-    return f"; did you mean '{match[0]}'?" if match else ""
+def missing_file(path: Path) -> CorpusError:
+    """Return the error for a file that does not exist, with files of similar names."""
+    return file_error(path, 0, f"there is no such file{_neighbours(path)}")
 
 
 def numbered_lines(path: Path, encoding: str = "utf-8", *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
-    r"""Read a file line by line, decompressing it as its first bytes demand.
+    r"""Yield the lines of a file with their numbers from 1, decompressed if its first bytes say so.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        Plain text, gzip or Zstandard; several frames after one another are one text.
-    encoding : str, default "utf-8"
-        Text encoding. A byte-order mark at the beginning of UTF-8 is dropped.
-    keep_ends : bool, default False
-        Whether lines keep their ``\n`` or ``\r\n``, which a quoted field of a CSV file may contain.
-
-    Yields
-    ------
-    line : int
-        Number of the line, from 1.
-    text : str
-        The line.
+    Several members or frames of a compressed file make one text. A byte-order mark at the beginning of UTF-8 is
+    dropped. With ``keep_ends`` lines keep their ``\n`` or ``\r\n``, which a quoted field of a CSV file may contain.
 
     Raises
     ------
     CorpusError
-        If the file is missing, unreadable, damaged, or not in this encoding; if a line has no end in sight, or the
+        If the file is missing, unreadable, damaged, or not in this encoding; if a line is extremely long, or the
         file expands as no text does.
     """
     line = 1
-    # Pieces of a line that spans chunks are joined once, when its end is known.
+    # The pieces of a line that spans chunks are joined once, at its end.
     rest: list[str] = []
     length = 0
     for text in _decoded(path, encoding):
@@ -103,7 +69,7 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, keep_ends: bool = Fal
         rest.append(lines[0])
         length += len(lines[0])
         if length > _MAX_LINE:
-            raise fail(path, line, f"the line has over {_MAX_LINE:,} characters; is this a file of lines?")
+            raise file_error(path, line, f"the line has over {_MAX_LINE:,} characters; is this a file of lines?")
         if len(lines) == 1:
             continue
         lines[0] = "".join(rest)
@@ -120,9 +86,9 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, keep_ends: bool = Fal
 
 
 def _decoded(path: Path, encoding: str) -> Iterator[str]:
-    """Decode the content chunk by chunk; count lines only to place an error."""
+    """Decode the content chunk by chunk; count lines only to locate an error."""
     try:
-        # Python calls some transformations encodings, base64 among them; this refuses those.
+        # Some of Python's encodings are no text encodings, such as base64; this refuses them.
         "a".encode(encoding)
         make_decoder = codecs.getincrementaldecoder("utf-8-sig" if _is_utf8(encoding) else encoding)
     except (LookupError, ValueError):
@@ -139,14 +105,14 @@ def _decoded(path: Path, encoding: str) -> Iterator[str]:
         guess = "utf-16" if error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
         line += error.object[: error.start].decode(encoding, errors="replace").count("\n")
         found = " ".join(f"0x{byte:02x}" for byte in error.object[error.start : error.end][:4])
-        raise fail(
+        raise file_error(
             path,
             line,
             f"found {found}, which is not {encoding} text; give the file's encoding, for example "
             f"encoding='{guess}', or convert the file to UTF-8",
         ) from None
     except UnicodeError as error:
-        raise fail(path, line, f"this is not {encoding} text ({error}); give the file's encoding") from None
+        raise file_error(path, line, f"this is not {encoding} text ({error}); give the file's encoding") from None
 
 
 def _is_utf8(encoding: str) -> bool:
@@ -165,7 +131,7 @@ def _content(path: Path) -> Iterator[bytes]:
             yield from _bounded(path, raw, _unzstd(path, raw))
         elif head and path.suffix.lower() in COMPRESSED_SUFFIXES:
             name = COMPRESSED_SUFFIXES[path.suffix.lower()]
-            raise fail(
+            raise file_error(
                 path,
                 0,
                 f"the name ends in {path.suffix} but the content is not {name}; "
@@ -182,15 +148,15 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         with path.open("rb") as raw:
             yield raw
     except FileNotFoundError:
-        raise missing(path) from None
+        raise missing_file(path) from None
     except IsADirectoryError:
-        raise fail(path, 0, "this is a folder, expected a file") from None
+        raise file_error(path, 0, "this is a folder, expected a file") from None
     except OSError as error:
-        raise fail(path, 0, f"the file cannot be read: {error.strerror or error}") from error
+        raise file_error(path, 0, f"the file cannot be read: {error.strerror or error}") from error
 
 
 def _neighbours(path: Path) -> str:
-    """Suggest the files beside the missing one whose names come near."""
+    """Suggest existing files with similar names."""
     parent = path.parent
     if not parent.is_dir():
         return f", nor a folder '{parent}'"
@@ -203,15 +169,15 @@ def _neighbours(path: Path) -> str:
 
 
 def _bounded(path: Path, raw: IO[bytes], pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Pass on decompressed pieces, unless they come to more than any text would."""
+    """Pass on decompressed pieces, unless there is more than any text would give."""
     size = 0
     for piece in pieces:
         size += len(piece)
         if size > max(_RATIO_FROM, _MAX_RATIO * raw.tell()):
-            raise fail(
+            raise file_error(
                 path,
                 0,
-                f"it expands to more than {_MAX_RATIO} times its size, which no text does; if it is meant, decompress "
+                f"it expands to more than {_MAX_RATIO} times its size, which no text does; if it is right, decompress "
                 "it first",
             )
         yield piece
@@ -220,7 +186,7 @@ def _bounded(path: Path, raw: IO[bytes], pieces: Iterator[bytes]) -> Iterator[by
 def _gunzipped(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
     decompressor = zlib.decompressobj(wbits=31)
     begun = False
-    # What is left of the input is copied for each of its members, of which a file may have one every twenty bytes.
+    # The rest of the input is copied for each member, and a file may have a member every twenty bytes.
     while data := raw.read(_PIECE << 6):
         while data:
             if decompressor.eof:
@@ -246,7 +212,7 @@ def _gunzipped(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
 
 
 def _unzstd(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
-    # ``stream_reader`` takes a truncated file for a complete one; this object knows where a frame ends.
+    # ``stream_reader`` accepts a truncated file; this object knows where a frame ends.
     decompressor = zstandard.ZstdDecompressor().decompressobj(write_size=_CHUNK)
     while data := raw.read(_PIECE):
         while data:
@@ -264,4 +230,4 @@ def _unzstd(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
 
 
 def _damaged(path: Path, kind: str, reason: str) -> CorpusError:
-    return fail(path, 0, f"the {kind} file is truncated or damaged ({reason}); fetch or compress it again")
+    return file_error(path, 0, f"the {kind} file is truncated or damaged ({reason}); fetch or compress it again")

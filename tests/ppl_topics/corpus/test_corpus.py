@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ppl_topics.corpus import Corpus, DroppedWords, as_vocabulary, tokens
+from ppl_topics.corpus import Corpus, DroppedWords, as_vocabulary, token_arrays
 from ppl_topics.errors import CorpusError
 
 DOCS = [["b", "a", "b"], [], ["c"], ["a", "c", "a", "d"]]
@@ -93,13 +93,13 @@ def test_work_on_tokens_does_not_depend_on_the_size_of_its_pieces(chunk, lists, 
     order = np.array(data.draw(st.permutations(range(len(lists)))), dtype=np.int64)
     mapping = np.array(data.draw(st.permutations([0, 1, 2, 3, -1, -1, -1])), dtype=np.int64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokens, "CHUNK", chunk)
+        patch.setattr(token_arrays, "CHUNK", chunk)
         corpus = corpus_of(lists)
-        doc_ptr, words = tokens.gather(corpus.doc_ptr, corpus.words, order)
+        doc_ptr, words = token_arrays.gather(corpus.doc_ptr, corpus.words, order)
         mapped = np.array(corpus.words)
-        mapped_ptr = tokens.remap(corpus.doc_ptr, mapped, mapping)
-        frequency = tokens.count_documents(corpus.doc_ptr, corpus.words, 7)
-        counts = tokens.count_words(corpus.words, 7)
+        mapped_ptr = token_arrays.remap(corpus.doc_ptr, mapped, mapping)
+        frequency = token_arrays.count_documents(corpus.doc_ptr, corpus.words, 7)
+        counts = token_arrays.count_words(corpus.words, 7)
     np.testing.assert_array_equal(corpus.words, whole.words)
     for d, source in enumerate(order):
         assert words[doc_ptr[d] : doc_ptr[d + 1]].tolist() == sorted(lists[source])
@@ -139,8 +139,8 @@ def test_select(corpus, index, expected):
         ([4], "there is no document 4; the corpus has 4 documents"),
         ([-5], "there is no document -5"),
         ([1, -3], "selected more than once"),
-        ([0.5], "selected by a list of positions"),
-        ([[0]], "selected by a list of positions"),
+        ([0.5], "select documents by a list of positions"),
+        ([[0]], "select documents by a list of positions"),
     ],
 )
 def test_select_refuses(corpus, index, message):
@@ -213,10 +213,10 @@ def test_vocabulary_is_checked(vocabulary, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"doc_ptr": np.zeros(1, dtype=np.int64)}, "the corpus holds no documents"),
+        ({"doc_ptr": np.zeros(1, dtype=np.int64)}, "the corpus has no documents"),
         ({"doc_ptr": np.array([0, 1, 2, 3, 4])}, "doc_ptr runs from 0 to 4; expected"),
         ({"words": np.zeros(8, dtype=np.int64)}, "words must be a one-dimensional array of uint32"),
-        ({"ids": np.arange(3)}, "document ids for 3 documents, and 4 documents"),
+        ({"ids": np.arange(3)}, "ids for 3 documents, but the corpus has 4 documents"),
     ],
 )
 def test_lengths_are_checked(corpus, change, message):
@@ -226,9 +226,9 @@ def test_lengths_are_checked(corpus, change, message):
 
 @pytest.mark.parametrize("n", [3, 5])
 def test_labels_and_covariates_of_another_length(corpus, n):
-    with pytest.raises(CorpusError, match=f"labels for {n} documents, and 4 documents"):
+    with pytest.raises(CorpusError, match=f"labels for {n} documents, but the corpus has 4 documents"):
         corpus.with_labels(["x"] * n)
-    with pytest.raises(CorpusError, match=f"covariates for {n} documents, and 4 documents"):
+    with pytest.raises(CorpusError, match=f"covariates for {n} documents, but the corpus has 4 documents"):
         corpus.with_covariates(np.ones((n, 2)))
 
 
@@ -257,61 +257,3 @@ def test_ids(corpus, ids):
     assert named.doc_ids.tolist() == ["7", "5", "6", "8"]
     assert named.select([2, 1]).doc_ids.tolist() == ["6", "5"]
     assert named.with_doc_ids(None).doc_ids.tolist() == ["0", "1", "2", "3"]
-
-
-class TestSplit:
-    @pytest.fixture
-    def many(self):
-        labels = (["a"] * 60 + ["b"] * 30 + [None] * 10) * 2
-        return Corpus.from_tokens([["w", f"u{i % 7}"] for i in range(200)], labels=labels)
-
-    def test_parts_are_disjoint_and_in_order(self, many):
-        train, test = many.split(0.25, seed=3)
-        assert (len(train), len(test)) == (150, 50)
-        ids = [int(i) for part in (train, test) for i in part.doc_ids]
-        assert sorted(ids) == list(range(200))
-        assert ids[:150] == sorted(ids[:150])
-        assert train.vocabulary.tolist() == test.vocabulary.tolist()
-
-    def test_each_class_has_its_share(self, many):
-        _, test = many.split(50)
-        assert np.bincount(test.labels.values + 1).tolist() == [5, 30, 15]
-        _, loose = many.split(50, stratify=False, seed=1)
-        assert len(loose) == 50
-
-    def test_it_can_be_repeated(self, many):
-        first, again, other = (many.split(0.2, seed=seed)[1].doc_ids.tolist() for seed in (1, 1, 2))
-        assert first == again != other
-
-    def test_it_stays_from_one_version_to_the_next(self):
-        corpus = Corpus.from_tokens([["w"]] * 10)
-        assert corpus.split(3, seed=0)[1].doc_ids.tolist() == ["1", "2", "3"]
-
-    def test_every_document_has_the_same_chance(self):
-        corpus = Corpus.from_tokens([["w"]] * 8)
-        chosen = np.zeros(8)
-        for seed in range(400):
-            chosen[[int(i) for i in corpus.split(2, seed=seed)[1].doc_ids]] += 1
-        assert np.all(np.abs(chosen - 100) < 5 * np.sqrt(400 * 0.25 * 0.75))
-
-    @pytest.mark.parametrize(
-        ("test", "kwargs", "message"),
-        [
-            (0, {}, "leaves one part empty"),
-            (200, {}, "leaves one part empty"),
-            (0.0, {}, "a share lies strictly between 0 and 1"),
-            (1.5, {}, "a share lies strictly between 0 and 1"),
-            (True, {}, "expected a share"),
-            ("half", {}, "expected a share"),
-            (3, {"seed": -1}, "non-negative integer"),
-        ],
-    )
-    def test_it_refuses(self, many, test, kwargs, message):
-        with pytest.raises(CorpusError, match=message):
-            many.split(test, **kwargs)
-
-    def test_stratify_needs_classes(self, corpus):
-        with pytest.raises(CorpusError, match="needs class labels"):
-            corpus.with_labels([0.5, 1.5, 2.0, 3.0]).split(1, stratify=True)
-        with pytest.raises(CorpusError, match="leaves one part empty"):
-            corpus.select([0]).split(0.5)

@@ -1,0 +1,107 @@
+"""What a corpus consists of: tokens, vocabulary, ids, labels and covariates, whose lengths must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from ppl_topics._util.arrays import IntArray, UInt32Array
+from ppl_topics.corpus.covariates import Covariates
+from ppl_topics.corpus.labels import Labels
+from ppl_topics.corpus.names import DocIds, StrArray, as_names
+from ppl_topics.errors import CorpusError
+
+__all__ = ["CorpusParts", "DroppedWords", "VocabularyLike", "as_vocabulary"]
+
+
+@dataclass(frozen=True)
+class DroppedWords:
+    """What was lost when the vocabulary of another corpus was applied.
+
+    Attributes
+    ----------
+    tokens : int
+        Tokens dropped because their words are unknown.
+    types : int
+        Distinct words among them.
+    documents_emptied : int
+        Documents that had tokens and have none left; they are kept, empty.
+    """
+
+    tokens: int = 0
+    types: int = 0
+    documents_emptied: int = 0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CorpusParts:
+    """The fields of `Corpus`, which documents them, and the checks that they fit together."""
+
+    doc_ptr: IntArray
+    words: UInt32Array
+    vocabulary: StrArray
+    ids: DocIds = None
+    labels: Labels | None = None
+    covariates: Covariates | None = None
+    name: str = ""
+    dropped: DroppedWords = DroppedWords()
+
+    def __post_init__(self) -> None:
+        for field, dtype in (("doc_ptr", np.int64), ("words", np.uint32), ("vocabulary", np.object_)):
+            array = getattr(self, field)
+            if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype != dtype:
+                raise CorpusError(f"{field} must be a one-dimensional array of {np.dtype(dtype).name}")
+            view = array.view()
+            view.flags.writeable = False
+            object.__setattr__(self, field, view)
+        if self.n_docs < 1:
+            raise CorpusError("the corpus has no documents; at least one is needed")
+        if self.doc_ptr[0] != 0 or self.doc_ptr[-1] != len(self.words):
+            raise CorpusError(
+                f"doc_ptr runs from {self.doc_ptr[0]} to {self.doc_ptr[-1]}; "
+                f"expected from 0 to the number of tokens, {len(self.words)}"
+            )
+        for part, what in ((self.ids, "ids"), (self.labels, "labels"), (self.covariates, "covariates")):
+            if part is not None and len(part) != self.n_docs:
+                raise CorpusError(
+                    f"there are {what} for {len(part)} documents, but the corpus has {self.n_docs} documents; "
+                    "give one entry per document"
+                )
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents D, including empty ones."""
+        return len(self.doc_ptr) - 1
+
+    @property
+    def n_words(self) -> int:
+        """Number of words V in the vocabulary."""
+        return len(self.vocabulary)
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens N."""
+        return len(self.words)
+
+
+VocabularyLike: TypeAlias = Sequence[str] | StrArray | CorpusParts
+"""A vocabulary: its words in order, or a corpus that has it."""
+
+
+def as_vocabulary(vocabulary: VocabularyLike) -> StrArray:
+    """Return a checked vocabulary, shape (V,), dtype object, read-only.
+
+    Raises
+    ------
+    CorpusError
+        If it is empty, a word is not a string, or occurs twice.
+    """
+    if isinstance(vocabulary, CorpusParts):
+        return vocabulary.vocabulary
+    words = as_names(vocabulary, "word")
+    if not len(words):
+        raise CorpusError("the vocabulary is empty; at least one word is needed")
+    return words

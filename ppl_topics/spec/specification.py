@@ -1,0 +1,209 @@
+"""The specification of a model: its parameters set, each block validated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ppl_topics._util.nearest import choices, did_you_mean, nearest
+from ppl_topics.core.block import Block
+from ppl_topics.core.registry import NAME, blocks
+from ppl_topics.core.tokens import MAX_TOPICS
+from ppl_topics.errors import SpecError
+from ppl_topics.spec.extends import merge, read_model
+from ppl_topics.spec.model_file import ModelFile, RecordRule
+from ppl_topics.spec.parameters import override_parameters, substitute_parameters
+from ppl_topics.spec.source import KeyPath, Location, Source, plain, short_repr, source_of
+from ppl_topics.spec.validation import validated
+from ppl_topics.spec.yaml_source import dump_yaml
+
+__all__ = ["RESERVED", "Spec", "load_spec"]
+
+RESERVED = frozenset({"cycle", "mixture", "repeat", "every", "weight", "kernel"})
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A validated model specification.
+
+    Attributes
+    ----------
+    name, doc : str
+    parameters : dict
+        Values after overriding.
+    blocks : dict of str to Block
+        Blocks by variable name.
+    schedule : dict, list or None
+        The schedule as written, with parameters substituted.
+    record : dict
+        What to keep of each variable.
+    topics : int
+        Number of topics.
+    source : Source
+        The data with parameters substituted and their locations, for later messages.
+    written : Source
+        The data as written, with `extends` applied and parameters by name.
+    """
+
+    name: str
+    doc: str
+    parameters: Mapping[str, Any]
+    blocks: Mapping[str, Block]
+    schedule: Any
+    record: Mapping[str, RecordRule]
+    topics: int
+    source: Source = field(repr=False)
+    written: Source = field(repr=False)
+
+    def locate(self, *path: str | int) -> Location:
+        """Return where a key path was written."""
+        return self.source.locate(path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the specification as plain data without `extends`; loading it gives the same model."""
+        return self.written.data
+
+    def to_yaml(self) -> str:
+        """Return the resolved specification as YAML."""
+        return dump_yaml(self.to_dict())
+
+    def with_schedule(self, schedule: Any, name: str) -> Spec:
+        """Return the same model with another schedule, called ``name`` in messages.
+
+        A Source has the schedule under the key ``schedule`` of its data, and brings its locations.
+        """
+        if isinstance(schedule, Source):
+            new = {path: location for path, location in schedule.locations.items() if path[:1] == ("schedule",)}
+            schedule = schedule.data["schedule"]
+        else:
+            schedule = plain(schedule, name)
+            new = _subscripts(schedule, ("schedule",), name)
+
+        def put(source: Source) -> Source:
+            locations = {path: location for path, location in source.locations.items() if path[:1] != ("schedule",)}
+            locations |= new
+            return replace(source, data={**source.data, "schedule": schedule}, locations=locations)
+
+        return replace(self, schedule=schedule, source=put(self.source), written=put(self.written))
+
+
+def load_spec(
+    model: str | Path | Mapping[str, Any] | Spec,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    record: Mapping[str, Any] | Source | None = None,
+    call: str = "parameter {name}",
+) -> Spec:
+    """Load and validate a model.
+
+    Parameters
+    ----------
+    model : str, path-like, mapping or Spec
+        Name of a shipped model, a YAML file, its content as a mapping, or a Spec to set parameters of.
+    parameters : mapping of str to object, optional
+        Parameters to set.
+    record : mapping or Source, optional
+        What to record, merged into the model's own ``record``; a Source has it under that key of its data.
+    call : str
+        How messages refer to a parameter that is set here.
+
+    Returns
+    -------
+    Spec
+
+    Raises
+    ------
+    SpecError
+        With file, line and column, and the nearest valid word.
+    """
+    source = model.written if isinstance(model, Spec) else read_model(model)
+    if parameters:
+        source = override_parameters(source, parameters, call)
+    if record is not None:
+        source = _with_record(source, record)
+    written = source
+    source, used = substitute_parameters(written)
+    document = validated(ModelFile, source.data, "model", source.locate)
+    topics = _topics(document, source)
+    _check_unused(document, source, used)
+    for name in parameters or {}:
+        if (head := name.split(".")[0]) not in used and head != "topics":
+            raise SpecError(f"{call.format(name=name)}: nothing in model {document.name!r} uses this parameter")
+    parts = {name: _block(name, data, source) for name, data in document.blocks.items()}
+    return Spec(
+        document.name,
+        document.doc,
+        document.parameters,
+        parts,
+        document.schedule,
+        document.record,
+        topics,
+        source,
+        _only_used(written, used),
+    )
+
+
+def _with_record(source: Source, record: Mapping[str, Any] | Source) -> Source:
+    name = "argument record"
+    if not isinstance(record, Mapping | Source):
+        raise SpecError(f"{name}: expected a mapping such as {{'z': 'all'}}, got {short_repr(record)}")
+    result = merge(source, record if isinstance(record, Source) else source_of({"record": record}, name))
+    return replace(result, name=source.name, locations={**result.locations, (): source.locate(())})
+
+
+def _only_used(source: Source, used: set[str]) -> Source:
+    """Drop parameters of a base that nothing uses any more."""
+    parameters = {k: v for k, v in source.data["parameters"].items() if k in used or k == "topics"}
+    return replace(source, data={**source.data, "parameters": parameters}, own_parameters=None)
+
+
+def _subscripts(data: Any, path: KeyPath, name: str) -> dict[KeyPath, Location]:
+    """Return locations such as ``schedule['cycle'][0]`` for data made in Python."""
+    locations = {path: Location(name)}
+    items = data.items() if isinstance(data, Mapping) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in items:
+        locations |= _subscripts(value, (*path, key), f"{name}[{key!r}]")
+    return locations
+
+
+def _topics(document: ModelFile, source: Source) -> int:
+    location = source.locate(("parameters", "topics"))
+    value = document.parameters.get("topics")
+    if value is None:
+        raise SpecError(f"{location}: the parameter `topics`, the number of topics, is missing")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_TOPICS:
+        raise SpecError(f"{location}: topics must be a whole number from 1 to {MAX_TOPICS:,}, got {short_repr(value)}")
+    return value
+
+
+def _check_unused(document: ModelFile, source: Source, used: set[str]) -> None:
+    """Refuse a parameter that this file adds and nothing uses: probably a typing error."""
+    own = document.parameters if source.own_parameters is None else source.own_parameters
+    for name in own:
+        if name not in used and name != "topics":
+            location = source.locate(("parameters", name))
+            known = set(document.parameters) - {name}
+            raise SpecError(
+                f"{location}: the parameter {name!r} is never used; write ${name} where it belongs, or remove it"
+                + did_you_mean(name, known)
+            )
+
+
+def _block(name: str, data: dict[str, Any], source: Source) -> Block:
+    path: KeyPath = ("blocks", name)
+    location = source.locate(path)
+    if not NAME.match(name) or name in RESERVED:
+        words = f"; {choices(RESERVED)} are reserved" if name in RESERVED else ""
+        raise SpecError(
+            f"{location}: variable name {name!r}: use lower-case letters, digits and _, a letter first{words}"
+        )
+    known = blocks()
+    kind = data.get("block")
+    if kind is None:
+        raise SpecError(f"{location}: block {name!r}: the key 'block' is missing; valid: {choices(known)}")
+    if not isinstance(kind, str) or kind not in known:
+        location = source.locate((*path, "block"))
+        raise SpecError(f"{location}: block {name!r}: unknown block {short_repr(kind)}{nearest(str(kind), known)}")
+    return validated(known[kind], data, f"block {name!r} ({kind})", lambda p: source.locate((*path, *p)))
