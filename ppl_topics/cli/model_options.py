@@ -62,7 +62,7 @@ class Model:
         """Load the model."""
         from ppl_topics.api.sampling import resolve
 
-        return resolve(self.model, **self.given())
+        return resolve(self.model, call="--set {name}", **self.given())
 
 
 @dataclass(frozen=True, kw_only=True)

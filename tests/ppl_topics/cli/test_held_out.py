@@ -92,7 +92,7 @@ def test_errors_are_one_line(capsys):
         capsys, "lda.nc", *data, "--method", "x"
     )
     assert "--draws: are those of phi" in refused(capsys, "lda.nc", *data, "--draws", "3")
-    assert "--moves: has no part in --method document_completion" in refused(
+    assert "--moves: does not apply to --method document_completion" in refused(
         capsys, "lda.nc", *data, "--moves", "3", "--method", "document_completion"
     )
     assert "--particles: must be a multiple of 4" in refused(capsys, "lda.nc", *data, "--particles", "7")
