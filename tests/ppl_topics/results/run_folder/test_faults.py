@@ -143,7 +143,7 @@ def test_reading_a_run_that_goes_on(run, monkeypatch):
     def after(folder):
         return [listed.pop(0)] if listed and folder == place else checkpoints(folder)
 
-    monkeypatch.setattr("ppl_topics.engine.checkpointing.checkpoints", after)
+    monkeypatch.setattr("ppl_topics.results.run_folder.newest.checkpoints", after)
     assert pt.load_fit(run).posterior.sizes["draw"] == 10
 
 
