@@ -13,7 +13,7 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow fuzz faults check bench docs clean
+.PHONY: help demo test test-slow fuzz faults check bench bench-tables docs clean
 
 help:  ## show this list
 	@echo 'make TARGET [PYTHON=python3.12]'
@@ -59,9 +59,12 @@ check: $(VENV)/.installed-check  ## lint, check the format, the types and who im
 bench: $(VENV)/.installed-bench $(VENV)/.compiled  ## run the benchmarks that benchmarks/README.md documents
 	@ran=0; for script in benchmarks/*.py; do \
 	    if grep -qF "$$script" benchmarks/README.md; then \
-	        echo "== $$script"; $(BIN)/python "$$script" || exit 1; ran=$$((ran + 1)); \
+	        echo "== $$script"; $(BIN)/python "$$script" --results build/benchmarks || exit 1; ran=$$((ran + 1)); \
 	    fi; \
 	done; echo "$$ran benchmark script(s) run"
+
+bench-tables:  ## make the tables of benchmarks/README.md and README.md from benchmarks/results
+	$(or $(wildcard $(BIN)/python),python3) benchmarks/tables.py --write
 
 docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
