@@ -23,7 +23,6 @@ from common import Results, name_of, parser, print_table
 from peers import Tomotopy
 
 import ppl_topics as pt
-from ppl_topics.corpus import Labels
 
 CALIBRATION_TOPICS, CALIBRATION_SWEEPS = 100, 10
 
@@ -96,7 +95,7 @@ def keep_classes(corpus: pt.Corpus, classes: list[str]) -> pt.Corpus:
     kept = corpus.select(np.flatnonzero(np.isin(names[corpus.labels.values], classes)))
     assert kept.labels is not None
     codes = np.array([classes.index(names[code]) for code in kept.labels.values], dtype=np.int32)
-    return dataclasses.replace(kept, labels=Labels("class", codes, np.array(classes, dtype=object)))
+    return dataclasses.replace(kept, labels=pt.Labels("class", codes, np.array(classes, dtype=object)))
 
 
 def simulate(n_docs: int, seed: int) -> pt.Corpus:

@@ -33,7 +33,6 @@ from supervised import simulate
 
 import ppl_topics as pt
 from ppl_topics._util.threads import use_threads
-from ppl_topics.corpus import Labels
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.executor import Executor, step_labels
 from ppl_topics.schedule import make_plan
@@ -82,7 +81,7 @@ def with_classes(corpus: pt.Corpus, classes: int | None) -> pt.Corpus:
         return corpus
     codes = np.random.default_rng(1).integers(classes, size=corpus.n_docs).astype(np.int32)
     names = np.array([f"class {number}" for number in range(classes)], dtype=object)
-    return dataclasses.replace(corpus, labels=Labels("class", codes, names))
+    return dataclasses.replace(corpus, labels=pt.Labels("class", codes, names))
 
 
 def advance(corpus: pt.Corpus, one: dict[str, Any], sweeps: int) -> tuple[list[list[float]], list[str]]:
