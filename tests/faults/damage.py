@@ -97,7 +97,7 @@ def passed_over(trial: Trial, damaged: list[Path], way: str) -> str:
     resumed = trial.resume_to_end(draws=trial.case.draws).said
     for path in damaged:
         assert f"{path}: the checkpoint is damaged or cut short" in resumed, resumed
-    expected = "goes on from the one before" if len(damaged) == 1 else "begins anew, with the same draws"
+    expected = "continues from the one before" if len(damaged) == 1 else "starts again, with the same draws"
     assert expected in resumed, resumed
     return f"seen; the run {expected}, and says so; resumed, equal"
 
@@ -118,7 +118,7 @@ def made_again(trial: Trial, damaged: list[Path], way: str) -> str:
         # Full chunks are not read when a run continues; reading reports them.
         trial.read().expect(2, array)
     else:
-        folder = Path(result.expect(2, array, REMEDY).said.partition(REMEDY)[2].partition(":")[0])
+        folder = Path(result.expect(2, array, REMEDY).said.partition(REMEDY)[2].partition(", then")[0])
         assert trial.run in folder.parents, folder
     shutil.rmtree(folder)
     trial.resume_to_end(draws=trial.case.draws)

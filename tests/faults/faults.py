@@ -22,7 +22,7 @@ from trials import NO_DRAW, READABLE, Fault, Record, Trial
 from ppl_topics.cli.entry import main as command
 
 MANY_TOPICS = 60_000
-ALREADY, IN_USE = "a run stands there already", "another process is writing to it"
+ALREADY, IN_USE = "a run exists here", "another process is writing to it"
 
 
 def kill_at_random(trial: Trial) -> list[Record]:
@@ -216,7 +216,7 @@ def limit_memory(trial: Trial) -> list[Record]:
         trial.case.sample(trial.run, topics=MANY_TOPICS)
 
     said = trial.call(work).expect(1, "ulimit -v").said
-    assert "It would fit with: " in said or "No option that was tried makes it fit" in said, said
+    assert "It would fit with: " in said or "No single option makes it fit" in said, said
     assert not trial.run.exists(), "something was written"
     trial.call(lambda: trial.case.sample(trial.run)).expect(0)
     trial.check_end()

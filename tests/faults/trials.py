@@ -102,7 +102,7 @@ class Trial:
         """Return how often the run was begun or resumed."""
         path = self.run / "log.txt"
         lines = path.read_text().splitlines() if path.exists() else []
-        return sum(" begun: " in line or line.endswith(" resumed") for line in lines)
+        return sum(" started: " in line or line.endswith(" resumed") for line in lines)
 
     def sampling(self) -> bool:
         """Tell whether the chains have begun: their folders exist."""
