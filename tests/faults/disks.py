@@ -138,7 +138,7 @@ def fill_disk_at_the_end(trial: Trial) -> list[Record]:
         kept = [path for path in spare.rglob("*") if path.is_file()]
         if aside:
             (path,) = kept
-            result.expect(1, f"move {path} ")
+            result.expect(1, f"All draws are in {path}: ")
             trial.read(path, begun=False).expect(0)
             outcome = "one error (exit code 1) that names a file in the temporary folder with all draws, equal"
         else:
