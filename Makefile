@@ -13,7 +13,7 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow fuzz check bench docs clean
+.PHONY: help demo test test-slow fuzz faults check bench bench-tables docs clean
 
 help:  ## show this list
 	@echo 'make TARGET [PYTHON=python3.12]'
@@ -37,6 +37,14 @@ FUZZ_TARGETS ?=
 fuzz: $(VENV)/.installed-test $(VENV)/.compiled  ## feed damaged files to each reader, FUZZ_MINUTES (20) each
 	$(BIN)/python tests/fuzz --minutes $(FUZZ_MINUTES) --seed $(FUZZ_SEED) $(FUZZ_TARGETS)
 
+# Trials that FAULTS already holds are not repeated; the table of docs/run-folders.md is made from it.
+FAULTS ?= build/faults.jsonl
+
+faults: $(VENV)/.installed-test $(VENV)/.compiled  ## kill, stop and damage runs of each model, and write the table
+	mkdir -p $(dir $(FAULTS))
+	$(BIN)/python tests/faults --results $(FAULTS)
+	$(BIN)/python tests/faults --results $(FAULTS) --write docs/run-folders.md
+
 # The type checker and the import linter read an installed copy: they cannot follow the folder mapping of the sources.
 # All of build/ goes first, since setuptools would copy files that were deleted since from a left-over build/lib.
 check: $(VENV)/.installed-check  ## lint, check the format, the types and who imports whom
@@ -51,9 +59,12 @@ check: $(VENV)/.installed-check  ## lint, check the format, the types and who im
 bench: $(VENV)/.installed-bench $(VENV)/.compiled  ## run the benchmarks that benchmarks/README.md documents
 	@ran=0; for script in benchmarks/*.py; do \
 	    if grep -qF "$$script" benchmarks/README.md; then \
-	        echo "== $$script"; $(BIN)/python "$$script" || exit 1; ran=$$((ran + 1)); \
+	        echo "== $$script"; $(BIN)/python "$$script" --results build/benchmarks || exit 1; ran=$$((ran + 1)); \
 	    fi; \
 	done; echo "$$ran benchmark script(s) run"
+
+bench-tables:  ## make the tables of benchmarks/README.md and README.md from benchmarks/results
+	$(or $(wildcard $(BIN)/python),python3) benchmarks/tables.py --write
 
 docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

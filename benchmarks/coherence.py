@@ -7,14 +7,13 @@ into numbers, as that of gensim does.
 
 from __future__ import annotations
 
-import argparse
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import Results, parser
 from gensim.corpora import Dictionary
 from gensim.models.coherencemodel import CoherenceModel
 
@@ -69,17 +68,17 @@ def shown(seconds: list[float]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--texts", help="JSON Lines with the member text; docstrings without it")
-    parser.add_argument("--documents", type=int, default=1000, help="the first ones")
-    parser.add_argument("--topics", type=int, default=20, metavar="K")
-    parser.add_argument("--words", type=int, default=10)
-    parser.add_argument("--min-count", type=int, default=5)
-    parser.add_argument("--sweeps", type=int, default=20, help="of the LDA that the topics come from")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--processes", type=int, default=1, help="of gensim")
-    parser.add_argument("--measures", nargs="+", choices=list(MEASURES), default=list(MEASURES))
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--texts", help="JSON Lines with the member text; docstrings without it")
+    arguments.add_argument("--documents", type=int, default=1000, help="the first ones")
+    arguments.add_argument("--topics", type=int, default=20, metavar="K")
+    arguments.add_argument("--words", type=int, default=10)
+    arguments.add_argument("--min-count", type=int, default=5)
+    arguments.add_argument("--sweeps", type=int, default=20, help="of the LDA that the topics come from")
+    arguments.add_argument("--rounds", type=int, default=3)
+    arguments.add_argument("--processes", type=int, default=1, help="of gensim")
+    arguments.add_argument("--measures", nargs="+", choices=list(MEASURES), default=list(MEASURES))
+    options = arguments.parse_args()
     texts = read(options.texts, options.documents)
     corpus = pt.Corpus.from_tokens(texts, min_count=options.min_count)
     fit = pt.sample(
@@ -92,6 +91,8 @@ def main() -> None:
     dictionary = Dictionary([vocabulary])
     print(f"{len(texts):,} texts of {sum(map(len, texts)):,} words; {corpus}")
     print(f"{options.topics} topics of {options.words} words, {len(np.unique(words)):,} of them distinct")
+    corpus_name = f"{'docstrings' if options.texts is None else Path(options.texts).name}, {len(texts):,} texts"
+    results = Results(options.results, "coherence", "How fast are coherences?", corpus=corpus_name, K=options.topics)
     for name in options.measures:
 
         def ours(measure: Callable[..., Any] = MEASURES[name]) -> Any:
@@ -114,6 +115,7 @@ def main() -> None:
         others, expected = median(theirs, options.rounds)
         ratio = np.median(others) / np.median(mine)
         worst = np.abs(values - expected).max()
+        results.add(name, "seconds", mine, {"gensim": ratio})
         print(
             f"{name}: ours {shown(mine)} s, gensim {shown(others)} s, gensim / ours {ratio:.1f}; "
             f"largest difference of a topic {worst:.1e}",
@@ -121,9 +123,9 @@ def main() -> None:
         )
     topic_map(phi)
     seconds, _ = median(lambda: topic_map(phi), options.rounds)
+    results.add("topic_map", "seconds", seconds)
     print(f"topic_map of {phi.shape[0]} topics and {phi.shape[1]:,} words: {shown(seconds)} s")
     assert np.isfinite(jensen_shannon(phi)).all()
-    print(f"load of the machine: {', '.join(f'{load:.1f}' for load in os.getloadavg())}")
 
 
 if __name__ == "__main__":

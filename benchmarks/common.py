@@ -1,15 +1,19 @@
-"""What the benchmarks share: corpora, our kernels as programs, clocks that also watch memory, scores, tables."""
+"""What the benchmarks share: corpora, our kernels as programs, clocks that also watch memory, scores, results."""
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import gc
 import importlib.metadata
 import json
 import os
 import platform
+import shlex
+import subprocess
+import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -25,6 +29,8 @@ from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.log_joint import log_marginal
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
+
+RESULTS = Path(__file__).parent / "results"
 
 ALPHA, BETA = 0.1, 0.01
 """Concentrations of every program; none tunes them."""
@@ -143,7 +149,7 @@ def default_kernels() -> list[str]:
 
 
 def default_threads() -> list[int]:
-    """Return 1, and 2 where there are so many cores."""
+    """Return 1, and 2 where there are two cores."""
     return sorted({1, min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)})
 
 
@@ -177,6 +183,66 @@ def score(corpus: pt.Corpus, z: np.ndarray, topics: int) -> float:
     return value / corpus.n_tokens
 
 
+def parser(doc: str | None) -> argparse.ArgumentParser:
+    """Return a parser of the command line that has the options of every benchmark."""
+    head, _, rest = (doc or "").partition("\n")
+    result = argparse.ArgumentParser(
+        description=head, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    result.add_argument("--results", type=Path, default=RESULTS, help="append the figures to files of this folder")
+    return result
+
+
+class Results:
+    """Appends figures to ``NAME.jsonl``, one JSON object each; `tables` makes tables of them.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+    name : str
+        Of the script.
+    question : str
+        Heading of the table.
+    **setting
+        What holds of all figures: the corpus, numbers of topics, threads.
+    """
+
+    def __init__(self, folder: Path, name: str, question: str, **setting: Any) -> None:
+        self.path, self.setting = folder / f"{name}.jsonl", setting
+        before, _, after = "\0".join(sys.argv[1:]).partition("--results\0")
+        given = [word for word in [*before.split("\0"), *after.split("\0")[1:]] if word]
+        words = [Path(word).name if os.path.isabs(word) else word for word in given]
+        command = shlex.join(["python", f"benchmarks/{name}.py", *words])
+        self.about = {"command": command, "commit": commit(), "date": time.strftime("%Y-%m-%d"), "machine": machine()}
+        self.question = question
+        print(describe(self.about["machine"]))
+
+    def add(
+        self, program: str, measure: str, values: Sequence[float] | float, ratios: Any = None, **setting: Any
+    ) -> None:
+        """Append a figure: the median of values, the smallest, the largest, and ratios to peers by their names."""
+        found = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        numbers = {"median": float(np.median(found)), "min": float(found.min()), "max": float(found.max())}
+        record = {"question": self.question, "setting": {**self.setting, **setting}, "program": program}
+        record |= {"measure": measure, **numbers, "ratios": ratios or {}, **self.about}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a") as file:
+            file.write(json.dumps(jsonable(record), allow_nan=False) + "\n")
+
+
+def name_of(data: str | None, default: str = "docstrings") -> str:
+    """Return what results call a corpus: the name of its file, without the folder."""
+    return default if data is None else Path(data).name
+
+
+def commit() -> str:
+    """Return the commit of the working tree, with a + where it was changed."""
+    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--exclude=*", "--dirty=+"]
+    with suppress(OSError):
+        return subprocess.run(git, capture_output=True, text=True).stdout.strip() or "unknown"
+    return "unknown"
+
+
 def machine() -> dict[str, Any]:
     """Describe the machine: processor, cores, load before the run, and versions."""
     model = platform.processor() or platform.machine()
@@ -184,17 +250,17 @@ def machine() -> dict[str, Any]:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
     versions = {"python": platform.python_version()}
-    for package in ("ppl-topics", "numpy", "numba", "tomotopy", "pyrmallet"):
+    for package in ("numba", "tomotopy", "pyrmallet", "gensim", "arviz"):
         with suppress(importlib.metadata.PackageNotFoundError):
             versions[package] = importlib.metadata.version(package)
-    load_average = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    return {"processor": model, "cores": os.cpu_count(), "load_average": load_average, "versions": versions}
+    load = round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
+    return {"processor": model, "cores": os.cpu_count(), "load": load, **versions}
 
 
-def describe(machine: dict[str, Any]) -> str:
+def describe(machine: Mapping[str, Any]) -> str:
     """Return the machine in one line."""
-    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
-    return f"{machine['processor']}, {machine['cores']} cores, load average {machine['load_average']:.2f}; {versions}"
+    versions = ", ".join(f"{name} {value}" for name, value in machine.items() if isinstance(value, str))
+    return versions.replace("processor ", "") + f"; {machine['cores']} cores, load {machine['load']}"
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -206,8 +272,3 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
             cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
         )
         print("  ".join(cells).rstrip(), flush=True)
-
-
-def write_json(path: str, document: Any) -> None:
-    """Write nested dictionaries and lists as strict JSON; what is not a finite number becomes null."""
-    Path(path).write_text(json.dumps(jsonable(document), indent=1, allow_nan=False) + "\n")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from common import Meter, bound_model, describe, load, machine, print_table, write_json
+from common import Meter, Results, bound_model, load, name_of, parser, print_table
 
 import ppl_topics as pt
 from ppl_topics._util.threads import use_threads
@@ -71,7 +71,7 @@ def forecast_bytes(bound: BoundModel, corpus: CorpusSizes) -> float:
     return held + corpus.n_tokens * np.dtype(topic_dtype(topics)).itemsize + kept
 
 
-def results(args: argparse.Namespace, corpus: pt.Corpus) -> Iterator[dict[str, Any]]:
+def measured(args: argparse.Namespace, corpus: pt.Corpus) -> Iterator[dict[str, Any]]:
     sizes, speed = CorpusSizes.of(corpus), machine_speed()
     for topics in args.topics:
         z = burnt_in(corpus, args.burn_in, topics, args.sweeps)
@@ -79,14 +79,14 @@ def results(args: argparse.Namespace, corpus: pt.Corpus) -> Iterator[dict[str, A
             for threads in args.threads:
                 seconds, memory = measure(corpus, kernel, z, topics, threads, args.repeats)
                 bound = bound_model(corpus, kernel, topics)
-                for step, measured in zip(steps(bound.plan.schedule), seconds, strict=True):
+                for step, taken in zip(steps(bound.plan.schedule), seconds, strict=True):
                     yield {
                         "topics": topics,
                         "kernel": kernel,
                         "step": step.kernel.name,
                         "threads": threads,
                         "predicted_seconds": step_seconds(step, sizes, topics, threads) / speed,
-                        "measured_seconds": float(measured),
+                        "measured_seconds": float(taken),
                         "predicted_bytes": forecast_bytes(bound, sizes),
                         "measured_bytes": memory,
                     }
@@ -106,23 +106,26 @@ HEADER = ["kernel of z", "step", "K", "threads", "ms forecast", "ms", "ratio", "
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--data", help="a corpus that ppl-topics reads; by default the docstrings")
-    parser.add_argument("--vocabulary", help="its vocabulary")
-    parser.add_argument("--topics", type=int, nargs="+", default=[20, 100])
-    parser.add_argument("--threads", type=int, nargs="+", default=[1])
-    parser.add_argument("--kernels", nargs="+", default=all_kernels())
-    parser.add_argument("--sweeps", type=int, default=20, help="before anything is measured")
-    parser.add_argument("--burn-in", default="block_collapsed", help="the kernel of those sweeps")
-    parser.add_argument("--repeats", type=int, default=3, help="sweeps of each kernel, of which the median counts")
-    parser.add_argument("--json", help="write all figures to this file")
-    args = parser.parse_args(words)
-    corpus, where = load(args.data, args.vocabulary), machine()
-    print(f"{describe(where)}\n{corpus}; speed {machine_speed():.2f}\n")
-    found = list(results(args, corpus))
+    arguments = parser(__doc__)
+    arguments.add_argument("--data", help="a corpus that ppl-topics reads; by default the docstrings")
+    arguments.add_argument("--vocabulary", help="its vocabulary")
+    arguments.add_argument("--topics", type=int, nargs="+", default=[20, 100])
+    arguments.add_argument("--threads", type=int, nargs="+", default=[1])
+    arguments.add_argument("--kernels", nargs="+", default=all_kernels())
+    arguments.add_argument("--sweeps", type=int, default=20, help="before anything is measured")
+    arguments.add_argument("--burn-in", default="block_collapsed", help="the kernel of those sweeps")
+    arguments.add_argument("--repeats", type=int, default=3, help="sweeps of each kernel, of which the median counts")
+    args = arguments.parse_args(words)
+    corpus = load(args.data, args.vocabulary)
+    results = Results(args.results, "cost_model", "How good are the forecasts of a sweep?", corpus=name_of(args.data))
+    print(f"{corpus}; speed {machine_speed():.2f}\n")
+    found = list(measured(args, corpus))
     print_table(HEADER, map(as_row, found))
-    if args.json:
-        write_json(args.json, {"machine": where, "results": found})
+    for row in found:
+        if row["step"] in (row["kernel"], "dirichlet_rows"):
+            ratio = row["predicted_seconds"] / row["measured_seconds"]
+            program = row["step"] if row["step"] == row["kernel"] else f"{row['step']}, after {row['kernel']}"
+            results.add(program, "forecast / measured seconds", ratio, threads=row["threads"], K=row["topics"])
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ Example: ``python benchmarks/efficiency.py --topics 50 --words 20000 --threads 2
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 import xarray as xr
+from common import Results, parser
 
 from ppl_topics._util.arrays import Float32Array, FloatArray
 from ppl_topics.diagnostics.efficiency import all_statistics
@@ -72,16 +72,16 @@ def arviz(draws: xr.Dataset, names: list[str]) -> list[FloatArray]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--chains", type=int, default=4)
-    parser.add_argument("--draws", type=int, default=500)
-    parser.add_argument("--topics", type=int, default=50)
-    parser.add_argument("--words", type=int, default=2000)
-    parser.add_argument("--correlation", type=float, default=0.3, help="lag-1 correlation of the logarithm")
-    parser.add_argument("--threads", type=int, default=numba.get_num_threads())
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--arviz-scalars", type=int, default=300)
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--chains", type=int, default=4)
+    arguments.add_argument("--draws", type=int, default=500)
+    arguments.add_argument("--topics", type=int, default=50)
+    arguments.add_argument("--words", type=int, default=2000)
+    arguments.add_argument("--correlation", type=float, default=0.3, help="lag-1 correlation of the logarithm")
+    arguments.add_argument("--threads", type=int, default=numba.get_num_threads())
+    arguments.add_argument("--repeats", type=int, default=3)
+    arguments.add_argument("--arviz-scalars", type=int, default=300)
+    options = arguments.parse_args()
     numba.set_num_threads(options.threads)
     phi = simulate(options.chains, options.draws, options.topics, options.words, options.correlation)
     few = phi[:, :, 0, : options.arviz_scalars].astype(np.float64)
@@ -89,11 +89,14 @@ def main() -> None:
     all_statistics(few[:, :, :1])
     arviz(dataset.isel(word=slice(1)), TASKS["ess bulk, ess tail, rhat"])
     scalars = phi[0, 0].size
+    about = {"threads": options.threads, "million scalars": scalars / 1e6}
+    results = Results(options.results, "efficiency", "How fast are ESS and R-hat?", **about)
     print(f"phi {phi.shape}, {phi.dtype}, {options.threads} threads, ArviZ {az.__version__}")
     print(f"{'statistics':26s} {'wall s':>8s} {'CPU s':>8s} {'CPU us/scalar':>14s} {'ArviZ':>8s} {'times':>6s}")
     for task, names in TASKS.items():
         wall, processor = seconds(lambda names=names: all_statistics(phi, names), options.repeats)
         rate = processor / scalars * 1e6
+        ratios = {}
         line = f"{task:26s} {wall:8.2f} {processor:8.2f} {rate:14.2f}"
         if "ess_spectral" not in names:
             _, theirs = seconds(lambda names=names: arviz(dataset, names), options.repeats)
@@ -101,8 +104,10 @@ def main() -> None:
             for name, values in zip(names, arviz(dataset, names), strict=True):
                 np.testing.assert_allclose(own[name], values, rtol=1e-7, err_msg=name)
             their_rate = theirs / few.shape[2] * 1e6
+            ratios["ArviZ"] = their_rate / rate
             line += f" {their_rate:8.1f} {their_rate / rate:6.0f}"
         print(line)
+        results.add(task, "seconds", wall, ratios)
 
 
 if __name__ == "__main__":

@@ -12,13 +12,12 @@ runs small, on simulated documents.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from typing import Any
 
 import numpy as np
-from common import default_threads, describe, load, machine, print_table, write_json
+from common import Results, default_threads, load, name_of, parser, print_table
 from supervised import simulate
 
 import ppl_topics as pt
@@ -88,19 +87,19 @@ def look_at_drawn(docs: int, topics: int, kept: dict[str, Any]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data")
-    parser.add_argument("--vocabulary")
-    parser.add_argument("--models", nargs="+", default=["lda", "dolda"])
-    parser.add_argument("--topics", type=int, nargs="+", default=[5])
-    parser.add_argument("--threads", type=int, default=default_threads()[-1])
-    parser.add_argument("--burn-in", type=int, default=3)
-    parser.add_argument("--sweeps", type=int, default=9)
-    parser.add_argument("--json", help="write machine, options and results to this file")
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--data")
+    arguments.add_argument("--vocabulary")
+    arguments.add_argument("--models", nargs="+", default=["lda", "dolda"])
+    arguments.add_argument("--topics", type=int, nargs="+", default=[5])
+    arguments.add_argument("--threads", type=int, default=default_threads()[-1])
+    arguments.add_argument("--burn-in", type=int, default=3)
+    arguments.add_argument("--sweeps", type=int, default=9)
+    options = arguments.parse_args()
     use_threads(options.threads)
-    about, clock = machine(), Clock()
-    print(describe(about))
+    clock = Clock()
+    about = {"corpus": name_of(options.data, "simulated"), "threads": options.threads}
+    results = Results(options.results, "finite", "What do checks for non-finite numbers cost?", **about)
     corpus = simulate(400, 1) if options.data is None else load(options.data, options.vocabulary)
     found = [
         measure(corpus, model, topics, options.burn_in, options.sweeps, clock)
@@ -116,8 +115,8 @@ def main() -> None:
         for r in found
     ]
     print_table(header, rows)
-    if options.json:
-        write_json(options.json, {"machine": about, "options": vars(options), "results": found})
+    for r in found:
+        results.add(r["model"], "per cent of a sweep", 100 * r["share"], K=r["topics"])
 
 
 if __name__ == "__main__":

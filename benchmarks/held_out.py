@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 import numpy as np
-from common import ALPHA, BETA, describe, load, machine, print_table, write_json
+from common import ALPHA, BETA, Results, load, name_of, parser, print_table
 
 import ppl_topics as pt
 from ppl_topics.prediction.likelihood import MOVES, PARTICLES
@@ -30,8 +30,6 @@ def main() -> None:
         train, test = corpus, pt.read_corpus(arguments.test, vocabulary=arguments.vocabulary)
     else:
         train, test = corpus.split(0.2, seed=1)
-    host = machine()
-    print(describe(host))
     how: dict[str, Any] = {"topics": arguments.topics, "alpha": ALPHA, "beta": BETA, "seed": 1, "chains": 1}
     record = {"theta": "none", "phi": "none"}
     fit = pt.sample("lda", train, draws=10, warmup=arguments.burn_in, progress=False, record=record, **how)
@@ -55,24 +53,27 @@ def main() -> None:
     print_table(
         header, [[str(row["program"]), str(row["threads"]), *map(spell, list(row.values())[2:])] for row in flat]
     )
-    if arguments.json:
-        write_json(arguments.json, {"machine": host, "rows": flat})
+    corpus_name = f"{test.n_docs:,} documents of {name_of(arguments.test or arguments.data)}"
+    about = {"corpus": corpus_name, "K": arguments.topics}
+    results = Results(arguments.results, "held_out", "How fast are held-out likelihoods?", **about)
+    for row in flat:
+        results.add(row["program"], "tokens a second", row["tokens_a_second"], threads=row["threads"])
+        results.add(row["program"], "processor ns a draw of a topic", row["cpu_ns_a_draw"], threads=row["threads"])
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data")
-    parser.add_argument("--test")
-    parser.add_argument("--vocabulary")
-    parser.add_argument("--topics", type=int, default=20)
-    parser.add_argument("--burn-in", type=int, default=50)
-    parser.add_argument("--documents", type=int, help="so many of the held-out ones, at random")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1])
+    arguments = parser(__doc__)
+    arguments.add_argument("--data")
+    arguments.add_argument("--test")
+    arguments.add_argument("--vocabulary")
+    arguments.add_argument("--topics", type=int, default=20)
+    arguments.add_argument("--burn-in", type=int, default=50)
+    arguments.add_argument("--documents", type=int, help="number of held-out documents, at random")
+    arguments.add_argument("--threads", type=int, nargs="+", default=[1])
     programs = (*METHODS, "tomotopy")
-    parser.add_argument("--programs", nargs="+", choices=programs, default=programs)
-    parser.add_argument("--rounds", type=int, default=3, help="of which the fastest counts")
-    parser.add_argument("--json")
-    return parser.parse_args()
+    arguments.add_argument("--programs", nargs="+", choices=programs, default=programs)
+    arguments.add_argument("--rounds", type=int, default=3, help="of which the fastest counts")
+    return arguments.parse_args()
 
 
 def ours(fit: pt.Fit, test: pt.Corpus, method: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:

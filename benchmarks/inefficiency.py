@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from common import describe, machine, print_table, write_json
+from common import Results, name_of, parser, print_table
 from supervised import simulate
 
 import ppl_topics as pt
@@ -31,8 +31,8 @@ TITLES = {"theta": "Theta: mean inefficiency factor (standard deviation)", "phi"
 def main() -> None:
     arguments = parse()
     corpus = read(arguments)
-    host = machine()
-    print(describe(host))
+    about = {"corpus": name_of(arguments.data, "simulated"), "threads": arguments.threads}
+    results = Results(arguments.results, "inefficiency", "How inefficient are draws of each kernel?", **about)
     print(f"{corpus}; {arguments.chains} x {arguments.draws} draws after {arguments.warmup} sweeps")
     tables = []
     for model in arguments.models:
@@ -44,30 +44,26 @@ def main() -> None:
     for variable, title in TITLES.items():
         print(f"\n{title}")
         show(table[table["variable"] == variable], arguments.kernels)
-    if arguments.json:
-        write_json(arguments.json, {"machine": host, "options": vars(arguments), "rows": table.to_dict("records")})
+    for row in table.to_dict("records"):
+        results.add(row["run"], f"IF of {row['variable']}", row["mean"], model=row["model"], K=row["topics"])
 
 
 def parse() -> argparse.Namespace:
-    head, rest = (__doc__ or "").split("\n", 1)
-    parser = argparse.ArgumentParser(
-        description=head, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", help="by default simulated documents of three classes")
-    parser.add_argument("--vocabulary")
-    parser.add_argument("--stop-words", action="store_true", help="drop scikit-learn's list of English stop words")
-    parser.add_argument("--min-count", type=int, default=1)
-    parser.add_argument("--models", nargs="+", default=["lda"])
-    parser.add_argument("--kernels", nargs="+", default=["block_collapsed", "partially_collapsed"], help="of z")
-    parser.add_argument("--topics", type=int, nargs="+", default=[5])
-    parser.add_argument("--documents", type=int, default=1000, help="at random, whose theta is recorded")
-    parser.add_argument("--words", type=int, default=5000, help="most frequent, whose phi is recorded")
-    parser.add_argument("--chains", type=int, default=2)
-    parser.add_argument("--warmup", type=int, default=200)
-    parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--json")
-    return parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--data", help="by default simulated documents of three classes")
+    arguments.add_argument("--vocabulary")
+    arguments.add_argument("--stop-words", action="store_true", help="drop scikit-learn's list of English stop words")
+    arguments.add_argument("--min-count", type=int, default=1)
+    arguments.add_argument("--models", nargs="+", default=["lda"])
+    arguments.add_argument("--kernels", nargs="+", default=["block_collapsed", "partially_collapsed"], help="of z")
+    arguments.add_argument("--topics", type=int, nargs="+", default=[5])
+    arguments.add_argument("--documents", type=int, default=1000, help="at random, whose theta is recorded")
+    arguments.add_argument("--words", type=int, default=5000, help="most frequent, whose phi is recorded")
+    arguments.add_argument("--chains", type=int, default=2)
+    arguments.add_argument("--warmup", type=int, default=200)
+    arguments.add_argument("--draws", type=int, default=200)
+    arguments.add_argument("--threads", type=int, default=1)
+    return arguments.parse_args()
 
 
 def read(arguments: argparse.Namespace) -> pt.Corpus:

@@ -27,13 +27,13 @@ from common import (
     Ours,
     Point,
     Program,
+    Results,
     default_kernels,
     default_threads,
-    describe,
     load,
-    machine,
+    name_of,
+    parser,
     print_table,
-    write_json,
 )
 from common import uses_threads as parallel
 from peers import peers
@@ -194,44 +194,57 @@ def show(records: list[dict[str, Any]], reached: bool) -> None:
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", help="a corpus in any format that ppl_topics.read_corpus knows")
-    parser.add_argument("--vocabulary")
-    parser.add_argument("--topics", type=int, nargs="+", default=[20, 100])
-    parser.add_argument("--sweeps", type=int, default=10, help="timed, after those of --burn-in")
-    parser.add_argument("--burn-in", type=int, default=5)
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--threads", type=int, nargs="+", default=default_threads())
-    parser.add_argument("--kernels", nargs="+", default=default_kernels(), help="name, or name:option=value,...")
-    parser.add_argument(
+    result = parser(__doc__)
+    result.add_argument("--data", help="a corpus in any format that ppl_topics.read_corpus knows")
+    result.add_argument("--vocabulary")
+    result.add_argument("--topics", type=int, nargs="+", default=[20, 100])
+    result.add_argument("--sweeps", type=int, default=10, help="timed, after those of --burn-in")
+    result.add_argument("--burn-in", type=int, default=5)
+    result.add_argument("--rounds", type=int, default=2)
+    result.add_argument("--threads", type=int, nargs="+", default=default_threads())
+    result.add_argument("--kernels", nargs="+", default=default_kernels(), help="name, or name:option=value,...")
+    result.add_argument(
         "--schemes", nargs="+", default=["partition", "copy_merge"], help="of tomotopy with several workers"
     )
-    parser.add_argument("--peers", nargs="*", default=["tomotopy", "pyrmallet"], metavar="NAME")
-    parser.add_argument(
+    result.add_argument("--peers", nargs="*", default=["tomotopy", "pyrmallet"], metavar="NAME")
+    result.add_argument(
         "--trajectory", type=int, nargs="*", default=[], metavar="SWEEP", help="also score after these sweeps"
     )
-    parser.add_argument(
+    result.add_argument(
         "--patience", type=float, default=3.0, help="stop ours after so many times tomotopy's seconds (--trajectory)"
     )
-    parser.add_argument("--json", help="write machine, options and results to this file")
-    return parser.parse_args(argv)
+    return result.parse_args(argv)
 
 
 def main() -> None:
     options = arguments()
-    corpus, about = load(options.data, options.vocabulary), machine()
-    print(describe(about))
+    corpus = load(options.data, options.vocabulary)
+    results = Results(options.results, "lda", "How fast is a sweep of LDA?", corpus=name_of(options.data))
     print(f"{corpus}; {options.burn_in} + {options.sweeps} sweeps, {options.rounds} rounds")
-    records = []
     for topics in options.topics:
         print(f"\nK = {topics}")
         found = summary(run(corpus, topics, options), corpus, topics, options)
         show(found, bool(options.trajectory))
-        records += found
-    if options.json:
-        write_json(
-            options.json, {"machine": about, "options": vars(options), "corpus": repr(corpus), "results": records}
-        )
+        for record in found:
+            keep(results, record, corpus.n_tokens, options)
+
+
+def keep(results: Results, record: dict[str, Any], tokens: int, options: argparse.Namespace) -> None:
+    """Append the figures of one program."""
+    program, where = record["program"], {"K": record["topics"], "threads": record["threads"]}
+    ours = not program.startswith(("tomotopy", "pyrmallet"))
+    ratios = {peer: record[f"{peer}_over_this"] for peer in ("tomotopy", "pyrmallet") if f"{peer}_over_this" in record}
+    rates = [tokens / record[name] / 1e6 for name in ("seconds", "fastest", "slowest")]
+    results.question = "How fast is a sweep of LDA?"
+    results.add(program, "million tokens a second", rates, ratios if ours else {}, **where)
+    results.question = "How much memory does LDA take?"
+    results.add(program, "MB above the corpus", record["memory"] / 1e6, K=record["topics"])
+    if options.trajectory:
+        results.question = "How soon is LDA as good as tomotopy?"
+        where["sweeps"] = options.burn_in + options.sweeps
+        results.add(program, "log p(w, z) / N", record["score"], **where)
+        if ours and np.isfinite(share := record.get("reach_over_tomotopy", float("nan"))):
+            results.add(program, "share of tomotopy's seconds", share, {"tomotopy": 1 / share}, **where)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from common import default_threads, describe, load, machine, print_table, reset_peak, resident, write_json
+from common import Results, default_threads, load, name_of, parser, print_table, reset_peak, resident
 from supervised import simulate
 
 import ppl_topics as pt
@@ -66,17 +66,16 @@ def _out(where: str, folder: str, name: str) -> Path | None:
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
     """Read the arguments."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data")
-    parser.add_argument("--vocabulary")
-    parser.add_argument("--models", nargs="+", default=MODELS)
-    parser.add_argument("--topics", type=int, default=20)
-    parser.add_argument("--warmup", type=int, default=3)
-    parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=default_threads()[-1])
-    parser.add_argument("--json", help="write machine, options and results to this file")
-    parser.add_argument("--one", nargs=2, metavar=("MODEL", "WHERE"), help=argparse.SUPPRESS)
-    return parser.parse_args(words)
+    result = parser(__doc__)
+    result.add_argument("--data")
+    result.add_argument("--vocabulary")
+    result.add_argument("--models", nargs="+", default=MODELS)
+    result.add_argument("--topics", type=int, default=20)
+    result.add_argument("--warmup", type=int, default=3)
+    result.add_argument("--draws", type=int, default=5)
+    result.add_argument("--threads", type=int, default=default_threads()[-1])
+    result.add_argument("--one", nargs=2, metavar=("MODEL", "WHERE"), help=argparse.SUPPRESS)
+    return result.parse_args(words)
 
 
 def main() -> None:
@@ -86,8 +85,9 @@ def main() -> None:
         corpus = simulate(400, 1) if given.data is None else load(given.data, given.vocabulary)
         print(json.dumps(measure(corpus, *given.one, given)))
         return
-    about, found = machine(), []
-    print(describe(about))
+    about = {"corpus": name_of(given.data, "simulated"), "K": given.topics}
+    results = Results(given.results, "memory_estimate", "How good are the forecasts of memory?", **about)
+    found = []
     for model in given.models:
         for where in WHERE:
             command = [sys.executable, __file__, *sys.argv[1:], "--one", model, where]
@@ -104,8 +104,9 @@ def main() -> None:
         for row in found
     ]
     print_table(["model", "draws in", "MB estimated", "MB measured", "ratio"], rows)
-    if given.json:
-        write_json(given.json, {"machine": about, "options": vars(given), "results": found})
+    for row in found:
+        ratio = row["estimate"] / row["measured"]
+        results.add(f"{row['model']}, draws in {row['where']}", "forecast / measured MB", ratio)
 
 
 if __name__ == "__main__":

@@ -34,16 +34,15 @@ from typing import Any
 
 import numpy as np
 from common import (
+    Results,
     bound_model,
     default_kernels,
     default_threads,
-    describe,
-    machine,
+    parser,
     print_table,
     reset_peak,
     resident,
     uses_threads,
-    write_json,
 )
 
 import ppl_topics as pt
@@ -197,29 +196,29 @@ def number(text: str) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokens", type=number, nargs="+", default=[250_000, 1_000_000])
-    parser.add_argument("--topics", type=int, nargs="+", default=[100])
-    parser.add_argument("--threads", type=int, nargs="+", default=default_threads()[-1:])
-    parser.add_argument("--kernels", nargs="+", default=default_kernels(), help="name, or name:option=value,...")
-    parser.add_argument("--mean-length", type=float, default=250.0)
-    parser.add_argument("--burn-in", type=int, default=2)
-    parser.add_argument("--sweeps", type=int, default=3)
-    parser.add_argument("--folder", help="keep the corpora here, and take those that are here")
-    parser.add_argument("--json", help="write machine, options and results to this file")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--tokens", type=number, nargs="+", default=[250_000, 1_000_000])
+    arguments.add_argument("--topics", type=int, nargs="+", default=[100])
+    arguments.add_argument("--threads", type=int, nargs="+", default=default_threads()[-1:])
+    arguments.add_argument("--kernels", nargs="+", default=default_kernels(), help="name, or name:option=value,...")
+    arguments.add_argument("--mean-length", type=float, default=250.0)
+    arguments.add_argument("--burn-in", type=int, default=2)
+    arguments.add_argument("--sweeps", type=int, default=3)
+    arguments.add_argument("--folder", help="keep the corpora here, and take those that are here")
+    arguments.add_argument("--one", help=argparse.SUPPRESS)
+    options = arguments.parse_args()
     if options.one:
         print(json.dumps(measure(**json.loads(options.one))))
         return
-    about = machine()
-    print(describe(about))
+    results = Results(options.results, "scaling", "How does LDA scale with the corpus?", corpus="simulated")
     with tempfile.TemporaryDirectory() as temporary:
         records = list(configurations(options, Path(options.folder or temporary)))
     add_growth(records)
     show(records)
-    if options.json:
-        write_json(options.json, {"machine": about, "options": vars(options), "results": records})
+    for r in records:
+        setting = {"million tokens": r["tokens"] / 1e6, "K": r["topics"], "threads": r["threads"]}
+        results.add(r["kernel"], "seconds a sweep", r["sweeps"][options.burn_in :], **setting)
+        results.add(r["kernel"], "bytes a token", r["bytes_a_token"], **setting)
 
 
 if __name__ == "__main__":

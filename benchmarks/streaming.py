@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import resident
+from common import Results, parser, resident
 from simulate import simulate
 
 import ppl_topics as pt
@@ -46,9 +46,9 @@ def clocked(function: Callable[..., Any], spent: dict[str, float], name: str) ->
     return timed
 
 
-def seconds(tokens: int, topics: int, warmup: int, draws: int, threads: int) -> None:
-    """Print what checkpoints and streaming add to the sampling."""
-    corpus = simulate(tokens, seed=1)
+def seconds(given: argparse.Namespace) -> None:
+    """Measure what checkpoints and streaming add to the sampling."""
+    corpus, topics, warmup, draws = simulate(int(given.tokens), seed=1), given.topics, given.warmup, given.draws
     spent: dict[str, float] = {}
     saves: list[float] = []
     save, add, restore = ChainCheckpoints.save, ChainStream.add, ChainCheckpoints.restore
@@ -76,7 +76,7 @@ def seconds(tokens: int, topics: int, warmup: int, draws: int, threads: int) -> 
             warmup=warmup,
             draws=draws,
             chains=1,
-            threads=threads,
+            threads=given.threads,
             seed=1,
             progress=False,
             out=Path(folder) / "run",
@@ -92,17 +92,24 @@ def seconds(tokens: int, topics: int, warmup: int, draws: int, threads: int) -> 
     streaming, kept = spent.get("stream", 0.0), sum(saves)
     print(f"streaming {streaming:.2f} s: {streaming / sampling:.2%} of the sampling")
     print(f"{len(saves)} checkpoints {kept:.2f} s (the last {saves[-1]:.2f} s): {kept / sampling:.2%}")
+    about = {"corpus": f"{given.tokens / 1e6:g} million simulated tokens", "K": topics, "threads": given.threads}
+    results = Results(given.results, "streaming", "What does it cost to run in a folder?", **about)
+    for name, share in (("streamed draws", streaming), ("checkpoints", kept), ("both", streaming + kept)):
+        results.add(name, "per cent of the sampling", 100 * share / sampling)
     print(f"together {(streaming + kept) / sampling:.2%}; a checkpoint {checkpoint:,} bytes, the folder {size:,}")
 
 
-def memory(counts: list[int]) -> None:
-    """Print the largest resident memory of runs of so many draws."""
+def memory(counts: list[int], folder_of_results: Path) -> None:
+    """Measure the largest resident memory of runs with these numbers of draws."""
+    about = {"corpus": f"simulated, {MEMORY_WORDS:,} words", "K": MEMORY_TOPICS}
+    results = Results(folder_of_results, "streaming", "How much memory do draws take?", **about)
     print("| draws | MB, in a folder | MB, in memory |\n|---|---|---|")
     for draws in counts:
         shown = []
         for folder in (True, False):
             command = [sys.executable, __file__, "--one", str(draws), *(["--folder"] if folder else [])]
             shown.append(json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout))
+            results.add("in a folder" if folder else "in memory", "MB", shown[-1], draws=draws)
         print(f"| {draws:,} | {shown[0]:,.1f} | {shown[1]:,.1f} |")
 
 
@@ -119,22 +126,22 @@ def one(draws: int, in_folder: bool) -> None:
 
 def main() -> None:
     """Read the arguments, and measure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokens", type=float, default=1e7)
-    parser.add_argument("--topics", type=int, default=500)
-    parser.add_argument("--warmup", type=int, default=5)
-    parser.add_argument("--draws", type=int, default=40)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--memory", type=int, nargs="+", help="Numbers of draws; then memory is measured.")
-    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--folder", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--tokens", type=float, default=1e7)
+    arguments.add_argument("--topics", type=int, default=500)
+    arguments.add_argument("--warmup", type=int, default=5)
+    arguments.add_argument("--draws", type=int, default=40)
+    arguments.add_argument("--threads", type=int, default=2)
+    arguments.add_argument("--memory", type=int, nargs="+", help="measure memory for these numbers of draws")
+    arguments.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    arguments.add_argument("--folder", action="store_true", help=argparse.SUPPRESS)
+    given = arguments.parse_args()
     if given.one is not None:
         one(given.one, given.folder)
     elif given.memory:
-        memory(given.memory)
+        memory(given.memory, given.results)
     else:
-        seconds(int(given.tokens), given.topics, given.warmup, given.draws, given.threads)
+        seconds(given)
 
 
 if __name__ == "__main__":

@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 import yaml
-from common import describe, machine, print_table, write_json
+from common import Results, name_of, parser, print_table
 from peers import Tomotopy
 
 import ppl_topics as pt
-from ppl_topics.corpus import Labels
 
 CALIBRATION_TOPICS, CALIBRATION_SWEEPS = 100, 10
 
@@ -32,8 +31,11 @@ def main() -> None:
     """Run the benchmark."""
     arguments = parse()
     train, test = read(arguments)
-    host = machine()
-    print(describe(host))
+    classes = f", {len(arguments.classes)} classes" if arguments.classes else ""
+    corpus = name_of(arguments.train, "simulated") + classes
+    question = "How fast is a supervised model trained, and how well does it predict?"
+    results = Results(arguments.results, "supervised", question, corpus=corpus)
+    program = " ".join([arguments.model, *arguments.set])
     print(f"{train}; {test}; {arguments.model}, warmup {arguments.warmup}, draws {arguments.draws}")
     rows = []
     for topics in arguments.topics:
@@ -41,38 +43,34 @@ def main() -> None:
             fit_once(train, topics, threads, 0, arguments, warmup=1, draws=1)
             runs = [measure(train, test, topics, threads, seed, arguments) for seed in arguments.seeds]
             rows.append(summarise(topics, threads, runs))
+            metric = metric_of(runs)
+            for name, head in (("train", "seconds"), ("sampling", "seconds of sampling"), (metric, metric)):
+                results.add(program, head, [run[name] for run in runs], K=topics, threads=threads)
     print_table(list(rows[0]), [[str(value) for value in row.values()] for row in rows])
-    result: dict[str, Any] = {"machine": host, "options": vars(arguments), "runs": rows}
     if arguments.calibrate:
-        result["tomotopy, M tokens/s, 1 worker, K = 100"] = rate = calibrate(train)
+        rate = calibrate(train)
         print(f"tomotopy's LDA, K = {CALIBRATION_TOPICS}, 1 worker: {rate:.2f} M tokens/s")
-    if arguments.json:
-        write_json(arguments.json, result)
 
 
 def parse() -> argparse.Namespace:
     """Read the command line."""
-    head, rest = (__doc__ or "").split("\n", 1)
-    parser = argparse.ArgumentParser(
-        description=head, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--train")
-    parser.add_argument("--test")
-    parser.add_argument("--vocabulary")
-    parser.add_argument("--classes", nargs="+", help="keep the documents of these alone")
-    parser.add_argument("--model", default="medlda")
-    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="parameters of the model")
-    parser.add_argument("--schedule", help="in YAML; by default the model's own")
-    parser.add_argument("--topics", type=int, nargs="+", default=[5])
-    parser.add_argument("--threads", type=int, nargs="+", default=[1])
-    parser.add_argument("--warmup", type=int, default=10)
-    parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
-    parser.add_argument("--stop-words", action="store_true", help="drop scikit-learn's list of English stop words")
-    parser.add_argument("--min-count", type=int, default=1, help="drop words that training has less often (1)")
-    parser.add_argument("--calibrate", action="store_true")
-    parser.add_argument("--json")
-    return parser.parse_args()
+    result = parser(__doc__)
+    result.add_argument("--train")
+    result.add_argument("--test")
+    result.add_argument("--vocabulary")
+    result.add_argument("--classes", nargs="+", help="keep the documents of these alone")
+    result.add_argument("--model", default="medlda")
+    result.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="parameters of the model")
+    result.add_argument("--schedule", help="in YAML; by default the model's own")
+    result.add_argument("--topics", type=int, nargs="+", default=[5])
+    result.add_argument("--threads", type=int, nargs="+", default=[1])
+    result.add_argument("--warmup", type=int, default=10)
+    result.add_argument("--draws", type=int, default=10)
+    result.add_argument("--seeds", type=int, nargs="+", default=[1])
+    result.add_argument("--stop-words", action="store_true", help="drop scikit-learn's list of English stop words")
+    result.add_argument("--min-count", type=int, default=1, help="drop words that training has less often (1)")
+    result.add_argument("--calibrate", action="store_true")
+    return result.parse_args()
 
 
 def read(arguments: argparse.Namespace) -> tuple[pt.Corpus, pt.Corpus]:
@@ -97,7 +95,7 @@ def keep_classes(corpus: pt.Corpus, classes: list[str]) -> pt.Corpus:
     kept = corpus.select(np.flatnonzero(np.isin(names[corpus.labels.values], classes)))
     assert kept.labels is not None
     codes = np.array([classes.index(names[code]) for code in kept.labels.values], dtype=np.int32)
-    return dataclasses.replace(kept, labels=Labels("class", codes, np.array(classes, dtype=object)))
+    return dataclasses.replace(kept, labels=pt.Labels("class", codes, np.array(classes, dtype=object)))
 
 
 def simulate(n_docs: int, seed: int) -> pt.Corpus:
@@ -148,13 +146,18 @@ def measure(
 
 def summarise(topics: int, threads: int, runs: list[dict[str, float]]) -> dict[str, Any]:
     """Return medians of the seconds, and mean and range of the metric."""
-    metric = "accuracy" if "accuracy" in runs[0] else "r2"
+    metric = metric_of(runs)
     values = [run[metric] for run in runs]
     row: dict[str, Any] = {"K": topics, "threads": threads}
     for name in ("train", "sampling", "predict"):
         row[f"{name} s"] = round(statistics.median(run[name] for run in runs), 3)
     spread = f"{min(values):.4f}..{max(values):.4f}"
     return {**row, metric: round(statistics.mean(values), 4), "min..max": spread}
+
+
+def metric_of(runs: list[dict[str, float]]) -> str:
+    """Return the name of what says how well a model predicts."""
+    return "accuracy" if "accuracy" in runs[0] else "r2"
 
 
 def calibrate(train: pt.Corpus) -> float:

@@ -27,13 +27,12 @@ from typing import Any
 
 import numpy as np
 import yaml
-from common import default_threads, describe, machine, print_table, reset_peak, resident, write_json
+from common import Results, default_threads, name_of, parser, print_table, reset_peak, resident
 from scaling import in_fresh_process
 from supervised import simulate
 
 import ppl_topics as pt
 from ppl_topics._util.threads import use_threads
-from ppl_topics.corpus import Labels
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.executor import Executor, step_labels
 from ppl_topics.schedule import make_plan
@@ -82,7 +81,7 @@ def with_classes(corpus: pt.Corpus, classes: int | None) -> pt.Corpus:
         return corpus
     codes = np.random.default_rng(1).integers(classes, size=corpus.n_docs).astype(np.int32)
     names = np.array([f"class {number}" for number in range(classes)], dtype=object)
-    return dataclasses.replace(corpus, labels=Labels("class", codes, names))
+    return dataclasses.replace(corpus, labels=pt.Labels("class", codes, names))
 
 
 def advance(corpus: pt.Corpus, one: dict[str, Any], sweeps: int) -> tuple[list[list[float]], list[str]]:
@@ -131,28 +130,29 @@ def show(records: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data")
-    parser.add_argument("--vocabulary")
-    parser.add_argument("--stop-words", action="store_true", help="drop scikit-learn's list of English stop words")
-    parser.add_argument("--min-count", type=int, default=1)
-    parser.add_argument("--model", default="dolda")
-    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="parameters of the model")
-    parser.add_argument("--kernel", help="of z, at every size; by default what the size decides on")
-    parser.add_argument("--topics", type=int, nargs="+", default=[5])
-    parser.add_argument("--documents", type=float, nargs="+", default=[0.5, 1.0], help="shares of the documents")
-    parser.add_argument("--classes", type=int, nargs="+", default=[None], help="those of the corpus by default")
-    parser.add_argument("--threads", type=int, nargs="+", default=default_threads()[-1:])
-    parser.add_argument("--burn-in", type=int, default=5)
-    parser.add_argument("--sweeps", type=int, default=10)
-    parser.add_argument("--json", help="write machine, options and results to this file")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--data")
+    arguments.add_argument("--vocabulary")
+    arguments.add_argument("--stop-words", action="store_true", help="drop scikit-learn's list of English stop words")
+    arguments.add_argument("--min-count", type=int, default=1)
+    arguments.add_argument("--model", default="dolda")
+    arguments.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="parameters of the model")
+    arguments.add_argument("--kernel", help="of z, at every size; by default what the size decides on")
+    arguments.add_argument("--topics", type=int, nargs="+", default=[5])
+    arguments.add_argument("--documents", type=float, nargs="+", default=[0.5, 1.0], help="shares of the documents")
+    arguments.add_argument("--classes", type=int, nargs="+", default=[None], help="those of the corpus by default")
+    arguments.add_argument("--threads", type=int, nargs="+", default=default_threads()[-1:])
+    arguments.add_argument("--burn-in", type=int, default=5)
+    arguments.add_argument("--sweeps", type=int, default=10)
+    arguments.add_argument("--one", help=argparse.SUPPRESS)
+    options = arguments.parse_args()
     if options.one:
         print(json.dumps(measure(json.loads(options.one))))
         return
-    about = machine()
-    print(describe(about))
+    about = {"corpus": name_of(options.data, "simulated"), "model": " ".join([options.model, *options.set])}
+    name = "classes" if len(options.classes) > 1 else "documents"
+    question = f"How does a supervised model scale with {name}?"
+    results = Results(options.results, "supervised_scaling", question, **about)
     fixed = {
         name: getattr(options, name)
         for name in ("data", "vocabulary", "stop_words", "min_count", "model", "set", "kernel", "burn_in", "sweeps")
@@ -169,8 +169,11 @@ def main() -> None:
         print(f"K = {topics}, {share:g}: {records[-1]['seconds']:.4f} s a sweep", file=sys.stderr, flush=True)
     add_growth(records)
     show(records)
-    if options.json:
-        write_json(options.json, {"machine": about, "options": vars(options), "results": records})
+    program = options.kernel or "kernel of z chosen by size"
+    for r in records:
+        setting = {key: r[key] for key in ("threads", "documents", "classes")} | {"K": r["topics"]}
+        results.add(program, "seconds a sweep", r["seconds"], **setting)
+        results.add(program, "MB", r["state"] / 1e6, **setting)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ from typing import Any
 from supervised_studies import Line, Study, main
 
 import ppl_topics as pt
-from ppl_topics.corpus import Covariates
 
 REGRESSION = {
     "name": "two_step",
@@ -47,7 +46,7 @@ class TwoSteps(Line):
 
     def with_shares(self, lda: pt.Fit, corpus: pt.Corpus, **options: Any) -> pt.Corpus:
         """Return a corpus whose covariates are the mean shares of the topics."""
-        shares = Covariates.from_matrix(lda.transform(corpus, **options))
+        shares = pt.Covariates.from_matrix(lda.transform(corpus, **options))
         return dataclasses.replace(corpus, covariates=shares)
 
 

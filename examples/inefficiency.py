@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from studies import parser, plan, read
 
 import ppl_topics as pt
-from ppl_topics._util.arrays import IntArray
 from ppl_topics.diagnostics.efficiency import inefficiency
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.executor import Executor
@@ -48,7 +47,7 @@ def states(
 class Draws:
     """Draws of theta for some documents, shape (L, docs, K), and of phi for some words of each topic, (L, words, K)."""
 
-    def __init__(self, corpus: pt.Corpus, docs: IntArray, words: IntArray, draws: int) -> None:
+    def __init__(self, corpus: pt.Corpus, docs: NDArray[np.int64], words: NDArray[np.int64], draws: int) -> None:
         self.words, self.topics, self.docs = words, words.shape[1], len(docs)
         self.theta = np.empty((draws, len(docs), self.topics), dtype=np.float32)
         self.phi = np.empty((draws, *words.shape), dtype=np.float32)

@@ -1,7 +1,4 @@
-"""What the studies `inefficiency.py`, `ad_lda_drift.py` and `race.py` share: arguments, schedules, paths of chains.
-
-What those of supervised models share is in `supervised_studies.py`.
-"""
+"""Arguments, schedules and paths of chains that `inefficiency.py`, `ad_lda_drift.py` and `race.py` share."""
 
 from __future__ import annotations
 
@@ -73,17 +70,16 @@ def plan(kernel: str, topics: int, **options: Any) -> pt.Plan:
 def path(plan: pt.Plan, corpus: pt.Corpus, *, seed: int, sweeps: int, seconds: float = float("inf")) -> pd.DataFrame:
     """Run one chain from random topics, the same for all plans of a seed; return a row for the start and each sweep.
 
-    It ends after so many sweeps, or so many seconds of sampling. Neither compilation nor the measuring is counted.
+    It ends after a number of sweeps, or of seconds of sampling, which leave out compiling and measuring.
     """
     bound = bind(plan, corpus)
-    executor = Executor(bound)
-    trial = bound.initial_state(seed, 0)
+    executor, rows = Executor(bound), []
+    # One sweep first, from another state, so that everything is compiled.
+    trial, state = bound.initial_state(seed, 0), bound.initial_state(seed, 0)
     executor.sweep(trial, executor.memories(trial), seed, 0, 0)
-    state = bound.initial_state(seed, 0)
     started = time.perf_counter()
     memories = executor.memories(state)
     elapsed = time.perf_counter() - started
-    rows = []
     for sweep in range(sweeps + 1):
         value = log_marginal(bound.tokens.doc_ptr, state.z, state.n_wk, state.n_k, state.alpha, state.beta)
         rows.append(
@@ -103,10 +99,7 @@ def path(plan: pt.Plan, corpus: pt.Corpus, *, seed: int, sweeps: int, seconds: f
 
 
 def write(paths: pd.DataFrame, out: Sequence[Path], x: str, measures: Sequence[str], skip: float = 0.0) -> None:
-    """Write the paths as .csv, or as .png: a row of panels for each number of topics, a line for each sampler.
-
-    The figure leaves out the first part, a share ``skip`` of x, whose range would hide the differences at the end.
-    """
+    """Write the paths as .csv, or as .png without the first share of x, whose range would hide later differences."""
     for path in out:
         if path.suffix == ".csv":
             paths.to_csv(path, index=False)

@@ -1,4 +1,4 @@
-"""What studies of supervised models share (`zheng_2015.py`, `zhu_2013.py`, `dolda_2020.py`): corpora, runs, tables."""
+"""Corpora, runs and tables that `zheng_2015.py`, `zhu_2013.py` and `dolda_2020.py` share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.svm import LinearSVC
 from studies import check_out, new_figure
 
@@ -27,20 +26,10 @@ SMALL = (5, 10)
 
 @dataclass(frozen=True)
 class Line:
-    """A model under a schedule, a line of a figure; or a point of one, where x is not the number of topics.
+    """A model under a schedule: a line of a figure, or a point of one where x is not the number of topics.
 
-    Attributes
-    ----------
-    name : str
-    model : str or dict
-    schedule : dict, optional
-        By default the scheduler's.
-    sweeps : int
-        All but those that are kept are burn-in.
-    parameters : dict of str to float
-        Of the model; ``alpha`` is the sum over topics.
-    draws : int
-        States that are kept, whose mean topics and coefficients are what predicts; as in most papers the last one.
+    ``parameters`` are the model's, ``alpha`` summed over topics. Of the sweeps, the last ``draws`` are kept, whose mean
+    topics and coefficients predict; as in most papers only the last one.
     """
 
     name: str
@@ -55,37 +44,31 @@ class Line:
         draws = min(self.draws, self.sweeps)
         return [self.sample(train, topics, warmup=self.sweeps - draws, draws=draws, **options)]
 
-    def measure(self, fits: Sequence[pt.Fit], corpus: pt.Corpus, train: pt.Corpus, **options: Any) -> dict[str, float]:
-        """Return how well the outcome of `run` predicts a corpus."""
-        return measure(fits[-1], corpus, train, **options)
-
     def sample(self, corpus: pt.Corpus, topics: int, **options: Any) -> pt.Fit:
-        """Run one chain, of one kept draw unless told otherwise."""
+        """Run one chain, which keeps nothing that takes time to draw: predictions use the mean topics."""
         values: dict[str, Any] = {**self.parameters, "topics": topics}
         if "alpha" in values:
             values["alpha"] = {"sum": values["alpha"]}
-        # Nothing is kept that takes time to draw or room to hold: predictions go by the mean topics.
         record = {"phi": "none", "theta": "none"}
         fixed = {"draws": 1, "chains": 1, "schedule": self.schedule, "record": record, "progress": False}
         return pt.sample(self.model, corpus, **{**fixed, **values, **options})
 
+    def measure(self, fits: Sequence[pt.Fit], corpus: pt.Corpus, train: pt.Corpus, **options: Any) -> dict[str, float]:
+        """Return how well `run` predicts a corpus, whose documents count as new even where they are those of training.
+
+        Without a response, a linear support vector machine is trained on the proportions of the topics.
+        """
+        fit = fits[-1]
+        if "eta" in fit.posterior:
+            found = fit.metrics(corpus, **options)
+            return {name: found[name] for name in ("accuracy", "r2", "log_score") if name in found}
+        machine = LinearSVC(random_state=0).fit(fit.transform(train, **options), names_of(train))
+        return {"accuracy": float(machine.score(fit.transform(corpus, **options), names_of(corpus)))}
+
 
 @dataclass(frozen=True)
 class Study:
-    """A figure or a table of a paper.
-
-    Attributes
-    ----------
-    title : str
-    data : {"pair", "classes", "numbers"}
-    topics : tuple of int
-        The paper's numbers of topics.
-    lines : tuple of Line
-    x : str
-        Column of the table on the horizontal axis.
-    panels : tuple of str
-        Columns on the vertical axes.
-    """
+    """A figure or a table of a paper: with its numbers of topics, and columns of the table for x and for each panel."""
 
     title: str
     data: Data
@@ -107,7 +90,7 @@ def gibbs(name: str, model: str, sweeps: int, **parameters: float) -> Line:
 
 
 def two_classes(corpus: pt.Corpus, names: tuple[str, str] | None) -> pt.Corpus:
-    """Return the documents of two classes; of the first and the last one, unless they are named."""
+    """Return the documents of two classes, by default the first and the last."""
     labels = corpus.labels
     assert labels is not None
     pair = names or (str(labels.classes[0]), str(labels.classes[-1]))
@@ -139,16 +122,13 @@ def read(options: argparse.Namespace, data: Data) -> tuple[pt.Corpus, pt.Corpus]
         train, test = simulated(data)
     else:
         how = {"vocabulary": options.vocabulary, "label_column": options.label_column}
+        how["stop_words"] = "english" if options.stop_words else None
         kind: Any = "real" if data == "numbers" else "class"
         train, test = (pt.read_corpus(path, label_kind=kind, **how) for path in (options.train, options.test))
     if data == "pair":
         train, test = two_classes(train, options.classes), two_classes(test, options.classes)
     # Words that do not occur would only cost time.
     kept = train.vocabulary[train.word_counts >= options.min_count]
-    if options.stop_words:
-        before, kept = len(kept), np.array([word for word in kept if word not in ENGLISH_STOP_WORDS], dtype=object)
-        if len(kept) == before:
-            raise SystemExit("--stop-words: the corpus holds none; --vocabulary says what the words of a file are")
     train, test = train.with_vocabulary(kept), test.with_vocabulary(kept)
     print(train, test, sep="\n", flush=True)
     return train, test
@@ -157,27 +137,14 @@ def read(options: argparse.Namespace, data: Data) -> tuple[pt.Corpus, pt.Corpus]
 def seconds_of_steps(fit: pt.Fit) -> dict[str, float]:
     """Return the seconds of sampling, burn-in included, of each step of the cycle."""
     result = dict.fromkeys(STEPS, 0.0)
-    for group in ("warmup_sample_stats", "sample_stats"):
-        if "step_seconds" in fit.groups[group]:
-            spent = fit.groups[group]["step_seconds"]
-            total = spent.sum([dim for dim in spent.dims if dim != "kernel"])
-            for label, seconds in zip(total["kernel"].values, total.values, strict=True):
-                variable = str(label).partition(":")[0]
-                step = "scales" if variable in SCALES else variable if variable in STEPS else "augmentation"
-                result[step] += float(seconds)
+    groups = (fit.groups[name] for name in ("warmup_sample_stats", "sample_stats"))
+    for spent in (group["step_seconds"] for group in groups if "step_seconds" in group):
+        total = spent.sum([dim for dim in spent.dims if dim != "kernel"])
+        for label, seconds in zip(total["kernel"].values, total.values, strict=True):
+            variable = str(label).partition(":")[0]
+            step = "scales" if variable in SCALES else variable if variable in STEPS else "augmentation"
+            result[step] += float(seconds)
     return result
-
-
-def measure(fit: pt.Fit, corpus: pt.Corpus, train: pt.Corpus, **options: Any) -> dict[str, float]:
-    """Return how well a fit predicts a corpus, whose documents count as new even where they are those of training.
-
-    Without a response, a linear support vector machine is trained on the proportions of the topics.
-    """
-    if "eta" in fit.posterior:
-        found = fit.metrics(corpus, **options)
-        return {name: found[name] for name in ("accuracy", "r2", "log_score") if name in found}
-    machine = LinearSVC(random_state=0).fit(fit.transform(train, **options), names_of(train))
-    return {"accuracy": float(machine.score(fit.transform(corpus, **options), names_of(corpus)))}
 
 
 def names_of(corpus: pt.Corpus) -> list[str | None]:
@@ -223,26 +190,10 @@ def run(
     sweeps: int | None = None,
     threads: int | None = None,
 ) -> pd.DataFrame:
-    """Run a study.
+    """Run a study; return a row for each line, number of topics and seed.
 
-    Parameters
-    ----------
-    study : Study
-    train, test : Corpus
-    topics : tuple of int, optional
-        The paper's by default.
-    seeds : int
-        Chains of each line and number of topics.
-    sweeps : int, optional
-        At most so many; where they are what is varied, only values up to this one.
-    threads : int, optional
-        All cores by default.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each line, number of topics and seed: metrics, and seconds of sampling, in all and by step. Neither
-        compilation nor prediction is counted.
+    A row has the metrics, and the seconds of sampling, in all and by step, without compilation and prediction. Chains
+    have at most ``sweeps``; where these are what is varied, longer ones are left out.
     """
     if sweeps is not None and study.x == "sweeps":
         study = replace(study, lines=tuple(line for line in study.lines if line.sweeps <= sweeps))
@@ -252,21 +203,16 @@ def run(
 
 
 def only(study: Study, lines: list[str] | None) -> Study:
-    """Return a study with some of its lines alone."""
+    """Return a study with only some of its lines."""
     known = dict.fromkeys(line.name for line in study.lines)
     if unknown := set(lines or ()) - set(known):
         raise SystemExit(f"--lines: {', '.join(sorted(unknown))}: there are {'; '.join(known)}")
     return replace(study, lines=tuple(line for line in study.lines if not lines or line.name in lines))
 
 
-def summary(study: Study, table: pd.DataFrame) -> pd.DataFrame:
-    """Return mean and standard deviation over seeds of what the figure shows."""
-    keys = list(dict.fromkeys(["line", "topics", study.x]))
-    return table.groupby(keys, sort=False)[list(study.panels)].agg(["mean", "std"])
-
-
 def write(study: Study, table: pd.DataFrame, out: list[Path]) -> None:
     """Write the table as .csv, or its means and standard deviations as .png, a panel for each measure."""
+    varied = study.x != "topics"
     for path in out:
         if path.suffix == ".csv":
             table.to_csv(path, index=False)
@@ -276,21 +222,12 @@ def write(study: Study, table: pd.DataFrame, out: list[Path]) -> None:
         panels = figure.subplots(1, len(study.panels), squeeze=False)[0]
         for panel, measured in zip(panels, study.panels, strict=True):
             panel.set(xlabel=study.x, ylabel=measured, xscale="log" if study.x == "sweeps" else "linear")
-            for (name, topics), group in _lines(study, table):
+            for (name, topics), group in table.groupby(["line", "topics" if varied else "line"], sort=False):
                 values = group.groupby(study.x)[measured].agg(["mean", "std"])
-                label = name if topics is None else f"{name}, K = {topics}"
+                label = f"{name}, K = {topics}" if varied else name
                 panel.errorbar(values.index, values["mean"], values["std"].fillna(0.0), label=label, capsize=2)
         panels[-1].legend(loc="upper left", bbox_to_anchor=(1, 1))
         figure.savefig(path, dpi=150)
-
-
-def _lines(study: Study, table: pd.DataFrame) -> Iterator[tuple[tuple[str, int | None], pd.DataFrame]]:
-    """Yield the lines of a figure, with the number of topics where x is something else."""
-    for name, group in table.groupby("line", sort=False):
-        if study.x == "topics":
-            yield (str(name), None), group
-        else:
-            yield from (((str(name), int(k)), part) for k, part in group.groupby("topics"))
 
 
 def main(description: str | None, studies: Mapping[str, Study]) -> None:
@@ -321,5 +258,6 @@ def main(description: str | None, studies: Mapping[str, Study]) -> None:
     topics = tuple(options.topics or (study.topics if options.train else SMALL))
     how = {"seeds": options.seeds, "sweeps": options.sweeps, "threads": options.threads}
     table = run(study, train, test, topics=topics, **how)
-    print(summary(study, table).round(4).to_string())
+    keys = list(dict.fromkeys(["line", "topics", study.x]))
+    print(table.groupby(keys, sort=False)[list(study.panels)].agg(["mean", "std"]).round(4).to_string())
     write(study, table, options.out)

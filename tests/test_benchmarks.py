@@ -30,21 +30,43 @@ def corpus() -> pt.Corpus:
     return pt.Corpus.from_tokens([[f"w{i}" for i in rng.integers(0, 30, n)] for n in (50, 0, 1, 80)] * 3)
 
 
+def records(folder: Path, name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
+
+
 def options(lda: ModuleType, *words: str) -> Any:
-    fixed = [
-        "--topics",
-        str(TOPICS),
-        "--burn-in",
-        "1",
-        "--sweeps",
-        "2",
-        "--rounds",
-        "2",
-        "--threads",
-        "1",
-        "--peers",
-    ]
+    fixed = f"--topics {TOPICS} --burn-in 1 --sweeps 2 --rounds 2 --threads 1 --peers".split()
     return lda.arguments([*fixed, "--kernels", "collapsed_gibbs", *words])
+
+
+def test_the_pages_agree_with_the_figures(script: Any) -> None:
+    tables = script("tables")
+    found = tables.read()
+    for page, text in ((tables.PAGE, tables.page_of(found)), (tables.FRONT, tables.highlights(found))):
+        assert page.read_text() == tables.with_tables(page.read_text(), text), "run `make bench-tables`"
+
+
+def test_figures_say_where_they_were_measured(script: Any) -> None:
+    for record in script("tables").read():
+        assert {"command", "commit", "date", "machine"} <= record.keys()
+        assert {"processor", "cores"} <= record["machine"].keys()
+        assert "/" not in record["command"].replace("benchmarks/", "").replace("examples/", ""), record["command"]
+
+
+def test_a_figure_measured_again_replaces_the_one_before(script: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    common, tables = script("common"), script("tables")
+    monkeypatch.setattr("sys.argv", ["lda.py", "--data", "/home/a/b.txt", "--results", str(tmp_path), "--topics", "5"])
+    for values in ([4.0], [1.0, 2.0, 6.0]):
+        results = common.Results(tmp_path, "lda", "How fast is a sweep of LDA?", corpus="b", K=5)
+        results.add("ours", "seconds", values, {"theirs": 1.5})
+    (record,) = tables.read(tmp_path)
+    assert record["command"] == "python benchmarks/lda.py --data b.txt --topics 5"
+    table = tables.page_of([record]).splitlines()[4:7]
+    assert table == [
+        "| seconds | min | max | over theirs |",
+        "| ---: | ---: | ---: | ---: |",
+        "| 2 | 1 | 6 | 1.5 |",
+    ]
 
 
 def test_simulated_corpora_are_reproducible_and_sorted(script: Any) -> None:
@@ -122,7 +144,7 @@ def test_scaling_measures_time_and_memory(script: Any, corpus: pt.Corpus, tmp_pa
 def test_forecasts_are_held_against_sweeps(script: Any, corpus: pt.Corpus, tmp_path: Path, capsys: Any) -> None:
     corpus.save(tmp_path / "corpus")
     command = ["--data", str(tmp_path / "corpus"), "--topics", "5", "--sweeps", "1", "--repeats", "1"]
-    command += ["--burn-in", "collapsed_gibbs"]
+    command += ["--burn-in", "collapsed_gibbs", "--results", str(tmp_path)]
     script("cost_model").main([*command, "--kernels", "collapsed_gibbs", "partially_collapsed", "--threads", "1"])
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[4:]]
     assert [row[:4] for row in rows] == [
@@ -134,14 +156,14 @@ def test_forecasts_are_held_against_sweeps(script: Any, corpus: pt.Corpus, tmp_p
 
 
 def test_supervised_trains_and_predicts(script: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    supervised, out = script("supervised"), tmp_path / "out.json"
-    options = ["--topics", "3", "--warmup", "2", "--draws", "2", "--seeds", "1", "2", "--json", str(out)]
+    supervised = script("supervised")
+    options = ["--topics", "3", "--warmup", "2", "--draws", "2", "--seeds", "1", "2", "--results", str(tmp_path)]
     monkeypatch.setattr("sys.argv", ["supervised.py", *options])
     supervised.main()
-    (row,) = json.loads(out.read_text())["runs"]
-    assert row["K"] == 3
-    assert row["accuracy"] > 0.9
-    assert 0 < row["sampling s"] <= row["train s"]
+    rows = {record["measure"]: record for record in records(tmp_path, "supervised")}
+    assert rows["accuracy"]["setting"]["K"] == 3
+    assert rows["accuracy"]["median"] > 0.9
+    assert 0 < rows["seconds of sampling"]["median"] <= rows["seconds"]["median"]
 
 
 def test_supervised_scaling_deals_documents_to_classes(script: Any) -> None:
@@ -161,9 +183,8 @@ def test_supervised_scaling_deals_documents_to_classes(script: Any) -> None:
 def test_inefficiency_factors_by_kernel(
     script: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "out.json"
     options = ["--kernels", "collapsed_gibbs", "partially_collapsed", "--topics", "3", "--documents", "20"]
-    options += ["--words", "30", "--draws", "20", "--warmup", "5", "--json", str(out)]
+    options += ["--words", "30", "--draws", "20", "--warmup", "5", "--results", str(tmp_path)]
     monkeypatch.setattr("sys.argv", ["inefficiency.py", *options])
     script("inefficiency").main()
     theta, phi = capsys.readouterr().out.split("\n\n")[1:]
@@ -174,8 +195,9 @@ def test_inefficiency_factors_by_kernel(
         # Mean, standard deviation in brackets, of each, and their ratio.
         collapsed, _, partially, _, ratio = row.split()[2:]
         assert float(ratio) == pytest.approx(float(partially) / float(collapsed), abs=0.02)
-    rows = json.loads(out.read_text())["rows"]
-    assert [row["scalars"] for row in rows] == [20 * 3] * 2 + [30 * 3] * 2
+    kept = records(tmp_path, "inefficiency")
+    assert [record["measure"] for record in kept] == ["IF of theta"] * 2 + ["IF of phi"] * 2
+    assert all(record["median"] > 0 for record in kept)
 
 
 def test_coherences_are_those_of_gensim(
@@ -185,6 +207,7 @@ def test_coherences_are_those_of_gensim(
     file, names = tmp_path / "texts.jsonl", [f"word{i}" for i in range(12)]
     file.write_text("\n".join(json.dumps({"text": " ".join(rng.choice(names, 30))}) for _ in range(20)))
     options = ["--texts", str(file), "--topics", "2", "--words", "4", "--sweeps", "2", "--rounds", "1"]
+    options += ["--results", str(tmp_path)]
     monkeypatch.setattr("sys.argv", ["coherence.py", *options])
     script("coherence").main()
     found = [line for line in capsys.readouterr().out.splitlines() if "largest difference" in line]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,11 @@ from sealing import seal_corpus
 
 from ppl_topics.corpus import Corpus, read_corpus
 
-__all__ = ["COUNT_TARGETS", "TEXT_TARGETS", "CompressedTarget", "LineTarget", "NativeTarget", "VocabularyTarget", "use"]
-
 WORDS = ["cat", "dog", "milk", "goal", "team", "vote", "law", "red", "green", "blue"]
+
+
+Options = Sequence[tuple[float, Mapping[str, Sequence[Any]]]]
+"""Probabilities, and options that are given together with one of some values each."""
 
 
 def use(corpus: Corpus, rng: random.Random, folder: Path) -> None:
@@ -46,7 +48,7 @@ class LineTarget:
 
     name: str
     inputs: Mapping[str, Sequence[bytes]]
-    options: Callable[[random.Random], dict[str, Any]]
+    options: Options
 
     def prepare(self, folder: Path) -> None:
         """Read each valid file once."""
@@ -76,7 +78,7 @@ class LineTarget:
         """Read it."""
         path = next(place.glob("input*"))
         kind = next(suffix for suffix in self.inputs if suffix in path.name)
-        use(read_corpus(path, format=kind, **self.options(rng)), rng, place)
+        use(read_corpus(path, format=kind, **_drawn(rng, self.options)), rng, place)
 
 
 def _mutated_records(rng: random.Random, data: bytes) -> bytes:
@@ -88,65 +90,41 @@ def _mutated_records(rng: random.Random, data: bytes) -> bytes:
     )
 
 
-def _thresholds(rng: random.Random) -> dict[str, Any]:
-    if rng.random() < 0.8:
-        return {}
-    return rng.choice([{"min_count": 2}, {"min_df": 0.3}, {"max_df": 0.5}, {"max_vocabulary": 2}])
+KINDS = ("class", "multi_label", "real", "count")
+ENCODINGS = ("latin-1", "utf-16", "utf-7", "utf-32", "cp1252", "ascii", "shift_jis", "utf-8-sig")
+ENCODED: Options = [(0.07, {"encoding": ENCODINGS})]
+ALL: Options = [
+    (0.05, {"min_count": [2]}),
+    (0.05, {"min_df": [0.3]}),
+    (0.05, {"max_df": [0.5]}),
+    (0.05, {"max_vocabulary": [2]}),
+    *ENCODED,
+]
+COUNTS: Options = [*ALL, (0.2, {"vocabulary": [WORDS]}), (0.1, {"vocabulary": [WORDS], "stop_words": [["cat", "law"]]})]
+LDAC_OPTIONS: Options = [*COUNTS, (0.3, {"first_id": (0, 1)})]
+SVMLIGHT_OPTIONS: Options = [*LDAC_OPTIONS, (0.3, {"label_kind": KINDS})]
+TEXT_OPTIONS: Options = [
+    *ALL,
+    (0.2, {"vocabulary": [WORDS]}),
+    (0.2, {"stop_words": ["english"]}),
+    (0.1, {"lowercase": [False]}),
+]
+COLUMN_OPTIONS: Options = [
+    *TEXT_OPTIONS,
+    (0.3, {"label_column": ("label", "number", "many")}),
+    (0.4, {"label_column": ("label", "number", "many"), "label_kind": KINDS}),
+    (0.4, {"id_column": ["id"]}),
+    (0.5, {"covariates": (["year"], ["source"], ["year", "source"], ["number"])}),
+]
 
 
-def _encoding(rng: random.Random) -> dict[str, Any]:
-    if rng.random() < 0.93:
-        return {}
-    return {
-        "encoding": rng.choice(("latin-1", "utf-16", "utf-7", "utf-32", "cp1252", "ascii", "shift_jis", "utf-8-sig"))
-    }
-
-
-def _count_options(rng: random.Random) -> dict[str, Any]:
-    options = _thresholds(rng) | _encoding(rng)
-    if rng.random() < 0.3:
-        options["vocabulary"] = WORDS
-        if rng.random() < 0.3:
-            options["stop_words"] = ["cat", "law"]
-    return options
-
-
-def _svmlight_options(rng: random.Random) -> dict[str, Any]:
-    options = _count_options(rng)
-    if rng.random() < 0.3:
-        options["first_id"] = rng.choice((0, 1))
-    if rng.random() < 0.3:
-        options["label_kind"] = rng.choice(("class", "multi_label", "real", "count"))
-    return options
-
-
-def _ldac_options(rng: random.Random) -> dict[str, Any]:
-    options = _count_options(rng)
-    return options | ({"first_id": rng.choice((0, 1))} if rng.random() < 0.3 else {})
-
-
-def _text_options(rng: random.Random) -> dict[str, Any]:
-    options = _thresholds(rng) | _encoding(rng)
-    if rng.random() < 0.2 and not set(options) & {"min_count", "min_df", "max_df", "max_vocabulary"}:
-        options["vocabulary"] = WORDS
-    if rng.random() < 0.2:
-        options["stop_words"] = "english"
-    if rng.random() < 0.1:
-        options["lowercase"] = False
-    return options
-
-
-def _column_options(rng: random.Random) -> dict[str, Any]:
-    options = _text_options(rng)
-    if rng.random() < 0.6:
-        options["label_column"] = rng.choice(("label", "number", "many"))
-        if rng.random() < 0.5:
-            options["label_kind"] = rng.choice(("class", "multi_label", "real", "count"))
-    if rng.random() < 0.4:
-        options["id_column"] = "id"
-    if rng.random() < 0.5:
-        options["covariates"] = rng.choice((["year"], ["source"], ["year", "source"], ["number"]))
-    return options
+def _drawn(rng: random.Random, options: Options) -> dict[str, Any]:
+    """Draw options."""
+    drawn: dict[str, Any] = {}
+    for probability, values in options:
+        if rng.random() < probability:
+            drawn |= {name: rng.choice(choices) for name, choices in values.items()}
+    return drawn
 
 
 SVMLIGHT = [
@@ -178,15 +156,15 @@ TSV = [data.replace(b",", b"\t") for data in CSV]
 MALLET = [b"d1 sport goal goal team\nd2 politics vote law\n\nd3 sport team goal\n", b"x 1 cat dog\nx 2 dog milk\ny 1\n"]
 
 COUNT_TARGETS = [
-    LineTarget("svmlight", {".svmlight": SVMLIGHT}, _svmlight_options),
-    LineTarget("ldac", {".ldac": LDAC}, _ldac_options),
-    LineTarget("uci", {".uci": UCI}, _count_options),
-    LineTarget("matrix_market", {".mtx": MATRIX}, _count_options),
+    LineTarget("svmlight", {".svmlight": SVMLIGHT}, SVMLIGHT_OPTIONS),
+    LineTarget("ldac", {".ldac": LDAC}, LDAC_OPTIONS),
+    LineTarget("uci", {".uci": UCI}, COUNTS),
+    LineTarget("matrix_market", {".mtx": MATRIX}, COUNTS),
 ]
 TEXT_TARGETS = [
-    LineTarget("jsonl", {".jsonl": JSONL}, _column_options),
-    LineTarget("delimited", {".csv": CSV, ".tsv": TSV}, _column_options),
-    LineTarget("mallet", {".mallet": MALLET}, _text_options),
+    LineTarget("jsonl", {".jsonl": JSONL}, COLUMN_OPTIONS),
+    LineTarget("delimited", {".csv": CSV, ".tsv": TSV}, COLUMN_OPTIONS),
+    LineTarget("mallet", {".mallet": MALLET}, TEXT_OPTIONS),
 ]
 
 
@@ -211,7 +189,15 @@ class VocabularyTarget:
 
     def run(self, rng: random.Random, place: Path) -> None:
         """Read both."""
-        use(read_corpus(place / "input.svmlight", vocabulary=place / "words.txt", **_encoding(rng)), rng, place)
+        use(
+            read_corpus(
+                place / "input.svmlight",
+                vocabulary=place / "words.txt",
+                **_drawn(rng, ENCODED),
+            ),
+            rng,
+            place,
+        )
 
 
 class CompressedTarget:

@@ -20,8 +20,6 @@ from ppl_topics.results import store
 from ppl_topics.results.validation import check_groups
 from ppl_topics.spec.shipped import shipped
 
-__all__ = ["TraceGroupsTarget"]
-
 
 class TraceGroupsTarget(Traces):
     """Groups that do not fit together: names, dims, coordinates, types, models; most of them are never in a file."""

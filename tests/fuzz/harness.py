@@ -1,8 +1,8 @@
-"""Runs a target on damaged inputs, one after another, in a process of its own with bounds on memory and time.
+"""Runs a target on damaged inputs, one after another, in a separate process with limits on memory and time.
 
 What a case may do is return or raise a PplTopicsError with one line of message. Anything else is a finding: another
 exception, a crash, a hang, memory beyond the allowance, a file written outside the case's folder, a process started,
-a pickle opened. The input of a finding is saved under the folder of the run; case number and seed make it anew.
+a pickle opened. The input of a finding is saved under the folder of the run; seed and case number make it again.
 """
 
 from __future__ import annotations
@@ -32,38 +32,27 @@ from ppl_topics import diagnostics, models, samplers
 from ppl_topics.errors import PplTopicsError
 from ppl_topics.results import opening
 
-__all__ = ["Finding", "Limits", "Outcome", "Target", "fuzz"]
-
 
 @dataclass(frozen=True)
 class Limits:
-    """What a case may take.
-
-    Attributes
-    ----------
-    seconds : float
-        Of the processor, all inputs being small.
-    wall : float
-        Of the clock, on a machine that may be busy; what waits for ever takes no time of the processor.
-    silence : float
-        Seconds without news after which a worker hangs where no Python signal reaches it.
-    allowance : int
-        Bytes of address space that cases may take beyond what the process has before the first one.
-    resident : int
-        Bytes of memory in use that cases may add to those of the process before the first one.
-    """
+    """What a case may take: seconds, and bytes more than the process has before its first case."""
 
     seconds: float = 20.0
+    """Processor time; all inputs are small."""
     wall: float = 240.0
+    """Time by the clock, on a machine that may be busy; waiting takes no processor time."""
     silence: float = 300.0
+    """Time without a report after which a worker hangs that no Python signal reaches."""
     allowance: int = 768 << 20
+    """Address space."""
     resident: int = 400 << 20
+    """Resident memory."""
 
 
 LIMITS = Limits()
 
 AGAIN = 1.0
-"""Seconds after which an alarm rings again: one that rings where Python drops exceptions is lost."""
+"""Seconds after which an alarm is repeated: one that comes where Python drops exceptions is lost."""
 
 SECRET = "secret"
 """Name of a file beside the valid inputs that links of damaged ones may lead to."""
@@ -72,7 +61,7 @@ BAIT = ("/etc/passwd", "/etc/hostname", "/dev/zero")
 """What inputs try to lead to, and nothing reads."""
 
 OWN = tuple(f"{package.__path__[0]}/" for package in (ppl_topics, models, samplers, diagnostics))
-"""Where the code of ppl-topics stands."""
+"""Where the code of ppl-topics is."""
 
 FORBIDDEN = (
     "pickle.find_class", "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn",
@@ -80,18 +69,13 @@ FORBIDDEN = (
 )  # fmt: skip
 
 RESULTS = "results.jsonl"
-"""Of all runs in a folder, a line each."""
+"""File with a line for each run in a folder."""
 
 CHANGING = ("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.symlink", "os.link", "os.truncate", "os.chmod")
 
 
 class Target(Protocol):
-    """What is fuzzed.
-
-    Attributes
-    ----------
-    name : str
-    """
+    """What is fuzzed."""
 
     name: str
 
@@ -107,19 +91,10 @@ class Target(Protocol):
 
 @dataclass
 class Finding:
-    """What went wrong in a case.
+    """What went wrong in a case, the first that showed it, and in how many.
 
-    Attributes
-    ----------
-    kind : str
-        Exception, hang, memory, crash, a message that is not one line, or forbidden: what was done that may not be.
-        An error of ``make`` is one of the target itself.
-    where : str
-        Innermost place in ppl_topics.
-    message : str
-    case : int
-        The first case that showed it.
-    times : int
+    The kind is the name of an exception, or hang, memory, crash, message (not one line), or forbidden (what no reader
+    may do); make is an error of the target itself. ``where`` is the innermost place in ppl_topics.
     """
 
     kind: str
@@ -158,18 +133,7 @@ def fuzz(
     cases: int | None = None,
     limits: Limits = LIMITS,
 ) -> Outcome:
-    """Run a target for some time, or for some cases; inputs of findings go to ``folder/findings``.
-
-    Parameters
-    ----------
-    target : Target
-    seconds : float
-    seed : int
-    folder : pathlib.Path
-    cases : int, optional
-        At most.
-    limits : Limits
-    """
+    """Run a target for some seconds, or some cases; inputs of findings go to ``folder/findings``."""
     folder = folder.resolve()
     (folder / "findings").mkdir(parents=True, exist_ok=True)
     seeds = folder / "valid" / target.name
@@ -203,7 +167,7 @@ def _follow(worker: Any, news: Connection, outcome: Outcome, folder: Path, numbe
                 os.kill(worker.pid, signal.SIGKILL)
                 worker.join()
                 hung = running if running is not None else number
-                _note(outcome, folder, Finding("hang", "no news", "the process answers no more", hung))
+                _note(outcome, folder, Finding("hang", "no news", "the process does not answer", hung))
                 return hung + 1
             report = news.recv()
         except EOFError:
@@ -237,11 +201,11 @@ def _note(outcome: Outcome, folder: Path, finding: Finding) -> None:
 
 
 def _keep(folder: Path, name: str, case: int) -> None:
-    """Keep the input of a case, which seed and number make again too, but for times of day in stored runs."""
+    """Keep the input of a case; seed and number make it again, except for times of day in stored runs."""
     saved = folder / "findings" / f"{name}-{case}"
     if not saved.exists():
         with contextlib.suppress(shutil.Error, OSError):
-            # A worker that died leaves it there.
+            # A worker that died left it there.
             shutil.copytree(folder / "work" / name / "case", saved, symlinks=True)
 
 
@@ -255,7 +219,7 @@ def _work(
     limits: Limits,
     news: Connection,
 ) -> None:
-    """Run cases until the time is over; the process ends early where memory grew, for another to go on."""
+    """Run cases until the time is over, or until memory grew and another process must continue."""
     warnings.simplefilter("ignore")
     place, seeds = folder / "work" / target.name / "case", folder / "valid" / target.name
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
@@ -302,7 +266,7 @@ def _work(
             signal.setitimer(signal.ITIMER_REAL, 0)
             watch.active = False
         findings = [Finding("forbidden", event.split(" ")[0], event, number) for event in watch.seen]
-        # Libraries write without a word to Python.
+        # Libraries write without an audit event.
         after = _states(guarded)
         findings += [Finding("forbidden", "changed", path, number) for path in after if after[path] != before[path]]
         before = after
@@ -363,7 +327,7 @@ def _states(paths: Iterable[Path]) -> dict[str, tuple[int, int] | None]:
 
 
 def _peak() -> int:
-    """Return the resident memory at its most, in bytes."""
+    """Return the peak of resident memory in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

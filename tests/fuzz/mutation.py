@@ -11,8 +11,6 @@ from typing import Any
 
 import zstandard
 
-__all__ = ["compressed", "mutated_bytes", "mutated_text", "mutated_tree", "weird_value"]
-
 NUMBER = re.compile(rb"[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?")
 
 NUMBERS = [

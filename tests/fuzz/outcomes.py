@@ -8,8 +8,6 @@ from pathlib import Path
 
 from harness import Finding, Outcome
 
-__all__ = ["read", "table"]
-
 
 def read(path: Path) -> list[Outcome]:
     """Return the outcomes in a file that `harness.fuzz` added to, a line each."""

@@ -21,8 +21,6 @@ from harness import SECRET, Limits, fuzz
 
 from ppl_topics.errors import PplTopicsError
 
-__all__ = ["FAULTS"]
-
 LIMITS = Limits(seconds=0.3, wall=60.0, silence=120.0, allowance=256 << 20, resident=64 << 20)
 Reader = Callable[[Path], object]
 

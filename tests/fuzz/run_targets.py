@@ -17,8 +17,6 @@ from trace_reading import read_in_all_ways, small_corpus, use_command, use_fit
 import ppl_topics as pt
 from ppl_topics.results.run_folder.checkpoint import DIGEST, digest_of
 
-__all__ = ["RunFolderTarget"]
-
 
 def _other_numbers(rng: random.Random, content: bytes) -> bytes:
     """Change numbers among those of a chunk, which stays as long as it is."""

@@ -12,8 +12,6 @@ import zstandard
 from ppl_topics.corpus.native import _digest, _fingerprint
 from ppl_topics.results.run_folder.manifest import Manifest, digest_of
 
-__all__ = ["CHECKSUM", "checked", "content_of_chunk", "seal_corpus", "seal_manifest", "sealed_chunk"]
-
 CHECKSUM = 4
 """Bytes of one, at the end of a chunk."""
 

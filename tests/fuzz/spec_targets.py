@@ -22,8 +22,6 @@ from ppl_topics.spec import Model, load_spec
 from ppl_topics.spec.shipped import shipped
 from ppl_topics.spec.source import Source
 
-__all__ = ["OptionsTarget", "SpecTarget", "check_exit"]
-
 BITS = [
     "&a ", "*a", "&a [*a]", "<<: *a", "!!python/object/apply:os.system [id]", "!!binary aGk=", "!x", "%YAML 1.1\n---\n",
     "---\n", "...\n", "? ", "- ", "{a: 1, a: 2}", "$topics", "$alpha", "$", "$$", "extends: lda", "extends: ../x.yaml",

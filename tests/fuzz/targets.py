@@ -11,8 +11,6 @@ from run_targets import RunFolderTarget
 from spec_targets import OptionsTarget, SpecTarget
 from trace_targets import TraceFileTarget, TraceTarget
 
-__all__ = ["TARGETS"]
-
 
 def _given(target: LineTarget) -> Callable[[], Target]:
     return lambda: target

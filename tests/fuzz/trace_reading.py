@@ -13,8 +13,6 @@ from spec_targets import check_exit
 import ppl_topics as pt
 from ppl_topics.fit import Fit
 
-__all__ = ["RUNS", "read_in_all_ways", "small_corpus", "use_command", "use_fit"]
-
 RUNS: dict[str, dict[str, Any]] = {
     "lda": {"record": {"z": "all"}},
     "medlda": {},

@@ -19,8 +19,6 @@ from trace_reading import RUNS, read_in_all_ways, small_corpus, use_command, use
 import ppl_topics as pt
 from ppl_topics.results import opening, store
 
-__all__ = ["TraceFileTarget", "TraceTarget", "Traces"]
-
 
 def _used() -> int:
     return int(sum(os.times()[:2])) + 1

@@ -7,6 +7,8 @@ document's tokens), which is computed anew for each sweep; the mean of phi over 
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 from dataclasses import replace
 from typing import Any
@@ -151,7 +153,10 @@ class Soak:
 
 
 def resident() -> float:
+    """Return the resident memory; free memory goes back to the system first, or it would hide what grows into it."""
     gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
     return float(psutil.Process().memory_info().rss)
 
 

@@ -1,23 +1,19 @@
-"""Run benchmarks/faults.py with a fault planted in the package: each of its trials must be one that can fail.
+"""Bugs planted in the package, one for each kind of fault: a trial of that kind must fail then.
 
-python tests/ppl_topics/planted_faults.py NAME [options of faults.py]
+python tests/faults --plant --kinds KIND --results faults.jsonl
 """
 
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 def lose_a_draw() -> None:
-    """A run that is resumed forgets the last draw before its checkpoint."""
+    """A resumed run forgets the last draw before its checkpoint."""
     from ppl_topics.results.run_folder.draws import ChainStream
 
     made = ChainStream.__init__
@@ -29,14 +25,14 @@ def lose_a_draw() -> None:
 
 
 def forget_the_state() -> None:
-    """A run that is resumed goes on from its first state."""
+    """A resumed run continues from its first state."""
     from ppl_topics.engine import checkpointing
 
     checkpointing._put_state = lambda executor, state, arrays: None
 
 
 def stop_at_once() -> None:
-    """The first Ctrl-C is taken for the second one."""
+    """The first Ctrl-C acts as the second one."""
     from ppl_topics.engine.interrupt import GracefulStop
 
     def broken(self: Any, number: int, frame: Any) -> None:
@@ -61,14 +57,14 @@ def lock_nothing() -> None:
 
 
 def check_no_digest() -> None:
-    """Checkpoints have a digest that is always the same."""
+    """All checkpoints have the same digest."""
     from ppl_topics.results.run_folder import checkpoint
 
     checkpoint._Checksum.digest = lambda self: bytes(checkpoint.DIGEST)  # type: ignore[method-assign]
 
 
 def take_nothing_for_zeros() -> None:
-    """What cannot be read is zeros, and nobody is told."""
+    """What cannot be read is replaced by zeros, without an error."""
     from ppl_topics.results.run_folder import lazy
 
     read = lazy._Stored._read
@@ -90,7 +86,7 @@ def other_exit_codes() -> None:
 
 
 def leave_errors_of_disks_as_they_are() -> None:
-    """They do not say which checkpoint is before them, nor how to go on."""
+    """They do not name the last checkpoint, nor say how to continue."""
     from ppl_topics.engine import chains
 
     chains._named = lambda chain: contextlib.nullcontext()
@@ -129,13 +125,4 @@ PLANTED: dict[str, Callable[[], None]] = {
     "read-only": other_exit_codes,
     "memory": check_no_memory,
 }
-"""A fault for each kind of trial; a command that is killed has no parent that could plant one in it."""
-
-
-if __name__ == "__main__":
-    sys.path.insert(0, str(BENCHMARKS))
-    # First: it chooses the threading layer.
-    import faults
-
-    PLANTED[sys.argv.pop(1)]()
-    faults.main()
+"""By kind of fault; a command that is killed starts in an interpreter of its own, where nothing can be planted."""
