@@ -15,7 +15,7 @@ from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.convergence import ess_by_chain
 from ppl_topics.diagnostics.efficiency import inefficiency
-from ppl_topics.diagnostics.report import seconds_by_kernel
+from ppl_topics.diagnostics.summary import seconds_by_kernel
 from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
 

@@ -14,7 +14,7 @@ from scipy.stats import chi2
 
 from ppl_topics._util.arrays import BoolArray, FloatArray
 from ppl_topics.diagnostics.alignment import Alignment, aligned
-from ppl_topics.diagnostics.alignment.table import top_word_draws
+from ppl_topics.diagnostics.alignment.agreement import top_word_draws
 from ppl_topics.diagnostics.efficiency import all_statistics
 from ppl_topics.results.mean_topics import MEANS
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from ppl_topics._util.arguments import MAX_SEED, check_whole
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.keys import Key, Reserved
-from ppl_topics.diagnostics.quality.draws import evenly
-from ppl_topics.diagnostics.quality.topics import TopicSet, check_words, texts_of, topic_sets
+from ppl_topics.diagnostics.quality.intervals import evenly
+from ppl_topics.diagnostics.quality.topic_set import TopicSet, check_words, texts_of, topic_sets
 from ppl_topics.diagnostics.word_information import replicate_information
 from ppl_topics.errors import TraceError
 from ppl_topics.models.dirichlet import Dirichlet

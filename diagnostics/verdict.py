@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from ppl_topics.diagnostics.alignment import Alignment, align
-from ppl_topics.diagnostics.alignment.table import top_words_of
+from ppl_topics.diagnostics.alignment.agreement import top_words_of
 from ppl_topics.diagnostics.convergence import ESS_WANTED, Quantity, Walk, density_walks, quantities
 from ppl_topics.errors import TraceError
 

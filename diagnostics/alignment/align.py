@@ -10,7 +10,7 @@ import xarray as xr
 from scipy.optimize import linear_sum_assignment
 
 from ppl_topics._util.arrays import BoolArray, FloatArray, IntArray, RealArray
-from ppl_topics.diagnostics.alignment.switches import Switch, base_numbers, find_switches, numbers_of, unmixed
+from ppl_topics.diagnostics.alignment.label_switching import Switch, base_numbers, find_switches, numbers_of, unmixed
 from ppl_topics.diagnostics.alignment.topics import (
     TOPIC_DIMS,
     by_response,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import IntArray
 from ppl_topics.diagnostics.alignment.align import Alignment, align, chain_topics, stretches_of
-from ppl_topics.diagnostics.alignment.switches import base_numbers
+from ppl_topics.diagnostics.alignment.label_switching import base_numbers
 from ppl_topics.diagnostics.alignment.topics import chains_of
 from ppl_topics.errors import TraceError
 from ppl_topics.results.documents import checked_topics

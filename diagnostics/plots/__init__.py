@@ -7,11 +7,11 @@ number in its chain.
 """
 
 from ppl_topics.diagnostics.plots.chains import plot_ess, plot_rank, plot_trace
+from ppl_topics.diagnostics.plots.coefficients import plot_coefficients, plot_relevance
 from ppl_topics.diagnostics.plots.correlations import plot_topic_correlations
 from ppl_topics.diagnostics.plots.document import plot_document
 from ppl_topics.diagnostics.plots.drift import plot_drift
 from ppl_topics.diagnostics.plots.eta import plot_eta
-from ppl_topics.diagnostics.plots.forests import plot_coefficients, plot_relevance
 from ppl_topics.diagnostics.plots.topics import plot_topics
 
 __all__ = [

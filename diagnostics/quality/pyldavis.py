@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from ppl_topics.diagnostics.quality.arrays import as_topics
-from ppl_topics.diagnostics.quality.topics import one_topic_set
+from ppl_topics.diagnostics.quality.topic_set import one_topic_set
 from ppl_topics.errors import TraceError
 from ppl_topics.prediction.trained import Part, TrainedTopics
 

@@ -13,11 +13,11 @@ from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.quality.coherence import CV_WINDOW, NPMI_WINDOW, Convention, check_convention, window_size
 from ppl_topics.diagnostics.quality.coherence_batch import COHERENCES, coherences
-from ppl_topics.diagnostics.quality.draws import over_draws
-from ppl_topics.diagnostics.quality.exclusive import exclusivity, frex, mean_over
+from ppl_topics.diagnostics.quality.entropy import effective_words, entropy_of_assignments
+from ppl_topics.diagnostics.quality.exclusivity import exclusivity, frex, mean_over
+from ppl_topics.diagnostics.quality.intervals import over_draws
 from ppl_topics.diagnostics.quality.reference import Reference, ReferenceLike
-from ppl_topics.diagnostics.quality.spread import effective_words, entropy_of_assignments
-from ppl_topics.diagnostics.quality.topics import TopicSet, check_words, texts_of, topic_sets
+from ppl_topics.diagnostics.quality.topic_set import TopicSet, check_words, texts_of, topic_sets
 from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
 from ppl_topics.results.coefficient_draws import check_probability

@@ -27,8 +27,8 @@ from ppl_topics.diagnostics.quality import (
     topic_quality,
     umass_coherence,
 )
-from ppl_topics.diagnostics.quality.draws import evenly
-from ppl_topics.diagnostics.quality.exclusive import mean_over
+from ppl_topics.diagnostics.quality.exclusivity import mean_over
+from ppl_topics.diagnostics.quality.intervals import evenly
 from ppl_topics.results.best_words import best_words
 
 TEXTS = ["goal match goal team", "team match goal", "law vote law rule", "law vote election rule"] * 6 + [""]

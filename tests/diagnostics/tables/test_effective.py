@@ -7,7 +7,7 @@ from scipy.special import expit, log_expit
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.tables import effective_coefficients, reading_summary
-from ppl_topics.diagnostics.tables.effective import mean_curvature
+from ppl_topics.diagnostics.tables.effective_coefficients import mean_curvature
 
 K = 3
 HORSESHOE = {"name": "gaussian_horseshoe", "extends": "slda_gaussian", "blocks": {"eta": {"block": "horseshoe"}}}

@@ -8,7 +8,7 @@ import pytest
 import ppl_topics as pt
 from ppl_topics.cli import main
 from ppl_topics.cli.report import reading_lines
-from ppl_topics.diagnostics.report import summary
+from ppl_topics.diagnostics.summary import summary
 
 FAST = {"topics": 3, "draws": 10, "warmup": 20, "chains": 2, "seed": 1, "threads": 1, "progress": False}
 COLOURS = {"warm": "red orange yellow", "cold": "blue green teal", "dark": "black brown gray"}

@@ -5,8 +5,8 @@ import pytest
 from hostile_runs import CORPUS, OPTIONS, TEXTS
 
 import ppl_topics as pt
-from ppl_topics.diagnostics.page.traces import traces_section
-from ppl_topics.diagnostics.report import seconds_by_kernel
+from ppl_topics.diagnostics.report.traces import traces_section
+from ppl_topics.diagnostics.summary import seconds_by_kernel
 from ppl_topics.fit import Fit
 from ppl_topics.results.store import save_groups
 from ppl_topics.results.validation import check_groups

@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 
 from ppl_topics._util.arrays import FloatArray
-from ppl_topics.diagnostics.page.sections import Groups, Section, chain_and_draw
-from ppl_topics.diagnostics.page.svg import Line, line_chart
+from ppl_topics.diagnostics.report.sections import Groups, Section, chain_and_draw
+from ppl_topics.diagnostics.report.svg import Line, line_chart
 from ppl_topics.errors import TraceError
 
 __all__ = ["traces_section"]

@@ -10,11 +10,11 @@ import xarray as xr
 
 import ppl_topics as pt
 from ppl_topics.cli import main
-from ppl_topics.diagnostics.page import report_html, write_report
-from ppl_topics.diagnostics.page.svg import Line, circle_map, line_chart
-from ppl_topics.diagnostics.page.terms import STEPS, relevant_words
 from ppl_topics.diagnostics.quality import relevance
-from ppl_topics.diagnostics.report import seconds_by_kernel
+from ppl_topics.diagnostics.report import report_html, write_report
+from ppl_topics.diagnostics.report.relevant_words import STEPS, relevant_words
+from ppl_topics.diagnostics.report.svg import Line, circle_map, line_chart
+from ppl_topics.diagnostics.summary import seconds_by_kernel
 from ppl_topics.results.mean_topics import mean_topics
 
 FAST = {"draws": 8, "warmup": 8, "chains": 2, "seed": 1, "threads": 1, "progress": False}

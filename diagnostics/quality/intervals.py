@@ -9,10 +9,10 @@ import numpy as np
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.diagnostics.quality.coherence import Convention
 from ppl_topics.diagnostics.quality.coherence_batch import COHERENCES, coherences
-from ppl_topics.diagnostics.quality.exclusive import exclusivity, frex, mean_over
+from ppl_topics.diagnostics.quality.entropy import effective_words, entropy_of_assignments
+from ppl_topics.diagnostics.quality.exclusivity import exclusivity, frex, mean_over
 from ppl_topics.diagnostics.quality.reference import Reference
-from ppl_topics.diagnostics.quality.spread import effective_words, entropy_of_assignments
-from ppl_topics.diagnostics.quality.topics import TopicSet
+from ppl_topics.diagnostics.quality.topic_set import TopicSet
 from ppl_topics.results.best_words import best_words
 from ppl_topics.results.coefficient_draws import interval
 from ppl_topics.results.documents import checked_topics

@@ -10,12 +10,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray
-from ppl_topics.diagnostics.page.documents import Documents
-from ppl_topics.diagnostics.page.formats import percent
-from ppl_topics.diagnostics.page.sections import Groups, Section, attempt, sentence
-from ppl_topics.diagnostics.page.svg import circle_map
-from ppl_topics.diagnostics.page.terms import STEPS, relevant_words
 from ppl_topics.diagnostics.quality import topic_map
+from ppl_topics.diagnostics.report.formats import percent
+from ppl_topics.diagnostics.report.relevant_words import STEPS, relevant_words
+from ppl_topics.diagnostics.report.sections import Groups, Section, attempt, sentence
+from ppl_topics.diagnostics.report.svg import circle_map
+from ppl_topics.diagnostics.report.top_documents import Documents
 from ppl_topics.errors import TraceError
 from ppl_topics.results.mean_topics import has_mean_topics, mean_topics
 

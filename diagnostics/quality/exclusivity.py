@@ -17,7 +17,7 @@ import xarray as xr
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.diagnostics.quality.arrays import as_topics
-from ppl_topics.diagnostics.quality.topics import check_words, texts_of, topic_sets
+from ppl_topics.diagnostics.quality.topic_set import check_words, texts_of, topic_sets
 from ppl_topics.errors import PplTopicsError
 from ppl_topics.results.best_words import best_words
 

@@ -17,7 +17,7 @@ import xarray as xr
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.diagnostics.quality.arrays import as_topics
-from ppl_topics.diagnostics.quality.topics import TopicSet, check_words, topic_sets
+from ppl_topics.diagnostics.quality.topic_set import TopicSet, check_words, topic_sets
 from ppl_topics.errors import PplTopicsError, TraceError
 
 __all__ = ["relevance", "relevance_terms", "word_share"]

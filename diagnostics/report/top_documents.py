@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from ppl_topics._util.arrays import FloatArray, IntArray
-from ppl_topics.diagnostics.page.sections import Groups
+from ppl_topics.diagnostics.report.sections import Groups
 from ppl_topics.errors import TraceError
 
 __all__ = ["Documents"]

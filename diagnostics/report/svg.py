@@ -10,7 +10,7 @@ from html import escape
 import numpy as np
 
 from ppl_topics._util.arrays import FloatArray
-from ppl_topics.diagnostics.page.formats import percent, tick_texts
+from ppl_topics.diagnostics.report.formats import percent, tick_texts
 
 __all__ = ["Line", "circle_map", "interval_bar", "line_chart", "ticks"]
 

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from ppl_topics.diagnostics.alignment import Alignment, agreement_table
-from ppl_topics.diagnostics.page.formats import count, number, percent, rhat, seconds
-from ppl_topics.diagnostics.page.sections import Cell, Column, Groups, Section, Table, attempt, sentence
 from ppl_topics.diagnostics.quality import topic_quality
-from ppl_topics.diagnostics.report import efficiency, seconds_by_kernel
+from ppl_topics.diagnostics.report.formats import count, number, percent, rhat, seconds
+from ppl_topics.diagnostics.report.sections import Cell, Column, Groups, Section, Table, attempt, sentence
+from ppl_topics.diagnostics.summary import efficiency, seconds_by_kernel
 from ppl_topics.errors import TraceError
 
 __all__ = ["agreement_section", "efficiency_section", "quality_section", "topic_cell"]

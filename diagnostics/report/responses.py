@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from ppl_topics.diagnostics.page.formats import count, number, percent
-from ppl_topics.diagnostics.page.sections import Cell, Column, Groups, Section, Table, attempt, sentence
-from ppl_topics.diagnostics.page.svg import interval_bar
-from ppl_topics.diagnostics.page.tables import topic_cell
+from ppl_topics.diagnostics.report.formats import count, number, percent
+from ppl_topics.diagnostics.report.sections import Cell, Column, Groups, Section, Table, attempt, sentence
+from ppl_topics.diagnostics.report.svg import interval_bar
+from ppl_topics.diagnostics.report.tables import topic_cell
 from ppl_topics.diagnostics.tables import coefficient_table, effective_coefficients, signal_topics, zeros_in_phi
 from ppl_topics.diagnostics.tables.zeros import DENSITY
 from ppl_topics.results.response_topics import own_topics

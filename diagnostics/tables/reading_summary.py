@@ -7,7 +7,7 @@ from typing import Any
 
 import xarray as xr
 
-from ppl_topics.diagnostics.tables.effective import effective_coefficients
+from ppl_topics.diagnostics.tables.effective_coefficients import effective_coefficients
 from ppl_topics.diagnostics.tables.relevance import excluding_zero
 from ppl_topics.diagnostics.tables.zeros import DENSITY, zeros_in_phi
 from ppl_topics.errors import PplTopicsError

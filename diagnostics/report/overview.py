@@ -8,8 +8,8 @@ from typing import Any
 import xarray as xr
 
 from ppl_topics.diagnostics.alignment import Alignment
-from ppl_topics.diagnostics.page.formats import count, seconds
-from ppl_topics.diagnostics.page.sections import Cell, Column, Groups, Section, Table, sentence
+from ppl_topics.diagnostics.report.formats import count, seconds
+from ppl_topics.diagnostics.report.sections import Cell, Column, Groups, Section, Table, sentence
 from ppl_topics.diagnostics.verdict import verdict
 from ppl_topics.errors import TraceError
 

@@ -15,13 +15,13 @@ from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.jsonable import jsonable
 from ppl_topics._util.paths import as_path
 from ppl_topics.diagnostics.alignment import Alignment, align
-from ppl_topics.diagnostics.page.formats import percent, size
-from ppl_topics.diagnostics.page.overview import reproduction, title_of, verdict_section
-from ppl_topics.diagnostics.page.responses import responses_section, zeros_section
-from ppl_topics.diagnostics.page.sections import Groups, attempt
-from ppl_topics.diagnostics.page.tables import agreement_section, efficiency_section, quality_section
-from ppl_topics.diagnostics.page.topics import topics_section
-from ppl_topics.diagnostics.page.traces import traces_section
+from ppl_topics.diagnostics.report.formats import percent, size
+from ppl_topics.diagnostics.report.overview import reproduction, title_of, verdict_section
+from ppl_topics.diagnostics.report.responses import responses_section, zeros_section
+from ppl_topics.diagnostics.report.sections import Groups, attempt
+from ppl_topics.diagnostics.report.tables import agreement_section, efficiency_section, quality_section
+from ppl_topics.diagnostics.report.topic_browser import topics_section
+from ppl_topics.diagnostics.report.traces import traces_section
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.results.coefficient_draws import check_probability
 from ppl_topics.results.export.writing import written
