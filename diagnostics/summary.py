@@ -1,4 +1,4 @@
-"""What a run reports of itself: efficiency of all that was sampled, and the time that each kernel took."""
+"""What a run reports about itself: efficiency of every variable, and the time of each kernel."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None
     Returns
     -------
     pandas.DataFrame
-        A row a variable; the columns are those of
+        A row for each variable; the columns are those of
         :func:`ppl_topics.diagnostics.efficiency.efficiency_table`.
 
     Raises
     ------
     TraceError
-        If the trace has no variable of such a name, or one that is no array of draws.
+        If a variable does not exist, or does not hold draws of numbers.
 
     Notes
     -----
-    Chains number their topics each in its own way. Where they do not agree, R-hat of a variable with the dim
-    ``topic`` is large however well each chain mixes; that of ``lp`` does not depend on the numbering.
+    Chains number their topics independently. If the numbers differ, R-hat of a variable with the dimension ``topic`` is
+    large however well each chain mixes; that of ``lp`` does not depend on the numbering.
     """
     if not {"chain", "draw"} <= set(groups["posterior"].dims):
         raise TraceError("the group `posterior` lacks the dims chain and draw; it is no trace of a sampler")
@@ -63,9 +63,9 @@ def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None
 
 
 def seconds_by_kernel(groups: Mapping[str, xr.Dataset]) -> dict[str, float]:
-    """Return the mean seconds a sweep that each step of the schedule took, by ``variable:kernel``.
+    """Return the mean seconds per sweep of each step of the schedule, by ``variable:kernel``.
 
-    Where each response has topics of its own, a sweep is that of all responses. Steps of one name are taken together.
+    If each response has its own topics, a sweep is that of all responses. Steps with the same name are added up.
     """
     statistics = groups.get("sample_stats", xr.Dataset())
     named = "step_seconds" in statistics and "kernel" in statistics["step_seconds"].indexes
@@ -80,7 +80,7 @@ def seconds_by_kernel(groups: Mapping[str, xr.Dataset]) -> dict[str, float]:
 
 
 def summary(groups: Mapping[str, xr.Dataset]) -> dict[str, Any]:
-    """Return what was run, on what, how it ended, and what it found, as plain data; see also `reading_summary`."""
+    """Return the model, the corpus, the options and the results of a run as plain data; see also `reading_summary`."""
     posterior = groups["posterior"]
     attributes = posterior.attrs
     constants = groups.get("constant_data", xr.Dataset())

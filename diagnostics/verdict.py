@@ -1,4 +1,4 @@
-"""Whether a run has converged, in words, with the numbers that say so and what to do."""
+"""A verdict on convergence in words, with the numbers behind it and what to do."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ MOST_NAMED = 8
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that speaks against trusting the draws as they are, or that their reader should know.
+    """A reason not to trust the draws as they are, or something that their reader should know.
 
     Attributes
     ----------
     level : {"bad", "unsure", "note"}
-        Whether it shows that the run has not converged, leaves that open, or is but good to know.
+        "bad" shows that the run has not converged, "unsure" leaves it open, and "note" is only good to know.
     what : str
         What was found, with its numbers.
     remedy : str
@@ -51,26 +51,25 @@ class Finding:
     remedy: str
 
     def __str__(self) -> str:
-        """Return both in a sentence."""
+        """Return what was found and what to do."""
         return f"{self.what}; {self.remedy}" if self.remedy else self.what
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a run has converged.
+    """The verdict on the convergence of a run.
 
     Attributes
     ----------
     level : {"converged", "not converged", "cannot tell"}
     summary : str
-        In a sentence, with the numbers that support it.
+        One sentence with the numbers behind the verdict.
     findings : tuple of Finding
-        The worst first.
+        The most serious first.
     more_draws : int, optional
-        About how many more draws a chain give the effective draws that are wanted; 0 where there are enough, None
-        where nothing tells.
+        About how many more draws per chain give enough effective draws; 0 if there are enough, None if unknown.
     alignment : Alignment, optional
-        Of the chains' topics; None where there are none to align.
+        Alignment of the chains' topics; None if there is nothing to align.
     """
 
     level: str
@@ -85,46 +84,51 @@ class Verdict:
 
 
 def verdict(groups: Mapping[str, xr.Dataset], *, alignment: Alignment | None = None) -> Verdict:
-    """Say whether a run has converged, with the numbers that support it and the remedy.
+    """Judge if a run has converged, with the numbers behind the verdict and what to do.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace, not aligned.
     alignment : Alignment, optional
-        From :func:`ppl_topics.diagnostics.alignment.align`, by default with its defaults.
+        From :func:`ppl_topics.diagnostics.alignment.align`; by default it is computed with its defaults.
 
     Returns
     -------
     Verdict
-        Not converged: chains sit in different modes, the log posterior still moves, chains do not agree on topics, or
-        R-hat is above 1.05 and above what chains of one distribution with so few effective draws have once in a
-        thousand. Cannot tell: none of these, but there is one chain, a kernel is not exact, or there are too few draws
-        or effective draws to rule them out, or R-hat is above 1.01. Else converged.
+        "not converged" if chains are in different modes, the log posterior still drifts, chains do not agree on topics,
+        or R-hat is above 1.05 and above the value that chains of one distribution with so few effective draws exceed
+        once in a thousand. Otherwise "cannot tell" if there is only one chain, a kernel is not exact, there are too few
+        draws or effective draws, or R-hat is above 1.01. Otherwise "converged".
 
     Raises
     ------
     TraceError
-        If the group `posterior` is no trace of a sampler, or the alignment is of another trace.
+        If the group `posterior` does not hold draws of a sampler, or the alignment belongs to another trace.
 
-    Notes
-    -----
-    A chain sits in another mode where the mean of its log posterior, over the second half of its draws, and the next
-    higher one of another chain are more than three standard deviations within chains apart. The log posterior still
-    moves where the halves of a chain differ by more than one. With 20 effective draws a half, a chain that has
-    converged is taken for one that moves less than once in 500 times, and for another mode never in practice: it would
+    Notes ----- Two chains are in different modes if the means of their log posteriors over the second half of the
+    draws, sorted over chains, are neighbours that differ by more than three standard deviations within chains. The log
+    posterior drifts if the halves of a chain differ by more than one. With 20 effective draws per half, a converged
+    chain seems to drift less than once in 500 times, and practically never seems to be in another mode, which would
     take nine standard errors.
 
-    Topics are aligned first. R-hat of phi is that of the top words of the topics that the chains agree on; where the
-    chains' log posteriors show several modes, it compares the chains of the largest group only, so that what a bad
-    chain does to everything is said once. A variable passes if 95% of its numbers do. Effective draws are those of each
-    chain added up, so that they tell how well the kernels mix whether or not chains agree; 400 are wanted, 100 for each
-    of four chains (Vehtari et al. 2021).
+    Topics are aligned first. R-hat of phi covers the top words of the topics that the chains agree on; if there are
+    several modes, it compares only the chains of the largest group, so that the effects of one bad chain are reported
+    once. A variable passes if 95% of its scalars do. Effective draws are added up over chains, so they measure how well
+    the kernels mix even if the chains disagree; 400 are needed, 100 for each of four chains (Vehtari et al. 2021).
 
     References
     ----------
     A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner (2021). Rank-normalization, folding, and
     localization: an improved R-hat for assessing convergence of MCMC. Bayesian Analysis 16(2).
+
+    Examples
+    --------
+    >>> import ppl_topics as pt
+    >>> corpus = pt.Corpus.from_texts(["red green red", "green blue", "blue blue red"] * 5)
+    >>> fit = pt.sample("lda", corpus, topics=2, draws=10, warmup=5, chains=1, seed=1, progress=False)
+    >>> fit.verdict().level
+    'cannot tell'
     """
     posterior = groups["posterior"]
     if not {"chain", "draw"} <= set(posterior.dims):
@@ -179,13 +183,13 @@ def _of_the_run(groups: Mapping[str, xr.Dataset]) -> list[Finding]:
 
 
 def _warmup(posterior: xr.Dataset) -> str:
-    """Return what to do where chains have not arrived yet."""
+    """Return the advice for chains that have not reached the posterior yet."""
     now = posterior.attrs.get("warmup")
     return "warm up longer" if now is None else f"warm up longer (--warmup was {int(now):,})"
 
 
 def _modes(walks: Sequence[Walk], longer: str) -> tuple[list[Finding], list[int]]:
-    """Return which chains sit in other modes, and the positions of those of the largest group, of all responses."""
+    """Return findings on chains in other modes, and the positions of the chains of the largest group."""
     findings: list[Finding] = []
     kept: set[int] | None = None
     for walk in walks:
@@ -225,7 +229,7 @@ def _drifts(walks: Sequence[Walk], longer: str) -> list[Finding]:
 
 
 def _topics(groups: Mapping[str, xr.Dataset], alignment: Alignment, kept: Sequence[int]) -> list[Finding]:
-    """Name the topics that the chains of the largest group do not agree on."""
+    """Return findings on the topics that the chains of the largest group do not agree on."""
     chains, findings = alignment.chains, []
     if len(chains) < 2:
         return []
@@ -317,7 +321,7 @@ def _summary(
     alignment: Alignment | None,
     kept: Sequence[int],
 ) -> str:
-    """Return the numbers that a verdict rests on."""
+    """Return the numbers behind a verdict."""
     chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
     parts = [f"{_count(chains, 'chain')} of {_count(draws, 'draw')}"]
     if kept and len(kept) < chains:
@@ -356,7 +360,7 @@ def _number(value: float) -> str:
 
 
 def _round(value: float) -> int:
-    """Round up to two digits: no more of them are known."""
+    """Round up to two significant digits, since more are not known."""
     if value <= 0:
         return 0
     step = 10.0 ** max(0, int(np.floor(np.log10(value))) - 1)

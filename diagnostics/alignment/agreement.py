@@ -24,36 +24,35 @@ __all__ = ["agreement_table", "top_word_draws", "top_words_of"]
 def agreement_table(
     groups: Mapping[str, xr.Dataset], *, n_words: int = 10, alignment: Alignment | None = None
 ) -> pd.DataFrame:
-    """Return how well the chains agree on each topic of the reference chain, and R-hat of the topic's top words.
+    """Return how well the chains agree on each topic of the reference chain, with the R-hat of its top words.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace, not aligned.
     n_words : int
-        Most probable words of each topic, of those that draws of phi are recorded of.
+        Number of top words of each topic, among the words with recorded draws of phi.
     alignment : Alignment, optional
-        From `align`, by default with its defaults.
+        From `align`; by default it is computed with its defaults.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each topic of the reference, the largest share first, with the columns ``topic`` (its number there),
-        ``agrees``, ``similarity`` (the smallest of the chains), ``similarities`` and ``numbers`` (lists by chain),
-        ``nearest`` (the similarity of the nearest other topic of the reference), ``rhat_before``, ``rhat`` (of the top
-        words, the largest; not a number where draws of phi are not recorded, or fewer than four a chain),
-        ``rhat_median_before``, ``rhat_median`` (the median word), ``share`` (of the tokens, over all chains) and
-        ``words``. Where each response has topics of its own, ``response`` comes first. ``attrs`` holds ``reference``.
+        A row for each topic of the reference, the largest share first, with the columns ``topic`` (its number in the
+        reference), ``agrees``, ``similarity`` (the smallest over chains), ``similarities`` and ``numbers`` (lists by
+        chain), ``nearest`` (similarity to the nearest other topic of the reference), ``rhat_before`` and ``rhat`` (the
+        largest R-hat of the top words, before and after alignment; NaN without draws of phi or with fewer than four per
+        chain), ``rhat_median_before``, ``rhat_median`` (of the median word), ``share`` (of the tokens, over all chains)
+        and ``words``. If each response has its own topics, ``response`` is the first column. ``attrs`` holds
+        ``reference``.
 
     Raises
     ------
     TraceError
         If the topics cannot be aligned.
 
-    Notes
-    -----
-    R-hat is the rank-normalised split R-hat. Before alignment it compares the topics that have the same number in all
-    chains.
+    Notes ----- R-hat is the rank-normalised split R-hat. Before alignment it compares the topics with the same number
+    in all chains.
     """
     if not is_whole(n_words) or n_words < 1:
         raise TraceError(f"n_words: must be a whole number, 1 at least, got {n_words!r}")
@@ -99,10 +98,9 @@ def agreement_table(
 def top_word_draws(
     groups: Mapping[str, xr.Dataset], aligned_groups: Mapping[str, xr.Dataset], reference: int, n_words: int
 ) -> Float32Array | None:
-    """Return the draws of phi for the top words of each topic of the reference, shape (C, T, R, K, words).
+    """Return the draws of phi for each topic's top words, shape (C, T, R, K, words), or None if phi was not recorded.
 
-    None where draws of phi are not recorded. Top are those of the largest mean in the draws of the reference, of the
-    aligned trace; the draws are those of ``groups``, aligned or not.
+    The top words are those with the largest mean in the reference chain of the aligned trace.
     """
     posterior = groups["posterior"]
     if "phi" not in posterior or not {"draw", *TOPIC_DIMS} <= set(posterior["phi"].dims):
@@ -116,13 +114,13 @@ def top_word_draws(
 
 
 def top_words_of(groups: Mapping[str, xr.Dataset], chain: int, response: int, n_words: int) -> list[list[str]]:
-    """Return the most probable words of each topic, of the chain of this number and the response at this position."""
+    """Return the most probable words of each topic of a chain and of the response at a position."""
     topics, names = topics_of_chain(groups, chain)[response], word_names(groups)
     return [[str(names[v]) for v in best if v >= 0] for best in best_words(topics, n_words)]
 
 
 def _rhats(draws: Float32Array | None, shape: tuple[int, ...]) -> tuple[FloatArray, ...]:
-    """Return the largest and the median R-hat of each topic's words; those of constant words do not enter."""
+    """Return the largest and the median R-hat of each topic's words; constant words are left out."""
     largest, median = np.full(shape, np.nan), np.full(shape, np.nan)
     if draws is not None:
         values = np.asarray(rhat(draws))

@@ -49,19 +49,19 @@ drift past each other do so in more than one draw."""
 
 
 class Switch(NamedTuple):
-    """Topics that exchange their numbers within a chain.
+    """Topics that swap numbers within a chain.
 
     Attributes
     ----------
     chain : int
     draw : int
-        The first draw under the new numbers, by its coordinate.
+        Coordinate of the first draw with the new numbers.
     topics : tuple of int
-        The numbers that the topics had before it.
+        The numbers of the topics before it.
     numbers : tuple of int
-        The numbers that they have from then on.
+        Their numbers from then on.
     response : str, optional
-        Whose topics they are, where each response has topics of its own.
+        The response that the topics belong to, if each response has its own.
     """
 
     chain: int
@@ -72,16 +72,10 @@ class Switch(NamedTuple):
 
 
 def find_switches(groups: Mapping[str, xr.Dataset], classes: IntArray) -> tuple[Switch, ...]:
-    """Find the switches of each chain, by the draws of phi, or else by those of topic shares and coefficients.
+    """Find the switches of each chain from the draws of phi or, without phi, from topic shares and coefficients.
 
-    Without phi, two topics can be told apart only where their shares or coefficients differ by much more than they
-    vary. A trace that holds none of these has no switches that could be found.
-
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-    classes : ndarray of int64, shape (K,)
-        Of exchangeable topics; a cycle that leaves its class is no switch.
+    Without phi, topics can be told apart only if their shares or coefficients differ by much more than they vary. A
+    cycle of topics of different ``classes`` (shape (K,), see `exchangeable`) is not a switch.
     """
     posterior = groups["posterior"]
     if len(classes) < 2 or len(np.unique(classes)) == len(classes) or posterior.sizes["draw"] < 2:
@@ -182,10 +176,10 @@ def _profiles(groups: Mapping[str, xr.Dataset], topics: int) -> FloatArray | Non
 
 
 def _search(comparison: _Comparison, classes: IntArray) -> list[tuple[int, tuple[int, ...], tuple[int, ...]]]:
-    """Return draws at which topics switch, the numbers that they had until then, and those that they have from then.
+    """Return the draws at which topics switch, with their numbers before and from then on.
 
-    Draws go by in blocks, each compared with the mean of the one before; the first blocks are short, each as long as
-    all draws before it.
+    Draws are processed in blocks, each compared with the mean of the previous block; each of the first blocks is as
+    long as all draws before it.
     """
     values, similar, first, margin, memory, jump = comparison
     draws = len(values)
@@ -245,20 +239,9 @@ def _moved(similarity: FloatArray, cycle: Mapping[int, int], margin: float) -> b
 
 
 def numbers_of(switches: Sequence[Switch], topics: int, draws: IntArray) -> list[tuple[int, int, IntArray]]:
-    """Return the stretches of draws of equal numbers of one chain.
+    """Return (first draw, end, numbers) for each run of draws between the switches of one chain and response.
 
-    Parameters
-    ----------
-    switches : sequence of Switch
-        Of the chain, and of one response.
-    topics : int
-    draws : ndarray of int64
-        The coordinate.
-
-    Returns
-    -------
-    list of (int, int, ndarray of int64)
-        First draw, end, and the number there of the topic that is number k in the first draw.
+    The array holds the number in this run of the topic that is number k in the first draw.
     """
     numbers, start, result = np.arange(topics), 0, []
     for switch in sorted(switches, key=lambda switch: switch.draw):
@@ -273,7 +256,7 @@ def numbers_of(switches: Sequence[Switch], topics: int, draws: IntArray) -> list
 
 
 def base_numbers(stretches: Sequence[tuple[int, int, IntArray]]) -> IntArray:
-    """Return the numbers that hold in the most draws, which are called the chain's own."""
+    """Return the topic numbers that hold in most draws, which are the chain's own numbering."""
     lengths: dict[tuple[int, ...], int] = {}
     for start, stop, numbers in stretches:
         key = tuple(numbers.tolist())
@@ -287,20 +270,11 @@ def unmixed(
     words: IntArray,
     stretches: Sequence[tuple[int, int, IntArray]],
 ) -> FloatArray:
-    """Return the mean topics of a chain with switches, by its own numbers, from means that mix the topics of a number.
+    """Return the mean topics (K, V) of a chain with switches, in its own numbering.
 
-    What is recorded of phi replaces the mean, topic by topic; words of which no draws are kept, the rare ones, keep the
-    mean of the number, scaled so that a topic sums to 1.
-
-    Parameters
-    ----------
-    mean : ndarray, shape (K, V)
-        Over all draws, by number.
-    phi : ndarray, shape (draws, K, words)
-    words : ndarray of int64
-        Positions in the vocabulary of the words of phi.
-    stretches : list
-        From `numbers_of`.
+    Recorded draws ``phi``, shape (draws, K, words), replace the mean of the topics that moved. Words without recorded
+    draws keep the mean of the number, rescaled so that the topic sums to 1. ``words`` are the positions of phi's words
+    in the vocabulary.
     """
     result, own = mean.astype(np.float64), base_numbers(stretches)
     drawn = np.zeros((len(own), len(words)))

@@ -24,34 +24,34 @@ Pieces = list[tuple[int, int, IntArray]]
 
 
 def aligned(groups: Mapping[str, xr.Dataset], alignment: Alignment | None = None) -> dict[str, xr.Dataset]:
-    """Give the topics of all chains the numbers of one, and undo switches within chains.
+    """Renumber the topics of all chains like those of one chain, and undo label switching within chains.
 
-    Everything that has the dim ``topic`` and the dim ``chain`` is renumbered, and with it the coefficients and slopes
-    called "topic k", and the values of ``z`` and ``z_last``. The topics of the reference chain keep their numbers.
+    Every variable with the dimensions ``topic`` and ``chain`` is renumbered, and so are coefficients and slopes named
+    "topic k" and the values of ``z`` and ``z_last``. The topics of the reference chain keep their numbers. Means over
+    chains, R-hat and ArviZ's functions then compare the same topics.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     alignment : Alignment, optional
-        From `align`, by default with its defaults.
+        From `align`; by default it is computed with its defaults.
 
     Returns
     -------
     dict of str to xarray.Dataset
-        The same groups; their attribute ``aligned_to_chain`` is the reference. What needs no renumbering is shared with
-        ``groups``, not copied.
+        The same groups, with the reference chain in the attribute ``aligned_to_chain``. Unchanged arrays are shared
+        with ``groups``, not copied.
 
     Raises
     ------
     TraceError
-        If the topics cannot be aligned, or the alignment is of another trace.
+        If the topics cannot be aligned, or the alignment belongs to another trace.
 
     Notes
     -----
-    Where topics switch within a chain, ``phi_mean`` of these topics is that of the recorded draws; words of which no
-    draws are recorded keep the mean of the number that the topic had in most draws. Warm-up draws have the numbers of
-    the first draw.
+    For topics that switch within a chain, ``phi_mean`` is the mean of the recorded draws; words without recorded draws
+    keep the mean of the number that the topic had in most draws. Warm-up draws are renumbered like the first draw.
     """
     if alignment is None:
         alignment = align(groups)

@@ -18,7 +18,7 @@ CONSTANT = 1e-15
 
 @compiled
 def _halves(draws: FloatArray, split: FloatArray) -> None:
-    """Copy each chain's first and last half into two rows; the middle draw of an odd chain is left out."""
+    """Copy the first and the last half of each chain into two rows; the middle draw of an odd chain is left out."""
     n_chains, n_draws = draws.shape
     half = n_draws // 2
     for chain in range(n_chains):
@@ -29,7 +29,7 @@ def _halves(draws: FloatArray, split: FloatArray) -> None:
 
 @compiled
 def _is_constant(values: FloatArray) -> bool:
-    """Whether the values range over less than ArviZ takes for a constant."""
+    """Return True if the range of the values is below what ArviZ takes for constant."""
     lowest = values[0, 0]
     highest = lowest
     for row in values:
@@ -59,18 +59,9 @@ def _moment_size(
 
 @compiled
 def fill_moments(block: FloatArray, n_chains: int, wanted: BoolArray, out: FloatArray) -> None:
-    """Fill the moment statistics of every scalar of a block.
+    """Fill the wanted rows of ``out``, `MOMENTS` by scalars, from a block of shape (n_scalars, n_chains * n_draws).
 
-    Parameters
-    ----------
-    block : ndarray of shape (n_scalars, n_chains * n_draws), float64
-        Draws, at least four a chain.
-    n_chains : int
-        Number of chains.
-    wanted : ndarray of shape (4,), bool
-        Which of `MOMENTS` to compute.
-    out : ndarray of shape (4, n_scalars), float64
-        Filled where wanted. NaN where a draw is not finite.
+    There are at least four draws per chain. Draws that are not finite give NaN.
     """
     n_scalars, n = block.shape
     n_draws = n // n_chains

@@ -28,9 +28,9 @@ def _keep_halves(
     kept_ordered: FloatArray,
     kept_order: Int32Array,
 ) -> None:
-    """Renumber sorted draws by their place in the split chains, and collect those that have one.
+    """Renumber sorted draws by their position in the split chains, and collect those that have one.
 
-    The middle draw of a chain, an odd one, gets place -1 in ``order`` and is not collected.
+    The middle draw of a chain of odd length gets the position -1 in ``order`` and is not collected.
     """
     half = n_draws // 2
     kept = 0
@@ -59,7 +59,7 @@ def _tail_size(
     terms: FloatArray,
     rho: FloatArray,
 ) -> float:
-    """Return the effective sample size of the indicator of lying at or below a quantile."""
+    """Return the effective sample size of the indicator of draws at or below a quantile."""
     half = split.shape[1]
     count = count_at_most_quantile(ordered, probability)
     if 2 * count <= ordered.size:
@@ -84,20 +84,10 @@ def fill_ranked(
     table: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Fill the rank statistics of every scalar of a block.
+    """Fill the wanted rows of ``out``, `RANKED` by scalars, from a block of shape (n_scalars, n_chains * n_draws).
 
-    Parameters
-    ----------
-    block : ndarray of shape (n_scalars, n_chains * n_draws), float64
-        Draws, at least four a chain.
-    n_chains : int
-        Number of chains.
-    wanted : ndarray of shape (3,), bool
-        Which of `RANKED` to compute.
-    table : ndarray of shape (4 * n_chains * (n_draws // 2) + 1,), float64
-        From `normal_score_table`.
-    out : ndarray of shape (3, n_scalars), float64
-        Filled where wanted. NaN where a draw is NaN, and for the R-hat of equal draws.
+    There are at least four draws per chain; ``table`` is that of `normal_score_table`. NaN draws give NaN, as does the
+    R-hat of equal draws.
     """
     n_scalars, n = block.shape
     n_draws = n // n_chains

@@ -1,4 +1,4 @@
-"""Plots of supervised models: coefficients as forests, a panel for each class, and the relevance of topics."""
+"""Forest plots of supervised models: coefficients with a panel for each response, and the relevance of topics."""
 
 from __future__ import annotations
 
@@ -40,27 +40,27 @@ def plot_coefficients(
     n_words: int = 5,
     axes: Any = None,
 ) -> NDArray[Any]:
-    """Plot the coefficients of classes, labels or targets as forests: mean and interval, the largest at the top.
+    """Plot the coefficients of each response as a forest, with the words of topics as labels.
 
-    Each panel is a response, as in figures 5 and 6 of Magnusson, Jonsson, Villani (2020); topics are labelled by their
-    words, the intercept stands apart at the bottom, and intervals that exclude 0 are dark.
+    Each panel shows a response, as in figures 5 and 6 of Magnusson, Jonsson, Villani (2020): posterior mean and
+    interval, the largest at the top and the intercept at the bottom. Intervals that exclude 0 are dark.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
         A trace.
     response : str or sequence of str, optional
-        Which ones; by default all.
+        Which classes, labels or targets; by default all.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     probability : float
-        Of the equal-tailed intervals.
+        Probability of the equal-tailed intervals.
     top : int, optional
-        Only so many coefficients of each response, the largest by abs(mean), beside the intercept; None for all.
+        Number of coefficients of each response, the largest by abs(mean), besides the intercept; None for all.
     n_words : int
-        Words in the label of a topic.
+        Words in a topic's label.
     axes : matplotlib.axes.Axes or array of them, optional
-        To draw on, one for each response; by default those of a new figure.
+        Axes to draw on, one for each response; by default those of a new figure.
 
     Returns
     -------
@@ -69,8 +69,8 @@ def plot_coefficients(
     Raises
     ------
     TraceError
-        If the model has no response or no coefficients, they were not recorded, or there is no such response or chain;
-        or if the number of axes is not that of responses.
+        If the model has no response or no coefficients, they were not recorded, there is no such response or chain, or
+        the number of axes is not the number of responses.
     PplTopicsError
         If matplotlib is not installed.
     """
@@ -110,24 +110,20 @@ def plot_relevance(
     n_words: int = 5,
     ax: Any = None,
 ) -> Any:
-    """Plot how much the responses depend on each topic, r_k, the largest at the top; see `topic_relevance`.
+    """Plot how much the responses depend on each topic, with the largest at the top; see `topic_relevance`.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
         A trace.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
-    chain : int
-        Chains number their topics each in its own way, so they are not put together.
-    probability : float
-        Of the equal-tailed intervals.
+        Whose topics; required if each response has its own topics (one-vs-all), and not allowed otherwise.
+    chain, probability, n_words
+        As in `plot_coefficients`.
     top : int, optional
-        Only so many topics; None for all.
-    n_words : int
-        Words in the label of a topic.
+        Number of topics; None for all.
     ax : matplotlib.axes.Axes, optional
-        To draw on; by default that of a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -163,7 +159,7 @@ def plot_relevance(
 
 
 def _panels(axes: Any, rows: list[int]) -> NDArray[Any]:
-    """Return axes, of a new figure where none are given, as high as they have rows."""
+    """Return the axes, those of a new figure if none are given, with heights in proportion to their rows."""
     if axes is not None:
         return given_axes(axes, len(rows), "responses")
     heights = [ROW_HEIGHT * number + MARGIN for number in rows]
@@ -172,7 +168,7 @@ def _panels(axes: Any, rows: list[int]) -> NDArray[Any]:
 
 
 def _forest(panel: Any, table: pd.DataFrame, middle: str, n_slopes: int, sure: BoolArray) -> None:
-    """Draw a row for each of a table, the first at the top; those after the slopes apart, below a line."""
+    """Draw each row of a table, the first at the top, and those after the slopes below a line."""
     apart = np.arange(len(table)) >= n_slopes
     heights = -np.arange(len(table), dtype=float) - 0.5 * apart
     value = table[middle].to_numpy(dtype=float)

@@ -31,26 +31,9 @@ ANNOTATED = 10
 def topic_correlations(
     groups: Any, *, response: str | None = None, chain: int = 0, estimate: Estimate = "auto"
 ) -> tuple[IntArray, FloatArray, str]:
-    """Return the correlations of the shares of topics over documents.
+    """Return topic numbers (K,), correlations of topic shares over documents (K, K), and the estimate used.
 
-    Parameters
-    ----------
-    groups, response, chain, estimate
-        As for `plot_topic_correlations`.
-
-    Returns
-    -------
-    topics : ndarray of int64, shape (K,)
-        Their numbers.
-    correlation : ndarray of float64, shape (K, K)
-        Not a number for a topic whose share is the same in all documents.
-    estimate : str
-        ``draws`` or ``z_last``.
-
-    Raises
-    ------
-    TraceError
-        If fewer than two documents have tokens, or the trace lacks what the estimate needs.
+    A topic whose share is the same in all documents has NaN.
     """
     groups = groups_of(groups)
     found = document_topics(groups, chain, response, estimate)
@@ -70,14 +53,14 @@ def topic_correlations(
 
 
 def _zbar(groups: Any, found: DocumentTopics) -> FloatArray:
-    """Return the shares without what alpha adds: (N_d + sum of alpha) theta - alpha = n_dk."""
+    """Return the shares of tokens, n_dk / N_d, from the smoothed shares: (N_d + sum of alpha) theta - alpha = n_dk."""
     alpha = concentration(groups, "alpha", found.part, draw=-1)
     lengths = found.lengths[:, None]
     return np.asarray(np.round((lengths + alpha.sum()) * found.theta - alpha) / np.maximum(lengths, 1))
 
 
 def _correlation(shares: FloatArray) -> FloatArray:
-    """Return Pearson's correlations of columns; not numbers for those that do not vary."""
+    """Return Pearson's correlations of columns, NaN for columns that do not vary."""
     centred = shares - shares.mean(axis=0)
     varies = np.ptp(shares, axis=0) > 0
     norm = np.where(varies, np.linalg.norm(centred, axis=0), 1.0)
@@ -96,27 +79,27 @@ def plot_topic_correlations(
     n_words: int = 4,
     ax: Any = None,
 ) -> Any:
-    """Plot the correlations of the shares of topics over documents as a heat map, like topics side by side.
+    """Plot the correlations of topic shares over documents as a heat map, with similar topics side by side.
 
-    Shares sum to 1, so most correlations are a little below 0. Topics are ordered by hierarchical clustering; they keep
-    their numbers. A topic whose share is the same in all documents has no correlation, and is grey.
+    Shares sum to 1, so most correlations are slightly negative. Topics are ordered by hierarchical clustering and keep
+    their numbers. A topic whose share is the same in all documents has no correlation and is grey.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
         A trace.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+        Whose topics; required if each response has its own topics (one-vs-all), and not allowed otherwise.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     estimate : {"auto", "draws", "z_last"}
-        ``draws``: the mean of the correlations in each recorded draw of theta; ``z_last``: the correlations of the
-        shares of tokens, zbar, in the last state; ``auto``: the first if all documents have draws, else the second.
-        Documents without tokens are left out.
+        ``draws``: the mean over recorded draws of theta of the correlations in each. ``z_last``: the correlations of
+        the shares of tokens in the last state. ``auto``: ``draws`` if theta was recorded for all documents, else
+        ``z_last``. Documents without tokens are left out.
     n_words : int
-        Words in the label of a topic. With more than 60 topics the labels are numbers.
+        Words in a topic's label. With more than 60 topics, the labels are numbers.
     ax : matplotlib.axes.Axes, optional
-        To draw on; by default that of a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -159,7 +142,7 @@ def plot_topic_correlations(
 
 
 def _ticks(panel: Any, numbers: IntArray, label: Any) -> None:
-    """Label rows by words and columns by numbers, as far as there is room."""
+    """Label rows by words and columns by numbers, as far as there is space."""
     n_topics = len(numbers)
     step = 1 if n_topics <= MOST_NUMBERS else -(-n_topics // MOST_NUMBERS)
     places = np.arange(0, n_topics, step)
@@ -174,7 +157,7 @@ def _ticks(panel: Any, numbers: IntArray, label: Any) -> None:
 
 
 def _order(correlation: FloatArray) -> IntArray:
-    """Return an order that puts topics of high correlation side by side; those without any come last."""
+    """Return an order that puts strongly correlated topics side by side, with topics without correlations last."""
     known = np.flatnonzero(~np.isnan(np.diag(correlation)))
     unknown = np.setdiff1d(np.arange(len(correlation)), known)
     if len(known) > 2:

@@ -1,4 +1,4 @@
-"""One training document: its topics, and its words in their colours."""
+"""One training document: its topics, and its words in the colours of their topics."""
 
 from __future__ import annotations
 
@@ -80,38 +80,38 @@ def plot_document(
     max_tokens: int = 300,
     axes: Any = None,
 ) -> NDArray[Any]:
-    """Plot the largest shares of topics of a training document, and its words in the colours of their topics.
+    """Plot the largest topic shares of a training document, and its words in the colours of their topics.
 
-    A corpus is a bag of words, so their order in the text is not known: they stand by topic, those of the largest share
-    first, the most frequent first.
+    A corpus is a bag of words, so the order of the text is not known: words are grouped by topic, the topic with the
+    largest share first, and within a topic by frequency.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
         A trace.
     doc : int or str
-        The document: its position if a number, its id if text.
+        The position of the document as a number, or its id as text.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+        Whose topics; required if each response has its own topics (one-vs-all), and not allowed otherwise.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     probability : float
-        Of the equal-tailed intervals of the shares, where theta of the document was recorded. Else the bars are
-        E[theta | z, alpha] at the last state of the chain, without intervals.
+        Probability of the equal-tailed intervals of the shares, which need recorded draws of theta. Without them, the
+        bars are E[theta | z, alpha] at the last state of the chain.
     top : int
-        Topics with a bar, at most; words of other topics are grey.
+        Maximum number of topics with a bar; words of other topics are grey.
     n_words : int
-        Words in the label of a topic.
+        Words in a topic's label.
     max_tokens : int
-        Only so many words are written; how many more there are is said.
+        Maximum number of words shown; the plot says how many more there are.
     axes : array of two matplotlib.axes.Axes, optional
-        To draw on; by default those of a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
     ndarray of matplotlib.axes.Axes, shape (2,)
-        That of the shares, and that of the words. Topics of words are the most frequent ones over draws where z was
-        recorded, else those of the last state.
+        The shares, and the words. Each word has its most frequent topic over draws if z was recorded, else its topic in
+        the last state.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def plot_document(
 
 
 def _new_panels(bars: int, lines: int) -> NDArray[Any]:
-    """Return the panels of a new figure, the lower one as wide as the upper one and its labels."""
+    """Return the panels of a new figure; the lower one is as wide as the upper one with its labels."""
     high, low = 0.28 * bars + 0.8, 0.19 * lines + 0.5
     figure = pyplot().figure(figsize=(7.5, high + low), layout="constrained")
     places = figure.add_gridspec(2, 2, width_ratios=[0.001, 1.0], height_ratios=[high, low])
@@ -189,7 +189,7 @@ def _place(groups: Mapping[str, xr.Dataset], doc: int | str) -> tuple[int, str]:
 def _shares(
     groups: Mapping[str, xr.Dataset], place: int, chain: int, response: str | None, level: float
 ) -> tuple[DocumentTopics, FloatArray, FloatArray, str]:
-    """Return the shares, the ends of the document's intervals, and what they are."""
+    """Return the shares, the ends of the document's intervals, and a description of the shares."""
     theta = recorded(groups, "theta")
     if theta is None or not theta.sizes["draw"] or place >= theta.sizes["doc"]:
         shares = document_topics(groups, chain, response, "z_last")
@@ -204,7 +204,7 @@ def _shares(
 
 
 def _words(groups: Mapping[str, xr.Dataset], part: Part, place: int, shares: DocumentTopics) -> tuple[list[_Word], str]:
-    """Return the words of a document by topic, and where their topics are from."""
+    """Return the words of a document by topic, and a description of where their topics come from."""
     lengths = document_lengths(groups)
     start = int(lengths[:place].sum())
     tokens = slice(start, start + int(lengths[place]))
@@ -229,12 +229,12 @@ def _words(groups: Mapping[str, xr.Dataset], part: Part, place: int, shares: Doc
 
 
 def _width(text: str) -> int:
-    """Return how many characters of a monospaced font a text is wide."""
+    """Return the width of a text in characters of a monospaced font."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _flow(words: list[_Word], most: int, length: int) -> tuple[list[list[tuple[int, _Word]]], int]:
-    """Put words on lines of a length; return the words of each with their columns, and the number of tokens left."""
+    """Break words into lines; return those of each line with their columns, and the number of tokens left over."""
     lines: list[list[tuple[int, _Word]]] = []
     column = length + 1
     for word in words[:most]:
@@ -262,7 +262,7 @@ def _write(
     colour_of: Mapping[int, str],
     source: str,
 ) -> None:
-    """Write words on tinted ground, in a panel whose units are characters and lines."""
+    """Write words on coloured backgrounds, in a panel whose units are characters and lines."""
     from matplotlib.patches import FancyBboxPatch
 
     rows = max(len(lines), 1) + (1 if left else 0)

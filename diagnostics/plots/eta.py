@@ -38,10 +38,10 @@ def plot_eta(
     n_words: int = 4,
     ax: Any = None,
 ) -> Any:
-    """Plot the posterior mean of the coefficients of topics, topics by responses, as a heat map.
+    """Plot the posterior means of topic coefficients as a heat map, topics by responses.
 
-    A dot marks those whose interval excludes 0. Topics stand by the response that they speak for most, so that the
-    large coefficients lie near a diagonal; they keep their numbers.
+    A dot marks coefficients whose interval excludes 0. Topics are ordered by the response with their largest
+    coefficient, so that large coefficients lie near a diagonal; they keep their numbers.
 
     Parameters
     ----------
@@ -50,15 +50,15 @@ def plot_eta(
     response : str or sequence of str, optional
         Which classes, labels or targets; by default all.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     probability : float
-        Of the equal-tailed intervals. With one draw there are none, and no dots.
+        Probability of the equal-tailed intervals. With one draw there are none, and no dots.
     top : int, optional
-        Only so many topics, those of the largest sum of abs(mean); None for all.
+        Number of topics to show, those with the largest sum of abs(mean); None for all.
     n_words : int
-        Words in the label of a topic.
+        Words in a topic's label.
     ax : matplotlib.axes.Axes, optional
-        To draw on; by default that of a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -67,8 +67,8 @@ def plot_eta(
     Raises
     ------
     TraceError
-        If the model has no response or no topic with coefficients, they were not recorded, each response has topics of
-        its own, or there is no such response or chain.
+        If the model has no response or no topic with coefficients, they were not recorded, each response has its own
+        topics, or there is no such response or chain.
     PplTopicsError
         If matplotlib is not installed.
     """
@@ -123,7 +123,7 @@ def plot_eta(
 
 
 def _rows(mean: FloatArray, top: int | None) -> IntArray:
-    """Return the topics to show, by the response of their largest coefficient and then by its size."""
+    """Return the topics to show, ordered by the response of their largest coefficient and then by its size."""
     chosen = np.argsort(-np.abs(mean).sum(axis=1), kind="stable")[:top]
     best = mean[chosen].argmax(axis=1)
     return np.asarray(chosen[np.lexsort((-mean[chosen].max(axis=1), best))], dtype=np.int64)

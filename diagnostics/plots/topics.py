@@ -38,17 +38,17 @@ def plot_topics(
     groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
         A trace.
     topics : int or sequence of int, optional
-        Numbers of the topics; by default the 12 of the largest shares of the tokens, the largest first.
+        Topic numbers; by default the 12 topics with the largest shares of the tokens, the largest first.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+        Whose topics; required if each response has its own topics (one-vs-all), and not allowed otherwise.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     n_words : int
-        Words of each topic; those of probability 0 are left out.
+        Words per topic; words of probability 0 are left out.
     probability : float
-        Of the equal-tailed intervals, which words have whose phi was recorded.
+        Probability of the equal-tailed intervals, which need recorded draws of the word's phi.
     axes : matplotlib.axes.Axes or array of them, optional
-        To draw on, one for each topic; by default those of a new figure, which have one scale.
+        Axes to draw on, one for each topic; by default those of a new figure, which share one scale.
 
     Returns
     -------

@@ -12,17 +12,7 @@ __all__ = ["as_topics"]
 
 
 def as_topics(phi: npt.ArrayLike) -> FloatArray:
-    """Return topics as float64, each row divided by its sum.
-
-    Parameters
-    ----------
-    phi : array_like, shape (K, V)
-
-    Raises
-    ------
-    PplTopicsError
-        If it has no such shape, a probability is negative or not finite, or a row has none.
-    """
+    """Return topics (K, V) as float64 with rows that sum to 1, and refuse anything else."""
     array = np.array(phi, dtype=np.float64)
     if array.ndim != 2 or 0 in array.shape:
         raise PplTopicsError(f"phi: must have the shape (topics, words), one of each at least, got {array.shape}")

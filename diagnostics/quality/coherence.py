@@ -1,4 +1,4 @@
-"""Coherence: how often the top words of a topic share documents, or windows of text.
+"""Coherence: how often the top words of a topic share documents or windows of text.
 
 References
 ----------
@@ -50,23 +50,23 @@ def umass_coherence(
 ) -> FloatArray:
     """Return the coherence of each topic, sum over m and l < m of log((D(v_m, v_l) + 1) / D(v_l)).
 
-    D counts the documents that hold a word, or both of two words (Mimno et al. 2011, equation 1). It is 0 where each
-    two words share all but one of their documents, and falls from there.
+    D counts the documents that hold a word, or both of two words (Mimno et al. 2011, equation 1). It is 0 if every two
+    words share all but one of their documents, and negative otherwise.
 
     Parameters
     ----------
     top_words : array_like of int, shape (K, M)
-        Words of each topic by their number in the vocabulary, the most probable first; -1 where a topic has fewer. A
-        word that no document holds has no probability to be conditioned on: its terms as v_l are 0.
+        Words of each topic by their position in the vocabulary, the most probable first; -1 pads shorter topics. For a
+        word that no document holds, the terms with it as v_l are 0.
     reference : Corpus or Reference
     convention : {"paper", "gensim"}
-        gensim's ``u_mass`` is the mean over the pairs, and adds 1e-12 to the share of the documents that hold both
-        words in place of 1 to their number: log((D(v_m, v_l) / D + 1e-12) / (D(v_l) / D)).
+        gensim's ``u_mass`` is the mean over pairs, and adds 1e-12 to the share of documents that hold both words
+        instead of 1 to their number: log((D(v_m, v_l) / D + 1e-12) / (D(v_l) / D)).
 
     Returns
     -------
     ndarray of float64, shape (K,)
-        Always finite; 0 for a topic of one word, or of none.
+        Always finite; 0 for a topic with one word or none.
 
     Examples
     --------
@@ -90,30 +90,31 @@ def npmi_coherence(
 ) -> FloatArray:
     """Return the mean over pairs of words of log((p_ij + e) / (p_i p_j)) / -log(p_ij + e), with e = 1e-12.
 
-    p_i is the share of the windows that hold word i, p_ij that of those which hold both (C_NPMI of Röder et al. 2015).
+    p_i is the share of windows that hold word i, and p_ij the share that hold both (C_NPMI of Röder et al. 2015).
 
     Parameters
     ----------
     top_words : array_like of int, shape (K, M)
-        Words of each topic by their number in the vocabulary; -1 where a topic has fewer. A pair with a word that no
-        document holds counts as 0, that of words that come independently.
+        Words of each topic by their position in the vocabulary; -1 pads shorter topics. A pair with a word that no
+        document holds counts as 0, like independent words.
     reference : Corpus or Reference
     window : int, optional
-        Tokens: windows slide over each document, and one that is no longer is one window. By default 10 where the
-        reference is in the order of the text; where it is not, as in a corpus, each document is one window.
+        Number of tokens in a window. Windows slide over each document; a document that is no longer than a window is
+        one window. By default 10 if the reference keeps the order of words; otherwise, as with a corpus, each document
+        is one window.
     convention : {"paper", "gensim"}
-        In gensim 4 a window forgets a word that is repeated in it as soon as the first occurrence has left, and two
-        words that are in every window have -1 in place of 1.
+        In gensim 4, a window forgets a repeated word as soon as its first occurrence leaves, and two words that are in
+        every window have -1 instead of 1.
 
     Returns
     -------
     ndarray of float64, shape (K,)
-        Between -1 and 1, always finite; 0 for a topic of one word, or of none.
+        Between -1 and 1, always finite; 0 for a topic with one word or none.
 
     Raises
     ------
     CorpusError
-        If a window is given, and the reference is not in the order of the text.
+        If a window is given, but the reference does not keep the order of words.
     """
     check_convention(convention)
     words = _lists(top_words)
@@ -129,27 +130,27 @@ def cv_coherence(
     window: int | None = None,
     convention: Convention = "paper",
 ) -> FloatArray:
-    """Return the mean cosine of the words' vectors with their sum; the vector of word i is its NPMI with each word.
+    """Return the mean cosine between each word's vector and the sum of these vectors; they hold NPMI with each word.
 
-    C_V of Röder et al. (2015), with gamma = 1: vectors hold the NPMI of word i with the words of the topic, itself
-    included (1). So words are near that go with the same others.
+    This is C_V of Röder et al. (2015) with gamma = 1: the vector of word i holds its NPMI with all words of the topic,
+    including itself (1). Words are close if they occur with the same other words.
 
     Parameters
     ----------
     top_words, reference, convention
-        As in `npmi_coherence`. The vector of a word that no document holds is 0, and so is its cosine.
+        As in `npmi_coherence`. For a word that no document holds, the vector and its cosine are 0.
     window : int, optional
-        As there; by default 110.
+        As in `npmi_coherence`, but by default 110.
 
     Returns
     -------
     ndarray of float64, shape (K,)
-        Between -1 and 1, always finite; 1 for a topic of one word that occurs, 0 for a topic of none.
+        Between -1 and 1, always finite; 1 for a topic with one word that occurs, 0 for a topic with none.
 
     Raises
     ------
     CorpusError
-        If a window is given, and the reference is not in the order of the text.
+        If a window is given, but the reference does not keep the order of words.
     """
     check_convention(convention)
     words = _lists(top_words)
@@ -159,7 +160,7 @@ def cv_coherence(
 
 
 def umass(words: IntArray, counts: Cooccurrence, convention: Convention) -> FloatArray:
-    """Return the UMass coherence of lists whose words were counted in documents."""
+    """Return the UMass coherence of word lists from document counts."""
     given = counts.alone[:, None, :]
     if convention == "gensim":
         total = max(counts.windows, 1)
@@ -173,13 +174,13 @@ def umass(words: IntArray, counts: Cooccurrence, convention: Convention) -> Floa
 
 
 def npmi(words: IntArray, counts: Cooccurrence, convention: Convention) -> FloatArray:
-    """Return the NPMI coherence of lists whose words were counted in windows."""
+    """Return the NPMI coherence of word lists from window counts."""
     values = np.tril(_pair_npmi(counts, convention), -1).sum(axis=(1, 2))
     return np.asarray(values / np.maximum(_pairs(words), 1))
 
 
 def cv(words: IntArray, counts: Cooccurrence, convention: Convention) -> FloatArray:
-    """Return the C_V coherence of lists whose words were counted in windows."""
+    """Return the C_V coherence of word lists from window counts."""
     vectors = _pair_npmi(counts, convention)
     together = vectors.sum(axis=1)
     inner = (vectors * together[:, None, :]).sum(axis=2)
@@ -189,7 +190,7 @@ def cv(words: IntArray, counts: Cooccurrence, convention: Convention) -> FloatAr
 
 
 def _pair_npmi(counts: Cooccurrence, convention: Convention) -> FloatArray:
-    """Return the NPMI of each two words of lists, shape (T, M, M); 0 with a word that no window holds."""
+    """Return the NPMI of each pair of words of a list, shape (T, M, M), and 0 with a word that no window holds."""
     total = float(max(counts.windows, 1))
     joint, alone = counts.together / total, counts.alone / total
     independent = alone[:, :, None] * alone[:, None, :]
@@ -220,13 +221,7 @@ def _reference(given: Corpus | Reference) -> Reference:
 
 
 def window_size(reference: Reference, asked: int | None, default: int) -> int | None:
-    """Return the size of windows for a reference; None where each document is one.
-
-    Raises
-    ------
-    CorpusError
-        If a window is asked for, and the reference is not in the order of the text.
-    """
+    """Return the size of windows for a reference, or None if each document is one window."""
     if asked is None:
         return default if reference.ordered else None
     if not is_whole(asked) or asked < 1:
@@ -240,11 +235,6 @@ def window_size(reference: Reference, asked: int | None, default: int) -> int | 
 
 
 def check_convention(convention: str) -> None:
-    """Refuse what is no convention.
-
-    Raises
-    ------
-    PplTopicsError
-    """
+    """Refuse an unknown convention."""
     if convention not in ("paper", "gensim"):
         raise PplTopicsError(f"convention: must be 'paper' or 'gensim', got {convention!r}")

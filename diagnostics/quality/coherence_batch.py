@@ -25,22 +25,9 @@ def coherences(
     windows: Mapping[str, int | None],
     convention: Convention,
 ) -> dict[str, FloatArray]:
-    """Return coherences of lists of words, by name.
+    """Return the named `COHERENCES` of word lists (T, M), padded with -1, counting each kind of window once.
 
-    Parameters
-    ----------
-    words : ndarray of int64, shape (T, M)
-        -1 where a list is shorter.
-    reference : Reference
-    measures : sequence of str
-        Out of `COHERENCES`.
-    windows : mapping of str to int or None
-        Tokens of windows by measure; documents where there is none.
-    convention : {"paper", "gensim"}
-
-    Returns
-    -------
-    dict of str to ndarray of float64, shape (T,)
+    ``windows`` holds the number of tokens in a window by measure; the other measures use whole documents.
     """
     counted: dict[tuple[int | None, bool], Cooccurrence] = {}
     result = {}

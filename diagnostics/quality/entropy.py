@@ -1,4 +1,4 @@
-"""Over how many documents the tokens of a topic spread, and over how many words its probability does."""
+"""Over how many documents the tokens of a topic spread, and over how many words its probability spreads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def document_entropy(n_dk: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     ndarray of float64, shape (K,)
-        0 for a topic without tokens, at most log D.
+        At most log D, and 0 for a topic without tokens.
     """
     counts = np.asarray(n_dk, dtype=np.float64)
     totals = counts.sum(axis=0)
@@ -32,19 +32,9 @@ def document_entropy(n_dk: npt.ArrayLike) -> FloatArray:
 
 
 def entropy_of_assignments(doc_ptr: IntArray, z: npt.ArrayLike, topics: int) -> FloatArray:
-    """Return what `document_entropy` does, from the topics of tokens, without an array of documents by topics.
+    """Return `document_entropy` from the topics of tokens, shape (N,), without an array of documents by topics.
 
-    Parameters
-    ----------
-    doc_ptr : ndarray of int64, shape (D + 1,)
-        Tokens of document d are ``z[doc_ptr[d]:doc_ptr[d + 1]]``.
-    z : array_like of int, shape (N,)
-    topics : int
-        K.
-
-    Returns
-    -------
-    ndarray of float64, shape (K,)
+    Tokens of document d are ``z[doc_ptr[d]:doc_ptr[d + 1]]``.
     """
     sums, totals = np.zeros(topics), np.zeros(topics, dtype=np.int64)
     _add_by_document(np.asarray(doc_ptr, dtype=np.int64), np.ascontiguousarray(z), sums, totals)
@@ -55,7 +45,7 @@ def entropy_of_assignments(doc_ptr: IntArray, z: npt.ArrayLike, topics: int) -> 
 
 @compiled
 def _add_by_document(doc_ptr: IntArray, z: UInt16Array, sums: FloatArray, totals: IntArray) -> None:
-    """Add n log n of each document's tokens n of a topic, and the tokens."""
+    """Add n log n for each document's n tokens of a topic to ``sums``, and n to ``totals``."""
     counts = np.zeros(len(sums), dtype=np.int64)
     for doc in range(len(doc_ptr) - 1):
         for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
@@ -79,12 +69,12 @@ def effective_words(phi: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     ndarray of float64, shape (K,)
-        From 1, where a topic has one word, to V, where it has all alike.
+        From 1, for a topic with one word, to V, for a uniform topic.
 
     Raises
     ------
     PplTopicsError
-        If a probability is negative or not finite, or a row has none.
+        If a probability is negative or not finite, or a row sums to 0.
     """
     return np.exp(_entropy(as_topics(phi)))
 

@@ -1,4 +1,4 @@
-"""How far the words of a topic are its own: exclusivity, FREX, and the diversity of topics.
+"""How specific the words of a topic are to it: exclusivity, FREX, and the diversity of topics.
 
 References
 ----------
@@ -32,12 +32,12 @@ def exclusivity(phi: npt.ArrayLike, top_words: npt.ArrayLike) -> FloatArray:
     phi : array_like, shape (K, V)
         Topics.
     top_words : array_like of int, shape (K, M)
-        Words of each topic; -1 where it has fewer.
+        Words of each topic; -1 pads shorter topics.
 
     Returns
     -------
     ndarray of float64, shape (K,)
-        1 where no other topic has the words; 1 / K where all have them alike; 0 for a topic without words.
+        1 if no other topic has the words, 1 / K if all topics have them equally, 0 for a topic without words.
     """
     topics, words = np.asarray(phi), np.atleast_2d(np.asarray(top_words, dtype=np.int64))
     used = np.unique(words[words >= 0])
@@ -49,7 +49,7 @@ def exclusivity(phi: npt.ArrayLike, top_words: npt.ArrayLike) -> FloatArray:
 
 
 def mean_over(scores: FloatArray, words: IntArray) -> FloatArray:
-    """Return the mean score of the words of each row, -1 being none; 0 for a row without words."""
+    """Return the mean score of the words in each row (-1 is no word), and 0 for a row without words."""
     there = words >= 0
     chosen = np.take_along_axis(scores, np.maximum(words, 0), axis=1)
     return np.asarray(np.where(there, chosen, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1))
@@ -62,15 +62,15 @@ def frex(phi: npt.ArrayLike, *, weight: float = 0.5) -> FloatArray:
 
         FREX_kv = 1 / (weight / F_k(e_kv) + (1 - weight) / G_k(phi_kv)),    e_kv = phi_kv / sum_j phi_jv,
 
-    F_k and G_k being the empirical distribution functions, over the words of topic k, of e and of phi: the share of the
-    words that have no more.
+    where F_k and G_k are the empirical distribution functions of e and phi over the words of topic k: the share of
+    words with a value that is no larger.
 
     Parameters
     ----------
     phi : array_like, shape (K, V)
         Topics.
     weight : float
-        Of exclusivity, from 0 to 1.
+        Weight of exclusivity, from 0 to 1.
 
     Returns
     -------
@@ -94,30 +94,31 @@ def frex(phi: npt.ArrayLike, *, weight: float = 0.5) -> FloatArray:
 
 
 def _share_below(values: FloatArray) -> FloatArray:
-    """Return the empirical distribution function of values at each of them."""
+    """Return the empirical distribution function of the values at each of them."""
     return np.asarray(np.searchsorted(np.sort(values), values, side="right") / len(values))
 
 
 def frex_words(
     groups: Mapping[str, xr.Dataset], *, n_words: int = 10, weight: float = 0.5, chain: int = 0
 ) -> pd.DataFrame:
-    """Return the words of highest FREX of each topic of a chain; see `frex`.
+    """Return the words with the highest FREX of each topic of a chain; see `frex`.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     n_words : int
+        Words per topic.
     weight : float
-        Of exclusivity, from 0 to 1.
+        Weight of exclusivity, from 0 to 1.
     chain : int
-        Chains number their topics each in its own way.
+        Chains number their topics independently, so they are not combined.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each topic, the largest share of tokens first, with the columns ``topic``, ``share`` and ``words``.
-        Where each response has topics of its own, ``response`` comes first.
+        A row for each topic, the largest share of tokens first, with the columns ``topic``, ``share`` and ``words``. If
+        each response has its own topics, ``response`` is the first column.
 
     Raises
     ------
@@ -142,15 +143,15 @@ def topic_diversity(groups: Mapping[str, xr.Dataset], *, n_words: int = 25, chai
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     n_words : int
-        Top words of each topic.
+        Top words per topic.
     chain : int
-        Chains number their topics each in its own way.
+        Chains number their topics independently, so they are not combined.
 
     Returns
     -------
     float
-        1 where no two topics share a top word; 1 / K where all have the same; not a number where none has a word.
-        Where each response has topics of its own, the topics of all responses count together.
+        1 if no two topics share a top word, 1 / K if all have the same, NaN if none has a word. If each response has
+        its own topics, the topics of all responses count together.
 
     Raises
     ------

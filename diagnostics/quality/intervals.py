@@ -1,4 +1,4 @@
-"""Topic quality draw by draw: how sure a measure is."""
+"""Intervals of topic quality over draws."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_DRAWS = 100
 
 
 def evenly(draws: int, most: int = MOST_DRAWS) -> list[int]:
-    """Return the numbers of at most so many draws, evenly spaced, the last one among them."""
+    """Return the positions of at most ``most`` draws, evenly spaced and including the last one."""
     if draws <= most:
         return list(range(draws))
     return [(i + 1) * draws // most - 1 for i in range(most)]
@@ -39,25 +39,9 @@ def over_draws(
     windows: Mapping[str, int | None],
     convention: Convention,
 ) -> tuple[dict[str, FloatArray], int]:
-    """Return the ends of intervals over the recorded draws of the measures that can be taken of each draw.
+    """Return ``<measure>_low`` and ``<measure>_high`` over the recorded draws, and the number of draws used.
 
-    Parameters
-    ----------
-    part : TopicSet
-    measures : sequence of str
-    reference : Reference, optional
-        What coherences are measured on.
-    probability : float
-        Of the equal-tailed intervals.
-    n_words, windows, convention
-        As in `topic_quality`.
-
-    Returns
-    -------
-    intervals : dict of str to ndarray of float64, shape (K,)
-        ``<measure>_low`` and ``<measure>_high``; not numbers with but one draw.
-    draws : int
-        Over how many draws, at most.
+    Measures that cannot be computed for each draw have no interval. The options are those of `topic_quality`.
     """
     values: dict[str, FloatArray] = {}
     used = 0
@@ -102,7 +86,7 @@ def over_draws(
 
 
 def _of_draw(measure: str, topics: Float32Array, best: IntArray, *, whole: bool) -> FloatArray | None:
-    """Return a measure of one draw of the recorded words, shape (K,); None where it has to do with the others."""
+    """Return a measure of one draw of the recorded words, shape (K,), or None if it depends on the other words."""
     if measure == "exclusivity":
         return exclusivity(topics, best)
     # A draw of recorded words alone may have no probability in a topic, and says nothing of the others.

@@ -1,4 +1,4 @@
-"""Which words tell most of a topic: relevance, between frequency in the topic and lift.
+"""Relevance of words to topics, a compromise between probability in the topic and lift.
 
 References
 ----------
@@ -24,9 +24,9 @@ __all__ = ["relevance", "relevance_terms", "word_share"]
 
 
 def relevance(phi: npt.ArrayLike, share: npt.ArrayLike, *, weight: float = 0.6) -> FloatArray:
-    """Return the relevance of each word for each topic, weight log phi_kv + (1 - weight) log(phi_kv / p_v).
+    """Return the relevance of each word to each topic, weight log phi_kv + (1 - weight) log(phi_kv / p_v).
 
-    Sievert and Shirley (2014), equation 1; weight is their lambda, and 0.6 what their readers found best.
+    Sievert and Shirley (2014), equation 1, where the weight is called lambda; their readers preferred 0.6.
 
     Parameters
     ----------
@@ -35,17 +35,17 @@ def relevance(phi: npt.ArrayLike, share: npt.ArrayLike, *, weight: float = 0.6) 
     share : array_like, shape (V,)
         p, the share of each word in the tokens of all documents, or its count.
     weight : float
-        From 0, where words are ranked by lift, to 1, where they are by probability.
+        From 0, which ranks words by lift, to 1, which ranks them by probability.
 
     Returns
     -------
     ndarray of float64, shape (K, V)
-        Minus infinity for a word that the topic, or all documents, lack.
+        Minus infinity for a word that the topic or all documents lack.
 
     Raises
     ------
     PplTopicsError
-        If phi holds no topics, the shares do not belong to it, or the weight is not between 0 and 1.
+        If phi holds no topics, the shares do not match it, or the weight is not between 0 and 1.
     """
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0.0 <= weight <= 1.0:
         raise PplTopicsError(f"weight: must be a number from 0 to 1, got {weight!r}")
@@ -63,13 +63,7 @@ def relevance(phi: npt.ArrayLike, share: npt.ArrayLike, *, weight: float = 0.6) 
 
 
 def word_share(topics: TopicSet) -> FloatArray:
-    """Return the share of each word in the tokens of a trace, shape (V,).
-
-    Raises
-    ------
-    TraceError
-        If it does not hold the counts of words.
-    """
+    """Return the share of each word in the tokens of a trace, shape (V,)."""
     constants = topics.groups["constant_data"]
     if "word_count" not in constants:
         raise TraceError("the trace holds no `word_count` in `constant_data`, which relevance compares topics with")
@@ -80,25 +74,25 @@ def word_share(topics: TopicSet) -> FloatArray:
 def relevance_terms(
     groups: Mapping[str, xr.Dataset], *, n_words: int = 30, weight: float = 0.6, chain: int = 0
 ) -> pd.DataFrame:
-    """Return the most relevant words of each topic of a chain; see `relevance`.
+    """Return the most relevant words of each topic of a chain (Sievert and Shirley 2014); see `relevance`.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     n_words : int
-        Words of each topic; fewer where a topic has no more.
+        Words per topic; fewer if a topic has no more.
     weight : float
-        From 0, where words are ranked by lift, to 1, where they are by probability.
+        From 0, which ranks words by lift, to 1, which ranks them by probability.
     chain : int
-        Chains number their topics each in its own way.
+        Chains number their topics independently, so they are not combined.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each topic and word: the topics by their numbers, in each the most relevant words first; with the
-        columns ``topic``, ``word``, ``relevance``, ``probability`` (phi_kv) and ``lift`` (phi_kv / p_v). Where each
-        response has topics of its own, ``response`` comes first.
+        A row for each topic and word, by topic number and then by relevance, with the columns ``topic``, ``word``,
+        ``relevance``, ``probability`` (phi_kv) and ``lift`` (phi_kv / p_v). If each response has its own topics,
+        ``response`` is the first column.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How far topics are from each other, and a map of them in two dimensions.
+"""Distances between topics, and a map of topics in two dimensions.
 
 References
 ----------
@@ -22,7 +22,7 @@ __all__ = ["jensen_shannon", "topic_map"]
 
 
 def jensen_shannon(phi: npt.ArrayLike) -> FloatArray:
-    """Return the Jensen-Shannon distance of each two topics, the root of H((p + q) / 2) - (H(p) + H(q)) / 2 in bits.
+    """Return the Jensen-Shannon distance between topics, the root of H((p + q) / 2) - (H(p) + H(q)) / 2 in bits.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def jensen_shannon(phi: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     ndarray of float64, shape (K, K)
-        A metric, from 0 to 1: 1 where two topics share no word.
+        A metric from 0 to 1; 1 if two topics share no word.
 
     Raises
     ------
@@ -75,10 +75,10 @@ def _fill_divergences(topics: FloatArray, result: FloatArray) -> None:
 
 
 def topic_map(phi: npt.ArrayLike) -> FloatArray:
-    """Return a place in the plane for each topic, so that near topics are alike.
+    """Return a position in the plane for each topic, with similar topics close together.
 
-    Classical multidimensional scaling (Torgerson 1952) of the Jensen-Shannon distances: the two axes along which the
-    topics, placed at these distances, are spread most.
+    This is classical multidimensional scaling (Torgerson 1952) of the Jensen-Shannon distances: the two axes along
+    which topics at these distances vary most.
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ def topic_map(phi: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     ndarray of float64, shape (K, 2)
-        Centred on 0, in the order of the topics; the first column is the axis of larger spread. On each axis the topic
-        that is farthest from 0 (the first of equals) has a positive coordinate. One topic is at 0, two are on the first
+        Centred on 0, in the order of the topics; the first column has the larger spread. On each axis, the topic
+        farthest from 0 (the first of equals) has a positive coordinate. One topic is at 0, and two are on the first
         axis.
 
     Raises

@@ -1,4 +1,4 @@
-"""The mean topics of one chain of a trace, with what belongs to them."""
+"""The mean topics of one chain of a trace, with the arrays that belong to them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TopicSet:
     vocabulary: NDArray[np.object_]
 
     def of(self, array: xr.DataArray) -> xr.DataArray:
-        """Select what belongs to these topics out of an array that has the dim ``chain``."""
+        """Select these topics' part of an array with the dimension ``chain``."""
         selected = array.sel(chain=self.chain)
         if self.response is not None and "response" in selected.dims:
             return selected.sel(response=self.response)
@@ -51,13 +51,7 @@ class TopicSet:
 
     @property
     def share(self) -> FloatArray:
-        """Share of the tokens that each topic has, shape (K,): its posterior mean, else that of the last z.
-
-        Raises
-        ------
-        TraceError
-            If the trace holds neither.
-        """
+        """Share of the tokens of each topic, shape (K,): its posterior mean or, if not recorded, that of the last z."""
         posterior = self.groups.get("posterior", xr.Dataset())
         if "topic_share" in posterior:
             return np.asarray(self.of(posterior["topic_share"]).mean("draw").values, dtype=np.float64)
@@ -70,19 +64,19 @@ class TopicSet:
 
     @property
     def z_last(self) -> NDArray[Any] | None:
-        """Topic of each token at the end of the chain, shape (N,); None where the trace does not hold it."""
+        """Topic of each token at the end of the chain, shape (N,), or None if the trace does not hold it."""
         constants = self.groups["constant_data"]
         return np.asarray(self.of(constants["z_last"]).values) if "z_last" in constants else None
 
     def recorded(self, *dims: str) -> xr.DataArray | None:
-        """Return the draws of the variable that has these dims beside ``chain`` and ``draw``, where it is recorded."""
+        """Return the draws of the variable with these dimensions besides ``chain`` and ``draw``, if it was recorded."""
         wanted = {"chain", "draw", *dims, *(["response"] if self.response is not None else [])}
         posterior = self.groups.get("posterior", xr.Dataset())
         found = [array for array in posterior.data_vars.values() if set(array.dims) == wanted]
         return self.of(found[0]).transpose("draw", *dims) if found else None
 
     def table(self, columns: Mapping[str, Any]) -> pd.DataFrame:
-        """Return a table with a row for each topic, called by its number, the largest ``share`` first."""
+        """Return a table with a row for each topic, the largest ``share`` first."""
         table = pd.DataFrame({"topic": np.arange(len(self.phi)), **columns})
         if self.response is not None:
             table.insert(0, "response", self.response)
@@ -90,13 +84,7 @@ class TopicSet:
 
 
 def topic_sets(groups: Mapping[str, xr.Dataset], chain: int = 0) -> list[TopicSet]:
-    """Return the topics of a chain: one set, or one for each response that has topics of its own.
-
-    Raises
-    ------
-    TraceError
-        If the trace has no mean topics or no such chain.
-    """
+    """Return the topics of a chain: one set, or one for each response if each has its own topics."""
     if not is_whole(chain):
         raise TraceError(f"chain: must be a whole number, got {chain!r}")
     phi = mean_topics(groups, chain)
@@ -110,28 +98,17 @@ def topic_sets(groups: Mapping[str, xr.Dataset], chain: int = 0) -> list[TopicSe
 
 
 def one_topic_set(groups: Mapping[str, xr.Dataset], chain: int = 0, response: str | None = None) -> TopicSet:
-    """Return the topics of a chain; where each response has its own, those of the one that is named.
-
-    Raises
-    ------
-    TraceError
-        If the trace has no mean topics or no such chain, or the response must be named, or is none.
-    """
+    """Return the topics of a chain, or of the named response if each has its own topics."""
     chosen = chosen_response(groups, response)
     return next(each for each in topic_sets(groups, chain) if each.response == chosen)
 
 
 def check_words(n_words: int) -> None:
-    """Refuse a wrong number of words.
-
-    Raises
-    ------
-    TraceError
-    """
+    """Refuse an invalid number of words."""
     if not is_whole(n_words) or n_words < 1:
         raise TraceError(f"n_words: must be a whole number, 1 at least, got {n_words!r}")
 
 
 def texts_of(words: IntArray, vocabulary: NDArray[np.object_]) -> list[str]:
-    """Return lists of words, by their numbers, as text with spaces between them; -1 is none."""
+    """Return lists of word positions (-1 is no word) as text, with words separated by spaces."""
     return [" ".join(vocabulary[row[row >= 0]]) for row in words]

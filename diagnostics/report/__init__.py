@@ -1,4 +1,4 @@
-"""A run as one self-contained page: verdict, traces, efficiency, topics to browse, responses, how to reproduce."""
+"""The HTML report of a run: verdict, traces, efficiency, topics to browse, responses, how to reproduce it."""
 
 from ppl_topics.diagnostics.report.html import report_html, write_report
 

@@ -1,4 +1,4 @@
-"""Numbers as a reader sees them: few digits, separators, units, and a dash for what is not a number."""
+"""Numbers as a reader sees them: few digits, separators, units, and a dash for a missing number."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with so many digits that mean something.
+    """Return a number with a few significant digits.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def tick_texts(values: Sequence[float]) -> list[str]:
-    """Return numbers at equal distances with as many decimals as tell them apart, large ones in k or M.
+    """Return equally spaced numbers with as many decimals as they need, large ones in k or M.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def tick_texts(values: Sequence[float]) -> list[str]:
 
 
 def count(value: float, one: str = "", many: str = "") -> str:
-    """Return a whole number with its unit, if there is one.
+    """Return a whole number with its unit, if it has one.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def count(value: float, one: str = "", many: str = "") -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in per cent.
+    """Return a share as a percentage.
 
     Examples
     --------
@@ -90,12 +90,12 @@ def percent(share: float) -> str:
 
 
 def rhat(value: float) -> str:
-    """Return an R-hat: what matters is in its second and third decimals."""
+    """Return an R-hat with three decimals."""
     return MISSING if math.isnan(value) else f"{value:.3f}" if value < 1e3 else number(value)
 
 
 def seconds(value: float) -> str:
-    """Return a time with the unit that suits it.
+    """Return a duration in a suitable unit.
 
     Examples
     --------
@@ -118,5 +118,5 @@ def seconds(value: float) -> str:
 
 
 def size(n_bytes: float) -> str:
-    """Return a number of bytes, as 1.2 MB or 345 kB."""
+    """Return a number of bytes, such as 1.2 MB or 345 kB."""
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.0f} kB"

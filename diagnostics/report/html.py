@@ -1,4 +1,4 @@
-"""The page as a file: sections, style, script and data in one HTML document that needs nothing else."""
+"""The report as one HTML document that needs no other file: sections, style, script and data."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ def write_report(
     title: str | None = None,
     source: str = "",
 ) -> Path:
-    """Write a run as one self-contained HTML page, whole or not at all.
+    """Write the report of a run as one self-contained HTML page.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
-        Groups of a trace; of another program's too. What it lacks the page says in place of the section.
+        Groups of a trace, which may come from another program. The page says which parts the trace lacks.
     path : str or pathlib.Path
-        The file, such as ``report.html``.
+        The file, such as ``report.html``. It is written completely or not at all.
     chain : int, optional
-        Whose topics and coefficients are shown: chains number their topics each in its own way, and a topic is called
-        by its number in this chain everywhere on the page. By default the chain that the others are most like, the
-        reference of :func:`ppl_topics.diagnostics.alignment.align`; where there is none, the first.
+        Whose topics and coefficients to show, since chains number their topics independently; topics have their numbers
+        in this chain everywhere on the page. By default the reference chain of
+        :func:`ppl_topics.diagnostics.alignment.align` or, without one, the first chain.
     probability : float
-        Of the equal-tailed intervals.
+        Probability of the equal-tailed intervals.
     title : str, optional
         By default the names of the model and the corpus.
     source : str
-        Name of the file of the trace, for the commands that run it again.
+        Name of the trace's file, for the commands that repeat the run.
 
     Returns
     -------
@@ -128,14 +128,14 @@ def report_html(
 
 
 def _alignment(groups: Groups) -> tuple[Alignment | None, str]:
-    """Return which topic of one chain is which of another, or why that cannot be said."""
+    """Return the alignment of the chains' topics, or None and the reason."""
     if groups["posterior"].sizes.get("chain", 0) < 2:
         return None, "There is one chain; run two or more to see whether they agree."
     return attempt(lambda: align(groups))
 
 
 def _chosen(groups: Groups, chain: int | None, alignment: Alignment | None) -> int:
-    """Return the chain that is asked for, or that whose numbers the verdict and the agreement go by, or the first."""
+    """Return the requested chain or, by default, the reference chain of the alignment or the first chain."""
     posterior = groups["posterior"]
     chains = posterior["chain"].values.tolist() if "chain" in posterior.dims else []
     if chain is None:
@@ -152,16 +152,14 @@ def _resource(name: str) -> str:
 
 
 def _safe(text: str) -> Any:
-    """Mark text that holds no word of the trace, or has been escaped already, as markup."""
+    """Mark text as markup that holds no words of the trace, or only escaped ones."""
     from markupsafe import Markup
 
     return Markup(text)
 
 
 def embedded_json(data: Any) -> str:
-    r"""Return data as JSON that may stand in a script element, whatever its strings hold.
-
-    JSON has no numbers that are not finite; they become null.
+    r"""Return data as JSON that is safe in a script element, whatever its strings hold; infinities and NaN become null.
 
     Examples
     --------

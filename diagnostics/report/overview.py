@@ -1,4 +1,4 @@
-"""What comes first on the page, the facts of the run and the verdict; and what comes last, how to run it again."""
+"""The first section, with the facts of the run and the verdict, and the last, on how to run it again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def title_of(groups: Groups) -> str:
 
 
 def run_facts(groups: Groups) -> list[tuple[str, str]]:
-    """Return names and values of what was run, as far as the trace knows."""
+    """Return names and values of what was run, as far as the trace holds them."""
     posterior, constants = groups["posterior"], groups.get("constant_data", xr.Dataset())
     attributes = posterior.attrs
     facts: list[tuple[str, str]] = []
@@ -56,7 +56,7 @@ def run_facts(groups: Groups) -> list[tuple[str, str]]:
 
 
 def _total_seconds(groups: Groups) -> float | None:
-    """Return the seconds of all sweeps of all chains; those that were thinned out took as long as the kept ones."""
+    """Return the seconds of all sweeps of all chains; sweeps that were thinned out count like the kept ones."""
     thin = int(groups["posterior"].attrs.get("thin", 1))
     totals = [
         weight * float(groups[name]["step_seconds"].sum())
@@ -67,7 +67,7 @@ def _total_seconds(groups: Groups) -> float | None:
 
 
 def verdict_section(groups: Groups, alignment: Alignment | None) -> Section:
-    """Return the verdict on convergence with what supports it, after warnings that concern the whole run."""
+    """Return the verdict on convergence and its findings, after warnings on the whole run."""
     section = Section("summary", "Summary", parts={"facts": run_facts(groups), "warnings": _warnings(groups)})
 
     def made() -> dict[str, Any]:
@@ -100,14 +100,7 @@ def _warnings(groups: Groups) -> list[str]:
 
 
 def reproduction(groups: Groups, source: str) -> Section:
-    """Return the resolved YAML, the schedule, the versions, and the commands that run the same again.
-
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-    source : str
-        Name of the file of the trace, if it is known.
-    """
+    """Return the resolved YAML, the schedule, the versions, and the commands that repeat the run."""
     section = Section("reproduce", "How to reproduce")
     attributes = groups["posterior"].attrs
     section.add("commands", lambda: _commands(groups["posterior"], source), without="No command can be given")

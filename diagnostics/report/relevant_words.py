@@ -1,4 +1,4 @@
-"""Which words must be on the page so that a slider of relevance shows the right ones at each of its places.
+"""The words that the report must hold for its slider of relevance to show the right ones at each position.
 
 References
 ----------
@@ -24,26 +24,13 @@ SPANS = 5
 
 
 def relevant_words(phi: FloatArray, p: FloatArray, n_words: int) -> IntArray:
-    """Return the words of a topic that are among its most relevant ones for some lambda of the slider.
+    """Return the positions of words that are among a topic's most relevant for some lambda of the slider.
 
-    The relevance of a word (Sievert, Shirley 2014, equation 1) is lambda log phi_w + (1 - lambda) log(phi_w / p_w). It
-    is linear in lambda, so over a span of lambda it is at most the larger of its values at the ends, and at least the
-    smaller: a word whose larger value is below the n-th of the smaller ones is not among the n most relevant anywhere
-    in the span. The few that are left are ranked at each place of the slider.
-
-    Parameters
-    ----------
-    phi : ndarray of float64, shape (V,)
-        Probabilities of the words in the topic.
-    p : ndarray of float64, shape (V,)
-        Their probabilities in the corpus.
-    n_words : int
-        How many are shown at each place.
-
-    Returns
-    -------
-    ndarray of int64
-        Positions of words, by falling probability in the topic. Words of probability 0 are left out, here or there.
+    The relevance of a word with probabilities ``phi`` in the topic and ``p`` in the corpus (Sievert, Shirley 2014,
+    equation 1) is lambda log phi_w + (1 - lambda) log(phi_w / p_w). It is linear in lambda, so within a range of lambda
+    it lies between its values at the ends: a word whose larger end is below the n-th largest of the smaller ends is not
+    among the n most relevant anywhere in the range. The few words that remain are ranked at each position of the
+    slider. They are returned by decreasing probability in the topic, without words of probability 0.
     """
     possible = np.flatnonzero((phi > 0.0) & (p > 0.0))
     n = min(n_words, len(possible))

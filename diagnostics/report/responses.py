@@ -1,4 +1,4 @@
-"""What the responses depend on: coefficients with intervals, signal topics, and zeros of topics."""
+"""What the responses depend on: coefficients with intervals, signal topics, and zeros in topics."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _signal(groups: Groups, chain: int, probability: float, views: dict[str, int
 
 
 def zeros_section(groups: Groups, probability: float) -> Section | None:
-    """Return the shares of zeros in phi, or nothing for a model whose topics have none."""
+    """Return the shares of zeros in phi, or None for a model whose topics have no zeros."""
     if DENSITY not in groups.get("sample_stats", xr.Dataset()):
         return None
     section = Section("zeros", "Zeros in topics")

@@ -1,4 +1,4 @@
-"""What a page is made of: sections, each with its parts or a sentence why it has none, and tables."""
+"""The parts of the report: sections, each with its content or a sentence on why it has none, and tables."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Section:
     parts: dict[str, Any] = field(default_factory=dict)
 
     def add(self, key: str, make: Callable[[], Any], *, without: str = "") -> None:
-        """Add a part, or a note that says why it cannot be made, with words before it."""
+        """Add a part, or a note that says why it is missing, beginning with ``without``."""
         part, why = attempt(make)
         if why:
             self.notes.append(sentence(f"{without}: {why}" if without else why))
@@ -110,9 +110,9 @@ class Section:
 
 
 def attempt(make: Callable[[], Part]) -> tuple[Part | None, str]:
-    """Return what can be made, or the reason why it cannot.
+    """Return what ``make`` returns and "", or None and the reason why it cannot be made.
 
-    Only errors with a message for a person are taken for reasons; another is a bug, and shows.
+    Only errors with a message for a person are reasons; any other is a bug and propagates.
     """
     try:
         return make(), ""
@@ -121,7 +121,7 @@ def attempt(make: Callable[[], Part]) -> tuple[Part | None, str]:
 
 
 def sentence(text: str) -> str:
-    """Return a message as a sentence: a capital at its beginning, a stop at its end.
+    """Return a message as a sentence, with a capital at its beginning and a full stop at its end.
 
     Examples
     --------
@@ -138,5 +138,5 @@ def sentence(text: str) -> str:
 
 
 def chain_and_draw(array: xr.DataArray) -> bool:
-    """Tell whether an array holds draws, one or more, of numbers."""
+    """Return True if an array holds at least one draw of numbers."""
     return {"chain", "draw"} <= set(array.dims) and array.size > 0 and array.dtype.kind in "biuf"

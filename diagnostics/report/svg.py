@@ -1,4 +1,4 @@
-"""Drawings as SVG text: lines over sweeps, intervals, and a map of topics. Colours are those of the style sheet."""
+"""Drawings as SVG text: lines over sweeps, intervals, and a map of topics, with colours from the style sheet."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Line:
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Return round numbers between two numbers, so many at most, two where there are any.
+    """Return at most ``most`` + 1 round numbers between two numbers.
 
     Examples
     --------
@@ -70,25 +70,10 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def line_chart(lines: Sequence[Line], label: str, *, x_label: str, shade_to: float = 0.0) -> tuple[str, bool]:
-    """Draw lines over sweeps, the warm-up shaded.
+    """Draw lines over sweeps, with the warm-up shaded, and return True if the start of a line lies outside.
 
-    The vertical axis spans what comes after the first half of the warm-up: a chain's way from where it began would
-    flatten the rest.
-
-    Parameters
-    ----------
-    lines : sequence of Line
-    label : str
-        What the chart shows, for those who cannot see it.
-    x_label : str
-    shade_to : float
-        Where the warm-up ends.
-
-    Returns
-    -------
-    svg : str
-    cut : bool
-        Whether the beginning of some line lies outside.
+    The y axis spans what follows the first half of the warm-up, since the path of a chain from its start would flatten
+    the rest. The label describes the chart to screen readers.
     """
     # Of a stored run that was damaged, two numbers may be as far apart as no number is.
     lines = [replace(line, y=np.where(np.isfinite(line.y), np.clip(line.y, -MOST, MOST), line.y)) for line in lines]
@@ -138,7 +123,7 @@ def line_chart(lines: Sequence[Line], label: str, *, x_label: str, shade_to: flo
 
 
 def _path(line: Line, across: object, down: object) -> str:
-    """Draw a line, or a dot where it has but one point; outside the frame it is held at the frame."""
+    """Draw a line, or a dot if it has only one point; points outside the frame are drawn at its edge."""
     assert callable(across)
     assert callable(down)
     x, y = _thinned(line.x, line.y)
@@ -159,7 +144,7 @@ def _path(line: Line, across: object, down: object) -> str:
 
 
 def _thinned(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return few points whose line looks the same: the lowest and the highest of each of many bins."""
+    """Return fewer points with the same visible shape: the lowest and the highest of each of many bins."""
     if len(y) <= MOST_POINTS:
         return x, y
     kept: list[int] = [0, len(y) - 1]
@@ -174,7 +159,7 @@ def _thinned(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def interval_bar(mean: float, low: float, high: float, bound: float) -> str:
-    """Draw an interval on an axis from -bound to bound, with its zero; the numbers stand beside it."""
+    """Draw an interval, with a mark at 0, on an axis from -bound to bound; its numbers are in the table."""
     if not (math.isfinite(mean) and bound > 0):
         return ""
 
@@ -191,7 +176,7 @@ def interval_bar(mean: float, low: float, high: float, bound: float) -> str:
 
 
 def _apart(places: FloatArray, radii: FloatArray) -> FloatArray:
-    """Move topics that lie on each other, such as empty ones, onto a spiral about their place."""
+    """Move topics that cover each other, such as empty ones, onto a spiral around their position."""
     result = places.copy()
     for topic in range(1, len(places)):
         same = int((np.abs(places[:topic] - places[topic]).max(axis=1) < 2.0).sum())
@@ -203,22 +188,10 @@ def _apart(places: FloatArray, radii: FloatArray) -> FloatArray:
 
 
 def circle_map(places: FloatArray, shares: FloatArray, texts: Sequence[str], view: int) -> str:
-    """Draw topics as circles whose areas are their shares; each can be reached and chosen.
+    """Draw topics at positions (K, 2) as circles with areas in proportion to their shares, each of which can be chosen.
 
-    Parameters
-    ----------
-    places : ndarray of float64, shape (K, 2)
-        Coordinates; only their relations matter.
-    shares : ndarray of float64, shape (K,)
-        Of the tokens; not numbers where they are not known.
-    texts : sequence of str
-        The words of each topic.
-    view : int
-        Where each response has topics of its own: the position of the response.
-
-    Returns
-    -------
-    str
+    Only relative positions matter; unknown shares are NaN. ``view`` is the position of the response if each has its own
+    topics.
     """
     k = len(places)
     known = np.where(np.isfinite(shares), shares, 1.0 / k)

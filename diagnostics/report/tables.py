@@ -1,4 +1,4 @@
-"""Efficiency, quality of topics, and agreement of chains, as tables."""
+"""The tables of efficiency, topic quality, and agreement between chains."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FEW_TOPICS = 1_000
 
 
 def topic_cell(topic: int, view: int = 0) -> Cell:
-    """Return a cell that leads to a topic."""
+    """Return a cell that links to a topic."""
     return Cell(str(topic), float(topic), topic, view)
 
 
@@ -107,7 +107,7 @@ def quality_section(groups: Groups, chain: int) -> Section:
 
 
 def _views(table: pd.DataFrame) -> dict[str, int]:
-    """Return the positions of the responses that have topics of their own."""
+    """Return the positions of the responses, if each has its own topics."""
     if "response" not in table:
         return {}
     return {str(name): place for place, name in enumerate(dict.fromkeys(table["response"]))}
@@ -136,7 +136,7 @@ def _quality_table(table: pd.DataFrame, views: dict[str, int]) -> Table:
 
 
 def agreement_section(groups: Groups, chain: int, alignment: Alignment | None, why: str) -> Section:
-    """Return which topics the chains agree on, and R-hat before and after alignment; or why there is no alignment."""
+    """Return which topics the chains agree on, with R-hat before and after alignment, or why there is no alignment."""
     section = Section("agreement", "Agreement between chains")
     if alignment is None:
         section.absent = sentence(why)

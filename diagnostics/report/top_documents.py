@@ -1,4 +1,4 @@
-"""The documents that a topic has most of, with their words."""
+"""The documents with the largest share of a topic, with their words."""
 
 from __future__ import annotations
 
@@ -18,28 +18,10 @@ OF_TOPIC, OTHERS = 16, 12
 
 
 class Documents:
-    """The documents of a trace, ranked for topics.
+    """The documents of a trace, ranked by topic, for one chain and one response if each has its own topics.
 
-    The share of a topic in a document is its posterior mean, where theta of all documents was recorded; otherwise that
-    at the last draw of the chain, E[theta | z], for which all documents are there.
-
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-    chain : int
-    response : int or None
-        Position of the response whose topics they are, where each has topics of its own.
-    n_topics : int
-
-    Attributes
-    ----------
-    basis : str
-        What the shares are, in words.
-
-    Raises
-    ------
-    TraceError
-        If the trace holds neither theta nor assignments.
+    The share of a topic in a document is its posterior mean if theta of all documents was recorded; otherwise E[theta |
+    z] at the last draw of the chain. ``basis`` says which, in words.
     """
 
     def __init__(self, groups: Groups, chain: int, response: int | None, n_topics: int) -> None:
@@ -109,7 +91,7 @@ class Documents:
         return None
 
     def _alpha(self) -> FloatArray | None:
-        """Return the concentration of the topics in a document, or its posterior mean."""
+        """Return the concentration of each topic in documents, or its posterior mean."""
         constants, posterior = self.groups.get("constant_data", xr.Dataset()), self.groups["posterior"]
         if "alpha" in constants:
             values = constants["alpha"].values
@@ -127,7 +109,7 @@ class Documents:
         return [str(d) for d in range(len(self.share))]
 
     def _labels(self) -> list[str] | None:
-        """Return the label of each document in words, empty where it has none."""
+        """Return the label of each document as text, empty if it has none."""
         observed = self.groups.get("observed_data", xr.Dataset())
         if "labels" not in observed or len(observed["labels"]) < len(self.share):
             return None
@@ -145,7 +127,7 @@ class Documents:
 
 
 def _counted(words: IntArray, n: int, vocabulary: Any) -> list[list[Any]]:
-    """Return the most frequent of some words with their counts."""
+    """Return the most frequent of some words, with their counts."""
     found, counts = np.unique(words, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:n]
     return [[str(vocabulary[found[i]]), int(counts[i])] for i in order.tolist()]

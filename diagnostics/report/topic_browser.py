@@ -60,13 +60,7 @@ class TopicView:
 
 
 def topic_views(groups: Groups, chain: int) -> tuple[list[TopicView], NDArray[Any]]:
-    """Return the topics of a chain, by response where each has its own, and the words.
-
-    Raises
-    ------
-    TraceError
-        If the trace holds no topics, or no such chain.
-    """
+    """Return the topics of a chain, one view for each response if each has its own topics, and the words."""
     mean, posterior = _mean_phi(groups, chain), groups["posterior"]
     if not mean.sizes["word"] or not mean.sizes["topic"]:
         raise TraceError("the trace holds topics without words")
@@ -88,7 +82,7 @@ def topic_views(groups: Groups, chain: int) -> tuple[list[TopicView], NDArray[An
 
 
 def _mean_phi(groups: Groups, chain: int) -> xr.DataArray:
-    """Return the mean topics of a chain: those of the trace, or of another program's draws."""
+    """Return the mean topics of a chain, as stored or from the draws of another program."""
     if has_mean_topics(groups):
         return mean_topics(groups, chain)
     for array in groups["posterior"].data_vars.values():
@@ -100,7 +94,7 @@ def _mean_phi(groups: Groups, chain: int) -> xr.DataArray:
 
 
 def _share_statistics(share: xr.DataArray | None, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the mean shares of topics, and their 90% intervals where there are two draws."""
+    """Return the mean shares of topics and their 90% intervals, which need two draws."""
     missing = np.full(k, np.nan)
     if share is None or not share.sizes["draw"]:
         return missing, missing, missing
@@ -168,13 +162,13 @@ class _Words:
 
 
 def _short(value: float) -> float | int:
-    """Return a number in few characters."""
+    """Return a number with few characters."""
     rounded = float(f"{value:.5g}")
     return int(rounded) if rounded.is_integer() else rounded
 
 
 def _word_counts(groups: Groups, words: NDArray[Any], views: list[TopicView]) -> tuple[FloatArray, int | None]:
-    """Return how often each word occurs, and how many tokens there are; else what the topics expect of one token."""
+    """Return how often each word occurs and the number of tokens, or else the topics' expected counts for one token."""
     constants, observed = groups.get("constant_data", xr.Dataset()), groups.get("observed_data", xr.Dataset())
     counts = None
     if "word" in constants.coords:

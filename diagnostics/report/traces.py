@@ -1,4 +1,4 @@
-"""Statistics of the chains, sweep by sweep, as charts."""
+"""Charts of the chains' statistics by sweep."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _n_warmup(groups: Groups) -> int:
 
 
 def _whole(groups: Groups, name: str) -> xr.DataArray:
-    """Return a statistic over warm-up and draws, the responses put together."""
+    """Return a statistic over warm-up and draws, with responses combined."""
     parts = [groups[group][name] for group in ("warmup_sample_stats", "sample_stats")
              if name in groups.get(group, xr.Dataset()) and chain_and_draw(groups[group][name])]  # fmt: skip
     if len(parts) == 1 and _n_warmup(groups):

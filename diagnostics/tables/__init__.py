@@ -1,4 +1,4 @@
-"""Reading a supervised model, and sparse topics: which topics matter, to which class, and how surely."""
+"""Tables of a supervised model and of sparse topics: which topics matter, to which response, and how certainly."""
 
 from ppl_topics.diagnostics.tables.coefficients import coefficient_table
 from ppl_topics.diagnostics.tables.effective_coefficients import effective_coefficients

@@ -1,4 +1,4 @@
-"""The effective number of coefficients: how many of them the data determine, and the prior does not."""
+"""The effective number of coefficients: how many are determined by the data rather than by the prior."""
 
 from __future__ import annotations
 
@@ -34,30 +34,31 @@ SMALL = 1e-12
 def effective_coefficients(
     groups: Mapping[str, xr.Dataset], response: str | None = None, *, chain: int = 0, probability: float = 0.9
 ) -> pd.DataFrame:
-    """Return the effective number of coefficients of each response in one chain; intercepts are not counted.
+    """Return how many coefficients of each response the data determine; intercepts are not counted.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     response : str, optional
-        A class, label or target; by default all of them.
+        A class, label or target; by default all.
     chain : int
+        Chains number their topics independently, so they are not combined.
     probability : float
-        Of the equal-tailed intervals.
+        Probability of the equal-tailed intervals.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each response, with the columns ``response``, ``coefficients`` (how many there are), ``effective``
-        (the posterior mean of the effective number), ``low`` and ``high`` (the ends of its interval: not numbers with
-        but one draw, and equal under a prior whose variances are fixed). ``attrs`` holds ``chain`` and ``probability``.
+        A row for each response, with the columns ``response``, ``coefficients`` (their number), ``effective`` (the
+        posterior mean of the effective number), ``low`` and ``high`` (the ends of its interval: NaN with one draw, and
+        equal if the prior variances are fixed). ``attrs`` holds ``chain`` and ``probability``.
 
     Raises
     ------
     TraceError
-        If the model has no response, its coefficients, or what their prior variances depend on, were not recorded, its
-        covariates have more cells than a trace takes, or there is no such response or chain.
+        If the model has no response, its coefficients or the parameters of their prior variances were not recorded, its
+        covariates were too large for the trace, or there is no such response or chain.
 
     Notes
     -----
@@ -67,17 +68,18 @@ def effective_coefficients(
         m_eff = sum_j (1 - kappa_j),    kappa_j = 1 / (1 + v_j p_j),
         p_j = sum_d w_d (f_dj - m_j)^2,    w_d = E[-(log psi_d)''(s_d)].
 
-    kappa_j is the weight of the prior in what is known of coefficient j, taken by itself: exact, and m_eff the trace of
-    the hat matrix, where features do not correlate. v_j is its prior variance: tau^2 lambda_j^2 under a horseshoe, a
-    constant under a normal prior. p_j is what the data tell of it: f_dj are the features, at the last state of the
-    chain, with their own scale (covariates as the model scales them), and m_j is their mean, weighted by w, where there
-    is an intercept, else 0.
+    kappa_j is the weight of the prior in the posterior of coefficient j by itself; for uncorrelated features it is
+    exact, and m_eff is the trace of the hat matrix. v_j is the prior variance: tau^2 lambda_j^2 for a horseshoe, a
+    constant for a normal prior. p_j is the information of the data: f_dj are the features at the last state of the
+    chain, on their own scale (covariates as the model scales them), and m_j is their mean weighted by w if there is an
+    intercept, else 0.
 
-    w_d is the curvature of the log pseudo-likelihood in the linear predictor s_d, its augmentation summed over (given
-    the augmentation it would say more than the data do): 1 / sigma2 for a gaussian response, c p (1 - p) for a logistic
-    one. Its mean over draws is the slope of the regression of (log psi)' on s, by Stein's lemma where s is near normal:
-    right for losses with a kink too, whose curvature is zero almost everywhere. A loss whose kink no score comes near,
-    such as a hinge of a margin that is out of reach, has none, and leaves the prior its variances.
+    w_d is the curvature of the log pseudo-likelihood in the linear predictor s_d, with the augmentation integrated out
+    (given the augmentation, the data would seem to say more than they do): 1 / sigma2 for a gaussian response, c p (1 -
+    p) for a logistic one. Its mean over draws is the slope of the regression of (log psi)' on s, by Stein's lemma if s
+    is nearly normal. That is also right for losses with a kink, whose curvature is zero almost everywhere. If no score
+    comes near the kink, as with a hinge whose margin is out of reach, the curvature is zero, and the prior keeps its
+    variances.
     """
     probability = check_probability(probability)
     coefficients = coefficient_draws(groups, chain)
@@ -99,7 +101,7 @@ def effective_coefficients(
 
 
 def information(trained: TrainedResponse, coefficients: CoefficientDraws, part: Part) -> FloatArray:
-    """Return what the data tell of each slope by itself, p_j of `effective_coefficients`, shape (responses, slopes)."""
+    """Return the information of the data on each slope, p_j of `effective_coefficients`, shape (responses, slopes)."""
     features = _features(trained, coefficients, part)
     members = _members(coefficients, part)
     eta, targets = coefficients.draws[:, members], trained.targets[:, members]
@@ -126,17 +128,10 @@ def information(trained: TrainedResponse, coefficients: CoefficientDraws, part: 
 
 
 def mean_curvature(log_likelihood: Callable[[FloatArray], FloatArray], scores: Iterable[FloatArray]) -> FloatArray:
-    """Return the mean of -(log psi)'' over draws of the linear predictors, cell by cell.
+    """Return the mean of -(log psi)'' over draws of the linear predictors (D, C), of which there is at least one.
 
-    It is -cov((log psi)'(s), s) / var(s), equal to the mean of -(log psi)''(s) where s is normal (Stein's lemma). Where
-    all draws of a cell are equal, it is -(log psi)'' there.
-
-    Parameters
-    ----------
-    log_likelihood : callable
-        Of linear predictors, shape (D, C), in the same shape.
-    scores : iterable of ndarray of float64, shape (D, C)
-        Draws, one at least.
+    It is -cov((log psi)'(s), s) / var(s), which equals the mean of -(log psi)''(s) for normal s (Stein's lemma). For a
+    cell whose draws are all equal, it is -(log psi)'' at that value.
     """
     number = 0
     mean = slope = variance = covariance = np.zeros(())
@@ -156,7 +151,7 @@ def mean_curvature(log_likelihood: Callable[[FloatArray], FloatArray], scores: I
 
 
 def _members(coefficients: CoefficientDraws, part: Part) -> list[int]:
-    """Return the responses that share the topics of a part."""
+    """Return the responses that share a part's topics."""
     return list(range(len(coefficients.responses))) if part.response is None else [part.response]
 
 
@@ -212,7 +207,7 @@ def _prior_precision(trained: TrainedResponse, coefficients: CoefficientDraws, p
 
 
 def _state(sizes: Sizes, arrays: Mapping[str, NDArray[Any]]) -> ChainState:
-    """Return a state without tokens, which holds what the prior of the coefficients depends on."""
+    """Return a state without tokens that holds the parameters of the coefficients' prior."""
     tokens = Tokens(
         np.zeros(1, np.int64),
         np.zeros(0, np.uint32),

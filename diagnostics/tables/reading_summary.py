@@ -1,4 +1,4 @@
-"""What the reports of a run say of its coefficients and its zeros, in numbers."""
+"""The numbers on coefficients and zeros that the reports of a run quote."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROBABILITY = 0.9
 
 
 def reading_summary(groups: Mapping[str, xr.Dataset]) -> dict[str, Any]:
-    """Return numbers of signal topics, effective coefficients and zeros in phi, as far as a trace has them.
+    """Return signal topics, effective coefficients and zeros in phi, as far as a trace has them.
 
     Parameters
     ----------
@@ -30,13 +30,12 @@ def reading_summary(groups: Mapping[str, xr.Dataset]) -> dict[str, Any]:
     Returns
     -------
     dict
-        For a supervised model of two draws or more ``signal_topics``, a list of their numbers, by chain;
-        ``topics_with_coefficients``, of how many (where each response has topics of its own, of all responses);
-        ``signal_coefficients``, a list by chain of the numbers of coefficients of topics whose intervals exclude 0;
-        ``coefficients_of_topics``, of how many; ``signal_probability``, that of the intervals;
-        ``effective_coefficients``, a list by chain, summed over responses; and ``slopes``, of how many. For topics with
-        zeros ``zeros_in_phi``, a list by chain, of all responses together. What a trace does not hold, or a model that
-        cannot be read here does not say, is left out.
+        For a supervised model with two draws or more: ``signal_topics`` and ``signal_coefficients``, the numbers of
+        topics and of their coefficients with an interval that excludes 0, lists by chain; ``topics_with_coefficients``
+        and ``coefficients_of_topics``, their totals (over all responses if each has its own topics);
+        ``signal_probability``, of the intervals; ``effective_coefficients``, a list by chain, summed over responses;
+        and ``slopes``, their total. For topics with zeros: ``zeros_in_phi``, a list by chain over all responses.
+        Numbers that the trace does not allow are left out.
     """
     result: dict[str, Any] = {}
     chains = groups["posterior"]["chain"].values.tolist() if "chain" in groups["posterior"].dims else []

@@ -11,20 +11,10 @@ __all__ = ["best_words"]
 
 
 def best_words(weights: npt.ArrayLike, n_words: int, *, zeros: bool = False) -> IntArray:
-    """Return the words of the largest weights of each row, the largest first, ties by their number.
+    """Return the positions of the largest weights of each row, largest first; ties are ordered by position.
 
-    Parameters
-    ----------
-    weights : array_like, shape (..., V)
-        Such as topics (K, V).
-    n_words : int
-    zeros : bool
-        Whether words may be among them whose weight is not above 0.
-
-    Returns
-    -------
-    ndarray of int64, shape (..., min(n_words, V))
-        Without `zeros`, -1 in place of words whose weight is not above 0, at the end of a row.
+    For weights of shape (..., V), the result has shape (..., min(n_words, V)). Without ``zeros``, -1 at the end of a
+    row stands for weights that are not above 0.
     """
     array = np.asarray(weights)
     rows = array.reshape(-1, array.shape[-1])

@@ -69,17 +69,11 @@ class CoefficientDraws:
 
     @property
     def n_slopes(self) -> int:
-        """Number of coefficients of a response less its intercept."""
+        """Number of coefficients of a response, without its intercept."""
         return len(self.names) - self.intercept
 
     def positions(self, response: str | None) -> list[int]:
-        """Return the positions of the responses that are asked for: one by its name, or all.
-
-        Raises
-        ------
-        TraceError
-            If there is no such response.
-        """
+        """Return the position of a response by name, or those of all responses."""
         if response is None:
             return list(range(len(self.responses)))
         if response not in self.responses:
@@ -88,20 +82,7 @@ class CoefficientDraws:
 
 
 def coefficient_draws(groups: Mapping[str, xr.Dataset], chain: int = 0) -> CoefficientDraws:
-    """Take the coefficients of one chain from a trace.
-
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace.
-    chain : int
-        Chains number their topics each in its own way, so that their coefficients are not put together.
-
-    Raises
-    ------
-    TraceError
-        If the model has no response, its coefficients were not recorded, or there is no such chain.
-    """
+    """Return the coefficients of one chain of a trace."""
     if not is_whole(chain):
         raise TraceError(f"chain: must be a whole number, got {chain!r}")
     posterior = groups["posterior"]
@@ -131,7 +112,7 @@ def coefficient_draws(groups: Mapping[str, xr.Dataset], chain: int = 0) -> Coeff
 
 
 def _without_coefficients(posterior: xr.Dataset) -> str:
-    """Say why there are none: no response in the model, or a recording that leaves them out."""
+    """Return the reason: the model has no response, or its coefficients were not recorded."""
     if "model_yaml" not in posterior.attrs:
         return "the trace has no coefficients: no variable with the dims chain, draw, response, coefficient"
     model = Model.of(load_spec(posterior.attrs["model_yaml"]))
@@ -142,20 +123,14 @@ def _without_coefficients(posterior: xr.Dataset) -> str:
 
 
 def check_probability(probability: Any) -> float:
-    """Return the probability of an interval.
-
-    Raises
-    ------
-    TraceError
-        If it is not between 0 and 1.
-    """
+    """Return the probability of an interval, and refuse one that is not between 0 and 1."""
     if isinstance(probability, bool) or not isinstance(probability, int | float) or not 0 < probability < 1:
         raise TraceError(f"probability: must be a number between 0 and 1, such as 0.9, got {probability!r}")
     return float(probability)
 
 
 def interval(draws: FloatArray, probability: float) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of equal-tailed intervals over the first axis; not numbers where there is but one draw."""
+    """Return the ends of equal-tailed intervals over the first axis, NaN if there is only one draw."""
     if len(draws) < 2:
         missing = np.full(draws.shape[1:], np.nan)
         return missing, missing
@@ -166,13 +141,7 @@ def interval(draws: FloatArray, probability: float) -> tuple[FloatArray, FloatAr
 def topic_texts(
     groups: Mapping[str, xr.Dataset], n_words: int, coefficients: CoefficientDraws
 ) -> Sequence[Mapping[int, TopicText]]:
-    """Return share and words of the topics of each response, by the number of the topic.
-
-    Raises
-    ------
-    TraceError
-        If the trace holds no mean topics, or the number of words is wrong.
-    """
+    """Return share and words of the topics of each response, by topic number."""
     if not is_whole(n_words):
         raise TraceError(f"n_words: must be a whole number, got {n_words!r}")
     table = top_words(groups, n_words, coefficients.chain)

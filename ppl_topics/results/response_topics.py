@@ -1,4 +1,4 @@
-"""Whose topics a trace holds: one set for all responses, or one for each (one-vs-all), and the choice of a set."""
+"""Whose topics a trace holds: one set for all responses, or one for each (one-vs-all)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ MOST_NAMED = 12
 
 
 def own_topics(groups: Mapping[str, xr.Dataset]) -> list[str]:
-    """Return the names of the responses where each has topics of its own (one-vs-all); else none.
-
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace.
-    """
+    """Return the names of the responses if each has its own topics (one-vs-all), else an empty list."""
     for name in ("constant_data", "posterior"):
         for array in groups.get(name, xr.Dataset()).data_vars.values():
             # Of topics, or of the topics of tokens; coefficients of topics that all share have another dim.
@@ -31,19 +25,9 @@ def own_topics(groups: Mapping[str, xr.Dataset]) -> list[str]:
 
 
 def chosen_response(groups: Mapping[str, xr.Dataset], response: str | None) -> str | None:
-    """Return the response whose topics are asked for, having checked that it can be; None where all share the topics.
+    """Return the response whose topics are requested, or None if all responses share the topics.
 
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace.
-    response : str, optional
-        It must be given where each response has topics of its own, and only there.
-
-    Raises
-    ------
-    TraceError
-        If it is missing, is named where all share the topics, or is none of the responses.
+    It must be given if each response has its own topics, and only then.
     """
     apart = own_topics(groups)
     if not apart:

@@ -1,4 +1,4 @@
-"""A fit as JSON: topics with their words, coefficients, and documents with their shares of topics."""
+"""A fit as JSON: topics with their words, coefficients, and documents with their topic shares."""
 
 from __future__ import annotations
 
@@ -120,27 +120,27 @@ def topic_model(
     probability: float = 0.9,
     estimate: Estimate = "auto",
 ) -> dict[str, Any]:
-    """Return one chain of a fit as plain data for JSON, by the schema `SCHEMA`.
+    """Return one chain of a fit as plain data for JSON, as described by the schema `ppl_topics.results.export.SCHEMA`.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+        Whose topics; required if each response has its own topics (one-vs-all), and not allowed otherwise.
     n_words : int, optional
-        Words of each topic; None for all of positive probability.
+        Words per topic; None for all of positive probability.
     probability : float
-        Of the equal-tailed intervals.
+        Probability of the equal-tailed intervals.
     estimate : {"auto", "draws", "z_last"}
-        Of the shares of documents; see `document_table`.
+        Estimate of the topic shares of documents; see `document_table`.
 
     Returns
     -------
     dict
-        Plain data: `json.dumps` takes it. Numbers are rounded to 9 digits; what is missing is None.
+        Plain data that `json.dumps` accepts. Numbers are rounded to 9 digits; missing values are None.
 
     Raises
     ------
@@ -153,15 +153,7 @@ def topic_model(
 
 
 def write_topic_model(groups: Mapping[str, xr.Dataset], path: Path, **options: Any) -> None:
-    """Write what `topic_model` returns, a document a line, without holding all of them as text.
-
-    Raises
-    ------
-    TraceError
-        As `topic_model` does.
-    PplTopicsError
-        If it cannot be written.
-    """
+    """Write what `topic_model` returns, one document per line, without holding the whole text in memory."""
     estimate = options.pop("estimate", "auto")
     result = _without_documents(
         groups, options["chain"], options["response"], options["n_words"], options["probability"]
@@ -216,7 +208,7 @@ def _without_documents(
 
 
 def _topics(words: pd.DataFrame, shares: FloatArray, numbers: list[int]) -> list[dict[str, Any]]:
-    """Return the topics in the order of their numbers; one without any word of positive probability has none."""
+    """Return the topics by number; one without a word of positive probability has an empty list of words."""
     by_topic: dict[Any, pd.DataFrame] = dict(list(words.groupby("topic")))
     result = []
     for number, share in zip(numbers, shares.tolist(), strict=True):
@@ -262,7 +254,7 @@ def _documents(
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON holds it: None where it is missing, and no digits that say nothing."""
+    """Return a value for JSON: None if it is missing, and numbers rounded to 9 digits."""
     if value is None or value is pd.NA:
         return None
     if hasattr(value, "item"):

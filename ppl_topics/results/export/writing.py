@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and tables in the format of their suffix."""
+"""Files that are written completely or not at all, and tables in the format of their suffix."""
 
 from __future__ import annotations
 
@@ -28,27 +28,14 @@ DIGITS = "%.9g"
 
 
 def suffix_of(path: Path, suffixes: tuple[str, ...]) -> str | None:
-    """Return the suffix of a path, of some, the longest that fits; None if it has none of them."""
+    """Return the longest of the given suffixes that a path has, or None."""
     name = path.name.lower()
     fitting = [suffix for suffix in suffixes if name.endswith(suffix) and len(name) > len(suffix)]
     return max(fitting, key=len, default=None)
 
 
 def check_suffix(path: str | Path, suffixes: tuple[str, ...], what: str) -> tuple[Path, str]:
-    """Return a path that a file can be written to, and its suffix.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-    suffixes : tuple of str
-    what : str
-        What is to be written, for the message.
-
-    Raises
-    ------
-    PplTopicsError
-        If it has another suffix, is a folder, or its folder does not exist.
-    """
+    """Return a path that a file can be written to, and its suffix; ``what`` is to be written, for messages."""
     place = as_path(path, "a file to write", PplTopicsError)
     if os.path.isdir(place):
         raise PplTopicsError(f"{place}: this is a folder; name a file to write {what} to")
@@ -62,13 +49,7 @@ def check_suffix(path: str | Path, suffixes: tuple[str, ...], what: str) -> tupl
 
 @contextmanager
 def written(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to write to, and move it to its place once it is complete; ``.gz`` is compressed.
-
-    Raises
-    ------
-    PplTopicsError
-        If it cannot be written.
-    """
+    """Yield a file to write to, and move it into place once it is complete; ``.gz`` is compressed."""
     check_replaceable(path, PplTopicsError)
     try:
         with replaced(path) as work, work.open("wb") as raw:
@@ -87,7 +68,7 @@ def written(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def written_text(path: Path) -> Iterator[IO[str]]:
-    """Do what `written` does, for UTF-8 text with the line ends of Unix."""
+    """Like `written`, for UTF-8 text with Unix line ends."""
     with written(path) as raw:
         text = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
         yield text
@@ -96,14 +77,9 @@ def written_text(path: Path) -> Iterator[IO[str]]:
 
 
 def write_table(table: pd.DataFrame, path: Path, suffix: str) -> None:
-    """Write a table: as CSV or TSV, quoted where needed (RFC 4180), or as Parquet.
+    """Write a table as CSV or TSV, quoted where needed (RFC 4180), or as Parquet, which also keeps its ``attrs``.
 
-    Missing values are empty cells of text, and null in Parquet; there ``attrs`` of the table are kept too.
-
-    Raises
-    ------
-    PplTopicsError
-        If it cannot be written, or pyarrow is not installed.
+    Missing values are empty cells of text, and null in Parquet.
     """
     if suffix == ".parquet":
         if find_spec("pyarrow") is None:
