@@ -26,7 +26,7 @@ Runs = Mapping[str, Mapping[str, xr.Dataset]]
 DENSITIES = ("lp", "log_marginal")
 
 NOT_THE_POSTERIOR = ("name", "doc", "schedule", "record", "extends", "start", "integrate_out")
-"""Keys of a model's YAML that do not change its posterior: chains may start elsewhere, or hold fewer variables."""
+"""Keys of a model's YAML that do not change its posterior."""
 
 BLOCKS = ("theta", "phi", "eta")
 
@@ -74,7 +74,7 @@ def compare(runs: Runs, var_names: Sequence[str] | None = None) -> pd.DataFrame:
     draws = {name: _draws(name, groups) for name, groups in runs.items()}
     names = _names(draws, var_names)
     seconds = {name: _seconds(groups) for name, groups in runs.items()}
-    notes += [f"{name} holds no seconds of its kernels" for name, value in seconds.items() if np.isnan(value)]
+    notes += [f"{name} holds no times of its kernels" for name, value in seconds.items() if np.isnan(value)]
     rows = []
     for variable in names:
         first = np.nan
@@ -151,9 +151,9 @@ def inefficiency_table(
         If there is no run, or a run lacks a requested variable.
     """
     if not runs:
-        raise TraceError("inefficiency factors: expected one run at least, got none")
+        raise TraceError("inefficiency factors need at least one run, got none")
     if top_words is not None and (not is_whole(top_words) or top_words < 1):
-        raise TraceError(f"top_words: must be a whole number, 1 at least, or None, got {top_words!r}")
+        raise TraceError(f"top_words: must be a whole number of at least 1, or None, got {top_words!r}")
     draws = {name: _draws(name, groups) for name, groups in runs.items()}
     names = _names(draws, var_names, BLOCKS)
     rows = []
@@ -181,7 +181,7 @@ def _factors(array: xr.DataArray, method: str, top_words: int | None) -> FloatAr
     values = array.transpose("chain", "draw", ...).values
     if "topic" in array.dims and "word" in array.dims and top_words is not None and top_words < array.sizes["word"]:
         values = array.transpose("chain", "draw", ..., "topic", "word").values
-        # Each chain has its own numbers for its topics, and so its own words.
+        # By chain, since each chain numbers its topics independently.
         parts = []
         for chain in values:
             best = best_words(chain.mean(axis=0, dtype=np.float64), top_words, zeros=True)
@@ -196,7 +196,7 @@ def _factors(array: xr.DataArray, method: str, top_words: int | None) -> FloatAr
 def _comparable(runs: Runs) -> list[str]:
     """Refuse runs on different corpora, and return notes on other differences."""
     if len(runs) < 2:
-        raise TraceError(f"to compare runs takes two at least, got {len(runs)}")
+        raise TraceError(f"a comparison needs at least two runs, got {len(runs)}")
     notes = []
     attributes = {name: groups["posterior"].attrs for name, groups in runs.items()}
     first = next(iter(runs))
@@ -207,21 +207,20 @@ def _comparable(runs: Runs) -> list[str]:
     if others:
         raise TraceError(
             f"{first} and {others[0]} are runs on different corpora ({_called(attributes[first])} and "
-            f"{_called(attributes[others[0]])}), so their effective draws are of different posteriors; compare runs on "
+            f"{_called(attributes[others[0]])}), so their posteriors differ; compare runs on "
             "one corpus"
         )
     unknown = [name for name, value in corpora.items() if value is None]
     if unknown:
-        notes.append(f"{', '.join(unknown)}: the corpus is not recorded, so it may be another")
+        notes.append(f"{', '.join(unknown)}: the corpus is not recorded and may be different")
     models = {name: _posterior_of(each) for name, each in attributes.items()}
     for name in runs:
         if models[name] != models[first]:
-            notes.append(
-                f"{name} is of another posterior than {first}: the models differ{_differences(models, first, name)}"
-            )
+            differences = _differences(models, first, name)
+            notes.append(f"{name} and {first} have different posteriors, since their models differ{differences}")
     for name, each in attributes.items():
         if not bool(each.get("exact", 1)):
-            notes.append(f"{name} is not exact: its draws are approximate, so more of them a second need be no gain")
+            notes.append(f"{name} is not exact: its draws are approximate, so more draws per second may be no gain")
     threads = {name: each.get("threads") for name, each in attributes.items()}
     if len(set(threads.values())) > 1:
         notes.append(f"threads differ: {', '.join(f'{name} {value}' for name, value in threads.items())}")
@@ -256,7 +255,9 @@ def _draws(name: str, groups: Mapping[str, xr.Dataset]) -> dict[str, xr.DataArra
     """Return the log densities and variables of a run that hold draws of numbers."""
     posterior = groups["posterior"]
     if not {"chain", "draw"} <= set(posterior.dims):
-        raise TraceError(f"{name}: the group `posterior` lacks the dims chain and draw; it is no trace of a sampler")
+        raise TraceError(
+            f"{name}: the group `posterior` lacks the dimensions chain and draw, so it does not hold draws of a sampler"
+        )
     statistics = groups.get("sample_stats", xr.Dataset())
     found = {density: statistics[density] for density in DENSITIES if density in statistics}
     for key, array in posterior.data_vars.items():

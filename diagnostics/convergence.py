@@ -25,47 +25,34 @@ ESS_WANTED = 400
 """Effective draws that make R-hat and quantiles reliable: 100 for each of four chains (Vehtari et al. 2021)."""
 
 GAP = 3.0
-"""Standard deviations within chains between the means of chains in different modes; see `verdict`."""
+"""Means of chains in different modes differ by more standard deviations within chains; see `verdict`."""
 
 DRIFT = 1.0
-"""Standard deviations within halves between the halves of a chain that still moves; then split R-hat is above 1.2."""
+"""Halves of a chain that drifts differ by more standard deviations within halves; split R-hat is then above 1.2."""
 
 FEWEST = 4
-"""Draws of a half of which a standard deviation is taken."""
+"""Draws that each half needs for a standard deviation."""
 
 TOP_WORDS = 10
-"""Words of each topic: those by which topics are read."""
+"""Words that people read a topic by."""
 
 MOST_SCALARS = 20_000
-"""Of one variable; where there are more, documents at equal steps stand for all."""
+"""Scalars of one variable; if there are more, evenly spaced documents represent all."""
 
 PROBABILITY = 0.05
-"""Of a variable's numbers, so many may be worse than what is told of it: of thousands the worst is an outlier."""
+"""Share of a variable's scalars that may be worse than the reported value: among thousands, the worst is an outlier."""
 
 
 @dataclass(frozen=True)
 class Walk:
-    """The paths of the log posterior of all chains.
-
-    Attributes
-    ----------
-    chains : list of int
-    mean, shift, half_sd : ndarray of float64, shape (C,)
-        Of each chain: the mean of the second half, that less the mean of the first half, and the standard deviation
-        within halves.
-    sd : float
-        Within the second half of the typical chain: the median of chains, so that one that still moves much does not
-        hide how far it is from the others.
-    where : str
-        Whose log posterior, in words, where each response has chains of its own.
-    """
+    """The paths of the log posterior of C chains."""
 
     chains: list[int]
-    mean: FloatArray
-    shift: FloatArray
-    half_sd: FloatArray
-    sd: float
-    where: str
+    mean: FloatArray  # (C,): means of the second halves
+    shift: FloatArray  # (C,): those less the means of the first halves
+    half_sd: FloatArray  # (C,): standard deviations within halves
+    sd: float  # median over chains, within the second half, so that a drifting chain does not inflate it
+    where: str  # the response in words, if each has its own chains
 
     def modes(self) -> list[list[int]]:
         """Return groups of positions of chains, the highest first, that are more than `GAP` apart."""
@@ -114,27 +101,14 @@ def density_walks(groups: Mapping[str, xr.Dataset]) -> list[Walk]:
 
 
 class Quantity(NamedTuple):
-    """How well a variable was sampled.
-
-    Attributes
-    ----------
-    name, title : str
-        The variable, and what of it.
-    scalars : int
-    rhat : float
-        Of the chains of one mode, and of topics that chains agree on; 5% of the numbers have more. NaN if undefined.
-    chance : float
-        R-hat that chains of one distribution have by chance once in a thousand, with so few effective draws.
-    ess : float
-        Bulk effective draws of all chains, each chain's own added up; 5% of the numbers have fewer. NaN if undefined.
-    """
+    """How well a variable was sampled."""
 
     name: str
     title: str
     scalars: int
-    rhat: float
-    chance: float
-    ess: float
+    rhat: float  # 95% quantile over scalars, of chains in one mode and topics that chains agree on; NaN if undefined
+    chance: float  # R-hat that chains of one distribution exceed once in a thousand with so few effective draws
+    ess: float  # 5% quantile of the bulk effective draws, added up over chains; NaN if undefined
 
 
 def ess_by_chain(draws: NDArray[Any], method: str = "ess_bulk") -> FloatArray:
@@ -208,7 +182,7 @@ def _variable(name: str, array: xr.DataArray, alignment: Alignment | None, chain
     lead = ["chain", "draw", *(["response"] if "response" in array.dims else [])]
     ordered = array.transpose(*lead, ..., dim)
     if alignment is None:
-        # Chains number their topics each in its own way: there is nothing that R-hat could compare.
+        # Chains number their topics independently, so R-hat has nothing to compare.
         return _quantity(name, name, ordered.values, np.zeros(ordered.shape[2:], dtype=bool), chains)
     agrees = _agrees(alignment, chains)
     n = agrees.shape[-1]

@@ -31,7 +31,7 @@ from ppl_topics.spec import Model, load_spec
 __all__ = ["predictive_checks"]
 
 TIE = 1e-9
-"""Information that differs by less, relative to 1 + its size, is the same."""
+"""Information values that differ by less, relative to 1 + their size, are equal."""
 
 
 def predictive_checks(
@@ -135,14 +135,14 @@ def predictive_checks(
 
 
 class _State(NamedTuple):
-    """A draw: the topic of each token, and the concentration of each word (none where words are permuted)."""
+    """A draw: the topic of each token, and the concentration of each word (empty for permutations)."""
 
     z: NDArray[Any]
     beta: FloatArray
 
 
 class _Found(NamedTuple):
-    """Tokens and information of topics (K,) or their top words (K, M), and of their replications (R, ...)."""
+    """Tokens and information of topics (K,) or their top words (K, M), and replicated information (R, ...)."""
 
     tokens: IntArray
     information: FloatArray
@@ -160,7 +160,7 @@ def _kind(groups: Mapping[str, xr.Dataset], asked: str | None) -> str:
         return asked
     posterior = groups["posterior"]
     if "model_yaml" not in posterior.attrs:
-        why = "the trace does not say what its model is"
+        why = "the trace does not name its model"
     else:
         model = Model.of(load_spec(posterior.attrs["model_yaml"]))
         block = model.spec.blocks[model.names["phi"]]
@@ -185,10 +185,10 @@ def _states(part: TopicSet, draws: int, kind: str) -> list[_State]:
     z = part.recorded("token")
     if z is None:
         raise TraceError(
-            f"draws: {draws} need recorded draws of z; run the model with record={{'z': 'all'}}, or leave out draws"
+            f"draws: {draws} draws of z must be recorded; run the model with record={{'z': 'all'}}, or omit draws="
         )
     if draws > z.sizes["draw"]:
-        raise TraceError(f"draws: there are {z.sizes['draw']} recorded draws of z, fewer than {draws}")
+        raise TraceError(f"draws: only {z.sizes['draw']} draws of z were recorded, fewer than {draws}")
     topics = len(part.phi)
     return [
         _State(checked_topics(z.isel(draw=draw).values, topics), _beta(part, draw, kind))
@@ -232,7 +232,7 @@ def _check(
     docs = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)[order]
     ends = np.cumsum(np.bincount(state.z, minlength=topics))
     ptr = np.concatenate([[0], ends]).astype(np.int64)
-    # The first row is of the data.
+    # The first row is for the data.
     information = np.zeros((replications + 1, topics))
     of_words = np.zeros((replications + 1, topics, width))
     tokens_of_words = np.zeros((topics, width), dtype=np.int64)

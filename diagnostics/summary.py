@@ -45,7 +45,9 @@ def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None
     large however well each chain mixes; that of ``lp`` does not depend on the numbering.
     """
     if not {"chain", "draw"} <= set(groups["posterior"].dims):
-        raise TraceError("the group `posterior` lacks the dims chain and draw; it is no trace of a sampler")
+        raise TraceError(
+            "the group `posterior` lacks the dimensions chain and draw, so it does not hold draws of a sampler"
+        )
     statistics = groups.get("sample_stats", xr.Dataset())
     densities = [name for name in LOG_DENSITIES if name in statistics]
     draws = groups["posterior"].assign({name: statistics[name] for name in densities})
@@ -56,8 +58,8 @@ def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None
     for name in names:
         if not {"chain", "draw"} <= set(draws[name].dims) or draws[name].dtype.kind not in "biuf":
             raise TraceError(
-                f"variable {name!r} of the trace holds {draws[name].dtype} with dims {draws[name].dims}; "
-                "expected numbers with the dims chain and draw"
+                f"variable {name!r} of the trace holds {draws[name].dtype} with dimensions {draws[name].dims}; "
+                "expected numbers with the dimensions chain and draw"
             )
     return efficiency_table(draws, names)
 

@@ -19,17 +19,17 @@ __all__ = ["Finding", "Verdict", "verdict"]
 BAD, UNSURE, NOTE = "bad", "unsure", "note"
 
 RHAT_BAD, RHAT_GOOD = 1.05, 1.01
-"""R-hat above the first shows chains that differ, unless so few effective draws explain it; up to the second it is
-taken for 1 (Vehtari et al. 2021, section 4)."""
+"""R-hat above the first means that chains differ, unless it can be due to few effective draws; up to the second it
+counts as 1 (Vehtari et al. 2021, section 4)."""
 
 FEW_DRAWS = 20
-"""Fewer draws a chain give no R-hat or effective sample size to go by."""
+"""With fewer draws per chain, R-hat and effective sample size mean little."""
 
 LOW_ACCEPTANCE = 0.05
-"""Mean acceptance rate below which a step mostly stands still."""
+"""Below this mean acceptance rate, a step hardly moves."""
 
 MOST_NAMED = 8
-"""Topics that are named in a sentence; the others are counted."""
+"""Topics that a sentence names; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,9 @@ def verdict(groups: Mapping[str, xr.Dataset], *, alignment: Alignment | None = N
     """
     posterior = groups["posterior"]
     if not {"chain", "draw"} <= set(posterior.dims):
-        raise TraceError("the group `posterior` lacks the dims chain and draw; it is no trace of a sampler")
+        raise TraceError(
+            "the group `posterior` lacks the dimensions chain and draw, so it does not hold draws of a sampler"
+        )
     if not posterior.sizes["chain"] or not posterior.sizes["draw"]:
         raise TraceError("the trace has no draws")
     findings = _of_the_run(groups)
@@ -168,16 +170,16 @@ def _of_the_run(groups: Mapping[str, xr.Dataset]) -> list[Finding]:
     chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
     findings = []
     if not bool(posterior.attrs.get("exact", 1)):
-        what = "a kernel of this run is not exact: the draws are approximate, however many there are"
+        what = "a kernel of this run is not exact, so its draws are approximate, however many there are"
         findings.append(Finding(UNSURE, what, "compare with a run of exact kernels (`ppl-topics plan` names them)"))
     if draws < FEW_DRAWS:
-        what = f"{_count(draws, 'draw')} a chain {'says' if draws == 1 else 'say'} little of ESS, IF and R-hat"
+        what = f"{_count(draws, 'draw')} per chain {'says' if draws == 1 else 'say'} little about ESS, IF and R-hat"
         findings.append(Finding(UNSURE, what, f"draw {FEW_DRAWS} or more"))
     if chains == 1:
-        what = "one chain: R-hat compares its halves only, and another mode would not be seen"
-        findings.append(Finding(UNSURE, what, "run --chains 2 or more"))
+        what = "one chain: R-hat only compares its halves, and another mode would go unnoticed"
+        findings.append(Finding(UNSURE, what, "run at least 2 chains (--chains)"))
     if "lp" not in groups.get("sample_stats", xr.Dataset()):
-        what = "the trace holds no log posterior `lp` in `sample_stats`, so modes and drift are not looked for"
+        what = "the trace holds no log posterior `lp` in `sample_stats`, so modes and drift cannot be detected"
         findings.append(Finding(UNSURE, what, ""))
     return findings
 
@@ -201,13 +203,13 @@ def _modes(walks: Sequence[Walk], longer: str) -> tuple[list[Finding], list[int]
         best = groups[0]
         others = sorted(c for group in groups[1:] for c in group)
         low = [walk.mean[best].max() - walk.mean[c] for c in others]
-        sits = "sits in another mode" if len(others) == 1 else "sit in other modes"
+        sits = "is in another mode" if len(others) == 1 else "are in other modes"
         than = "" if len(best) > 1 else f" than {_chains(walk, best)}"
         what = (
             f"{_chains(walk, others)} {sits}{than}{walk.where}: log posterior lower by "
             f"{', '.join(_number(each) for each in low)} (sd within chains {_number(walk.sd)})"
         )
-        remedy = f"{longer}; if it stays, the posterior has several modes: run more chains and go by the highest"
+        remedy = f"{longer}; if it persists, the posterior has several modes: run more chains and use the highest"
         findings.append(Finding(BAD, what, remedy))
     return findings, sorted(kept) if kept else []
 
@@ -246,10 +248,10 @@ def _topics(groups: Mapping[str, xr.Dataset], alignment: Alignment, kept: Sequen
             more = f" and {len(differ) - MOST_NAMED} more" if len(differ) > MOST_NAMED else ""
             who = "chains" if len(compared) == len(chains) else f"chains {_listed([chains[c] for c in compared])}"
             what = (
-                f"{who} do not agree on {len(differ)} of {_count(total, 'topic')}{where}, by the numbers of chain "
+                f"{who} do not agree on {len(differ)} of {_count(total, 'topic')}{where}, numbered as in chain "
                 f"{alignment.reference}: {named}{more}"
             )
-            remedy = "read these of one chain only; a longer warm-up or fewer topics may settle them"
+            remedy = "interpret these in one chain only; a longer warm-up or fewer topics may help"
             few = groups["posterior"].sizes["draw"] < FEW_DRAWS
             findings.append(Finding(UNSURE if few else BAD, what, remedy))
         for c in sorted(set(range(len(chains))) - set(compared)):
@@ -264,10 +266,9 @@ def _switches(alignment: Alignment) -> list[Finding]:
     for switch in alignment.switches:
         where = "" if switch.response is None else f" of response {switch.response!r}"
         what = (
-            f"topics {_listed(sorted(switch.topics))}{where} exchange their numbers in chain {switch.chain} at draw "
-            f"{switch.draw}"
+            f"topics {_listed(sorted(switch.topics))}{where} swap numbers in chain {switch.chain} at draw {switch.draw}"
         )
-        findings.append(Finding(NOTE, what, "aligned draws undo it: fit.aligned(), `ppl-topics diagnose --align`"))
+        findings.append(Finding(NOTE, what, "undo it with fit.aligned() or `ppl-topics diagnose --align`"))
     return findings
 
 
@@ -279,9 +280,9 @@ def _rhats(numbers: Sequence[Quantity]) -> list[Finding]:
         if found:
             named = ", ".join(f"{each.title} {each.rhat:.2f}" if each.rhat < 10 else each.title for each in found)
             many = [each for each in found if each.scalars > 1]
-            tail = f" (5% of {'its' if len(found) == 1 else 'their'} numbers have more)" if many else ""
+            tail = f" (5% of {'its' if len(found) == 1 else 'their'} scalars have more)" if many else ""
             by_chance = level == UNSURE and any(each.rhat > RHAT_BAD for each in found)
-            chance = ", which so few effective draws give by chance" if by_chance else ""
+            chance = ", which can happen by chance with so few effective draws" if by_chance else ""
             remedy = "warm up and draw longer" if level == BAD else "draw longer"
             findings.append(Finding(level, f"R-hat above {limit}: {named}{tail}{chance}", remedy))
     return findings
@@ -295,9 +296,9 @@ def _effective(numbers: Sequence[Quantity], draws: int) -> tuple[int | None, lis
     if worst.ess >= ESS_WANTED:
         return 0, []
     more = _round(draws * (ESS_WANTED / max(worst.ess, 1.0) - 1.0))
-    fewer = " (5% of its numbers have fewer)" if worst.scalars > 1 else ""
-    what = f"{worst.title} has {_number(worst.ess)} effective draws in all chains{fewer}, {ESS_WANTED} are wanted"
-    return more, [Finding(UNSURE, what, f"needs about {more:,} more draws a chain")]
+    fewer = " (5% of its scalars have fewer)" if worst.scalars > 1 else ""
+    what = f"{worst.title} has {_number(worst.ess)} effective draws in all chains{fewer}, and {ESS_WANTED} are needed"
+    return more, [Finding(UNSURE, what, f"needs about {more:,} more draws per chain")]
 
 
 def _acceptance(groups: Mapping[str, xr.Dataset]) -> list[Finding]:
@@ -309,8 +310,8 @@ def _acceptance(groups: Mapping[str, xr.Dataset]) -> list[Finding]:
         values = statistics["acceptance_rate"].sel(kernel=kernel).values
         known = values[np.isfinite(values)]
         if known.size and known.mean() < LOW_ACCEPTANCE:
-            what = f"{kernel} accepts {known.mean():.1%} of what it proposes"
-            findings.append(Finding(NOTE, what, "see `ppl-topics plan` for kernels that would do better"))
+            what = f"{kernel} accepts {known.mean():.1%} of its proposals"
+            findings.append(Finding(NOTE, what, "see `ppl-topics plan` for alternatives"))
     return findings
 
 
@@ -332,7 +333,7 @@ def _summary(
     rhats = [each for each in numbers if np.isfinite(each.rhat)]
     if rhats:
         worst = max(rhats, key=lambda each: each.rhat)
-        # That of chains that stand still in different places is beyond all bounds.
+        # R-hat of chains that stand still in different places is huge.
         spelled = f"{worst.rhat:.3f}" if worst.rhat < 1e3 else f"{worst.rhat:.0e}"
         parts.append(f"R-hat at most {spelled} ({worst.title})")
     sizes = [each for each in numbers if np.isfinite(each.ess)]

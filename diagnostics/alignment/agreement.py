@@ -55,7 +55,7 @@ def agreement_table(
     in all chains.
     """
     if not is_whole(n_words) or n_words < 1:
-        raise TraceError(f"n_words: must be a whole number, 1 at least, got {n_words!r}")
+        raise TraceError(f"n_words: must be a whole number of at least 1, got {n_words!r}")
     found = align(groups) if alignment is None else alignment
     after = aligned(groups, found)
     reference = found.chains.index(found.reference)

@@ -26,18 +26,18 @@ __all__ = ["Alignment", "align", "chain_topics"]
 
 
 NEARER = 0.5
-"""Topics agree where their distance is at most this part of that to the nearest other topic. By the triangle inequality
-no other topic of the reference is then nearer to what was matched."""
+"""Topics agree if their distance is at most this fraction of that to the nearest other topic. By the triangle
+inequality, no other topic of the reference is then nearer to the match."""
 
 SAME = 0.99
-"""Topics as similar as this agree whatever the others are like: they differ by no more than their draws do."""
+"""Topics this similar agree in any case: they differ by no more than their draws do."""
 
 ALIKE = 0.98
-"""Topics less similar than this do not agree, unless draws of so few tokens are less similar: the chains then sit in
-different modes of the topic, however clear it is which topic it is."""
+"""Less similar topics do not agree, unless draws of so few tokens are less similar: the chains then sample different
+modes of the topic, however clear the match is."""
 
 TYPICAL_TOKENS = 0.5
-"""Expected tokens from which a word counts among those that a topic has."""
+"""Expected number of tokens from which a word counts as a word of the topic."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
     switches = find_switches(groups, classes)
     topics = chain_topics(groups, switches, by)
     totals = topics.sum(axis=-1, keepdims=True, dtype=np.float64).astype(topics.dtype)
-    # A topic without tokens, by counts, has no direction: it is like none.
+    # A topic without tokens (by counts) is similar to no other.
     roots = np.sqrt(topics / np.where(totals > 0.0, totals, 1.0))
     n_chains, n_sets, n_topics = roots.shape[:3]
     place = np.zeros((n_chains, n_chains, n_sets, n_topics), dtype=np.int64)
@@ -204,7 +204,7 @@ def chain_topics(groups: Mapping[str, xr.Dataset], switches: tuple[Switch, ...],
     topics = mean_topics(groups, by)
     if not switches:
         return topics
-    # A copy: what the trace holds must stay as it is.
+    # A copy, so that the trace is not changed.
     topics = topics.astype(np.float64)
     posterior, responses = groups["posterior"], own_topics(groups) or None
     draws, words = posterior["draw"].values, None

@@ -1,10 +1,10 @@
-"""Topics that exchange their numbers within a chain, found draw by draw.
+"""Label switching within a chain: topics that swap numbers, found draw by draw.
 
-Each draw's topics are compared with the mean of the last draws before it, under the numbers that these have by then, as
-in the sequential relabelling of Celeux (1998). A switch is called at a draw where the optimal assignment moves
-topics in a cycle, each of them is more like the mean of the topic whose place it takes than like its own by more than
-`MARGIN`, and most of the draws that follow say the same. A topic that drifts, however far, takes nobody's place: the
-mean follows it, and no other topic turns into what it was. Nor does a topic that dies and comes back as another one.
+Each draw's topics are compared with the mean of the preceding draws in their current numbering, as in the sequential
+relabelling of Celeux (1998). A draw has a switch if the optimal assignment moves topics in a cycle, each of them is
+closer to the mean of the topic whose number it takes than to its own by more than `MARGIN`, and most of the following
+draws agree. A topic that drifts, however far, is not a switch, since the mean follows it and no other topic becomes
+what it was; nor is a topic that dies and comes back as another one.
 
 References
 ----------
@@ -29,23 +29,23 @@ __all__ = ["Switch", "base_numbers", "find_switches", "numbers_of", "unmixed"]
 
 
 MARGIN = 0.2
-"""By how much a topic must be more like the one whose place it takes. In four chains of 20 Newsgroups that were still
-drifting, 5 million comparisons, a draw of a topic was always more like its own mean than like any other, by 0.17 at
-least; a switch of topics as alike as the most alike pair there, of similarity 0.6, gains twice this margin."""
+"""How much closer a topic must be to the one whose number it takes than to itself. In four chains of 20 Newsgroups that
+were still drifting (5 million comparisons), a draw of a topic was always closer to its own mean than to any other, by
+at least 0.17; a switch of topics as similar as the most similar pair there (0.6) gains twice this margin."""
 
 MEMORY = 50
-"""Draws that a mean is taken of: enough to average their noise out, few enough to follow a drift."""
+"""Draws that a mean covers: enough to average out their noise, few enough to follow a drift."""
 
 AHEAD = 5
-"""Following draws that must agree, by majority, so that one odd draw is no switch; at the end as many as there are."""
+"""A majority of this many following draws must agree, so that a single odd draw is not a switch."""
 
 MOST_WORDS = 500
-"""Words that draws of phi are compared on, the most probable ones: all others together have little of any topic."""
+"""Draws of phi are compared on this many most probable words; the others have little probability in any topic."""
 
 FAR, NEAR = 8.0, 3.0
-"""Without phi: standard deviations of a draw that the share or a coefficient of a topic must be from its own mean, and
-all may be from those of the topic whose place it takes; at the draw before it must be as near to its own. Shares that
-drift past each other do so in more than one draw."""
+"""Without phi, in standard deviations of a draw: how far the share or a coefficient of a topic must be from its own
+mean, and how near all of them must be to those of the topic whose number it takes; at the draw before, it must be as
+near to its own. Shares that drift past each other take more than one draw."""
 
 
 class Switch(NamedTuple):
@@ -99,30 +99,14 @@ def find_switches(groups: Mapping[str, xr.Dataset], classes: IntArray) -> tuple[
 
 
 class _Comparison(NamedTuple):
-    """How the topics of draws are compared with those of draws before them.
+    """How the topics of draws are compared with the mean of the draws before them."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (draws, K, M)
-        What is averaged.
-    similar : callable
-        Similarity in [0, 1] of the topics of each draw, rows, and of a mean, columns: shape (draws, K, K).
-    first : int
-        Draws that make the first mean.
-    margin : float
-        By how much a topic must be more like the one whose place it takes.
-    memory : int
-        Draws that a mean is taken of.
-    jump : bool
-        Whether at the draw before a topic must be as like its own mean as it is then unlike it.
-    """
-
-    values: NDArray[Any]
-    similar: Callable[[NDArray[Any], NDArray[Any]], FloatArray]
-    first: int
-    margin: float
-    memory: int
-    jump: bool
+    values: NDArray[Any]  # (draws, K, M): what is averaged
+    similar: Callable[[NDArray[Any], NDArray[Any]], FloatArray]  # topics of draws and a mean: (draws, K, K) in [0, 1]
+    first: int  # draws in the first mean
+    margin: float  # how much closer a topic must be to the one whose number it takes
+    memory: int  # draws in a mean
+    jump: bool  # at the draw before, a topic must be as near to its own mean as it is far from it now
 
 
 def _by_phi(phi: Float32Array) -> _Comparison:
@@ -143,7 +127,7 @@ def _by_phi(phi: Float32Array) -> _Comparison:
 
 def _by_profile(profiles: FloatArray) -> _Comparison:
     """Compare by the largest distance of any feature, in its standard deviations: 1 up to `NEAR`, 0 from `FAR`."""
-    # From successive draws, so that a drift or a switch counts for nothing; of each topic, at least the typical one.
+    # From successive draws, to ignore drifts and switches; at least the median over topics.
     steps = np.abs(np.diff(profiles, axis=0))
     sd = 1.4826 * np.median(steps, axis=0) / np.sqrt(2.0)
     sd = np.maximum(sd, np.median(sd, axis=0))
@@ -189,7 +173,7 @@ def _search(comparison: _Comparison, classes: IntArray) -> list[tuple[int, tuple
     found = []
     while start < draws:
         stop = min(draws, start + min(start, memory))
-        # By the numbers of the draws; `now` puts them in the order of the mean.
+        # In the numbering of the draws; `now` sorts it like the mean.
         similarity = similar(values[start - 1 : stop + AHEAD], mean)
         check_comparable(similarity)
         total = np.zeros(mean.shape)
@@ -214,7 +198,7 @@ def _search(comparison: _Comparison, classes: IntArray) -> list[tuple[int, tuple
 def _cycles(similarity: FloatArray, classes: IntArray, margin: float) -> list[dict[int, int]]:
     """Return the cycles of the best assignment that are decisive: by topic, where it now stands."""
     own = np.diagonal(similarity)
-    # Without a topic that is much more like another's mean there is nothing to assign.
+    # Nothing to assign unless a topic is much closer to another's mean than to its own.
     if not (similarity - own >= margin).any():
         return []
     allowed = np.where(classes[:, None] == classes[None], similarity, -float(len(classes)))

@@ -57,7 +57,7 @@ def aligned(groups: Mapping[str, xr.Dataset], alignment: Alignment | None = None
         alignment = align(groups)
     topics = alignment.permutation.shape[-1]
     if alignment.chains != chains_of(groups) or topics != len(alignment.exchangeable):
-        raise TraceError("the alignment is of another trace: it has other chains")
+        raise TraceError("the alignment belongs to another trace: its chains or topics differ")
     permutation = alignment.permutation if alignment.responses is not None else alignment.permutation[:, None]
     draws = groups["posterior"]["draw"].values
     switched = stretches_of(groups, alignment.switches, alignment.responses, draws, topics)
@@ -66,14 +66,14 @@ def aligned(groups: Mapping[str, xr.Dataset], alignment: Alignment | None = None
         chosen = permutation[place]
         pieces: Pieces = [(0, len(draws), chosen)]
         if place in switched:
-            # Which topic, by its number in the first draw, has each of the chain's own numbers.
+            # For each of the chain's own numbers, the topic's number in the first draw.
             topic = np.argsort(base_numbers(switched[place]))[chosen]
             pieces = [(start, stop, numbers[topic]) for start, stop, numbers in switched[place]]
         own[place], first[place], last[place] = pieces, pieces[0][2], pieces[-1][2]
     result = {}
     for name, dataset in groups.items():
         if name not in GROUPS:
-            # Of another program: its chains and draws may be others.
+            # A group of another program may have other chains and draws.
             result[name] = dataset
             continue
         if name in ("posterior", "sample_stats"):
@@ -123,7 +123,7 @@ def _renumbered(
         at = np.arange(topics)
         if dim != "topic":
             names = [str(name) for name in array[dim].values]
-            # Coefficients of topics come first; fewer than there are topics where only the first of them have some.
+            # Coefficients of topics come first; only the first topics may have some.
             at = at[: sum(name == f"topic {k}" for k, name in enumerate(names))]
         order = {
             place: [(start, stop, _order(numbers[: len(at)], array.sizes[dim])) for start, stop, numbers in pieces]

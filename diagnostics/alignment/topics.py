@@ -34,9 +34,11 @@ def chains_of(groups: Mapping[str, xr.Dataset]) -> list[int]:
     """Return the chain numbers, and refuse a trace without chains, draws or topics."""
     posterior = groups["posterior"]
     if not {"chain", "draw"} <= set(posterior.dims):
-        raise TraceError("the group `posterior` lacks the dims chain and draw; it is no trace of a sampler")
+        raise TraceError(
+            "the group `posterior` lacks the dimensions chain and draw, so it does not hold draws of a sampler"
+        )
     if n_topics(groups) == 0:
-        raise TraceError("the trace has no dim `topic`; it has no topics to align")
+        raise TraceError("the trace has no dimension `topic`, so there are no topics to align")
     if not posterior.sizes["chain"] or not posterior.sizes["draw"]:
         raise TraceError("the trace has no draws")
     return [int(chain) for chain in posterior["chain"].values]
@@ -74,7 +76,7 @@ def _supervised(groups: Mapping[str, xr.Dataset], topics: int) -> int:
     try:
         model = Model.of(load_spec(posterior.attrs["model_yaml"]))
     except PplTopicsError:
-        # A model of blocks that are not installed here; it has no coefficients in the trace.
+        # The model uses blocks that are not installed here, and the trace has no coefficients.
         return topics
     response = model.spec.blocks.get(model.names.get("y", ""))
     return response.supervised(topics) if isinstance(response, Response) else topics

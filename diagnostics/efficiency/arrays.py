@@ -80,7 +80,7 @@ def _fill(rows: NDArray[Any], n_chains: int, names: Sequence[str], results: Floa
     def fill_tile(start: int) -> None:
         stop = min(start + width, n_scalars)
         block = _load(rows, start, stop)
-        # Of one layout whatever the tile, so that functions are compiled once.
+        # The same memory layout for every tile, so that functions are compiled once.
         out = results[:, start:stop].copy()
         if ranked.any():
             fill_ranked(block, n_chains, ranked, table, out[: len(RANKED)])

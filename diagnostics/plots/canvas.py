@@ -40,17 +40,17 @@ SURE, UNSURE = "#1f4e79", "#a9a9a9"
 """Colours of intervals that exclude 0, and of the others."""
 
 GREY = "#e6e6e6"
-"""Of what is in the background: warm-up, cells without a value."""
+"""Colour of the background: warm-up, cells without a value."""
 
 COLOURS = (
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#e69f00", "#7a5195", "#a0622d", "#5c5c5c",
 )  # fmt: skip
-"""Of chains, runs and topics; most tell apart to the colour-blind too (after P. Tol's bright scheme)."""
+"""Colours of chains, runs and topics, mostly safe for colour-blind readers (after P. Tol's bright scheme)."""
 
 MOST_PANELS = 50
 
 LABEL, WORD = 48, 28
-"""Characters of the words in a label, and of a word by itself."""
+"""Maximum characters of the words in a label, and of a single word."""
 
 
 def groups_of(trace: Any) -> dict[str, xr.Dataset]:
@@ -145,7 +145,7 @@ def check_positive(name: str, value: Any, none: bool = False) -> None:
     if none and value is None:
         return
     if not is_whole(value) or value < 1:
-        raise TraceError(f"{name}: must be a whole number, 1 at least{', or None' if none else ''}, got {value!r}")
+        raise TraceError(f"{name}: must be a whole number of at least 1{', or None' if none else ''}, got {value!r}")
 
 
 def topic_labels(groups: Mapping[str, xr.Dataset], part: Part, n_words: int) -> Callable[[int], str]:

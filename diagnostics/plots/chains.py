@@ -88,7 +88,7 @@ def plot_trace(
         reach_over(panel, np.hstack([scalar.draws, late]).ravel())
         panel.set_xlim(0 if len(early) else n_warmup, kept[-1] + 0.01 * (kept[-1] - (0 if len(early) else n_warmup)))
         _finish(panel, scalar)
-    # One label for all panels of a column.
+    # Only the last panel of each column has a label.
     for panel in panels if axes is not None else panels[-columns:]:
         panel.set_xlabel("sweep (warm-up shaded)" if warmup and shown[0].warmup.size else "sweep")
     if 1 < len(shown[0].chains) <= len(COLOURS):

@@ -82,7 +82,7 @@ def plot_coefficients(
     options: dict[str, Any] = {"chain": chain, "probability": probability, "top": top, "n_words": n_words}
     tables = [coefficient_table(groups, response=name, **options) for name in names]
     if not tables:
-        raise TraceError("response: name one at least")
+        raise TraceError("response: name at least one")
     if axes is None and len(tables) > MOST_PANELS:
         raise TraceError(f"there are {len(tables)} responses, too many for one figure; name some of them (response=)")
     if not len(tables[0]):
@@ -142,11 +142,11 @@ def plot_relevance(
     table = topic_relevance(groups, chain=chain, probability=probability, n_words=n_words)
     if coefficients.apart:
         if response is None:
-            raise TraceError("each response has topics of its own; name one of them (response=)")
+            raise TraceError("each response has its own topics; name one of them (response=)")
         coefficients.positions(response)
         table = table[table["response"] == response]
     elif response is not None:
-        raise TraceError("response: all responses share the topics, so their relevance is that of all; leave it out")
+        raise TraceError("response: all responses share the topics, and relevance covers them all; omit response=")
     if not len(table):
         raise TraceError("no topic of the model has coefficients (supervised_topics: 0), so there is nothing to plot")
     table = table.head(top) if top is not None else table
@@ -173,7 +173,7 @@ def _forest(panel: Any, table: pd.DataFrame, middle: str, n_slopes: int, sure: B
     heights = -np.arange(len(table), dtype=float) - 0.5 * apart
     value = table[middle].to_numpy(dtype=float)
     low, high = (table[end].to_numpy(dtype=float) for end in ("low", "high"))
-    # With one draw there is no interval: the mean alone is drawn.
+    # With one draw there is no interval, only the mean.
     known = ~np.isnan(low)
     colours = np.where(sure, SURE, UNSURE)
     panel.hlines(heights[known], low[known], high[known], colors=colours[known], linewidth=2.0)

@@ -16,16 +16,16 @@ from ppl_topics.results.documents import DocumentTopics, Estimate, concentration
 __all__ = ["plot_topic_correlations", "topic_correlations"]
 
 MOST_WORDS, MOST_NUMBERS = 60, 120
-"""Topics up to which rows are labelled by words, and by numbers."""
+"""Maximum numbers of topics whose rows are labelled by words, and by numbers."""
 
 QUICKLY_ORDERED = 150
-"""Topics up to which the best order of the leaves is looked for."""
+"""Maximum number of topics for the optimal order of the leaves."""
 
 LETTER = 0.068
-"""Inches of a letter of a label."""
+"""Inches per letter of a label."""
 
 ANNOTATED = 10
-"""Topics up to which cells have their numbers written in them."""
+"""Maximum number of topics whose cells show their numbers."""
 
 
 def topic_correlations(
@@ -37,15 +37,15 @@ def topic_correlations(
     """
     groups = groups_of(groups)
     found = document_topics(groups, chain, response, estimate)
-    # The share of an empty document is the prior's.
+    # An empty document has the shares of the prior.
     full = found.lengths != 0
     if full.sum() < 2:
-        raise TraceError("correlations over documents need two documents with tokens at least")
+        raise TraceError("correlations over documents need at least two documents with tokens")
     if found.estimate == "draws":
         theta = recorded(groups, "theta")
         assert theta is not None, "shares of draws without draws"
         draws = found.part.of(theta).transpose("draw", "doc", "topic").values
-        # The correlation in each draw: that of the means would leave out how unsure they are.
+        # The mean of the correlations, since the correlation of the means would ignore their uncertainty.
         result = np.mean([_correlation(draw[full].astype(np.float64)) for draw in draws], axis=0)
     else:
         result = _correlation(_zbar(groups, found)[full])
@@ -146,7 +146,7 @@ def _ticks(panel: Any, numbers: IntArray, label: Any) -> None:
     n_topics = len(numbers)
     step = 1 if n_topics <= MOST_NUMBERS else -(-n_topics // MOST_NUMBERS)
     places = np.arange(0, n_topics, step)
-    # Numbers of a line each, in a figure of twelve inches.
+    # One number per line in a figure of twelve inches.
     size = float(np.clip(600.0 / len(places), 4.5, 8.3))
     short = [str(number) for number in numbers[places].tolist()]
     long = [label(number) for number in numbers[places].tolist()] if n_topics <= MOST_WORDS else short

@@ -39,24 +39,24 @@ from ppl_topics.results.documents import (
 __all__ = ["plot_document"]
 
 OTHER = "#9a9a9a"
-"""Colour of the topics that have no bar of their own colour."""
+"""Colour of the words of topics without a bar."""
 
 LEAST_SHARE = 0.01
-"""Of topics that have a bar without having a word."""
+"""Smallest share of a topic that has a bar but no word."""
 
 LINE, SHORTEST_LINE = 100, 20
-"""Characters of a line of words in a figure of ours, and in axes that are given, however narrow."""
+"""Characters in a line of words: in a new figure, and at least in given axes, however narrow."""
 
 LONGEST_WORD = 40
 
 LINE_HEIGHT, FONT_SIZE, SMALL = 1.5, 9.0, 7.5
 
 CHARACTER = 0.602
-"""Width of a character of the monospaced font over its size."""
+"""Ratio of width to font size of a monospaced character."""
 
 
 class _Word(NamedTuple):
-    """A word of a document, as often as one topic has it."""
+    """A word of a document, and how often one topic has it."""
 
     topic: int
     word: str
@@ -248,7 +248,7 @@ def _flow(words: list[_Word], most: int, length: int) -> tuple[list[list[tuple[i
 
 def _inches(panel: Any) -> tuple[float, float]:
     """Return width and height of axes."""
-    # For the layout to be that of the drawing.
+    # Makes the layout final.
     panel.figure.get_figure().draw_without_rendering()
     box = panel.get_window_extent()
     return box.width / panel.figure.dpi, box.height / panel.figure.dpi
@@ -268,7 +268,7 @@ def _write(
     rows = max(len(lines), 1) + (1 if left else 0)
     panel.set_xlim(-0.5, length + 0.5)
     panel.set_ylim(rows - 0.4, -0.6)
-    # Axes that are given may be narrow, or low.
+    # Given axes may be narrow or low.
     wide, tall = _inches(panel)
     size = min(FONT_SIZE, 72 * wide / (length + 1) / CHARACTER, 72 * tall / rows / LINE_HEIGHT)
     for row, line in enumerate(lines):

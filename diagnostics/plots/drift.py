@@ -20,7 +20,7 @@ MEASURES = {
     "density_n_dk": "nonzero share of n_dk",
     "density_n_kw": "nonzero share of n_kw",
 }
-"""What is drawn, with its label; the first is divided by the number of tokens."""
+"""Statistics and their labels; the first is divided by the number of tokens."""
 
 
 def plot_drift(runs: Mapping[str, Any], *, skip: float = 0.1, axes: Any = None) -> NDArray[Any]:
@@ -60,7 +60,7 @@ def plot_drift(runs: Mapping[str, Any], *, skip: float = 0.1, axes: Any = None) 
     tokens = {name: _tokens(name, groups) for name, groups in traces.items()}
     if len(set(tokens.values())) > 1:
         held = ", ".join(f"{name} {number:,}" for name, number in tokens.items())
-        raise TraceError(f"the runs have different numbers of tokens ({held}): they are not of one corpus")
+        raise TraceError(f"the runs have different numbers of tokens ({held}): their corpora differ")
     paths = {name: {measure: _path(name, groups, measure) for measure in MEASURES} for name, groups in traces.items()}
     panels = (
         new_figure(1, len(MEASURES), figsize=(11.0, 3.2)).ravel()
@@ -105,7 +105,7 @@ def _path(name: str, groups: Mapping[str, xr.Dataset], measure: str) -> tuple[In
     if measure not in kept:
         raise TraceError(f"run {name!r} holds no {measure} in `sample_stats`; it was not written by ppl-topics")
     if "response" in kept[measure].dims:
-        raise TraceError(f"run {name!r}: each response has topics of its own, so it has no one path")
+        raise TraceError(f"run {name!r}: each response has its own topics, so there is no single path")
     attributes = groups["posterior"].attrs
     values = kept[measure].transpose("chain", "draw").values
     early = groups.get("warmup_sample_stats", xr.Dataset())

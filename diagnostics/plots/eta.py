@@ -25,7 +25,7 @@ __all__ = ["plot_eta"]
 
 MOST_RESPONSES = 100
 CROWDED = 60
-"""Rows from which labels are smaller."""
+"""Labels are smaller with more rows."""
 
 
 def plot_eta(
@@ -78,12 +78,12 @@ def plot_eta(
     coefficients = coefficient_draws(groups, chain)
     if coefficients.apart:
         raise TraceError(
-            "each response has topics of its own, so there is no table of topics by responses; see plot_coefficients"
+            "each response has its own topics, so there is no table of topics by responses; use plot_coefficients"
         )
     names = coefficients.responses if response is None else sequence_of(response)
     columns = [place for name in names for place in coefficients.positions(name)]
     if not columns:
-        raise TraceError("response: name one at least")
+        raise TraceError("response: name at least one")
     if len(columns) > MOST_RESPONSES:
         raise TraceError(f"there are {len(columns)} responses, too many to read; name some of them (response=)")
     if not coefficients.n_topics:

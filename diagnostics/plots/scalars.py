@@ -50,14 +50,14 @@ def scalars(
     if var_names is not None:
         found = [scalar for name in sequence_of(var_names) for scalar in _of_variable(groups, name, wanted)]
         if not found:
-            raise TraceError("var_names: name one variable at least, with a coordinate at least in each dim")
+            raise TraceError("var_names: name at least one variable, with at least one coordinate in each dimension")
         return found
     found = []
     for name in default:
         if any(name in groups.get(group, xr.Dataset()) for group in GROUPS):
             found += [scalar for scalar in _of_variable(groups, name, wanted, skip=True) if _varies(scalar, found)]
     if not found:
-        raise TraceError(f"the trace has none of {', '.join(default)} that varies; name variables (var_names=)")
+        raise TraceError(f"the trace has no varying {' or '.join(default)}; name variables (var_names=)")
     return found
 
 
@@ -66,7 +66,7 @@ def _varies(scalar: Scalar, before: Sequence[Scalar]) -> bool:
     values = np.hstack([scalar.warmup, scalar.draws])
     if not np.isfinite(values).any():
         return False
-    # A single draw cannot vary, and is shown.
+    # A single draw cannot vary, but is shown.
     constant = values.size > len(values) and np.nanmin(values) == np.nanmax(values)
     return not constant and not any(np.array_equal(scalar.draws, other.draws, equal_nan=True) for other in before)
 
@@ -81,13 +81,15 @@ def _of_variable(
         raise TraceError(f"the trace has no variable {name!r}{nearest(str(name), known)}")
     array = groups[group][name]
     if not {"chain", "draw"} <= set(array.dims) or array.dtype.kind not in "biuf":
-        raise TraceError(f"{name!r} holds {array.dtype} with dims {array.dims}; expected numbers by chain and draw")
+        raise TraceError(
+            f"{name!r} holds {array.dtype} with dimensions {array.dims}; expected numbers by chain and draw"
+        )
     if not array.sizes["draw"]:
         raise TraceError("the trace has no draws")
     warmup = groups.get(f"warmup_{group}", xr.Dataset()).get(name)
     for dim, values in wanted.items():
         if dim not in array.dims and not skip:
-            raise TraceError(f"coords: {name!r} has no dim {dim!r}; it has {', '.join(map(str, array.dims))}")
+            raise TraceError(f"coords: {name!r} has no dimension {dim!r}; it has {', '.join(map(str, array.dims))}")
         if dim in array.dims:
             array = _selected(array, name, dim, values)
             warmup = None if warmup is None else _selected(warmup, name, dim, values)
@@ -133,13 +135,13 @@ def _labels(groups: Mapping[str, xr.Dataset], chains: Sequence[int]) -> Callable
         return plain
     parts = [part_of(groups, chain) for chain in chains]
     phi = np.stack([mean_phi(groups, part) for part in parts], axis=1)
-    # Fewer of a small vocabulary, half of which any two topics share.
+    # Fewer for a small vocabulary, of which any two topics share half.
     compared = int(np.clip(phi.shape[2] // 3, 1, COMPARED_WORDS))
     best = best_words(phi, compared, zeros=True)
     agree = [min(len(np.intersect1d(of[0], other)) for other in of) >= best.shape[2] / 2 for of in best]
     words = topic_labels(groups, parts[0], TITLE_WORDS)
     known = {
-        f"topic {number}": words(number) if same else f"topic {number} (another in each chain)"
+        f"topic {number}": words(number) if same else f"topic {number} (different in each chain)"
         for number, same in zip(topic_numbers(groups), agree, strict=True)
     }
     return lambda name: known.get(name, plain(name))

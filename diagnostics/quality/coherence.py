@@ -10,6 +10,7 @@ G. Bouma (2009). Normalized (pointwise) mutual information in collocation extrac
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -23,11 +24,13 @@ from ppl_topics.diagnostics.quality.reference import Reference
 from ppl_topics.errors import CorpusError, PplTopicsError
 
 __all__ = [
+    "COHERENCES",
     "CV_WINDOW",
     "EPSILON",
     "NPMI_WINDOW",
     "Convention",
     "check_convention",
+    "coherences",
     "cv_coherence",
     "npmi_coherence",
     "umass_coherence",
@@ -35,14 +38,14 @@ __all__ = [
 ]
 
 Convention: TypeAlias = Literal["paper", "gensim"]
-"""Whether a measure is that of its paper, or as gensim 4 computes it."""
+"""The formula of a measure's paper, or that of gensim 4."""
 
 
 EPSILON = 1e-12
-"""Added to probabilities of two words at once, by Röder et al. and gensim."""
+"""Added to the joint probability of two words by Röder et al. and gensim."""
 
 NPMI_WINDOW, CV_WINDOW = 10, 110
-"""Tokens, in Röder et al. and gensim."""
+"""Tokens per window in Röder et al. and gensim."""
 
 
 def umass_coherence(
@@ -195,10 +198,10 @@ def _pair_npmi(counts: Cooccurrence, convention: Convention) -> FloatArray:
     joint, alone = counts.together / total, counts.alone / total
     independent = alone[:, :, None] * alone[:, None, :]
     known = independent > 0.0
-    # The same operations as gensim's, for where both words are in every window they leave nothing but rounding.
+    # The same operations as gensim's: for words that are in every window, only rounding errors remain.
     ratio = np.log((joint + EPSILON) / np.where(known, independent, 1.0))
     values = np.where(known, ratio / -np.log(joint + EPSILON), 0.0)
-    # Its limit, where p_ij = p_i = p_j go to 1.
+    # The limit as p_ij = p_i = p_j goes to 1.
     return values if convention == "gensim" else np.where(joint == 1.0, 1.0, np.clip(values, -1.0, 1.0))
 
 
@@ -225,10 +228,10 @@ def window_size(reference: Reference, asked: int | None, default: int) -> int | 
     if asked is None:
         return default if reference.ordered else None
     if not is_whole(asked) or asked < 1:
-        raise PplTopicsError(f"window: must be a whole number of tokens, 1 at least, got {asked!r}")
+        raise PplTopicsError(f"window: must be a whole number of at least 1, got {asked!r}")
     if not reference.ordered:
         raise CorpusError(
-            "a corpus does not keep the order of words, so no window can slide over it; leave out window=, or give the "
+            "a corpus does not keep the order of words, so windows cannot slide over it; omit window=, or give the "
             "texts themselves, or lists of their words"
         )
     return int(asked)
@@ -238,3 +241,33 @@ def check_convention(convention: str) -> None:
     """Refuse an unknown convention."""
     if convention not in ("paper", "gensim"):
         raise PplTopicsError(f"convention: must be 'paper' or 'gensim', got {convention!r}")
+
+
+COHERENCES: Mapping[str, Callable[[IntArray, Cooccurrence, Convention], FloatArray]] = {
+    "umass": umass,
+    "npmi": npmi,
+    "c_v": cv,
+}
+
+
+def coherences(
+    words: IntArray,
+    reference: Reference,
+    measures: Sequence[str],
+    windows: Mapping[str, int | None],
+    convention: Convention,
+) -> dict[str, FloatArray]:
+    """Return the named `COHERENCES` of word lists (T, M), padded with -1, counting each kind of window once.
+
+    ``windows`` holds the number of tokens in a window by measure; the other measures use whole documents.
+    """
+    counted: dict[tuple[int | None, bool], Cooccurrence] = {}
+    result = {}
+    for measure in measures:
+        size = windows.get(measure)
+        # A window that is a whole document forgets nothing.
+        key = (size, size is not None and convention == "gensim")
+        if key not in counted:
+            counted[key] = count_together(words, reference, size, forgetful=key[1])
+        result[measure] = COHERENCES[measure](words, counted[key], convention)
+    return result

@@ -14,25 +14,17 @@ from ppl_topics.diagnostics.quality.reference import Reference
 __all__ = ["Cooccurrence", "count_together"]
 
 MOST_WORDS = 2048
-"""Distinct words counted at a time, about: the counts of all pairs of them take 32 MB."""
+"""About the number of distinct words counted at a time; counts of all their pairs take 32 MB."""
 
 WHOLE = np.iinfo(np.int64).max
-"""A window that every document fits into."""
+"""A window that holds any document."""
 
 
 class Cooccurrence(NamedTuple):
-    """Counts of windows for T lists of M words.
+    """Counts of windows for T lists of M words."""
 
-    Attributes
-    ----------
-    windows : int
-        Windows in all: of a document of n tokens max(n - size + 1, 1), also where it is empty.
-    together : ndarray of int64, shape (T, M, M)
-        Windows that hold two words of a list; on the diagonal, those that hold the one. 0 where there is no word.
-    """
-
-    windows: int
-    together: IntArray
+    windows: int  # all windows; a document of n tokens, even an empty one, has max(n - size + 1, 1)
+    together: IntArray  # (T, M, M): windows that hold both words of a list (one word on the diagonal), 0 without a word
 
     @property
     def alone(self) -> IntArray:
@@ -51,7 +43,7 @@ def count_together(
     size = WHOLE if window is None else window
     together = np.zeros((*words.shape, words.shape[1]), dtype=np.int64)
     windows = int(np.maximum(reference.doc_lengths - size + 1, 1).sum())
-    # Where no document is longer than the window, no word ever leaves.
+    # If no document is longer than the window, no word ever leaves.
     for first, last in _blocks(words):
         block = words[first:last]
         used = np.unique(block[block >= 0])

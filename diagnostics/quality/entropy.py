@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array
 from ppl_topics._util.compiled import compiled
-from ppl_topics.diagnostics.quality.arrays import as_topics
+from ppl_topics.diagnostics.quality.topic_set import as_topics
 
 __all__ = ["document_entropy", "effective_words", "entropy_of_assignments"]
 

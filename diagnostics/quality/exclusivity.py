@@ -16,8 +16,7 @@ import pandas as pd
 import xarray as xr
 
 from ppl_topics._util.arrays import FloatArray, IntArray
-from ppl_topics.diagnostics.quality.arrays import as_topics
-from ppl_topics.diagnostics.quality.topic_set import check_words, texts_of, topic_sets
+from ppl_topics.diagnostics.quality.topic_set import as_topics, check_words, texts_of, topic_sets
 from ppl_topics.errors import PplTopicsError
 from ppl_topics.results.best_words import best_words
 
@@ -42,7 +41,7 @@ def exclusivity(phi: npt.ArrayLike, top_words: npt.ArrayLike) -> FloatArray:
     topics, words = np.asarray(phi), np.atleast_2d(np.asarray(top_words, dtype=np.int64))
     used = np.unique(words[words >= 0])
     shares = np.zeros(topics.shape)
-    # Only the words that are looked at: a vocabulary is long.
+    # Only for the words in use, since the vocabulary may be large.
     totals = topics[:, used].sum(axis=0, dtype=np.float64)
     shares[:, used] = topics[:, used] / np.where(totals > 0.0, totals, 1.0)
     return mean_over(shares, words)
@@ -129,7 +128,7 @@ def frex_words(
     tables = []
     for part in topic_sets(groups, chain):
         scores = frex(part.phi, weight=weight)
-        # Words that a topic excludes are none of its own.
+        # Words that a topic excludes are not specific to it.
         words = texts_of(best_words(np.where(part.phi > 0.0, scores, 0.0), n_words), part.vocabulary)
         tables.append(part.table({"share": part.share, "words": words}))
     return pd.concat(tables, ignore_index=True)
@@ -161,5 +160,5 @@ def topic_diversity(groups: Mapping[str, xr.Dataset], *, n_words: int = 25, chai
     check_words(n_words)
     best = np.concatenate([best_words(part.phi, n_words).ravel() for part in topic_sets(groups, chain)])
     best = best[best >= 0]
-    # Topics without words have none in common.
+    # Topics without words share none.
     return len(np.unique(best)) / len(best) if len(best) else np.nan

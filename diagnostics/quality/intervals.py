@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
-from ppl_topics.diagnostics.quality.coherence import Convention
-from ppl_topics.diagnostics.quality.coherence_batch import COHERENCES, coherences
+from ppl_topics.diagnostics.quality.coherence import COHERENCES, Convention, coherences
 from ppl_topics.diagnostics.quality.entropy import effective_words, entropy_of_assignments
 from ppl_topics.diagnostics.quality.exclusivity import exclusivity, frex, mean_over
 from ppl_topics.diagnostics.quality.reference import Reference
@@ -56,7 +55,7 @@ def over_draws(
         for draw in chosen:
             topics = phi.isel(draw=draw).values
             best = best_words(topics, n_words)
-            # The last place stands for no word.
+            # The last position means no word.
             lists.append(np.append(places, -1)[best])
             for measure in measures:
                 found = _of_draw(measure, topics, best, whole=len(places) == len(part.vocabulary))
@@ -65,7 +64,7 @@ def over_draws(
         values |= {measure: np.stack(found) for measure, found in per_draw.items()}
         asked = [measure for measure in measures if measure in COHERENCES]
         if reference is not None and asked:
-            # Topic by topic: the draws of one topic have most words in common, so that few are counted at a time.
+            # By topic: the draws of one topic have most words in common, so few distinct words are counted at a time.
             words = np.stack(lists, axis=1)
             flat = words.reshape(-1, words.shape[2])
             for measure, of_lists in coherences(flat, reference, asked, windows, convention).items():
@@ -89,7 +88,7 @@ def _of_draw(measure: str, topics: Float32Array, best: IntArray, *, whole: bool)
     """Return a measure of one draw of the recorded words, shape (K,), or None if it depends on the other words."""
     if measure == "exclusivity":
         return exclusivity(topics, best)
-    # A draw of recorded words alone may have no probability in a topic, and says nothing of the others.
+    # A draw of only the recorded words may have no probability in a topic, and says nothing about other words.
     if not whole:
         return None
     if measure == "effective_words":

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ppl_topics.diagnostics.quality.arrays import as_topics
-from ppl_topics.diagnostics.quality.topic_set import one_topic_set
+from ppl_topics.diagnostics.quality.topic_set import as_topics, one_topic_set
 from ppl_topics.errors import TraceError
 from ppl_topics.prediction.trained import Part, TrainedTopics
 
@@ -58,7 +57,7 @@ def to_pyldavis(groups: Mapping[str, xr.Dataset], chain: int = 0, *, response: s
         )
     k = len(topics.phi)
     if k < 2:
-        raise TraceError("pyLDAvis lays out two topics or more, and the trace has one")
+        raise TraceError("pyLDAvis needs at least two topics, and the trace has one")
     place = None
     if topics.response is not None:
         place = [str(name) for name in constants["response"].values].index(topics.response)

@@ -100,7 +100,7 @@ class Reference:
                 raise CorpusError(f"text {place} is of type {type(text).__name__}; expected str, or a list of str")
             documents.append(np.array(list(map(numbers.get, tokens, repeat(-1))), dtype=np.int32))
         if not documents:
-            raise CorpusError("there are no texts to look for words in; give one at least")
+            raise CorpusError("there are no texts; give at least one")
         doc_ptr = np.concatenate([[0], np.cumsum([len(each) for each in documents])]).astype(np.int64)
         return cls(doc_ptr, np.concatenate(documents), len(numbers), ordered=True)
 
@@ -157,4 +157,4 @@ class Reference:
 
 
 ReferenceLike: TypeAlias = Union[Reference, Corpus, Iterable[str], Iterable[Sequence[str]]]  # noqa: UP007
-"""What words can be looked for in."""
+"""What `Reference.of` accepts."""

@@ -16,8 +16,7 @@ import pandas as pd
 import xarray as xr
 
 from ppl_topics._util.arrays import FloatArray
-from ppl_topics.diagnostics.quality.arrays import as_topics
-from ppl_topics.diagnostics.quality.topic_set import TopicSet, check_words, topic_sets
+from ppl_topics.diagnostics.quality.topic_set import TopicSet, as_topics, check_words, topic_sets
 from ppl_topics.errors import PplTopicsError, TraceError
 
 __all__ = ["relevance", "relevance_terms", "word_share"]
@@ -52,13 +51,13 @@ def relevance(phi: npt.ArrayLike, share: npt.ArrayLike, *, weight: float = 0.6) 
     topics, counts = as_topics(phi), np.asarray(share, dtype=np.float64)
     if counts.shape != topics.shape[1:] or not np.isfinite(counts).all() or (counts < 0).any() or not counts.any():
         raise PplTopicsError(
-            f"share: must hold {topics.shape[1]:,} shares or counts of words, not all of them 0, got the shape "
+            f"share: must hold {topics.shape[1]:,} shares or counts of words, not all of them 0; got shape "
             f"{counts.shape}"
         )
     known = (topics > 0.0) & (counts > 0.0)
     log_phi = np.log(topics, out=np.full_like(topics, -np.inf), where=known)
     log_p = np.log(counts / counts.sum(), out=np.zeros_like(counts), where=counts > 0.0)
-    # weight log phi + (1 - weight) (log phi - log p), where infinity times 0 cannot come up.
+    # weight log phi + (1 - weight) (log phi - log p), written so that infinity is never multiplied by 0.
     return np.asarray(log_phi - (1.0 - weight) * log_p)
 
 
@@ -66,7 +65,7 @@ def word_share(topics: TopicSet) -> FloatArray:
     """Return the share of each word in the tokens of a trace, shape (V,)."""
     constants = topics.groups["constant_data"]
     if "word_count" not in constants:
-        raise TraceError("the trace holds no `word_count` in `constant_data`, which relevance compares topics with")
+        raise TraceError("the trace holds no `word_count` in `constant_data`, which relevance needs")
     counts = constants["word_count"].values.astype(np.float64)
     return np.asarray(counts / counts.sum())
 

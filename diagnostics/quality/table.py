@@ -11,8 +11,15 @@ import xarray as xr
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics._util.nearest import nearest
-from ppl_topics.diagnostics.quality.coherence import CV_WINDOW, NPMI_WINDOW, Convention, check_convention, window_size
-from ppl_topics.diagnostics.quality.coherence_batch import COHERENCES, coherences
+from ppl_topics.diagnostics.quality.coherence import (
+    COHERENCES,
+    CV_WINDOW,
+    NPMI_WINDOW,
+    Convention,
+    check_convention,
+    coherences,
+    window_size,
+)
 from ppl_topics.diagnostics.quality.entropy import effective_words, entropy_of_assignments
 from ppl_topics.diagnostics.quality.exclusivity import exclusivity, frex, mean_over
 from ppl_topics.diagnostics.quality.intervals import over_draws
@@ -25,7 +32,7 @@ from ppl_topics.results.coefficient_draws import check_probability
 __all__ = ["MEASURES", "topic_quality"]
 
 MEASURES = ("umass", "npmi", "c_v", "entropy", "exclusivity", "effective_words")
-"""What is measured by default; `frex` can be asked for."""
+"""The default measures; `frex` is available by name."""
 
 KNOWN = (*MEASURES, "frex")
 

@@ -16,7 +16,7 @@ from numba import prange
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import parallel
-from ppl_topics.diagnostics.quality.arrays import as_topics
+from ppl_topics.diagnostics.quality.topic_set import as_topics
 
 __all__ = ["jensen_shannon", "topic_map"]
 
@@ -59,7 +59,7 @@ def _fill_divergences(topics: FloatArray, result: FloatArray) -> None:
         negative[i] = total
     pairs = n_topics * (n_topics - 1) // 2
     for pair in prange(pairs):
-        # The row i that pair i (i - 1) / 2 + j belongs to, mended where the root was rounded.
+        # The row i that pair i (i - 1) / 2 + j belongs to, corrected for the rounding of the root.
         i = int((1.0 + math.sqrt(1.0 + 8.0 * pair)) / 2.0)
         if i * (i - 1) // 2 > pair:
             i -= 1
@@ -102,13 +102,13 @@ def topic_map(phi: npt.ArrayLike) -> FloatArray:
     values, vectors = np.linalg.eigh(-0.5 * centred)
     places = np.zeros((len(squared), 2))
     for axis in range(min(2, len(squared))):
-        # Rounding leaves a little where there is no spread at all.
+        # Without any spread, rounding leaves a tiny value.
         spread = values[-1 - axis]
         if spread <= 1e-12:
             break
         coordinates = vectors[:, -1 - axis] * math.sqrt(spread)
         sizes = np.abs(coordinates)
-        # Equal sizes, up to rounding: the first one decides.
+        # Sizes may be equal up to rounding: the first one decides.
         farthest = int(np.flatnonzero(sizes >= sizes.max() * (1.0 - 1e-9))[0])
         places[:, axis] = coordinates * np.sign(coordinates[farthest])
     return places

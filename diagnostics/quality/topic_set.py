@@ -7,40 +7,29 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
-from ppl_topics.errors import TraceError
+from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.results.mean_topics import mean_topics
 from ppl_topics.results.response_topics import chosen_response
 
-__all__ = ["TopicSet", "check_words", "one_topic_set", "texts_of", "topic_sets"]
+__all__ = ["TopicSet", "as_topics", "check_words", "one_topic_set", "texts_of", "topic_sets"]
 
 
 @dataclass(frozen=True)
 class TopicSet:
-    """The topics of a chain, or where each response has topics of its own of one response.
-
-    Attributes
-    ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of the trace.
-    chain : int
-    response : str or None
-        Whose topics they are, where each response has its own.
-    phi : ndarray of float32, shape (K, V)
-        Mean topics.
-    vocabulary : ndarray of str as object, shape (V,)
-    """
+    """The topics of a chain or, if each response has its own topics, of one response."""
 
     groups: Mapping[str, xr.Dataset]
     chain: int
-    response: str | None
-    phi: Float32Array
-    vocabulary: NDArray[np.object_]
+    response: str | None  # None if all responses share the topics
+    phi: Float32Array  # mean topics, (K, V)
+    vocabulary: NDArray[np.object_]  # words, (V,)
 
     def of(self, array: xr.DataArray) -> xr.DataArray:
         """Select these topics' part of an array with the dimension ``chain``."""
@@ -58,7 +47,7 @@ class TopicSet:
         z = self.z_last
         if z is None:
             raise TraceError(
-                "the trace holds neither `topic_share` nor `z_last`: no topic's share of the tokens is known"
+                "the trace holds neither `topic_share` nor `z_last`, so the topics' shares of the tokens are unknown"
             )
         return np.bincount(z, minlength=len(self.phi)) / max(len(z), 1)
 
@@ -106,9 +95,23 @@ def one_topic_set(groups: Mapping[str, xr.Dataset], chain: int = 0, response: st
 def check_words(n_words: int) -> None:
     """Refuse an invalid number of words."""
     if not is_whole(n_words) or n_words < 1:
-        raise TraceError(f"n_words: must be a whole number, 1 at least, got {n_words!r}")
+        raise TraceError(f"n_words: must be a whole number of at least 1, got {n_words!r}")
 
 
 def texts_of(words: IntArray, vocabulary: NDArray[np.object_]) -> list[str]:
     """Return lists of word positions (-1 is no word) as text, with words separated by spaces."""
     return [" ".join(vocabulary[row[row >= 0]]) for row in words]
+
+
+def as_topics(phi: npt.ArrayLike) -> FloatArray:
+    """Return topics (K, V) as float64 with rows that sum to 1, and refuse anything else."""
+    array = np.array(phi, dtype=np.float64)
+    if array.ndim != 2 or 0 in array.shape:
+        raise PplTopicsError(f"phi: must have the shape (topics, words) with at least one of each, got {array.shape}")
+    if not np.isfinite(array).all() or (array < 0.0).any():
+        raise PplTopicsError("phi: holds a probability that is negative or not finite")
+    totals = array.sum(axis=1)
+    if (totals == 0.0).any():
+        raise PplTopicsError(f"phi: topic {int(np.argmin(totals))} has no word with positive probability")
+    array /= totals[:, None]
+    return array

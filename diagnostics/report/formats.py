@@ -39,7 +39,7 @@ def number(value: float, digits: int = 3) -> str:
     whole = len(str(int(abs(value))))
     if whole >= digits:
         return _signed(f"{value:,.0f}")
-    # With trailing zeros, so that the numbers of a column are alike.
+    # With trailing zeros, so that the numbers in a column look alike.
     return _signed(f"{value:#.{digits}g}".removesuffix("."))
 
 

@@ -68,14 +68,14 @@ def write_report(
     """
     place = as_path(path, "a report", TraceError)
     if os.path.exists(place) and not place.is_dir() and not place.is_file():
-        raise TraceError(f"{place}: what stands there is no file, and would be lost; name a file such as report.html")
+        raise TraceError(f"{place}: exists and is not a regular file; name a file such as report.html")
     if place.is_dir() or not place.parent.is_dir():
-        what = "a folder stands there" if place.is_dir() else f"the folder {place.parent} does not exist"
+        what = "it is a folder" if place.is_dir() else f"the folder {place.parent} does not exist"
         raise TraceError(f"{place}: cannot write the report ({what}); name a file such as report.html")
     page = report_html(groups, chain=chain, probability=probability, title=title, source=source)
     try:
         with written(place) as file:
-            # Words may hold halves of surrogate pairs, which UTF-8 has no bytes for.
+            # Words may hold unpaired surrogates, which UTF-8 cannot encode.
             file.write(page.encode("utf-8", "replace"))
     except PplTopicsError as error:
         raise TraceError(str(error)) from None
@@ -130,7 +130,7 @@ def report_html(
 def _alignment(groups: Groups) -> tuple[Alignment | None, str]:
     """Return the alignment of the chains' topics, or None and the reason."""
     if groups["posterior"].sizes.get("chain", 0) < 2:
-        return None, "There is one chain; run two or more to see whether they agree."
+        return None, "There is only one chain; run at least two to see if they agree."
     return attempt(lambda: align(groups))
 
 

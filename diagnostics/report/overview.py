@@ -16,7 +16,7 @@ from ppl_topics.errors import TraceError
 __all__ = ["reproduction", "run_facts", "title_of", "verdict_section"]
 
 SIGNS = {"converged": "✓", "not converged": "✗", "cannot tell": "?"}
-"""Beside the words of a verdict, so that it is not told by colour alone."""
+"""Shown beside the verdict, so that it does not rely on colour alone."""
 
 
 def title_of(groups: Groups) -> str:
@@ -83,7 +83,7 @@ def verdict_section(groups: Groups, alignment: Alignment | None) -> Section:
             "findings": findings,
         }
 
-    section.add("verdict", made, without="There is no verdict on convergence")
+    section.add("verdict", made, without="The verdict on convergence is not available")
     return section
 
 
@@ -91,9 +91,9 @@ def _warnings(groups: Groups) -> list[str]:
     attributes = groups["posterior"].attrs
     result = []
     if int(attributes.get("stopped", 0)):
-        result.append("The run was stopped before its end; it holds the draws that all chains had by then.")
+        result.append("The run was stopped early; it holds the draws that all chains had by then.")
     if int(attributes.get("empty_documents", 0)):
-        result.append(f"{count(int(attributes['empty_documents']), 'document')} had no token of the vocabulary.")
+        result.append(f"{count(int(attributes['empty_documents']), 'document')} had no token in the vocabulary.")
     if int(attributes.get("dropped_tokens", 0)):
         result.append(f"{count(int(attributes['dropped_tokens']), 'token')} outside the vocabulary were dropped.")
     return result
@@ -103,7 +103,7 @@ def reproduction(groups: Groups, source: str) -> Section:
     """Return the resolved YAML, the schedule, the versions, and the commands that repeat the run."""
     section = Section("reproduce", "How to reproduce")
     attributes = groups["posterior"].attrs
-    section.add("commands", lambda: _commands(groups["posterior"], source), without="No command can be given")
+    section.add("commands", lambda: _commands(groups["posterior"], source), without="The commands are not available")
     for name in ("model_yaml", "schedule"):
         if name in attributes:
             section.parts[name] = str(attributes[name])

@@ -17,10 +17,10 @@ from ppl_topics._util.arrays import FloatArray, IntArray
 __all__ = ["STEPS", "relevant_words"]
 
 STEPS = 100
-"""Of the slider: lambda is one of 0, 0.01, ..., 1."""
+"""Steps of the slider: lambda is one of 0, 0.01, ..., 1."""
 
 SPANS = 5
-"""Of lambda, by which words that are never relevant are ruled out."""
+"""Ranges of lambda in which words that are never relevant are excluded."""
 
 
 def relevant_words(phi: FloatArray, p: FloatArray, n_words: int) -> IntArray:
@@ -47,7 +47,7 @@ def relevant_words(phi: FloatArray, p: FloatArray, n_words: int) -> IntArray:
     log_phi, log_p = log_phi[places], log_p[places]
     shown = np.zeros(len(places), dtype=bool)
     for step in range(STEPS + 1):
-        # Ties are broken by the order of the words, on the page too.
+        # The page also breaks ties by the order of the words.
         shown[np.argsort(-(log_phi - (1.0 - step / STEPS) * log_p), kind="stable")[:n]] = True
     chosen = places[shown]
     words: IntArray = possible[chosen[np.argsort(-log_phi[shown], kind="stable")]].astype(np.int64)

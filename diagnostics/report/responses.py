@@ -18,7 +18,7 @@ from ppl_topics.results.response_topics import own_topics
 __all__ = ["responses_section", "zeros_section"]
 
 TOP = 10
-"""Coefficients of each response."""
+"""Coefficients shown of each response."""
 
 MOST_RESPONSES = 100
 MOST_TOPICS = 300
@@ -28,14 +28,14 @@ def responses_section(groups: Groups, chain: int, probability: float) -> Section
     """Return the coefficients of each response in one chain."""
     section = Section("responses", "Responses")
     if "topic_share" not in groups["posterior"]:
-        section.absent = "The trace holds no shares of topics (topic_share), which the coefficients are shown with."
+        section.absent = "The trace holds no topic shares (topic_share), which are shown with the coefficients."
         return section
     table, why = attempt(lambda: coefficient_table(groups, chain=chain, probability=probability, top=TOP, n_words=6))
     if table is None:
         section.absent = sentence(why)
         return section
     if groups["posterior"].sizes["draw"] < 2:
-        section.notes.append("There is one draw, which makes no intervals.")
+        section.notes.append("There is only one draw, so there are no intervals.")
     names = list(dict.fromkeys(table["response"]))
     views = {name: place for place, name in enumerate(own_topics(groups))}
     shown = [str(name) for name in names[:MOST_RESPONSES]]
@@ -45,7 +45,7 @@ def responses_section(groups: Groups, chain: int, probability: float) -> Section
     if len(shown) < len(names):
         section.notes.append(f"To keep the page small, {len(shown):,} of {len(names):,} responses are shown.")
     section.add("effective", lambda: _effective(groups, chain, probability, shown),
-                without="There is no effective number of coefficients")  # fmt: skip
+                without="The effective number of coefficients is not available")  # fmt: skip
     if groups["posterior"].sizes["draw"] > 1:
         section.add("signal", lambda: _signal(groups, chain, probability, views))
     return section
@@ -61,7 +61,7 @@ def _coefficients(part: pd.DataFrame, probability: float, view: int) -> Table:
         Column("coefficient", text=True),
         Column("mean"),
         Column(_interval(probability)),
-        Column("", text=True, meaning="the interval, and its mean, about the line of 0"),
+        Column("", text=True, meaning="the interval and its mean, with a line at 0"),
         Column("excludes 0", text=True),
         Column("ESS", meaning="effective sample size"),
         Column("words", text=True),
@@ -99,7 +99,7 @@ def _effective(groups: Groups, chain: int, probability: float, shown: list[str])
             interval = f"{number(low)} to {number(high)}" if low == low else "–"
             cells = [Cell(str(row["response"])), Cell(number(float(row["effective"])), float(row["effective"]))]
             rows.append([*cells, Cell(interval), Cell(count(float(row["coefficients"])))])
-    return Table("Effective number of coefficients: those that the data determine, not the prior", columns, rows)
+    return Table("Effective number of coefficients, which the data determine rather than the prior", columns, rows)
 
 
 def _signal(groups: Groups, chain: int, probability: float, views: dict[str, int]) -> Table:
@@ -107,8 +107,8 @@ def _signal(groups: Groups, chain: int, probability: float, views: dict[str, int
     columns = [Column("response", text=True)] if views else []
     columns += [
         Column("topic"),
-        Column("signal", text=True, meaning="whether an interval of a coefficient of the topic excludes 0"),
-        Column("relevance", meaning="sum over responses of the sizes of the topic's coefficients, posterior mean"),
+        Column("signal", text=True, meaning="signal if the interval of a coefficient of the topic excludes 0"),
+        Column("relevance", meaning="posterior mean of the sum over responses of the topic's absolute coefficients"),
         Column("for", text=True),
         Column("words", text=True),
     ]
@@ -151,5 +151,5 @@ def zeros_section(groups: Groups, probability: float) -> Section | None:
         cells = [Cell(str(row["chain"])), *([Cell(str(row["response"]))] if apart else [])]
         interval = f"{percent(low)} to {percent(high)}" if low == low else "–"
         rows.append([*cells, Cell(percent(float(row["zeros"])), float(row["zeros"])), Cell(interval)])
-    section.parts["table"] = Table("Share of the cells of phi, topics by words, that topics exclude", columns, rows)
+    section.parts["table"] = Table("Share of the cells of phi, topics by words, that are zero", columns, rows)
     return section

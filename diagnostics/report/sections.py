@@ -18,58 +18,27 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table.
-
-    Attributes
-    ----------
-    text : str
-    value : float, optional
-        What the column is sorted by.
-    topic : int, optional
-        The topic that the cell names; it leads to the topic in the browser.
-    view : int
-        Where each response has topics of its own: the position of the response.
-    drawing : str
-        Safe markup of a small drawing, beside the text.
-    """
+    """A cell of a table."""
 
     text: str
-    value: float | None = None
-    topic: int | None = None
-    view: int = 0
-    drawing: str = ""
+    value: float | None = None  # what the column is sorted by
+    topic: int | None = None  # the topic in the browser that the cell links to
+    view: int = 0  # position of the response, if each has its own topics
+    drawing: str = ""  # safe markup of a small drawing beside the text
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
-
-    Attributes
-    ----------
-    name : str
-    text : bool
-        Whether it holds text; numbers stand at the right.
-    meaning : str
-        What a reader may not know of it.
-    """
+    """A column of a table."""
 
     name: str
-    text: bool = False
-    meaning: str = ""
+    text: bool = False  # text is aligned left, numbers right
+    meaning: str = ""  # an explanation for the reader
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a caption.
-
-    Attributes
-    ----------
-    caption : str
-    columns : sequence of Column
-        The first one names the rows.
-    rows : sequence of sequences of Cell
-    sortable : bool
-    """
+    """A table with a caption; its first column names the rows."""
 
     caption: str
     columns: Sequence[Column]
@@ -79,26 +48,13 @@ class Table:
 
 @dataclass
 class Section:
-    """A section of the page.
+    """A section of the page."""
 
-    Attributes
-    ----------
-    name : str
-        Its anchor, and that of its template.
-    title : str
-    absent : str
-        Why there is none, if so: a sentence.
-    notes : list of str
-        Sentences below the heading.
-    parts : dict
-        What the template shows.
-    """
-
-    name: str
+    name: str  # its anchor
     title: str
-    absent: str = ""
-    notes: list[str] = field(default_factory=list)
-    parts: dict[str, Any] = field(default_factory=dict)
+    absent: str = ""  # why the section is empty, in a sentence
+    notes: list[str] = field(default_factory=list)  # sentences below the heading
+    parts: dict[str, Any] = field(default_factory=dict)  # what the template shows
 
     def add(self, key: str, make: Callable[[], Any], *, without: str = "") -> None:
         """Add a part, or a note that says why it is missing, beginning with ``without``."""
@@ -131,7 +87,7 @@ def sentence(text: str) -> str:
     'topic_share has 3 effective draws.'
     """
     text = " ".join(text.split())
-    # Names of variables are left as they are.
+    # Names of variables keep their case.
     if "_" not in text.split(" ")[0] and not text.startswith("lp "):
         text = text[:1].upper() + text[1:]
     return text + ("" if text.endswith((".", "!", "?")) else ".")

@@ -17,16 +17,16 @@ __all__ = ["Line", "circle_map", "interval_bar", "line_chart", "ticks"]
 
 WIDTH, HEIGHT = 360, 210
 LEFT, RIGHT, TOP, BOTTOM = 58, 10, 20, 30
-"""Of a chart, in units that are about pixels on a phone, so that its text can be read there."""
+"""Size and margins of a chart, in units of about a pixel on a phone, so that its text is readable there."""
 
 MOST_POINTS = 300
-"""Of a line; of more, the lowest and the highest of each bin are kept."""
+"""Points of a line; if there are more, the lowest and the highest of each bin are kept."""
 
 MOST = 1e300
-"""Of a number that is drawn; larger ones are drawn there."""
+"""Numbers beyond this are drawn at this value."""
 
 COLOURS = 6
-"""Of lines, in the style sheet; the seventh is as the first, and dashed."""
+"""Line colours in the style sheet; the seventh line has the first colour and is dashed."""
 
 MAP = 480
 """Width and height of a map of topics."""
@@ -34,20 +34,12 @@ MAP = 480
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a chart.
-
-    Attributes
-    ----------
-    name : str
-    x, y : ndarray of float64
-    style : int
-        Which colour, and how it is dashed.
-    """
+    """A line of a chart."""
 
     name: str
     x: FloatArray
     y: FloatArray
-    style: int
+    style: int  # number of its colour and dashes
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
@@ -75,7 +67,7 @@ def line_chart(lines: Sequence[Line], label: str, *, x_label: str, shade_to: flo
     The y axis spans what follows the first half of the warm-up, since the path of a chain from its start would flatten
     the rest. The label describes the chart to screen readers.
     """
-    # Of a stored run that was damaged, two numbers may be as far apart as no number is.
+    # In a damaged file, the difference of two numbers may overflow.
     lines = [replace(line, y=np.where(np.isfinite(line.y), np.clip(line.y, -MOST, MOST), line.y)) for line in lines]
     lines = [line for line in lines if np.isfinite(line.y).any()]
     x = np.concatenate([line.x for line in lines])
@@ -195,7 +187,7 @@ def circle_map(places: FloatArray, shares: FloatArray, texts: Sequence[str], vie
     """
     k = len(places)
     known = np.where(np.isfinite(shares), shares, 1.0 / k)
-    # The circles fill a tenth of the map or so, and none is too small for a finger.
+    # The circles fill about a tenth of the map, and none is too small for a finger.
     radii = np.maximum(np.sqrt(known) * MAP * 0.2, 8.0 if k > 40 else 11.0)
     centred = places - (places.min(axis=0) + places.max(axis=0)) / 2.0
     extent = np.abs(centred).max() or 1.0
@@ -208,7 +200,7 @@ def circle_map(places: FloatArray, shares: FloatArray, texts: Sequence[str], vie
         f'<line class="grid" aria-hidden="true" x1="0" x2="{MAP}" y1="{MAP / 2}" y2="{MAP / 2}"/>',
         f'<line class="grid" aria-hidden="true" x1="{MAP / 2}" x2="{MAP / 2}" y1="0" y2="{MAP}"/>',
     ]
-    # Large ones first, so that small ones lie on them.
+    # Large circles first, so that small ones are drawn on top.
     for topic in np.argsort(-radii, kind="stable").tolist():
         x, y, r = at[topic, 0], MAP - at[topic, 1], radii[topic]
         share = "" if math.isnan(shares[topic]) else f", {percent(float(shares[topic]))} of tokens"

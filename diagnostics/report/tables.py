@@ -31,14 +31,14 @@ MEASURES = {
     "umass": ("UMass", "coherence after Mimno et al. (2011): 0 is best"),
     "npmi": ("NPMI", "coherence by normalised pointwise mutual information, from −1 to 1, 1 is best"),
     "c_v": ("C_V", "coherence after Röder et al. (2015): 1 is best"),
-    "entropy": ("entropy (nats)", "of the topic's tokens over documents: low where few documents have it"),
+    "entropy": ("entropy (nats)", "of the topic's tokens over documents: low if few documents have it"),
     "exclusivity": ("exclusivity", "of the top words to the topic, from 0 to 1"),
     "effective_words": ("effective words", "exp of the entropy of the topic's words"),
 }
 """Columns of the quality table and what they mean."""
 
 FEW_TOPICS = 1_000
-"""Rows of a table, at most."""
+"""Maximum number of rows of a table."""
 
 
 def topic_cell(topic: int, view: int = 0) -> Cell:
@@ -49,7 +49,9 @@ def topic_cell(topic: int, view: int = 0) -> Cell:
 def efficiency_section(groups: Groups) -> Section:
     """Return how well each variable was sampled, and the time of each kernel."""
     section = Section("efficiency", "Efficiency")
-    section.add("table", lambda: _efficiency_table(_checked_efficiency(groups)), without="There is no efficiency table")
+    section.add(
+        "table", lambda: _efficiency_table(_checked_efficiency(groups)), without="The efficiency table is not available"
+    )
     section.add("kernels", lambda: _kernel_table(groups))
     if not section.parts:
         section.absent, section.notes = " ".join(section.notes), []
@@ -59,8 +61,8 @@ def efficiency_section(groups: Groups) -> Section:
 def _checked_efficiency(groups: Groups) -> pd.DataFrame:
     posterior = groups["posterior"]
     if not posterior.sizes.get("chain") or not posterior.sizes.get("draw"):
-        raise TraceError("the trace has no draws with the dims chain and draw")
-    # Another program's trace may hold text or what was not drawn: of these there is no efficiency.
+        raise TraceError("the trace has no draws with the dimensions chain and draw")
+    # Another program's trace may hold text or constants, which have no efficiency.
     numbers = [n for n, a in posterior.data_vars.items() if {"chain", "draw"} <= set(a.dims) and a.dtype.kind in "biuf"]
     kept = {**groups, "posterior": posterior[numbers]}
     return efficiency(kept)
@@ -81,11 +83,11 @@ def _efficiency_table(table: pd.DataFrame) -> Table:
 def _kernel_table(groups: Groups) -> Table:
     found = seconds_by_kernel(groups)
     if not found:
-        raise TraceError("the trace does not hold the seconds that each kernel took")
+        raise TraceError("the trace does not hold the times of kernels")
     total = sum(found.values()) or 1.0
-    columns = [Column("kernel", text=True), Column("time a sweep"), Column("share of the sweep")]
+    columns = [Column("kernel", text=True), Column("time per sweep"), Column("share of the sweep")]
     rows = [[Cell(k), Cell(seconds(s), s), Cell(percent(s / total), s)] for k, s in found.items()]
-    return Table("Time that each kernel took, mean over draws", columns, rows)
+    return Table("Time of each kernel, mean over draws", columns, rows)
 
 
 def quality_section(groups: Groups, chain: int) -> Section:
@@ -100,7 +102,7 @@ def quality_section(groups: Groups, chain: int) -> Section:
             sentence(f"{MEASURES[measure][0] if measure in MEASURES else measure} is left out: {reason}")
         )
     if table.attrs.get("reference") == "training documents":
-        section.notes.append("Coherence is measured on the training documents, each of them one window.")
+        section.notes.append("Coherence is measured on the training documents, each of which is one window.")
     section.parts["table"] = _quality_table(table, _views(table))
     section.notes += _cut(table)
     return section
@@ -144,12 +146,12 @@ def agreement_section(groups: Groups, chain: int, alignment: Alignment | None, w
     table = agreement_table(groups, alignment=alignment)
     agreeing = int(table["agrees"].sum())
     section.notes.append(
-        f"Chains number their topics each in its own way; here each topic of chain {alignment.reference} is matched "
-        f"with those of the others that are most like it. All chains have {agreeing:,} of {len(table):,} topics."
+        f"Chains number their topics independently; here each topic of chain {alignment.reference} is matched "
+        f"with the most similar ones of the other chains. All chains have {agreeing:,} of {len(table):,} topics."
     )
     for switch in alignment.switches:
         topics = ", ".join(map(str, switch.topics))
-        section.notes.append(f"Chain {switch.chain}: topics {topics} exchange their numbers at draw {switch.draw}.")
+        section.notes.append(f"Chain {switch.chain}: topics {topics} swap numbers at draw {switch.draw}.")
     section.parts["table"] = _agreement(table, alignment.chains, chain)
     section.notes += _cut(table)
     return section
@@ -161,9 +163,9 @@ def _agreement(table: pd.DataFrame, chains: list[int], shown: int) -> Table:
     columns += [Column(f"topic in chain {chain}") for chain in chains]
     columns += [
         Column("agree", text=True),
-        Column("similarity", meaning="the smallest of the chains, from 0, no word in common, to 1, the same"),
-        Column("R-hat before", meaning="of the topic's top words, the largest, topics as each chain numbers them"),
-        Column("R-hat after", meaning="the same, topics matched"),
+        Column("similarity", meaning="the smallest over chains, from 0 (no common word) to 1 (equal)"),
+        Column("R-hat before", meaning="largest over the topic's top words, with topics as each chain numbers them"),
+        Column("R-hat after", meaning="the same, with topics matched"),
         Column("words", text=True),
     ]
     rows = []
@@ -176,7 +178,7 @@ def _agreement(table: pd.DataFrame, chains: list[int], shown: int) -> Table:
         cells.append(Cell(f"{row['similarity']:.3f}", float(row["similarity"])))
         cells += [Cell(rhat(float(row[name])), _sortable(row[name])) for name in ("rhat_before", "rhat")]
         rows.append([*cells, Cell(str(row["words"]))])
-    title = "Topics, and whether all chains have them; choose a heading to sort by it"
+    title = "Topics and agreement between chains; choose a heading to sort by it"
     return Table(title, columns, rows, sortable=True)
 
 

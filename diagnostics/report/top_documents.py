@@ -14,7 +14,7 @@ from ppl_topics.errors import TraceError
 __all__ = ["Documents"]
 
 OF_TOPIC, OTHERS = 16, 12
-"""Words of a document that are shown: those of the topic, and others."""
+"""Words of a document that are shown, in the topic and in others."""
 
 
 class Documents:
@@ -74,12 +74,12 @@ class Documents:
             alpha = self._alpha()
             if alpha is not None:
                 total = counts.sum(axis=1, keepdims=True) + alpha.sum()
-                return (counts + alpha) / total, "Shares are those expected given the assignments of the last draw."
-            # Without a concentration a document of one word would have one topic for certain.
+                return (counts + alpha) / total, "Shares are expected values given the assignments of the last draw."
+            # Without a concentration, a document with one word would have a share of 1.
             total = counts.sum(axis=1, keepdims=True) + 1.0
-            return counts / total, "Shares are those of the last draw, n / (N + 1), as alpha was not recorded."
+            return counts / total, "Shares are n / (N + 1) at the last draw, since alpha was not recorded."
         if theta is not None:
-            return theta, f"Shares are posterior means, of the first {len(theta):,} documents, which were recorded."
+            return theta, f"Shares are posterior means, recorded for the first {len(theta):,} documents."
         raise TraceError("the trace holds neither theta nor the last assignments of its tokens")
 
     def _recorded_theta(self) -> FloatArray | None:

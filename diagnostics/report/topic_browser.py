@@ -23,39 +23,27 @@ __all__ = ["TopicView", "topic_views", "topics_section"]
 
 
 N_WORDS = 30
-"""Words of a topic that are shown at each place of the slider."""
+"""Words of a topic that are shown at each position of the slider."""
 
 LABEL_WORDS = 6
 N_DOCUMENTS = 6
-"""Of each topic, where there are not more topics than 200; of more topics fewer, so that the page stays small."""
+"""Documents of each topic for up to 200 topics; fewer if there are more topics, to keep the page small."""
 
 ALL_DOCUMENTS = 200 * N_DOCUMENTS
 
 MOST_TOPICS = 600
-"""Over all responses with topics of their own, so that the page stays small; those of one response in any case."""
+"""Topics over all responses, to keep the page small; the first response is always shown."""
 
 
 @dataclass(frozen=True)
 class TopicView:
-    """Topics that belong together: those of a chain, or of a response of it.
+    """The K topics of a chain or, if each response has its own topics, of one response."""
 
-    Attributes
-    ----------
-    response : str
-        Whose topics they are; empty where all responses share them.
-    place : int or None
-        Position of the response.
-    phi : ndarray of float64, shape (K, V)
-        Posterior mean.
-    share, low, high : ndarray of float64, shape (K,)
-        Of the tokens: posterior mean and ends of the 90% interval; not numbers where they were not recorded.
-    """
-
-    response: str
-    place: int | None
-    phi: FloatArray
-    share: FloatArray
-    low: FloatArray
+    response: str  # empty if all responses share the topics
+    place: int | None  # position of the response
+    phi: FloatArray  # posterior mean, (K, V)
+    share: FloatArray  # posterior mean share of the tokens, (K,); NaN if it was not recorded
+    low: FloatArray  # ends of the 90% intervals of the shares
     high: FloatArray
 
 
@@ -90,7 +78,7 @@ def _mean_phi(groups: Groups, chain: int) -> xr.DataArray:
             if not array.sizes["draw"]:
                 break
             return array.sel(chain=chain).mean("draw", dtype=np.float64)
-    raise TraceError("the trace holds no topics: neither their mean nor draws with the dims topic and word")
+    raise TraceError("the trace holds no topics: neither mean topics nor draws with the dimensions topic and word")
 
 
 def _share_statistics(share: xr.DataArray | None, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -115,7 +103,7 @@ def topics_section(groups: Groups, chain: int) -> Section:
     shown = views[: max(1, MOST_TOPICS // len(views[0].phi))]
     if len(shown) < len(views):
         section.notes.append(
-            f"Each of {len(views):,} responses has topics of its own; to keep the page small, those of the first "
+            f"Each of {len(views):,} responses has its own topics; to keep the page small, only those of the first "
             f"{len(shown):,} are shown."
         )
     counts, n_tokens = _word_counts(groups, words, shown)
@@ -177,7 +165,7 @@ def _word_counts(groups: Groups, words: NDArray[Any], views: list[TopicView]) ->
         elif "words" in observed:
             counts = np.bincount(observed["words"].values, minlength=constants.sizes["word"]).astype(np.float64)
     if counts is not None and counts.sum() > 0:
-        # Draws of phi may be of some of the words only, in an order of their own.
+        # Draws of phi may cover only some words, in a different order.
         known = dict(zip(map(str, constants["word"].values.tolist()), counts.tolist(), strict=True))
         if all(word in known for word in words):
             return np.array([known[word] for word in words]), int(counts.sum())
@@ -191,7 +179,7 @@ def _view_data(
 ) -> dict[str, Any]:
     documents, why = attempt(lambda: Documents(groups, chain, view.place, len(view.phi)))
     if why:
-        section.notes.append(f"There are no documents by topic: {why}.")
+        section.notes.append(f"Documents by topic are not available: {why}.")
     topics: list[dict[str, Any]] = []
     labels = []
     for k, phi in enumerate(view.phi):
@@ -223,7 +211,7 @@ def _view_data(
 def _map(view: TopicView, data: dict[str, Any], section: Section) -> str:
     places, why = attempt(lambda: np.asarray(topic_map(view.phi), dtype=np.float64))
     if places is None:
-        section.notes.append(sentence(f"there is no map of topics: {why}"))
+        section.notes.append(sentence(f"the map of topics is not available: {why}"))
         return ""
     texts = {each["topic"]: each["words"] for each in data["order"]}
     return circle_map(places, view.share, [texts[k] for k in range(len(texts))], view.place or 0)

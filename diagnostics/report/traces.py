@@ -15,19 +15,22 @@ from ppl_topics.errors import TraceError
 __all__ = ["traces_section"]
 
 STATISTICS = {
-    "lp": ("Log posterior", "lp: log joint density of all that is sampled, up to a constant"),
-    "log_marginal": ("Log marginal", "log_marginal: log p(w, z), theta and phi integrated out"),
-    "log_likelihood_y": ("Log likelihood of the responses", "log_likelihood_y: of labels or targets, part of lp"),
+    "lp": ("Log posterior", "lp: log joint density of all sampled variables, up to a constant"),
+    "log_marginal": ("Log marginal", "log_marginal: log p(w, z) with theta and phi integrated out"),
+    "log_likelihood_y": (
+        "Log likelihood of the responses",
+        "log_likelihood_y: log likelihood of labels or targets, part of lp",
+    ),
     "training_loss": ("Training loss", "training_loss: share of wrong signs, or mean squared error"),
-    "acceptance_rate": ("Acceptance", "acceptance_rate: share of proposals that were accepted"),
-    "density_n_dk": ("Density of document counts", "density_n_dk: share of cells of the counts n_dk that are not 0"),
-    "density_n_kw": ("Density of topic counts", "density_n_kw: share of cells of the counts n_kw that are not 0"),
+    "acceptance_rate": ("Acceptance", "acceptance_rate: share of accepted proposals"),
+    "density_n_dk": ("Density of document counts", "density_n_dk: share of nonzero counts n_dk"),
+    "density_n_kw": ("Density of topic counts", "density_n_kw: share of nonzero counts n_kw"),
     "density_phi": ("Density of phi", "density_phi: share of words that topics include"),
 }
-"""Titles and meanings of the statistics that are shown, where they were recorded."""
+"""Titles and meanings of the statistics that are shown if they were recorded."""
 
 ADDED = {"lp", "log_marginal", "log_likelihood_y"}
-"""Logarithms of densities, which add up over responses with topics of their own; of others there is the mean."""
+"""Log densities, which are added over responses with their own topics; other statistics are averaged."""
 
 
 def traces_section(groups: Groups) -> Section:
@@ -44,7 +47,7 @@ def traces_section(groups: Groups) -> Section:
         for place, kernel in enumerate(kernels):
             part = whole.isel(kernel=place) if by_kernel else whole
             values = part.transpose("chain", "draw").values.astype(np.float64)
-            # A Gibbs step accepts always, and some report nothing: no news.
+            # Skip Gibbs steps, which always accept, and steps that report nothing.
             if kernel and (np.isnan(values).all() or bool((values[np.isfinite(values)] == 1.0).all())):
                 continue
             if np.isfinite(values).any():
@@ -60,10 +63,10 @@ def traces_section(groups: Groups) -> Section:
         section.notes.append("The log posterior (lp) was not recorded.")
     if any("response" in statistics[name].dims for name in STATISTICS if name in statistics):
         section.notes.append(
-            "Each response has topics of its own: log densities are added over responses, the rest is their mean."
+            "Each response has its own topics: log densities are added over responses, other statistics are averaged."
         )
     if any(chart["cut"] for chart in charts):
-        section.notes.append("Where a chain began far off, the beginning of its line runs along the edge of the chart.")
+        section.notes.append("If a chain started far away, the start of its line runs along the edge of the chart.")
     return section
 
 
@@ -76,7 +79,7 @@ def _whole(groups: Groups, name: str) -> xr.DataArray:
     parts = [groups[group][name] for group in ("warmup_sample_stats", "sample_stats")
              if name in groups.get(group, xr.Dataset()) and chain_and_draw(groups[group][name])]  # fmt: skip
     if len(parts) == 1 and _n_warmup(groups):
-        # So that all charts have one axis.
+        # Gives all charts the same x axis.
         missing = parts[0].isel(draw=[0] * _n_warmup(groups)).astype(np.float64) * np.nan
         parts = [missing, parts[0]]
     try:
@@ -85,7 +88,7 @@ def _whole(groups: Groups, name: str) -> xr.DataArray:
             compat="override",
         )  # fmt: skip
     except ValueError:
-        raise TraceError(f"{name} of the warm-up is not of the steps that {name} of the draws is of") from None
+        raise TraceError(f"{name} of the warm-up and of the draws belong to different steps") from None
     others = [dim for dim in joined.dims if dim not in ("chain", "draw", "kernel")]
     return joined.sum(others, skipna=False) if name in ADDED else joined.mean(others) if others else joined
 
@@ -95,7 +98,7 @@ def _chart(groups: Groups, title: str, meaning: str, values: FloatArray) -> dict
     thin = int(groups["posterior"].attrs.get("thin", 1))
     sweeps = np.concatenate([np.arange(1, warmup + 1), warmup + thin * np.arange(1, values.shape[1] - warmup + 1)])
     if len(values) != statistics.sizes["chain"]:
-        raise TraceError("the chains of the warm-up are not those of the draws")
+        raise TraceError("the warm-up and the draws have different chains")
     names = [f"chain {chain}" for chain in statistics["chain"].values.tolist()]
     lines = [Line(names[c], sweeps.astype(np.float64), values[c], c) for c in range(len(names))]
     label = f"{title} of {len(names)} chains over {int(sweeps[-1])} sweeps, {warmup} of them warm-up"

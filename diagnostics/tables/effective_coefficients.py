@@ -22,13 +22,13 @@ from ppl_topics.results.coefficient_draws import CoefficientDraws, check_probabi
 __all__ = ["effective_coefficients", "information", "mean_curvature"]
 
 SCORED = 25
-"""Draws that the curvature is averaged over, at most; evenly spaced."""
+"""Maximum number of draws, evenly spaced, that the curvature is averaged over."""
 
 STEP = 1e-4
-"""Of numerical derivatives in the linear predictor, relative to 1 + its size."""
+"""Step of numerical derivatives in the linear predictor, relative to 1 + its size."""
 
 SMALL = 1e-12
-"""A variance of a linear predictor, relative to 1 + its square, that is none."""
+"""Variance of a linear predictor, relative to 1 + its square, that counts as zero."""
 
 
 def effective_coefficients(
@@ -112,7 +112,7 @@ def information(trained: TrainedResponse, coefficients: CoefficientDraws, part: 
             lambda scores: trained.block.log_likelihood(targets, scores, ones), (features @ eta[m].T for m in kept)
         )
     else:
-        # A parameter, such as an error variance: given it, the response is quadratic as it stands.
+        # A parameter, such as an error variance, given which the response is already quadratic.
         scale = trained.scale(coefficients.chain)
         if scale is None:
             name = trained.block.augmentation
@@ -169,7 +169,9 @@ def _features(trained: TrainedResponse, coefficients: CoefficientDraws, part: Pa
     columns = [shares]
     if coefficients.n_topics < coefficients.n_slopes:
         if "covariates" not in constants:
-            raise TraceError("the trace does not hold the covariates: of so many cells they are left to the corpus")
+            raise TraceError(
+                "the trace does not hold the covariates, since they are too large; they are only in the corpus"
+            )
         columns.append(sparse.csr_array(trained.scaling.apply(constants["covariates"].values)))
     if coefficients.intercept:
         columns.append(sparse.csr_array(np.ones((len(lengths), 1))))
@@ -180,7 +182,7 @@ def _prior_precision(trained: TrainedResponse, coefficients: CoefficientDraws, p
     """Return the prior precision of each coefficient in each draw, shape (M, responses, F)."""
     model = trained.trained.model
     prior = model.spec.blocks[model.names["eta"]]
-    assert isinstance(prior, CoefficientPrior), "what a response's coefficients are, by its references"
+    assert isinstance(prior, CoefficientPrior), "a response's coefficients are of this type"
     posterior = trained.trained.groups["posterior"]
     for name in prior.auxiliaries():
         if name not in posterior:

@@ -16,7 +16,7 @@ from ppl_topics.results.coefficient_draws import coefficient_draws
 __all__ = ["PROBABILITY", "reading_summary"]
 
 PROBABILITY = 0.9
-"""Of the intervals that tell signal from noise in reports."""
+"""Probability of the intervals that separate signal from noise in reports."""
 
 
 def reading_summary(groups: Mapping[str, xr.Dataset]) -> dict[str, Any]:

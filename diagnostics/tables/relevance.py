@@ -94,7 +94,7 @@ def signal_topics(
     probability = check_probability(probability)
     coefficients = coefficient_draws(groups, chain)
     if len(coefficients.draws) < 2:
-        raise TraceError(f"chain {coefficients.chain} has one draw, which makes no interval; draw more")
+        raise TraceError(f"chain {coefficients.chain} has one draw, and an interval needs at least two")
     eta = _by_topics(coefficients)
     excludes = excluding_zero(coefficients, probability)
     size = np.abs(eta.mean(axis=0))

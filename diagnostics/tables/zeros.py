@@ -15,7 +15,7 @@ from ppl_topics.results.coefficient_draws import check_probability, interval
 __all__ = ["DENSITY", "zeros_in_phi"]
 
 DENSITY = "density_phi"
-"""The sample statistic of models whose topics have zeros."""
+"""The sample statistic of models with zeros in topics."""
 
 
 def zeros_in_phi(groups: Mapping[str, xr.Dataset], *, probability: float = 0.9) -> pd.DataFrame:

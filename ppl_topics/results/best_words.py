@@ -21,7 +21,7 @@ def best_words(weights: npt.ArrayLike, n_words: int, *, zeros: bool = False) -> 
     number = min(n_words, array.shape[-1])
     best = np.full((len(rows), number), -1, dtype=np.int64)
     for row, chosen in zip(rows, best, strict=True):
-        # Sorting only what can be among them: a vocabulary is long.
+        # Sort only the candidates, since the vocabulary may be large.
         least = np.partition(row, len(row) - number)[len(row) - number]
         possible = row >= least
         candidates = np.flatnonzero(possible if zeros else possible & (row > 0))

@@ -24,15 +24,7 @@ DIMS = {"chain", "draw", "response", "coefficient"}
 
 
 class TopicText(NamedTuple):
-    """What is said of a topic.
-
-    Attributes
-    ----------
-    share : float
-        Of the tokens, its posterior mean.
-    words : str
-        Its most probable words.
-    """
+    """A topic's posterior mean share of the tokens, and its most probable words."""
 
     share: float
     words: str
@@ -40,32 +32,15 @@ class TopicText(NamedTuple):
 
 @dataclass(frozen=True)
 class CoefficientDraws:
-    """The draws of the coefficients in one chain.
-
-    Attributes
-    ----------
-    chain : int
-    draws : ndarray of float64, shape (M, C, F)
-        Coefficients of the topics first, that of the intercept last.
-    responses : list of str
-        Names of the C responses.
-    names : list of str
-        Names of the F coefficients.
-    n_topics : int
-        How many of them are of topics, topic 0 first.
-    intercept : bool
-        Whether the last one is an intercept.
-    apart : bool
-        Whether each response has topics of its own.
-    """
+    """The M draws of F coefficients of C responses in one chain."""
 
     chain: int
-    draws: FloatArray
+    draws: FloatArray  # (M, C, F): coefficients of topics first, that of the intercept last
     responses: list[str]
     names: list[str]
-    n_topics: int
-    intercept: bool
-    apart: bool
+    n_topics: int  # number of coefficients of topics, topic 0 first
+    intercept: bool  # True if the last coefficient is an intercept
+    apart: bool  # True if each response has its own topics
 
     @property
     def n_slopes(self) -> int:
@@ -86,7 +61,7 @@ def coefficient_draws(groups: Mapping[str, xr.Dataset], chain: int = 0) -> Coeff
     if not is_whole(chain):
         raise TraceError(f"chain: must be a whole number, got {chain!r}")
     posterior = groups["posterior"]
-    # A model has one such variable, whatever it is called.
+    # A model has only one variable with these dimensions.
     found = [array for array in posterior.data_vars.values() if set(array.dims) == DIMS]
     if not found:
         raise TraceError(_without_coefficients(posterior))
@@ -96,7 +71,7 @@ def coefficient_draws(groups: Mapping[str, xr.Dataset], chain: int = 0) -> Coeff
     if not posterior.sizes["draw"]:
         raise TraceError("the trace has no draws")
     if not found[0].sizes["response"]:
-        raise TraceError("the trace has coefficients of no response")
+        raise TraceError("the trace has coefficients without a response")
     draws = found[0].sel(chain=chain).transpose("draw", "response", "coefficient")
     names = [str(name) for name in posterior["coefficient"].values]
     n_topics = next((i for i, name in enumerate(names) if name != f"topic {i}"), len(names))
@@ -114,11 +89,13 @@ def coefficient_draws(groups: Mapping[str, xr.Dataset], chain: int = 0) -> Coeff
 def _without_coefficients(posterior: xr.Dataset) -> str:
     """Return the reason: the model has no response, or its coefficients were not recorded."""
     if "model_yaml" not in posterior.attrs:
-        return "the trace has no coefficients: no variable with the dims chain, draw, response, coefficient"
+        return "the trace has no coefficients: no variable with the dimensions chain, draw, response, coefficient"
     model = Model.of(load_spec(posterior.attrs["model_yaml"]))
     name = model.names.get("eta")
     if name is None:
-        return f"model {model.spec.name!r} has no response, so no coefficients; run a supervised model, such as medlda"
+        return (
+            f"model {model.spec.name!r} has no response and so no coefficients; run a supervised model, such as medlda"
+        )
     return f"the trace does not hold the coefficients {name}; run the model with record {name}: all"
 
 

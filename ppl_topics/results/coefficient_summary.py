@@ -40,7 +40,7 @@ def coefficient_summary(
     """Return `ppl_topics.diagnostics.tables.coefficient_table` without its columns ``ess`` and ``rhat``."""
     probability = check_probability(probability)
     if top is not None and (not is_whole(top) or top < 1):
-        raise TraceError(f"top: must be a whole number, 1 at least, got {top!r}")
+        raise TraceError(f"top: must be a whole number of at least 1, got {top!r}")
     coefficients = coefficient_draws(groups, chain)
     asked = coefficients.positions(response)
     texts = topic_texts(groups, n_words, coefficients)

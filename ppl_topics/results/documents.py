@@ -35,19 +35,13 @@ __all__ = [
 
 
 Estimate = Literal["auto", "draws", "z_last"]
-"""What shares of topics are taken from: the recorded draws of theta, or the last assignments z."""
+"""Source of topic shares: the recorded draws of theta, or the last assignments z."""
 
 ESTIMATES = ("auto", "draws", "z_last")
 
 
 class Part(NamedTuple):
-    """What has one set of topics: a chain, or where each response has topics of its own a response of a chain.
-
-    Attributes
-    ----------
-    chain : int
-    response : str or None
-    """
+    """A chain, with a response if each response has its own topics."""
 
     chain: int
     response: str | None
@@ -105,7 +99,7 @@ def recorded(groups: Mapping[str, xr.Dataset], role: str) -> xr.DataArray | None
     if "model_yaml" in posterior.attrs:
         name = Model.of(load_spec(posterior.attrs["model_yaml"])).names.get(role, role)
     found = posterior.get(name)
-    # Traces of other programs may have another variable of this name.
+    # Another program's trace may use this name for something else.
     of_documents = found is None or role != "theta" or {"chain", "draw", "doc", "topic"} <= set(found.dims)
     return found if of_documents else None
 
@@ -137,7 +131,7 @@ def concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part, draw:
     draws = recorded(groups, role)
     if draws is None:
         raise TraceError(f"the trace does not hold {role}; run the model without record: {{{role}: none}}")
-    # An alpha for all topics is shared by the responses that have topics of their own too, if it has no such dim.
+    # An alpha without the dimension `response` is shared by all responses.
     own = part if "response" in draws.dims else Part(part.chain, None)
     values = own.of(draws)
     values = values.mean("draw") if draw is None else values.isel(draw=draw)
@@ -160,7 +154,7 @@ def checked_topics(z: NDArray[Any], topics: int) -> NDArray[Any]:
     The last draw is checked when a trace is loaded; the recorded draws may be many, and are checked when they are read.
     """
     if z.size and (z.dtype.kind not in "iu" or not 0 <= int(z.min()) <= int(z.max()) < topics):
-        raise TraceError(f"the trace holds draws of z that are no topics below {topics:,}; it is damaged")
+        raise TraceError(f"the trace is damaged: it holds draws of z that are not topics from 0 to {topics - 1:,}")
     return z
 
 
@@ -218,7 +212,7 @@ def _mean_theta(part: Part, theta: xr.DataArray, lengths: IntArray | None) -> Do
     mean = part.of(theta).transpose("draw", "doc", "topic").astype(np.float64).mean("draw")
     values = mean.values / mean.values.sum(axis=1, keepdims=True)
     n_docs = len(values)
-    # A trace of another program may lack the lengths.
+    # Another program's trace may lack the lengths.
     known = np.full(n_docs, -1, dtype=np.int64) if lengths is None else lengths[:n_docs]
     return DocumentTopics(part, "draws", _names(theta["doc"]), known, _numbers(theta, values.shape[1]), values)
 

@@ -16,11 +16,11 @@ from ppl_topics.errors import TraceError
 __all__ = ["SparseMean", "has_mean_topics", "mean_arrays", "mean_of", "mean_topics", "store_means"]
 
 VALUE, TOPIC, WORD, CHAIN, REST = (f"phi_mean_{what}" for what in ("value", "topic", "word", "chain", "rest"))
-"""Variables of ``constant_data``: the first four have the dim ``cell``, of which a chain may have any number."""
+"""Variables of ``constant_data``; the first four have the dimension ``cell``, whose length differs by chain."""
 
 
 MEANS = ("phi_mean", VALUE, TOPIC, WORD, CHAIN, REST)
-"""All variables of ``constant_data`` that mean topics are held in."""
+"""All variables of ``constant_data`` that hold mean topics."""
 
 
 @dataclass
@@ -101,7 +101,7 @@ def mean_topics(groups: Mapping[str, xr.Dataset], chain: int | None = None) -> x
         return found if chain is None else found.sel(chain=chain)
     rest = constants[REST] if chain is None else constants[REST].sel(chain=chain)
     beta = constants["beta"]
-    # An outer product: the topics' shares of words without tokens, spread as the prior has them.
+    # An outer product: the topics' shares for words without tokens, spread as in the prior.
     dense = (rest.astype(np.float32) * (beta / beta.sum()).astype(np.float32)).transpose(*rest.dims, "word")
     values = dense.values.reshape(-1, *dense.shape[-2:])
     parts = constants.sizes.get("response", 1)

@@ -18,7 +18,7 @@ def own_topics(groups: Mapping[str, xr.Dataset]) -> list[str]:
     """Return the names of the responses if each has its own topics (one-vs-all), else an empty list."""
     for name in ("constant_data", "posterior"):
         for array in groups.get(name, xr.Dataset()).data_vars.values():
-            # Of topics, or of the topics of tokens; coefficients of topics that all share have another dim.
+            # Arrays by topic or token; coefficients of shared topics have the dimension `coefficient` instead.
             if {"chain", "response"} <= set(array.dims) and {"topic", "token"} & set(array.dims):
                 return [str(response) for response in array["response"].values]
     return []
@@ -32,11 +32,13 @@ def chosen_response(groups: Mapping[str, xr.Dataset], response: str | None) -> s
     apart = own_topics(groups)
     if not apart:
         if response is not None:
-            raise TraceError(f"response: all share the topics in this fit; leave out {response!r}")
+            raise TraceError(f"response: all responses share the topics; omit {response!r}")
         return None
     if response is None:
         named = ", ".join(apart[:MOST_NAMED]) + (", ..." if len(apart) > MOST_NAMED else "")
-        raise TraceError(f"response: each has topics of its own; name one of them (response=, --response): {named}")
+        raise TraceError(
+            f"response: each response has its own topics; name one of them (response=, --response): {named}"
+        )
     if response not in apart:
         raise TraceError(f"the trace has no response {response!r}{nearest(str(response), apart)}")
     return response

@@ -59,7 +59,7 @@ def topic_table(
     """
     level = check_probability(probability)
     if n_words is not None and (not is_whole(n_words) or n_words < 1):
-        raise TraceError(f"n_words: must be a whole number, 1 at least, or None for all, got {n_words!r}")
+        raise TraceError(f"n_words: must be a whole number of at least 1, or None for all, got {n_words!r}")
     apart = own_topics(groups)
     if response is not None or not apart:
         parts = [part_of(groups, chain, response)]

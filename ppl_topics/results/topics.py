@@ -46,7 +46,7 @@ def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 
             raise TraceError(f"{name}: must be a whole number, got {value!r}")
     phi = mean_topics(groups, chain)
     if n_words < 1:
-        raise TraceError(f"the number of words must be at least 1, got {n_words}")
+        raise TraceError(f"n_words: must be a whole number of at least 1, got {n_words!r}")
     if "topic_share" not in groups["posterior"]:
         raise TraceError("the trace holds no `topic_share` in `posterior`; it was not written by ppl-topics")
     share = groups["posterior"]["topic_share"].sel(chain=chain).mean("draw")

@@ -18,12 +18,12 @@ from ppl_topics.results.export.writing import written_text
 __all__ = ["SUFFIXES", "mallet_state", "write_state"]
 
 SUFFIXES = (".gz",)
-"""MALLET reads and writes compressed states only."""
+"""MALLET reads and writes only compressed states."""
 
 HEADER = "#doc source pos typeindex type topic"
 
 CHUNK = 100_000
-"""Tokens that are written at a time."""
+"""Tokens written at a time."""
 
 SPACE = re.compile(r"\s")
 
@@ -79,7 +79,7 @@ def _lines(
 ) -> Iterator[str]:
     yield f"{HEADER}\n"
     yield f"#alpha : {' '.join(map(repr, alpha.tolist()))} \n"
-    # The mean of equal numbers need not be that number.
+    # Rounding may change the mean of equal numbers.
     yield f"#beta : {float(beta[0] if (beta == beta[0]).all() else beta.mean())!r}\n"
     docs = np.repeat(np.arange(len(lengths)), lengths)
     places = np.arange(len(words)) - np.repeat(np.cumsum(lengths) - lengths, lengths)

@@ -46,7 +46,7 @@ SCHEMA: dict[str, Any] = {
         format={"const": FORMAT},
         version={"const": VERSION},
         model=_record(
-            name=_TEXT, yaml={"type": ["string", "null"], "description": "the model, resolved; runs it again"}
+            name=_TEXT, yaml={"type": ["string", "null"], "description": "the resolved model, which can be run again"}
         ),
         corpus=_record(
             name=_TEXT,
@@ -54,15 +54,18 @@ SCHEMA: dict[str, Any] = {
             tokens={"type": "integer", "minimum": 0},
             words={"type": "integer", "minimum": 0, "description": "size of the vocabulary"},
         ),
-        chain={"type": "integer", "description": "whose topics; chains number theirs each in its own way"},
-        response={"type": ["string", "null"], "description": "whose topics, where each response has its own"},
-        draws={"type": "integer", "minimum": 1, "description": "that the means are over"},
+        chain={
+            "type": "integer",
+            "description": "chain that the topics belong to; chains number their topics independently",
+        },
+        response={"type": ["string", "null"], "description": "response that the topics belong to, if each has its own"},
+        draws={"type": "integer", "minimum": 1, "description": "number of draws that means are over"},
         seed={"type": ["integer", "null"]},
-        probability={**_SHARE, "description": "of the equal-tailed intervals low to high"},
+        probability={**_SHARE, "description": "probability of the equal-tailed intervals from low to high"},
         alpha={
             "type": ["array", "null"],
             "items": _NUMBER,
-            "description": "concentration of each topic in documents; the posterior mean where sampled; null: unknown",
+            "description": "concentration of each topic in documents; the posterior mean if sampled; null if unknown",
         },
         beta={
             "type": ["array", "number", "null"],
@@ -72,7 +75,7 @@ SCHEMA: dict[str, Any] = {
         topics={
             "type": "array",
             "items": _record(
-                topic={"type": "integer", "minimum": 0, "description": "its number, in all places of the file"},
+                topic={"type": "integer", "minimum": 0, "description": "its number, the same everywhere in the file"},
                 share={"type": ["number", "null"], "description": "of the tokens"},
                 words={
                     "type": "array",
@@ -83,11 +86,11 @@ SCHEMA: dict[str, Any] = {
         },
         coefficients={
             "type": ["array", "null"],
-            "description": "null: the model has no response, or they were not recorded",
+            "description": "null if the model has no response, or they were not recorded",
             "items": _record(
                 response=_TEXT,
                 coefficient={**_TEXT, "description": "topic 0, ..., the name of a covariate, or intercept"},
-                topic={"type": ["integer", "null"], "description": "null: of a covariate, or the intercept"},
+                topic={"type": ["integer", "null"], "description": "null for a covariate or the intercept"},
                 mean=_NUMBER,
                 sd=_MISSING,
                 low=_MISSING,
@@ -103,12 +106,16 @@ SCHEMA: dict[str, Any] = {
             "items": _record(
                 id=_TEXT,
                 tokens={"type": ["integer", "null"]},
-                shares={"type": "array", "items": _SHARE, "description": "of the topics, in the order of `topics`"},
+                shares={
+                    "type": "array",
+                    "items": _SHARE,
+                    "description": "share of each topic, in the order of `topics`",
+                },
             ),
         },
     ),
 }
-"""JSON Schema of what `topic_model` returns. ``version`` grows when a reader of the former one could go wrong."""
+"""JSON Schema of what `topic_model` returns. ``version`` increases when a reader of the previous one could fail."""
 
 
 def topic_model(
@@ -230,7 +237,7 @@ def _coefficients(
     try:
         table = coefficient_summary(groups, response=response, chain=chain, probability=probability, n_words=1)
     except TraceError:
-        # No response, or its coefficients were not recorded: the schema says null.
+        # The model has no response, or its coefficients were not recorded.
         return None
     columns = ["response", "coefficient", "topic", "mean", "sd", "low", "high"]
     rows = table[columns].astype({"topic": object}).to_dict("records")

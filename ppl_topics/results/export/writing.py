@@ -24,7 +24,7 @@ __all__ = ["TABLE_SUFFIXES", "check_suffix", "suffix_of", "write_table", "writte
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 
 DIGITS = "%.9g"
-"""Of numbers in text: as many as tell any two numbers of single precision apart."""
+"""Format of numbers in text: enough digits to distinguish any two single-precision numbers."""
 
 
 def suffix_of(path: Path, suffixes: tuple[str, ...]) -> str | None:
@@ -41,7 +41,7 @@ def check_suffix(path: str | Path, suffixes: tuple[str, ...], what: str) -> tupl
         raise PplTopicsError(f"{place}: this is a folder; name a file to write {what} to")
     suffix = suffix_of(place, suffixes)
     if suffix is None:
-        raise PplTopicsError(f"{place}: {what} can be written to a file that ends in {', '.join(suffixes)}")
+        raise PplTopicsError(f"{place}: {what} can be written to a file with a suffix of {', '.join(suffixes)}")
     if not os.path.isdir(place.parent):
         raise PplTopicsError(f"{place}: the folder {place.parent} does not exist; create it first")
     return place, suffix
@@ -54,7 +54,7 @@ def written(path: Path) -> Iterator[BinaryIO]:
     try:
         with replaced(path) as work, work.open("wb") as raw:
             if path.suffix.lower() == ".gz":
-                # No time and no name inside: the same fit gives the same bytes.
+                # Without time and file name, so that the same fit gives the same bytes.
                 with gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as zipped:
                     yield zipped  # type: ignore[misc]
             else:
@@ -63,7 +63,9 @@ def written(path: Path) -> Iterator[BinaryIO]:
         raise PplTopicsError(f"{path}: cannot be written ({error.strerror or error})") from None
     except UnicodeEncodeError as error:
         held = error.object[error.start : error.end]
-        raise PplTopicsError(f"{path}: cannot be written: a word or id holds {held!r}, no character of UTF-8") from None
+        raise PplTopicsError(
+            f"{path}: cannot be written: a word or id holds {held!r}, which UTF-8 cannot encode"
+        ) from None
 
 
 @contextmanager
@@ -91,7 +93,7 @@ def write_table(table: pd.DataFrame, path: Path, suffix: str) -> None:
             table.to_parquet(raw, index=False, engine="pyarrow")
         return
     separator = "\t" if suffix.startswith(".tsv") else ","
-    # Python 3.11 does not quote a carriage return for its own sake, and readers take it for the end of a row.
+    # Python 3.11 does not quote a lone carriage return, which readers take for the end of a row.
     returns = any("\r" in str(cell) for name in table.select_dtypes(["object", "string"]) for cell in table[name])
     quoting: Literal[0, 1] = csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
     with written_text(path) as text:
