@@ -16,7 +16,7 @@ __all__ = ["SplitChains", "effective_size", "split_chains"]
 
 
 class SplitChains(NamedTuple):
-    """The halves of chains, as real numbers or as packed zeros and ones, and scratch for their effective sample size."""
+    """The halves of chains, as real numbers or packed zeros and ones, with scratch for their effective sample size."""
 
     centred: FloatArray  # (n_chains, n_draws): centred draws; scratch if the chains are packed
     means: FloatArray  # (n_chains,)

@@ -27,6 +27,7 @@ __all__ = [
     "given_axes",
     "grid",
     "groups_of",
+    "heat_map",
     "new_figure",
     "one_axes",
     "plain",
@@ -138,6 +139,19 @@ def reach_over(panel: Any, values: FloatArray) -> None:
     if len(finite) and np.abs(finite).max() >= 10_000:
         panel.yaxis.set_major_formatter("{x:,.0f}")
         panel.locator_params(axis="y", nbins=5)
+
+
+def heat_map(panel: Any, values: FloatArray, meaning: str, **options: Any) -> float:
+    """Draw a matrix (NaN is grey) in colours centred on 0, with a colour bar; return the largest absolute value."""
+    known = np.abs(values[~np.isnan(values)])
+    reach = float(known.max(initial=0.0)) or 1.0
+    panel.set_facecolor(GREY)
+    image = panel.imshow(np.ma.masked_invalid(values), cmap="RdBu_r", vmin=-reach, vmax=reach, aspect="auto")
+    bar = panel.figure.colorbar(image, ax=panel, aspect=25, pad=0.02, **options)
+    bar.set_label(meaning, fontsize="small")
+    bar.ax.tick_params(labelsize="small")
+    panel.tick_params(length=0)
+    return reach
 
 
 def check_positive(name: str, value: Any, none: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ppl_topics.diagnostics.plots.canvas import (
     groups_of,
     new_figure,
     plain,
+    sequence_of,
 )
 from ppl_topics.diagnostics.tables import coefficient_table, topic_relevance
 from ppl_topics.errors import TraceError
@@ -75,10 +76,7 @@ def plot_coefficients(
         If matplotlib is not installed.
     """
     groups = groups_of(groups)
-    if response is None:
-        names = list(coefficient_draws(groups, chain).responses)
-    else:
-        names = [response] if isinstance(response, str) or not isinstance(response, Iterable) else list(response)
+    names = list(coefficient_draws(groups, chain).responses) if response is None else list(sequence_of(response))
     options: dict[str, Any] = {"chain": chain, "probability": probability, "top": top, "n_words": n_words}
     tables = [coefficient_table(groups, response=name, **options) for name in names]
     if not tables:

@@ -9,7 +9,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from ppl_topics._util.arrays import FloatArray, IntArray
-from ppl_topics.diagnostics.plots.canvas import GREY, groups_of, one_axes, topic_labels
+from ppl_topics.diagnostics.plots.canvas import groups_of, heat_map, one_axes, topic_labels
 from ppl_topics.errors import TraceError
 from ppl_topics.results.documents import DocumentTopics, Estimate, concentration, document_topics, part_of, recorded
 
@@ -123,13 +123,7 @@ def plot_topic_correlations(
     side = float(np.clip(0.26 * n_topics, 2.2, 12.0))
     longest = max(len(label(number)) for number in topics.tolist()) if n_topics <= MOST_WORDS else 4
     panel = one_axes(ax, (side + LETTER * longest + 1.3, side + 0.9))
-    off = shown[~np.isnan(shown)]
-    reach = float(np.abs(off).max()) if len(off) and np.abs(off).max() > 0 else 1.0
-    panel.set_facecolor(GREY)
-    image = panel.imshow(np.ma.masked_invalid(shown), cmap="RdBu_r", vmin=-reach, vmax=reach, aspect="auto")
-    bar = panel.figure.colorbar(image, ax=panel, shrink=0.8, aspect=25, pad=0.02)
-    bar.set_label("correlation over documents", fontsize="small")
-    bar.ax.tick_params(labelsize="small")
+    reach = heat_map(panel, shown, "correlation over documents", shrink=0.8)
     _ticks(panel, topics[order], label)
     if n_topics <= ANNOTATED:
         for row, column in zip(*np.nonzero(~np.isnan(shown)), strict=True):
@@ -153,7 +147,6 @@ def _ticks(panel: Any, numbers: IntArray, label: Any) -> None:
     panel.set_yticks(places, long, fontsize=size)
     panel.set_xticks(places, short, fontsize=size, rotation=90 if n_topics > 20 else 0)
     panel.set_xlabel("topic", fontsize="small")
-    panel.tick_params(length=0)
 
 
 def _order(correlation: FloatArray) -> IntArray:

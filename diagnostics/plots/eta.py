@@ -12,6 +12,7 @@ from ppl_topics.diagnostics.plots.canvas import (
     LABEL,
     check_positive,
     groups_of,
+    heat_map,
     one_axes,
     plain,
     sequence_of,
@@ -95,11 +96,7 @@ def plot_eta(
     label = topic_labels(groups, Part(coefficients.chain, None), n_words)
     size = (max(0.36 * len(columns), 1.6) + 4.6, max(0.24 * len(rows), 0.8) + 1.9)
     panel = one_axes(ax, (min(size[0], 24.0), min(size[1], 20.0)))
-    reach = float(np.abs(mean).max()) or 1.0
-    image = panel.imshow(mean[rows], cmap="RdBu_r", vmin=-reach, vmax=reach, aspect="auto")
-    bar = panel.figure.colorbar(image, ax=panel, aspect=25, pad=0.02)
-    bar.set_label("posterior mean", fontsize="small")
-    bar.ax.tick_params(labelsize="small")
+    reach = heat_map(panel, mean[rows], "posterior mean")
     sure = ((low > 0) | (high < 0))[rows]
     at = np.argwhere(sure)
     if len(at):
@@ -116,7 +113,6 @@ def plot_eta(
         rotation_mode="anchor" if len(columns) > 1 else "default",
         fontsize="small",
     )
-    panel.tick_params(length=0)
     if len(draws) > 1:
         panel.set_title(f"dot: {100 * level:g}% interval excludes 0", fontsize="small", loc="right")
     return panel

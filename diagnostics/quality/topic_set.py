@@ -74,8 +74,6 @@ class TopicSet:
 
 def topic_sets(groups: Mapping[str, xr.Dataset], chain: int = 0) -> list[TopicSet]:
     """Return the topics of a chain: one set, or one for each response if each has its own topics."""
-    if not is_whole(chain):
-        raise TraceError(f"chain: must be a whole number, got {chain!r}")
     phi = mean_topics(groups, chain)
     vocabulary = np.array([str(word) for word in phi["word"].values], dtype=object)
     if "response" not in phi.dims:

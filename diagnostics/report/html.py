@@ -11,7 +11,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.jsonable import jsonable
 from ppl_topics._util.paths import as_path
 from ppl_topics.diagnostics.alignment import Alignment, align
@@ -25,6 +24,7 @@ from ppl_topics.diagnostics.report.traces import traces_section
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.results.coefficient_draws import check_probability
 from ppl_topics.results.export.writing import written
+from ppl_topics.results.response_topics import check_chain
 
 __all__ = ["embedded_json", "report_html", "write_report"]
 
@@ -140,11 +140,7 @@ def _chosen(groups: Groups, chain: int | None, alignment: Alignment | None) -> i
     chains = posterior["chain"].values.tolist() if "chain" in posterior.dims else []
     if chain is None:
         return alignment.reference if alignment is not None else int(chains[0]) if chains else 0
-    if not is_whole(chain):
-        raise TraceError(f"chain: must be a whole number, got {chain!r}")
-    if chains and chain not in chains:
-        raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
-    return int(chain)
+    return check_chain(chain, chains or [chain])
 
 
 def _resource(name: str) -> str:

@@ -13,7 +13,7 @@ from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.errors import TraceError
-from ppl_topics.results.response_topics import own_topics
+from ppl_topics.results.response_topics import check_chain, own_topics
 from ppl_topics.results.topics import top_words
 from ppl_topics.spec import Model, load_spec
 
@@ -58,16 +58,12 @@ class CoefficientDraws:
 
 def coefficient_draws(groups: Mapping[str, xr.Dataset], chain: int = 0) -> CoefficientDraws:
     """Return the coefficients of one chain of a trace."""
-    if not is_whole(chain):
-        raise TraceError(f"chain: must be a whole number, got {chain!r}")
     posterior = groups["posterior"]
     # A model has only one variable with these dimensions.
     found = [array for array in posterior.data_vars.values() if set(array.dims) == DIMS]
     if not found:
         raise TraceError(_without_coefficients(posterior))
-    chains = posterior["chain"].values.tolist()
-    if chain not in chains:
-        raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
+    chain = check_chain(chain, posterior["chain"].values.tolist())
     if not posterior.sizes["draw"]:
         raise TraceError("the trace has no draws")
     if not found[0].sizes["response"]:
@@ -76,7 +72,7 @@ def coefficient_draws(groups: Mapping[str, xr.Dataset], chain: int = 0) -> Coeff
     names = [str(name) for name in posterior["coefficient"].values]
     n_topics = next((i for i, name in enumerate(names) if name != f"topic {i}"), len(names))
     return CoefficientDraws(
-        int(chain),
+        chain,
         np.ascontiguousarray(draws.values, dtype=np.float64),
         [str(name) for name in posterior["response"].values],
         names,

@@ -10,11 +10,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.errors import TraceError
 from ppl_topics.results.mean_topics import mean_topics
-from ppl_topics.results.response_topics import chosen_response
+from ppl_topics.results.response_topics import check_chain, chosen_response
 from ppl_topics.spec import Model, load_spec
 
 __all__ = [
@@ -82,14 +81,9 @@ class DocumentTopics:
 
 def part_of(groups: Mapping[str, xr.Dataset], chain: int = 0, response: str | None = None) -> Part:
     """Return a chain of a trace, with a response if each has its own topics."""
-    if not is_whole(chain):
-        raise TraceError(f"chain: must be a whole number, got {chain!r}")
     constants = groups.get("constant_data", xr.Dataset())
     holder = constants if "chain" in constants.coords else groups["posterior"]
-    chains = holder["chain"].values.tolist()
-    if chain not in chains:
-        raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
-    return Part(int(chain), chosen_response(groups, response))
+    return Part(check_chain(chain, holder["chain"].values.tolist()), chosen_response(groups, response))
 
 
 def recorded(groups: Mapping[str, xr.Dataset], role: str) -> xr.DataArray | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array
 from ppl_topics.errors import TraceError
+from ppl_topics.results.response_topics import check_chain
 
 __all__ = ["SparseMean", "has_mean_topics", "mean_arrays", "mean_of", "mean_topics", "store_means"]
 
@@ -94,8 +95,7 @@ def mean_topics(groups: Mapping[str, xr.Dataset], chain: int | None = None) -> x
     if not has_mean_topics(groups):
         raise TraceError("the trace holds no `phi_mean` in `constant_data`; it was not written by ppl-topics")
     chains = constants["chain"].values.tolist()
-    if chain is not None and chain not in chains:
-        raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
+    chain = None if chain is None else check_chain(chain, chains)
     if "phi_mean" in constants:
         found = constants["phi_mean"]
         return found if chain is None else found.sel(chain=chain)

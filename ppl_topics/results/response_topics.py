@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import xarray as xr
 
+from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.nearest import nearest
 from ppl_topics.errors import TraceError
 
-__all__ = ["chosen_response", "own_topics"]
+__all__ = ["check_chain", "chosen_response", "own_topics"]
 
 MOST_NAMED = 12
+
+
+def check_chain(chain: Any, chains: Sequence[int]) -> int:
+    """Return the number of a chain, and refuse one that a trace does not have."""
+    if not is_whole(chain):
+        raise TraceError(f"chain: must be a whole number, got {chain!r}")
+    if chain not in chains:
+        raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
+    return int(chain)
 
 
 def own_topics(groups: Mapping[str, xr.Dataset]) -> list[str]:
