@@ -1,5 +1,5 @@
 "use strict";
-// Topics to choose, words by relevance, tables to sort, light and dark. Words are only ever set as text.
+// Choosing topics, ranking words by relevance, sorting tables, light and dark. Words are only ever inserted as text.
 (() => {
   const one = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -17,13 +17,13 @@
     return (value === 0 || value >= 99.95 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toPrecision(1)) + "%";
   };
 
-  // Intervals of large corpora are narrow.
+  // More digits, since intervals of large corpora are narrow.
   const fine = (share) => (share === 0 || share === 1 ? percent(share) : (100 * share).toPrecision(3) + "%");
 
   function theme() {
     const button = one("#theme");
     const dark = matchMedia("(prefers-color-scheme: dark)");
-    // Where the page is a file, some browsers refuse to store anything.
+    // Some browsers store nothing for pages that are files.
     const stored = () => { try { return localStorage.getItem("ppl-topics-theme"); } catch { return null; } };
     const current = () => document.documentElement.dataset.theme || (dark.matches ? "dark" : "light");
     const label = () => { button.textContent = current() === "dark" ? "Light" : "Dark"; };
@@ -51,7 +51,7 @@
         return cell.dataset.v === undefined ? cell.textContent.trim() : Number(cell.dataset.v);
       };
       const numbers = rows.some((row) => typeof value(row) === "number");
-      // Numbers begin with the largest, words with the first of the alphabet.
+      // Numbers are first sorted from the largest, words from A.
       const sign = head.getAttribute("aria-sort") === (numbers ? "descending" : "ascending") ? -1 : 1;
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", (sign === 1) === numbers ? "descending" : "ascending");
@@ -85,7 +85,7 @@
     const maps = all(".map");
     const lists = all(".topic-list");
     const tokens = data.tokens;
-    // Up to a constant, which does not change an order.
+    // Up to a constant, which does not change the order.
     const logP = data.counts.map((count) => Math.log(count));
     let view = 0;
     let topic = 0;
@@ -93,7 +93,7 @@
     const options = () => all("[role=option]", one("#browser")).filter((option) => !option.closest("[hidden]"));
     const topics = () => data.views[view].topics;
 
-    // The words of the topic on the page, by falling relevance; equal ones in their order.
+    // The words of the topic on the page by decreasing relevance; ties keep their order.
     function ranked() {
       const weight = 1 - Number(slider.value);
       const { words, phi } = topics()[topic];
@@ -147,8 +147,8 @@
     function showDocuments() {
       const found = topics()[topic].documents;
       one("#basis").textContent = data.views[view].topics.some((each) => each.documents.length)
-        ? `${data.views[view].basis} Words of the topic at the last draw are marked; a trace does not keep the order of a text.`
-        : "The trace does not tell which documents have the topic.";
+        ? `${data.views[view].basis} Words assigned to the topic at the last draw are marked; the trace does not keep the order of the text.`
+        : "The trace does not hold the topics of documents.";
       one("#documents").replaceChildren(...found.map((each) => {
         const item = make("li");
         const head = make("p", "head");
@@ -172,7 +172,7 @@
         const chosen = Number(option.dataset.topic) === topic;
         option.setAttribute("aria-selected", String(chosen));
         option.tabIndex = chosen ? 0 : -1;
-        // What is chosen lies on what is not.
+        // The chosen circle is drawn on top.
         if (chosen && option instanceof SVGElement) option.parentElement.append(option);
         if (chosen && scroll && option.matches("li")) {
           const list = option.parentElement;
@@ -212,11 +212,11 @@
         if (option.matches("li")) option.hidden = !fit;
       }
       const n = fits.filter(Boolean).length;
-      one("#found").textContent = asked ? `${n} of ${fits.length} ${fits.length === 1 ? "topic" : "topics"} have it` : "";
+      one("#found").textContent = asked ? `${n} of ${fits.length} ${fits.length === 1 ? "topic" : "topics"} match` : "";
       return fits;
     }
 
-    // Arrow keys go to the next topic of the list, or in the map by number, among those that were found.
+    // Arrow keys go to the next topic in the list, or by number in the map, among the matches.
     function step(event) {
       const forward = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
       const container = event.currentTarget;
