@@ -107,7 +107,7 @@ def test_what_is_not_comparable_is_refused_or_told():
         TraceError, match=r"a and b are runs on different corpora \(ones, 11111111 and twos, 22222222\)"
     ):
         compare({"a": run(), "b": other})
-    with pytest.raises(TraceError, match="takes two at least, got 1"):
+    with pytest.raises(TraceError, match="at least two runs, got 1"):
         compare({"a": run()})
     with pytest.raises(TraceError, match=r"b has no variable 'bta'; did you mean 'beta'\?|a has no variable 'bta'"):
         compare({"a": run(), "b": run()}, ["bta"])

@@ -237,7 +237,7 @@ def test_what_is_missing_or_wrong_is_named():
     constants = groups["constant_data"]
     assert "'topic' or 'word'" in refused(by="document")
     assert "'predictive' or 'permutation'" in refused(replicate="bootstrap")
-    assert "draws: 3 need recorded draws of z" in refused(draws=3)
+    assert "draws: 3 draws of z must be recorded" in refused(draws=3)
     assert "no `z_last`" in refused({**groups, "constant_data": constants.drop_vars("z_last")}, chain=0)
     assert "no training documents" in refused({**groups, "observed_data": xr.Dataset()})
     for name in ("replications", "draws", "seed"):

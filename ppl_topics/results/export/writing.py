@@ -41,7 +41,7 @@ def check_suffix(path: str | Path, suffixes: tuple[str, ...], what: str) -> tupl
         raise PplTopicsError(f"{place}: this is a folder; name a file to write {what} to")
     suffix = suffix_of(place, suffixes)
     if suffix is None:
-        raise PplTopicsError(f"{place}: {what} can be written to a file with a suffix of {', '.join(suffixes)}")
+        raise PplTopicsError(f"{place}: {what} can be written to a file that ends in {', '.join(suffixes)}")
     if not os.path.isdir(place.parent):
         raise PplTopicsError(f"{place}: the folder {place.parent} does not exist; create it first")
     return place, suffix

@@ -375,11 +375,11 @@ def test_what_cannot_be_aligned_is_refused():
         align(bare)
     # By draws of phi where the means lack.
     assert align({"posterior": renumbered(groups, ORDERS)["posterior"]}).agrees.all()
-    with pytest.raises(TraceError, match="the alignment is of another trace"):
+    with pytest.raises(TraceError, match="the alignment belongs to another trace"):
         aligned(groups, align(base(chains=2)))
     with pytest.raises(TraceError, match="no topics to align"):
         align({"posterior": groups["posterior"][["beta"]].drop_vars("topic", errors="ignore")})
-    with pytest.raises(TraceError, match="lacks the dims chain and draw"):
+    with pytest.raises(TraceError, match="lacks the dimensions chain and draw"):
         align({"posterior": xr.Dataset()})
     with pytest.raises(TraceError, match="n_words"):
         agreement_table(groups, n_words=0)

@@ -98,7 +98,7 @@ def test_some_responses_on_axes_that_are_given():
     assert len(plot_coefficients(groups, response=["loud"])) == 1
     for options, words in (
         ({"axes": panel}, "1 were given for 2 responses"),
-        ({"response": []}, "name one at least"),
+        ({"response": []}, "name at least one"),
         ({"response": "lout"}, "did you mean 'loud'"),
         ({"response": 0}, "no response 0"),
         ({"chain": 3}, "no chain 3"),
@@ -135,7 +135,7 @@ def test_relevance_of_topics_of_their_own():
     panel = plot_relevance(groups, response="loud")
     table = topic_relevance(groups)
     np.testing.assert_allclose(points_of(panel)[:, 0], table.loc[table["response"] == "loud", "relevance"])
-    for response, words in ((None, "topics of its own"), ("lout", "did you mean 'loud'")):
+    for response, words in ((None, "its own topics"), ("lout", "did you mean 'loud'")):
         with pytest.raises(pt.TraceError, match=words):
             plot_relevance(groups, response=response)
 

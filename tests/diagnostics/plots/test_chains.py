@@ -117,7 +117,7 @@ def test_topics_are_called_by_words_where_chains_agree(same):
         assert titles[1].startswith("topic_share, law vote")
         assert titles[1].endswith("(topic 1)")
     else:
-        assert titles == [f"topic_share, topic {k} (another in each chain)" for k in (0, 1)]
+        assert titles == [f"topic_share, topic {k} (different in each chain)" for k in (0, 1)]
     # Of one chain there are its own words.
     (panel,) = plot_trace(groups, "topic_share", coords={"topic": 1, "chain": 1})
     assert panel.get_title("left").startswith("topic_share, law" if same else r"topic_share, \$5")
@@ -223,7 +223,7 @@ def test_what_is_missing_is_named():
     groups = made()
     for call, words in (
         ((groups, "lpp"), "no variable 'lpp'; did you mean 'lp'"),
-        ((groups, []), "name one variable at least"),
+        ((groups, []), "name at least one variable"),
         (([1, 2],), "expected the groups of a trace"),
         (({"prior": groups["posterior"]},), "no group `posterior`"),
         (({"posterior": groups["posterior"]},), "none of lp, log_marginal"),
@@ -281,7 +281,7 @@ def test_drift_of_runs_that_are_not_exact():
         ({"a": exact}, {"skip": 1}, "skip"),
         ({"a": {"posterior": exact["posterior"]}}, {}, "run 'a' holds no numbers of tokens"),
         ({"a": {**exact, "sample_stats": xr.Dataset()}}, {}, "run 'a' holds no log_marginal"),
-        ({"a": exact, "b": {**exact, "constant_data": exact["constant_data"] * 2}}, {}, "not of one corpus"),
+        ({"a": exact, "b": {**exact, "constant_data": exact["constant_data"] * 2}}, {}, "their corpora differ"),
     ):
         with pytest.raises(pt.TraceError, match=words):
             plot_drift(runs, **options)

@@ -98,13 +98,13 @@ def test_some_topics_and_what_is_missing(plain, bare, apart):
     assert len(intervals_of(panel)) == 0
     for call, words in (
         (lambda: plain.plot_topics([4]), "no topic 4; it has 0 to 3"),
-        (lambda: plain.plot_topics([]), "name one at least"),
+        (lambda: plain.plot_topics([]), "name at least one"),
         (lambda: plain.plot_topics(0, n_words=0), "n_words"),
         (lambda: plain.plot_topics(0, probability=3), "between 0 and 1"),
         (lambda: plain.plot_topics(0, chain=7), "no chain 7"),
         (lambda: plain.plot_topics(0, response="law"), "share the topics"),
         (lambda: plain.plot_topics([0] * 51), "51 topics, too many"),
-        (lambda: apart.plot_topics(), "topics of its own"),
+        (lambda: apart.plot_topics(), "its own topics"),
         (lambda: apart.plot_topics(response="lav"), "did you mean 'law'"),
         (lambda: plot_topics({"posterior": plain.posterior}), "no `phi_mean`"),
     ):
@@ -224,9 +224,9 @@ def test_some_coefficients_and_what_is_missing(supervised, plain, apart):
     none = supervised.posterior.isel(coefficient=slice(4, None))
     for call, words in (
         (lambda: plain.plot_eta(), "has no response"),
-        (lambda: apart.plot_eta(), "topics of its own"),
+        (lambda: apart.plot_eta(), "its own topics"),
         (lambda: supervised.plot_eta("see"), "did you mean 'sea'"),
-        (lambda: supervised.plot_eta([]), "name one at least"),
+        (lambda: supervised.plot_eta([]), "name at least one"),
         (lambda: supervised.plot_eta(top=0), "top: must be a whole number"),
         (lambda: supervised.plot_eta(chain=3), "no chain 3"),
         (lambda: plot_eta({**supervised.groups, "posterior": none}), "no topic of the model has coefficients"),

@@ -330,7 +330,7 @@ def test_pyldavis(fits, corpus):
     assert to_pyldavis(fits["apart"].groups, response="law")["topic_term_dists"].shape[0] == 3
     for model, call, words in (
         ("one", {}, "the trace has one"),
-        ("lda", {"response": "law"}, "all share the topics"),
+        ("lda", {"response": "law"}, "all responses share the topics"),
         ("apart", {"response": "lwa"}, "no response 'lwa'; did you mean 'law'"),
     ):
         with pytest.raises(pt.TraceError, match=words):

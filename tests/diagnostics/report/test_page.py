@@ -129,7 +129,7 @@ def test_every_model_has_its_page(model, corpus):
     text, page = checked(fit.groups)
     supervised = model != "lda_spike_slab"
     assert ("largest coefficients" in page.text) == supervised
-    assert ("that topics exclude" in page.text) == ("spike_slab" in model)
+    assert ("that are zero" in page.text) == ("spike_slab" in model)
     data = data_of(text)
     assert len(data["views"]) == (3 if model.endswith("one_vs_all") else 1)
     assert all(len(view["topics"]) == 3 for view in data["views"])
@@ -144,7 +144,7 @@ def test_what_the_page_of_lda_says(lda, tmp_path):
     assert "My run" in page.text
     assert "Topics of chain 1" in page.text
     assert "--warmup 8 --draws 8 --chains 2 --thin 1 --seed 1" in page.text
-    assert "has no response, so no coefficients" in page.text
+    assert "has no response and so no coefficients" in page.text
     assert "z:collapsed_gibbs" in page.text
     data = data_of(text)
     assert (data["chain"], data["tokens"]) == (1, 180)
@@ -263,13 +263,13 @@ def test_a_large_page_stays_small(size):
 @pytest.mark.parametrize(
     ("words", "options", "says"),
     [
-        (None, {"draws": 1, "chains": 1}, "There is one chain; run two or more"),
+        (None, {"draws": 1, "chains": 1}, "There is only one chain; run at least two"),
         (None, {"topics": 1}, "Topics"),
         (["goal match goal team"], {}, "1 document"),
         (["goal"], {"chains": 1}, "Topics"),
         (["goal match", "team"], {"topics": 12}, "Topics"),
-        (["goal match", "", "team"], {}, "had no token of the vocabulary"),
-        (None, {"record": {"phi": "none", "theta": "none"}}, "expected given the assignments of the last draw"),
+        (["goal match", "", "team"], {}, "had no token in the vocabulary"),
+        (None, {"record": {"phi": "none", "theta": "none"}}, "expected values given the assignments of the last draw"),
         (None, {"warmup": 0, "thin": 2}, "no warm-up"),
     ],
 )
@@ -286,7 +286,7 @@ def test_degenerate_runs_have_pages(words, options, says, corpus):
 def test_a_supervised_run_of_one_draw(corpus):
     fit = pt.sample("medlda", corpus, topics=2, **{**FAST, "draws": 1, "chains": 1, "warmup": 0})
     _, page = checked(fit.groups)
-    assert "There is one draw, which makes no intervals." in page.text
+    assert "There is only one draw, so there are no intervals." in page.text
     for variable in fit.posterior.data_vars:
         checked({**fit.groups, "posterior": fit.posterior.drop_vars(variable)})
 
@@ -317,7 +317,7 @@ def test_traces_of_other_programs():
     assert data_of(text) is None
     for posterior in (xr.Dataset({"mu": 3.0}), xr.Dataset(), eight.isel(draw=slice(0, 0))):
         _, page = checked({"posterior": posterior})
-        assert "There is no verdict" in page.text or "Cannot tell" in page.text
+        assert "The verdict on convergence is not available" in page.text or "Cannot tell" in page.text
     with pytest.raises(pt.TraceError, match="no group `posterior`"):
         report_html({})
 

@@ -68,7 +68,7 @@ def test_json_and_names_of_runs(capsys):
     ("arguments", "message"),
     [
         (["lda.nc", "other.nc"], "lda and other are runs on different corpora"),
-        (["lda.nc"], "takes two at least, got 1"),
+        (["lda.nc"], "at least two runs, got 1"),
         (["lda.nc", "none.nc"], "none.nc: no such file"),
         (["lda.nc", "lda_collapsed.nc", "lda.nc"], "lda.nc: the run is given twice; give runs that differ"),
         (["lda.nc", "./sub/../lda.nc"], "the run is given twice (lda.nc and ./sub/../lda.nc are one file)"),
