@@ -101,7 +101,7 @@ def test_inefficiency_factors_in_the_form_of_the_paper():
     assert np.isnan(inefficiency_table({"still": still})["mean"][0])
 
 
-def test_what_is_not_comparable_is_refused_or_told():
+def test_runs_that_are_not_comparable_are_refused_or_noted():
     other = run(corpus_fingerprint="2" * 64, corpus_name="twos")
     with pytest.raises(
         TraceError, match=r"a and b are runs on different corpora \(ones, 11111111 and twos, 22222222\)"
@@ -124,11 +124,11 @@ def test_what_is_not_comparable_is_refused_or_told():
     del bare["posterior"].attrs["corpus_fingerprint"], bare["sample_stats"]["step_seconds"]
     notes = compare({"a": run(), "again": again, "more": more, "bare": bare}).attrs["notes"]
     assert notes == [
-        "bare: the corpus is not recorded, so it may be another",
-        "more is of another posterior than a: the models differ (topics 3 and 4)",
-        "more is not exact: its draws are approximate, so more of them a second need be no gain",
+        "bare: the corpus is not recorded and may be different",
+        "more and a have different posteriors, since their models differ (topics 3 and 4)",
+        "more is not exact: its draws are approximate, so more draws per second may be no gain",
         "threads differ: a 1, again 1, more 4, bare 1",
-        "bare holds no seconds of its kernels",
+        "bare holds no times of its kernels",
     ]
 
 

@@ -243,7 +243,7 @@ def test_what_is_missing_or_wrong_is_named():
     for name in ("replications", "draws", "seed"):
         assert f"{name}: must be a whole number" in refused(**{name: -1}, error=pt.PplTopicsError)
     unknown = {**groups, "posterior": xr.Dataset()}
-    assert "does not say what its model is" in refused(unknown, replicate="predictive")
+    assert "does not name its model" in refused(unknown, replicate="predictive")
     assert predictive_checks(unknown).attrs["replicate"] == "permutation"
     bare = {**groups, "constant_data": constants.drop_vars("beta")}
     assert "does not hold beta" in refused(bare, replicate="predictive")

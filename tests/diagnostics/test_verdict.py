@@ -1,4 +1,4 @@
-"""The verdict: converged chains are told to be, and each planted fault is named with its numbers."""
+"""The verdict: converged chains are recognised, and each planted fault is named with its numbers."""
 
 import numpy as np
 import pytest
@@ -106,9 +106,9 @@ def test_a_chain_in_another_mode_is_named():
     (line,) = found(groups, "bad")
     assert line.startswith("chain 2 is in another mode: log posterior lower by 1,3")
     assert "(sd within chains 3" in line
-    assert line.endswith("warm up longer (--warmup was 100); if it stays, the posterior has several modes: "
-                         "run more chains and go by the highest")  # fmt: skip
-    # What else is told is of the three others, which agree on all topics.
+    assert line.endswith("warm up longer (--warmup was 100); if it persists, the posterior has several modes: "
+                         "run more chains and use the highest")  # fmt: skip
+    # The other findings concern the three others, which agree on all topics.
     (note,) = found(groups, "note")
     assert note.startswith("chain 2 has ")
     assert " of the 5 topics of chain " in note
@@ -158,11 +158,11 @@ def test_topics_that_the_chains_disagree_on_are_named_by_number_and_words():
     reference = result.alignment.reference
     words = groups["constant_data"]["phi_mean"].values[reference, 3].argsort()[::-1][:3]
     named = " ".join(f"w{v}" for v in words)
-    assert line.startswith(f"chains do not agree on 1 of 5 topics, by the numbers of chain {reference}: 3 ({named}); ")
+    assert line.startswith(f"chains do not agree on 1 of 5 topics, numbered as in chain {reference}: 3 ({named}); ")
     assert "all chains have 4 of 5 topics" in result.summary
 
 
-def test_slow_chains_are_told_how_many_more_draws():
+def test_slow_chains_need_a_stated_number_of_draws():
     groups = trace(draws=2000)
     rng = np.random.default_rng(2)
     # IF = (1 + rho) / (1 - rho) = 39: 8,000 draws are worth 205, so each chain needs about 1,900 more for 400.
@@ -178,7 +178,7 @@ def test_slow_chains_are_told_how_many_more_draws():
     assert line.endswith(f"and 400 are needed; needs about {result.more_draws:,} more draws per chain")
 
 
-def test_switches_inexact_kernels_and_standing_still_are_told():
+def test_switches_inexact_kernels_and_standing_still_are_named():
     groups = trace()
     phi = groups["posterior"]["phi"].values
     phi[1, 150:, [0, 1]] = phi[1, 150:, [1, 0]]
@@ -196,7 +196,7 @@ def test_few_draws_tell_nothing(draws):
     groups = trace(draws=draws)
     result = verdict(groups)
     assert result.level == "cannot tell"
-    assert any("little of ESS, IF and R-hat; draw 20 or more" in line for line in found(groups, "unsure"))
+    assert any("little about ESS, IF and R-hat; draw 20 or more" in line for line in found(groups, "unsure"))
 
 
 def test_few_draws_show_another_mode_all_the_same():
@@ -210,7 +210,8 @@ def test_one_chain_cannot_tell():
     result = verdict(groups)
     assert result.level == "cannot tell"
     assert found(groups) == [
-        "one chain: R-hat only compares its halves, and another mode would go unnoticed; run at least 2 chains (--chains)",
+        "one chain: R-hat only compares its halves, and another mode would go unnoticed; "
+        "run at least 2 chains (--chains)",
         *found(groups)[1:],
     ]
 

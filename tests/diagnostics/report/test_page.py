@@ -304,7 +304,7 @@ def test_what_a_trace_lacks_is_said(lda):
     assert "The trace does not hold the resolved YAML of the model." in page.text
     _, page = checked({"posterior": groups["posterior"].drop_attrs()})
     assert "The trace holds no statistics of its sweeps" in page.text
-    assert "There are no documents by topic" not in page.text  # theta was recorded
+    assert "Documents by topic are not available" not in page.text  # theta was recorded
 
 
 def test_traces_of_other_programs():

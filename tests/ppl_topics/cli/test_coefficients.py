@@ -137,7 +137,7 @@ def test_errors_are_one_line(capsys):
     assert "no response 'worm'; did you mean 'warm'?" in refused(capsys, "shared.nc", "--response", "worm")
     assert "no chain 2; it has 0, 1" in refused(capsys, "shared.nc", "--chain", "2")
     assert "between 0 and 1" in refused(capsys, "shared.nc", "--probability", "90")
-    assert "top: must be a whole number, 1 at least" in refused(capsys, "shared.nc", "--top", "0")
+    assert "top: must be a whole number of at least 1" in refused(capsys, "shared.nc", "--top", "0")
     assert "at least 1" in refused(capsys, "shared.nc", "--words", "0")
     # What the trace lacks is told with its name, which stands there once.
     assert refused(capsys, "none.nc").startswith("error: none.nc: no such file")

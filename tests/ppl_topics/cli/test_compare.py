@@ -59,7 +59,9 @@ def test_json_and_names_of_runs(capsys):
     assert found["runs"] == ["lda.nc", "sub/lda.nc", "lda_collapsed.nc"]
     assert [row["variable"] for row in found["variables"]] == ["theta"] * 3
     assert found["variables"][0]["ratio"] == 1.0
-    assert found["notes"] == ["sub/lda.nc is of another posterior than lda.nc: the models differ (topics 3 and 2)"]
+    assert found["notes"] == [
+        "sub/lda.nc and lda.nc have different posteriors, since their models differ (topics 3 and 2)"
+    ]
     assert {row["kernel"] for row in found["kernels"]} >= {"z:collapsed_gibbs"}
     assert found["inefficiency"][0]["mean"] > 0
 
