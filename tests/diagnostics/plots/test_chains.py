@@ -3,73 +3,13 @@
 import numpy as np
 import pytest
 import xarray as xr
+from chain_traces import DRAWS, THIN, WARMUP, made, paths_of
 from scipy.stats import rankdata
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.efficiency import all_statistics
 from ppl_topics.diagnostics.plots import plot_drift, plot_ess, plot_rank, plot_trace
 from ppl_topics.results.arviz_compat import ARVIZ_MAJOR, from_groups
-
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-
-WARMUP, DRAWS, THIN = 10, 40, 2
-
-
-def made(shift=0.0, draws=DRAWS, chains=2, same_topics=True):
-    """A trace of AR(1) chains, the last of them shifted, with two topics that may be another's in each chain."""
-    rng = np.random.default_rng(1)
-    steps = rng.normal(size=(chains, WARMUP + draws))
-    path = np.zeros_like(steps)
-    for t in range(1, WARMUP + draws):
-        path[:, t] = 0.5 * path[:, t - 1] + steps[:, t]
-    path[-1] += shift
-    path[:, :3] -= 1e6
-    dims = ("chain", "draw")
-    coords = {"chain": np.arange(chains)}
-    rates = np.stack([np.ones_like(path), 0.5 + 0.01 * np.tanh(path)], axis=2)
-
-    def statistics(part):
-        return xr.Dataset(
-            {
-                "lp": (dims, path[:, part] - 50_000),
-                "log_marginal": (dims, path[:, part] - 50_000),
-                "density_n_dk": (dims, 0.3 + 0.01 * np.tanh(path[:, part])),
-                "density_n_kw": (dims, 0.2 + 0.01 * np.tanh(path[:, part])),
-                "acceptance_rate": ((*dims, "kernel"), rates[:, part]),
-            },
-            {**coords, "draw": np.arange(path[:, part].shape[1]), "kernel": ["phi:rows", "z:mh"]},
-        )
-
-    share = rng.random((chains, WARMUP + draws))
-    shares = np.stack([share, 1 - share], axis=2)
-    phi = np.array([[0.7, 0.3, 0.0, 0.0], [0.0, 0.0, 0.6, 0.4]], dtype=np.float32)
-    of_chains = np.stack([phi if same_topics or chain == 0 else phi[::-1] for chain in range(chains)])
-    attributes = {"thin": THIN, "warmup": WARMUP, "exact": 1}
-    topics = {**coords, "topic": [0, 1]}
-    return {
-        "posterior": xr.Dataset({"topic_share": ((*dims, "topic"), shares[:, WARMUP:])}, topics, attributes),
-        "warmup_posterior": xr.Dataset({"topic_share": ((*dims, "topic"), shares[:, :WARMUP])}, topics),
-        "sample_stats": statistics(slice(WARMUP, None)),
-        "warmup_sample_stats": statistics(slice(0, WARMUP)),
-        "constant_data": xr.Dataset(
-            {"phi_mean": (("chain", "topic", "word"), of_chains), "doc_length": ("doc", [60, 40])},
-            {**topics, "word": ["$5", "ball", "law", "vote"]},
-        ),
-    }
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    from matplotlib import pyplot
-
-    pyplot.close("all")
-
-
-def paths_of(panel):
-    """The lines of chains: those with a label, in their order."""
-    return [line for line in panel.get_lines() if not line.get_label().startswith("_")]
 
 
 def test_a_trace_has_a_line_for_each_chain_and_the_warm_up_shaded():
@@ -256,32 +196,3 @@ def test_few_draws_and_draws_that_are_no_numbers():
     rate = {"coords": {"kernel": "phi:rows"}}
     assert len(plot_trace(made(), "acceptance_rate", **rate)) == 1
     plot_rank(made(), "acceptance_rate", **rate)[0].figure.canvas.draw()
-
-
-def test_drift_of_runs_that_are_not_exact():
-    exact, other = made(), made(shift=3.0)
-    other["posterior"] = other["posterior"].assign_attrs(exact=0)
-    axes = plot_drift({"exact": exact, "AD-LDA": pt.Fit(other)})
-    assert [panel.get_title() for panel in axes] == [
-        "log p(w, z) / N",
-        "nonzero share of n_dk",
-        "nonzero share of n_kw",
-    ]
-    assert [line.get_label() for line in paths_of(axes[0])] == ["exact", "AD-LDA (not exact)"]
-    # A line for each chain of each run; the approximate ones are dashed.
-    assert [line.get_linestyle() for line in axes[0].get_lines()] == ["-", "-", "--", "--"]
-    log = np.hstack([other[name]["log_marginal"].values[1] for name in ("warmup_sample_stats", "sample_stats")])
-    np.testing.assert_allclose(axes[0].get_lines()[3].get_ydata(), log / 100)
-    assert axes[0].get_lines()[3].get_xdata()[-1] == WARMUP + THIN * DRAWS
-    # The first tenth, with the jump from the start, does not set the range.
-    assert axes[0].get_ylim()[0] > -600
-    for runs, options, words in (
-        ({}, {}, "expected traces by name"),
-        (exact, {}, "expected the groups of a trace"),
-        ({"a": exact}, {"skip": 1}, "skip"),
-        ({"a": {"posterior": exact["posterior"]}}, {}, "run 'a' holds no numbers of tokens"),
-        ({"a": {**exact, "sample_stats": xr.Dataset()}}, {}, "run 'a' holds no log_marginal"),
-        ({"a": exact, "b": {**exact, "constant_data": exact["constant_data"] * 2}}, {}, "their corpora differ"),
-    ):
-        with pytest.raises(pt.TraceError, match=words):
-            plot_drift(runs, **options)

@@ -2,23 +2,22 @@
 
 import json
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 import xarray as xr
+from report_page import Page
 
 import ppl_topics as pt
 from ppl_topics.cli import main
-from ppl_topics.diagnostics.quality import relevance
 from ppl_topics.diagnostics.report import report_html, write_report
-from ppl_topics.diagnostics.report.relevant_words import STEPS, relevant_words
-from ppl_topics.diagnostics.report.svg import Line, circle_map, line_chart
+from ppl_topics.diagnostics.report.svg import Line, line_chart
 from ppl_topics.diagnostics.summary import seconds_by_kernel
 from ppl_topics.results.mean_topics import mean_topics
 
 FAST = {"draws": 8, "warmup": 8, "chains": 2, "seed": 1, "threads": 1, "progress": False}
-VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+
+
 # Words, ids of documents and labels that a page may show and must not obey.
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -30,39 +29,6 @@ HOSTILE = [
     "naïve😀",
     "שלום",
 ]
-
-
-class Page(HTMLParser):
-    """What a page holds; raises where its tags do not nest."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.tags, self.texts = [], [], []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if not {"script", "style"} & set(self.open):
-            self.texts.append(data)
-
-    @property
-    def text(self):
-        return " ".join(" ".join(self.texts).split())
-
-    def of(self, *names):
-        return [attributes for tag, attributes in self.tags if tag in names]
 
 
 def data_of(text):
@@ -205,27 +171,6 @@ def test_halves_of_surrogates_can_be_written(lda, tmp_path):
     assert "half ?" in path.read_text(encoding="utf-8")
 
 
-def test_the_page_holds_the_right_words_for_each_place_of_the_slider():
-    rng = np.random.default_rng(5)
-    for v, n, how in ((400, 30, "dirichlet"), (400, 5, "zeros"), (300, 10, "ties"), (3, 30, "dirichlet")):
-        phi = rng.dirichlet(np.full(v, 0.05))
-        counts = rng.integers(1, 200, size=v).astype(float)
-        if how == "zeros":
-            phi[rng.random(v) < 0.7] = 0.0
-            counts[:20] = 0.0
-        if how == "ties":
-            phi, counts = np.round(phi, 2) + 0.01, np.ones(v)
-        phi /= phi.sum()
-        kept = relevant_words(phi, counts / counts.sum(), n)
-        assert len(set(kept.tolist())) == len(kept)
-        assert (np.diff(phi[kept]) <= 0).all()
-        for step in range(STEPS + 1):
-            scores = relevance(phi[None], counts, weight=step / STEPS)[0]
-            best = np.sort(scores[scores > -np.inf])[::-1][:n]
-            np.testing.assert_allclose(np.sort(scores[kept])[::-1][:n], best, rtol=1e-12)
-    assert relevant_words(np.zeros(4), np.full(4, 0.25), 3).tolist() == []
-
-
 def made(k, v, d, seed=0):
     """Groups of a trace of many topics, made without sampling."""
     rng = np.random.default_rng(seed)
@@ -336,12 +281,6 @@ def test_an_infinite_or_constant_statistic_is_drawn():
     assert len(line_chart([Line("chain 0", np.arange(100_000.0), long, 0)], "long", x_label="sweep")[0]) < 10_000
 
 
-def test_topics_on_one_place_are_moved_apart():
-    svg = circle_map(np.zeros((4, 2)), np.array([1.0, 0.0, 0.0, np.nan]), ["a"] * 4, 0)
-    Page(svg)
-    assert len(set(re.findall(r'cx="[\d.]+" cy="[\d.]+"', svg))) == 4
-
-
 def test_command_line(lda, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lda.save("run.nc")
@@ -364,10 +303,3 @@ def test_command_line(lda, tmp_path, capsys, monkeypatch):
         assert main(["report", *arguments]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert message in line
-
-
-def test_numbers_as_far_apart_as_no_number_is():
-    """Found by fuzzing a stored run."""
-    x, y = np.arange(4.0), np.array([-1.7e308, 0.0, 1.0, 1.7e308])
-    svg, _ = line_chart([Line("chain 0", x, y, 0)], "lp", x_label="sweep", shade_to=0.0)
-    Page(svg)
