@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -133,12 +133,12 @@ def plot_rank(
     PplTopicsError
         If matplotlib is not installed.
     """
-    shown = [_halves(scalar) for scalar in _ranked(groups, var_names, coords)]
-    panels = grid(axes, len(shown), "scalars", columns=2, panel=(4.6, 3.0), narrow=FEWER)
-    for panel, scalar in zip(panels, shown, strict=True):
-        rank_plot(scalar.draws, scalar.chains, panel)
-        _finish(panel, scalar)
-    return panels
+
+    def draw(panel: Any, scalar: Scalar) -> None:
+        halves = _halves(scalar)
+        rank_plot(halves.draws, halves.chains, panel)
+
+    return _draw_each(groups, var_names, coords, axes, draw)
 
 
 def plot_ess(
@@ -171,19 +171,24 @@ def plot_ess(
     PplTopicsError
         If matplotlib is not installed.
     """
-    shown = _ranked(groups, var_names, coords)
-    panels = grid(axes, len(shown), "scalars", columns=2, panel=(4.6, 3.0), narrow=FEWER)
-    for panel, scalar in zip(panels, shown, strict=True):
+
+    def draw(panel: Any, scalar: Scalar) -> None:
         n_chains, n_draws = scalar.draws.shape
         # The first point must have the draws that an effective sample size needs.
         ess_plot(scalar.draws, ENOUGH * n_chains, min(POINTS, n_draws // FEWEST_DRAWS), panel)
         panel.set_ylim(bottom=0)
-        _finish(panel, scalar)
-    return panels
+
+    return _draw_each(groups, var_names, coords, axes, draw)
 
 
-def _ranked(groups: Any, var_names: str | Sequence[str] | None, coords: Mapping[str, Any] | None) -> list[Scalar]:
-    """Return the scalars to show, and refuse draws that are too few or not finite."""
+def _draw_each(
+    groups: Any,
+    var_names: str | Sequence[str] | None,
+    coords: Mapping[str, Any] | None,
+    axes: Any,
+    draw: Callable[[Any, Scalar], None],
+) -> NDArray[Any]:
+    """Draw each scalar on a panel, and refuse draws that are too few or not finite."""
     shown = scalars(groups_of(groups), var_names, coords, LOG_DENSITIES)
     for scalar in shown:
         if scalar.draws.shape[1] < FEWEST_DRAWS:
@@ -192,7 +197,11 @@ def _ranked(groups: Any, var_names: str | Sequence[str] | None, coords: Mapping[
             )
         if not np.isfinite(scalar.draws).all():
             raise TraceError(f"{scalar.title}: some draws are not finite numbers")
-    return shown
+    panels = grid(axes, len(shown), "scalars", columns=2, panel=(4.6, 3.0), narrow=FEWER)
+    for panel, scalar in zip(panels, shown, strict=True):
+        draw(panel, scalar)
+        _finish(panel, scalar)
+    return panels
 
 
 def _halves(scalar: Scalar) -> Scalar:
