@@ -68,7 +68,7 @@ def write_report(
     """
     place = as_path(path, "a report", TraceError)
     if os.path.exists(place) and not place.is_dir() and not place.is_file():
-        raise TraceError(f"{place}: exists and is not a regular file; name a file such as report.html")
+        raise TraceError(f"{place}: exists and is neither a file nor a folder; name a file such as report.html")
     if place.is_dir() or not place.parent.is_dir():
         what = "it is a folder" if place.is_dir() else f"the folder {place.parent} does not exist"
         raise TraceError(f"{place}: cannot write the report ({what}); name a file such as report.html")

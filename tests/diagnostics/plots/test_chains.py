@@ -166,7 +166,7 @@ def test_what_is_missing_is_named():
         ((groups, []), "name at least one variable"),
         (([1, 2],), "expected the groups of a trace"),
         (({"prior": groups["posterior"]},), "no group `posterior`"),
-        (({"posterior": groups["posterior"]},), "none of lp, log_marginal"),
+        (({"posterior": groups["posterior"]},), "no varying lp or log_marginal"),
     ):
         for plot in (plot_trace, plot_rank, plot_ess):
             with pytest.raises(pt.TraceError, match=words):

@@ -45,7 +45,7 @@ def test_draws_of_topics_that_are_not_there(value, tmp_path):
         lambda: fit.predictive_checks(draws=2, replications=2),
         lambda: fit.plot_document(0),
     ):
-        with pytest.raises(pt.TraceError, match="draws of z that are no topics below 2"):
+        with pytest.raises(pt.TraceError, match="draws of z that are not topics from 0 to 1"):
             read()
 
 
@@ -68,7 +68,7 @@ def test_coordinates(runs, group, dim, values, message):
 def test_coefficients_of_no_response_predict_nothing(runs):
     groups = dict(runs["medlda"])
     groups["posterior"] = groups["posterior"].isel(response=slice(0))
-    with pytest.raises(pt.TraceError, match="coefficients of no response"):
+    with pytest.raises(pt.TraceError, match="coefficients without a response"):
         Fit(groups).predict(["red green"])
 
 
@@ -76,7 +76,7 @@ def test_steps_that_have_one_name(runs):
     groups = dict(runs["lda"])
     draws = groups["sample_stats"]
     groups["sample_stats"] = draws.assign_coords(kernel=["z:x"] * draws.sizes["kernel"])
-    with pytest.raises(pt.TraceError, match="of the warm-up is not of the steps"):
+    with pytest.raises(pt.TraceError, match="of the warm-up and of the draws belong to different steps"):
         traces_section(groups)
 
 
@@ -129,7 +129,7 @@ def test_coefficients_of_a_model_without_response(runs):
 def test_coefficients_of_no_response(runs):
     groups = dict(runs["medlda"])
     groups["posterior"] = groups["posterior"].isel(response=[])
-    with pytest.raises(pt.TraceError, match="coefficients of no response"):
+    with pytest.raises(pt.TraceError, match="coefficients without a response"):
         Fit(groups).signal_topics()
 
 
