@@ -115,7 +115,7 @@ def test_runs_that_are_not_comparable_are_refused_or_noted():
         inefficiency_table({})
     with pytest.raises(TraceError, match="top_words"):
         inefficiency_table({"a": run()}, top_words=0)
-    with pytest.raises(TraceError, match="b: the group `posterior` lacks the dims"):
+    with pytest.raises(TraceError, match="b: the group `posterior` lacks the dimensions"):
         compare({"a": run(), "b": {"posterior": xr.Dataset(attrs=run()["posterior"].attrs)}})
     # Other schedules, starts and recordings are of the same posterior; other parameters are not.
     again = run(model_yaml="name: b\nparameters: {topics: 3, start: labels}\nschedule: {z: gibbs}\nrecord: {phi: none}")

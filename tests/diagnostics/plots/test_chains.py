@@ -173,7 +173,7 @@ def test_what_is_missing_is_named():
                 plot(*call)
     with pytest.raises(pt.TraceError, match="'topic_share' has no topic 9"):
         plot_trace(groups, "topic_share", coords={"topic": [0, 9]})
-    with pytest.raises(pt.TraceError, match="'lp' has no dim 'topic'"):
+    with pytest.raises(pt.TraceError, match="'lp' has no dimension 'topic'"):
         plot_trace(groups, "lp", coords={"topic": 0})
     many = groups["posterior"].isel(topic=np.zeros(60, dtype=int)).assign_coords(topic=np.arange(60))
     with pytest.raises(pt.TraceError, match="60 scalars, too many for one figure; name some"):

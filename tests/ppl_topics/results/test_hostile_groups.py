@@ -68,7 +68,7 @@ def test_coordinates(runs, group, dim, values, message):
 def test_coefficients_of_no_response_predict_nothing(runs):
     groups = dict(runs["medlda"])
     groups["posterior"] = groups["posterior"].isel(response=slice(0))
-    with pytest.raises(pt.TraceError, match="coefficients without a response"):
+    with pytest.raises(pt.TraceError, match="coefficients of no response"):
         Fit(groups).predict(["red green"])
 
 
