@@ -15,7 +15,7 @@ from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.convergence import ess_by_chain
 from ppl_topics.diagnostics.efficiency import inefficiency
-from ppl_topics.diagnostics.report import seconds_by_kernel
+from ppl_topics.diagnostics.summary import seconds_by_kernel
 from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
 
@@ -26,40 +26,38 @@ Runs = Mapping[str, Mapping[str, xr.Dataset]]
 DENSITIES = ("lp", "log_marginal")
 
 NOT_THE_POSTERIOR = ("name", "doc", "schedule", "record", "extends", "start", "integrate_out")
-"""Keys of a model's YAML that do not change its posterior: chains may start elsewhere, or hold fewer variables."""
+"""Keys of a model's YAML that do not change its posterior."""
 
 BLOCKS = ("theta", "phi", "eta")
 
 
 def compare(runs: Runs, var_names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Compare runs of one posterior by the effective draws that each gives a second, to choose a schedule.
+    """Compare runs on the same posterior by the effective draws per second of each, to choose a schedule.
 
-    The effective draws of each chain are added up, so that chains in different modes, or with other numbers for their
-    topics, are no worse off: how well the kernels mix is compared, not whether the chains agree. The seconds are those
-    of all kernels, kept draws and the sweeps between them, added up over chains; neither compilation nor warm-up is
-    counted.
+    The effective draws of the chains are added up, so chains in different modes or with different topic numbers count
+    in full: this compares how well the kernels mix, not whether the chains agree. The seconds are those of all kernels
+    over the kept draws and the sweeps between them, added up over chains; compilation and warm-up are not counted.
 
     Parameters
     ----------
     runs : mapping of str to mapping of str to xarray.Dataset
-        Groups of traces, by the name of the run.
+        Groups of traces, by name of the run.
     var_names : sequence of str, optional
-        The variables to compare; by default ``lp``, ``log_marginal`` and all variables of the posterior that each run
-        has.
+        The variables to compare; by default ``lp``, ``log_marginal`` and all posterior variables that every run has.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each variable and run, with the columns ``variable``, ``run``, ``scalars``, ``ess_median``,
-        ``ess_q05`` (5% of the numbers have less; bulk effective draws, NaN with fewer than four draws a chain),
+        A row for each variable and run, with the columns ``variable``, ``run``, ``scalars``, ``ess_median`` and
+        ``ess_q05`` (median and 5% quantile of the bulk effective draws, NaN with fewer than four draws per chain),
         ``seconds`` (of sampling), ``ess_per_second``, ``ess_per_second_q05``, and ``ratio``, the median effective draws
-        a second over those of the first run. ``attrs["notes"]`` is a list of sentences on what makes the runs less
-        than comparable: other models, kernels that are not exact, other numbers of threads, no seconds.
+        per second relative to the first run. ``attrs["notes"]`` lists, in sentences, what makes the runs less
+        comparable: different models, inexact kernels, different numbers of threads, missing times.
 
     Raises
     ------
     TraceError
-        If there are fewer than two runs, they are of different corpora, or one lacks a variable that is asked for.
+        If there are fewer than two runs, their corpora differ, or a run lacks a requested variable.
 
     Examples
     --------
@@ -76,7 +74,7 @@ def compare(runs: Runs, var_names: Sequence[str] | None = None) -> pd.DataFrame:
     draws = {name: _draws(name, groups) for name, groups in runs.items()}
     names = _names(draws, var_names)
     seconds = {name: _seconds(groups) for name, groups in runs.items()}
-    notes += [f"{name} holds no seconds of its kernels" for name, value in seconds.items() if np.isnan(value)]
+    notes += [f"{name} holds no times of its kernels" for name, value in seconds.items() if np.isnan(value)]
     rows = []
     for variable in names:
         first = np.nan
@@ -106,10 +104,10 @@ def compare(runs: Runs, var_names: Sequence[str] | None = None) -> pd.DataFrame:
 
 
 def kernel_seconds(runs: Runs) -> pd.DataFrame:
-    """Return the mean seconds a sweep that each step of each run's schedule took.
+    """Return the mean seconds per sweep of each step of each run's schedule.
 
-    Columns ``run``, ``kernel`` (``variable:kernel``), ``seconds`` and ``share`` of the run's sweep; a run that holds no
-    seconds has no rows.
+    Columns ``run``, ``kernel`` (``variable:kernel``), ``seconds`` and ``share`` of the run's sweep. A run without
+    recorded times has no rows.
     """
     rows = []
     for run, groups in runs.items():
@@ -122,40 +120,40 @@ def kernel_seconds(runs: Runs) -> pd.DataFrame:
 def inefficiency_table(
     runs: Runs, var_names: Sequence[str] | None = None, *, method: str = "spectral", top_words: int | None = 1000
 ) -> pd.DataFrame:
-    """Return inefficiency factors of blocks, as in tables 3 and 4 of Magnusson, Jonsson, Villani, Broman (2018).
+    """Return inefficiency factors by variable, as in tables 3 and 4 of Magnusson, Jonsson, Villani, Broman (2018).
 
-    The inefficiency factor IF is the number of draws over the effective sample size. They take coda's, from the
-    spectral density at zero, for each scalar of theta, and of phi for the 1,000 most probable words of each topic, and
-    print mean and standard deviation over scalars.
+    The inefficiency factor (IF) is the number of draws over the effective sample size. The paper uses coda's spectral
+    estimate, for each scalar of theta and for the 1,000 most probable words of each topic of phi, and reports mean and
+    standard deviation over scalars.
 
     Parameters
     ----------
     runs : mapping of str to mapping of str to xarray.Dataset
-        Groups of traces, by the name of the run.
+        Groups of traces, by name of the run.
     var_names : sequence of str, optional
-        By default those of theta, phi and eta that all runs have.
+        By default theta, phi and eta, if all runs have them.
     method : str
-        Effective sample size; see :func:`ppl_topics.diagnostics.efficiency.ess`. That of ``spectral`` adds up over
-        chains, whatever the numbers of their topics.
+        Effective sample size; see :func:`ppl_topics.diagnostics.efficiency.ess`. ``spectral`` adds up over chains, so
+        it does not depend on how chains number their topics.
     top_words : int, optional
-        Of phi the most probable words of each topic, by chain, among those recorded; None for all.
+        Number of most probable words of each topic of phi, by chain, among the recorded words; None for all.
 
     Returns
     -------
     pandas.DataFrame
         A row for each variable and run, with the columns ``variable``, ``run``, ``topics``, ``scalars``, ``constant``
-        (scalars that never changed, which have no IF and do not enter the rest), ``mean``, ``sd``, ``q05``, ``median``,
-        ``q95``, and ``ratio``, the mean over that of the first run.
+        (scalars that never changed; they have no IF and are left out of the other columns), ``mean``, ``sd``, ``q05``,
+        ``median``, ``q95``, and ``ratio``, the mean relative to the first run.
 
     Raises
     ------
     TraceError
-        If there is no run, or one lacks a variable that is asked for.
+        If there is no run, or a run lacks a requested variable.
     """
     if not runs:
-        raise TraceError("inefficiency factors: expected one run at least, got none")
+        raise TraceError("inefficiency factors need at least one run, got none")
     if top_words is not None and (not is_whole(top_words) or top_words < 1):
-        raise TraceError(f"top_words: must be a whole number, 1 at least, or None, got {top_words!r}")
+        raise TraceError(f"top_words: must be a whole number of at least 1, or None, got {top_words!r}")
     draws = {name: _draws(name, groups) for name, groups in runs.items()}
     names = _names(draws, var_names, BLOCKS)
     rows = []
@@ -179,11 +177,11 @@ def inefficiency_table(
 
 
 def _factors(array: xr.DataArray, method: str, top_words: int | None) -> FloatArray:
-    """Return the inefficiency factors of all scalars, not finite where draws are constant."""
+    """Return the inefficiency factors of all scalars, NaN for constant draws."""
     values = array.transpose("chain", "draw", ...).values
     if "topic" in array.dims and "word" in array.dims and top_words is not None and top_words < array.sizes["word"]:
         values = array.transpose("chain", "draw", ..., "topic", "word").values
-        # Each chain has its own numbers for its topics, and so its own words.
+        # By chain, since each chain numbers its topics independently.
         parts = []
         for chain in values:
             best = best_words(chain.mean(axis=0, dtype=np.float64), top_words, zeros=True)
@@ -196,9 +194,9 @@ def _factors(array: xr.DataArray, method: str, top_words: int | None) -> FloatAr
 
 
 def _comparable(runs: Runs) -> list[str]:
-    """Refuse runs of different corpora; return what else is not the same."""
+    """Refuse runs on different corpora, and return notes on other differences."""
     if len(runs) < 2:
-        raise TraceError(f"to compare runs takes two at least, got {len(runs)}")
+        raise TraceError(f"a comparison needs at least two runs, got {len(runs)}")
     notes = []
     attributes = {name: groups["posterior"].attrs for name, groups in runs.items()}
     first = next(iter(runs))
@@ -209,21 +207,20 @@ def _comparable(runs: Runs) -> list[str]:
     if others:
         raise TraceError(
             f"{first} and {others[0]} are runs on different corpora ({_called(attributes[first])} and "
-            f"{_called(attributes[others[0]])}), so their effective draws are of different posteriors; compare runs on "
+            f"{_called(attributes[others[0]])}), so their posteriors differ; compare runs on "
             "one corpus"
         )
     unknown = [name for name, value in corpora.items() if value is None]
     if unknown:
-        notes.append(f"{', '.join(unknown)}: the corpus is not recorded, so it may be another")
+        notes.append(f"{', '.join(unknown)}: the corpus is not recorded and may be different")
     models = {name: _posterior_of(each) for name, each in attributes.items()}
     for name in runs:
         if models[name] != models[first]:
-            notes.append(
-                f"{name} is of another posterior than {first}: the models differ{_differences(models, first, name)}"
-            )
+            differences = _differences(models, first, name)
+            notes.append(f"{name} and {first} have different posteriors, since their models differ{differences}")
     for name, each in attributes.items():
         if not bool(each.get("exact", 1)):
-            notes.append(f"{name} is not exact: its draws are approximate, so more of them a second need be no gain")
+            notes.append(f"{name} is not exact: its draws are approximate, so more draws per second may be no gain")
     threads = {name: each.get("threads") for name, each in attributes.items()}
     if len(set(threads.values())) > 1:
         notes.append(f"threads differ: {', '.join(f'{name} {value}' for name, value in threads.items())}")
@@ -235,7 +232,7 @@ def _called(attributes: Mapping[str, Any]) -> str:
 
 
 def _posterior_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a model determines its posterior."""
+    """Return the part of the model that determines its posterior."""
 
     def kept(entries: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -248,17 +245,19 @@ def _posterior_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _differences(models: Mapping[str, dict[str, Any]], one: str, other: str) -> str:
-    """Name the parameters that differ, where no block does."""
+    """Name the parameters that differ, if the blocks are the same."""
     a, b = (models[name].get("parameters", {}) for name in (one, other))
     differ = [f"{key} {a.get(key)} and {b.get(key)}" for key in {**a, **b} if a.get(key) != b.get(key)]
     return f" ({', '.join(differ)})" if differ else ""
 
 
 def _draws(name: str, groups: Mapping[str, xr.Dataset]) -> dict[str, xr.DataArray]:
-    """Return the log densities and variables of a run that are draws of numbers."""
+    """Return the log densities and variables of a run that hold draws of numbers."""
     posterior = groups["posterior"]
     if not {"chain", "draw"} <= set(posterior.dims):
-        raise TraceError(f"{name}: the group `posterior` lacks the dims chain and draw; it is no trace of a sampler")
+        raise TraceError(
+            f"{name}: the group `posterior` lacks the dimensions chain and draw, so it does not hold draws of a sampler"
+        )
     statistics = groups.get("sample_stats", xr.Dataset())
     found = {density: statistics[density] for density in DENSITIES if density in statistics}
     for key, array in posterior.data_vars.items():
@@ -281,7 +280,7 @@ def _names(
 
 
 def _seconds(groups: Mapping[str, xr.Dataset]) -> float:
-    """Return the seconds of the kernels in all sweeps from the first kept draw on, of all chains."""
+    """Return the seconds of all kernels and chains in the sweeps since the end of the warm-up."""
     seconds = seconds_by_kernel(groups)
     if not seconds:
         return float("nan")

@@ -1,4 +1,4 @@
-"""The numbers that a verdict on convergence rests on: paths of the log posterior, R-hat and effective draws."""
+"""The numbers behind the verdict on convergence: paths of the log posterior, R-hat and effective draws."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy.stats import chi2
 
 from ppl_topics._util.arrays import BoolArray, FloatArray
 from ppl_topics.diagnostics.alignment import Alignment, aligned
-from ppl_topics.diagnostics.alignment.table import top_word_draws
+from ppl_topics.diagnostics.alignment.agreement import top_word_draws
 from ppl_topics.diagnostics.efficiency import all_statistics
 from ppl_topics.results.mean_topics import MEANS
 
@@ -25,50 +25,37 @@ ESS_WANTED = 400
 """Effective draws that make R-hat and quantiles reliable: 100 for each of four chains (Vehtari et al. 2021)."""
 
 GAP = 3.0
-"""Standard deviations within chains between the means of chains in different modes; see `verdict`."""
+"""Means of chains in different modes differ by more standard deviations within chains; see `verdict`."""
 
 DRIFT = 1.0
-"""Standard deviations within halves between the halves of a chain that still moves; then split R-hat is above 1.2."""
+"""Halves of a chain that drifts differ by more standard deviations within halves; split R-hat is then above 1.2."""
 
 FEWEST = 4
-"""Draws of a half of which a standard deviation is taken."""
+"""Draws that each half needs for a standard deviation."""
 
 TOP_WORDS = 10
-"""Words of each topic: those by which topics are read."""
+"""Words that people read a topic by."""
 
 MOST_SCALARS = 20_000
-"""Of one variable; where there are more, documents at equal steps stand for all."""
+"""Scalars of one variable; if there are more, evenly spaced documents represent all."""
 
 PROBABILITY = 0.05
-"""Of a variable's numbers, so many may be worse than what is told of it: of thousands the worst is an outlier."""
+"""Share of a variable's scalars that may be worse than the reported value: among thousands, the worst is an outlier."""
 
 
 @dataclass(frozen=True)
 class Walk:
-    """The paths of the log posterior of all chains.
-
-    Attributes
-    ----------
-    chains : list of int
-    mean, shift, half_sd : ndarray of float64, shape (C,)
-        Of each chain: the mean of the second half, that less the mean of the first half, and the standard deviation
-        within halves.
-    sd : float
-        Within the second half of the typical chain: the median of chains, so that one that still moves much does not
-        hide how far it is from the others.
-    where : str
-        Whose log posterior, in words, where each response has chains of its own.
-    """
+    """The paths of the log posterior of C chains."""
 
     chains: list[int]
-    mean: FloatArray
-    shift: FloatArray
-    half_sd: FloatArray
-    sd: float
-    where: str
+    mean: FloatArray  # (C,): means of the second halves
+    shift: FloatArray  # (C,): those less the means of the first halves
+    half_sd: FloatArray  # (C,): standard deviations within halves
+    sd: float  # median over chains, within the second half, so that a drifting chain does not inflate it
+    where: str  # the response in words, if each has its own chains
 
     def modes(self) -> list[list[int]]:
-        """Return the positions of chains in groups, the highest first, that lie more than `GAP` from each other."""
+        """Return groups of positions of chains, the highest first, that are more than `GAP` apart."""
         order = [int(c) for c in np.argsort(-self.mean, kind="stable")]
         groups = [[order[0]]]
         for before, c in pairwise(order):
@@ -78,14 +65,14 @@ class Walk:
         return [sorted(group) for group in groups]
 
     def drifting(self) -> list[int]:
-        """Return the positions of chains whose halves differ by more than `DRIFT`."""
+        """Return the positions of the chains whose halves differ by more than `DRIFT`."""
         return [c for c in range(len(self.chains)) if 0.0 < DRIFT * self.half_sd[c] < abs(self.shift[c])]
 
 
 def density_walks(groups: Mapping[str, xr.Dataset]) -> list[Walk]:
-    """Return the paths of `lp`, of each response where each has chains of its own.
+    """Return the path of `lp`, or one for each response if each has its own chains.
 
-    Those with too few draws for a standard deviation, or with values that are not finite, are left out.
+    Paths that are too short for a standard deviation or hold values that are not finite are left out.
     """
     statistics = groups.get("sample_stats", xr.Dataset())
     if "lp" not in statistics:
@@ -114,48 +101,27 @@ def density_walks(groups: Mapping[str, xr.Dataset]) -> list[Walk]:
 
 
 class Quantity(NamedTuple):
-    """How well a variable was sampled.
-
-    Attributes
-    ----------
-    name, title : str
-        The variable, and what of it.
-    scalars : int
-    rhat : float
-        Of the chains of one mode, and of topics that chains agree on; 5% of the numbers have more. NaN if undefined.
-    chance : float
-        R-hat that chains of one distribution have by chance once in a thousand, with so few effective draws.
-    ess : float
-        Bulk effective draws of all chains, each chain's own added up; 5% of the numbers have fewer. NaN if undefined.
-    """
+    """How well a variable was sampled."""
 
     name: str
     title: str
     scalars: int
-    rhat: float
-    chance: float
-    ess: float
+    rhat: float  # 95% quantile over scalars, of chains in one mode and topics that chains agree on; NaN if undefined
+    chance: float  # R-hat that chains of one distribution exceed once in a thousand with so few effective draws
+    ess: float  # 5% quantile of the bulk effective draws, added up over chains; NaN if undefined
 
 
 def ess_by_chain(draws: NDArray[Any], method: str = "ess_bulk") -> FloatArray:
-    """Return the effective draws of each chain added up, for draws of shape (chain, draw, ...).
-
-    Chains in different modes, or with other numbers for their topics, add what they have all the same.
-    """
+    """Return the sum over chains of the effective draws of each chain, for draws of shape (chain, draw, ...)."""
     parts = [np.asarray(all_statistics(draws[c : c + 1], [method])[method]) for c in range(len(draws))]
     return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
 
 def quantities(groups: Mapping[str, xr.Dataset], alignment: Alignment | None, kept: Sequence[int]) -> list[Quantity]:
-    """Return how well the log posterior and each variable were sampled, topics aligned.
+    """Return how well the log posterior and each variable were sampled, with topics aligned.
 
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace, not aligned.
-    alignment : Alignment, optional
-    kept : sequence of int
-        Positions of the chains that R-hat compares; all chains where there are less than two.
+    ``groups`` are not aligned. R-hat compares the chains at the positions ``kept``, or all chains if there are fewer
+    than two.
     """
     chains = list(kept) if len(kept) > 1 else list(range(groups["posterior"].sizes["chain"]))
     result = []
@@ -187,10 +153,7 @@ def quantities(groups: Mapping[str, xr.Dataset], alignment: Alignment | None, ke
 
 
 def _needed(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Return the groups without what takes much memory and is not looked at.
-
-    These are the mean topics, topics of tokens, and documents beyond a number.
-    """
+    """Return the groups without unused large arrays: mean topics, topics of tokens, and surplus documents."""
     posterior = groups["posterior"]
     posterior = posterior.drop_vars([name for name, array in posterior.data_vars.items() if "token" in array.dims])
     cells = [
@@ -207,19 +170,19 @@ def _needed(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
 
 
 def _agrees(alignment: Alignment, chains: Sequence[int]) -> BoolArray:
-    """Return which topics the chains agree on, shape (K,) or (R, K)."""
+    """Return True for the topics that the chains agree on, shape (K,) or (R, K)."""
     return np.asarray(alignment.agrees_in[list(chains)].all(axis=0))
 
 
 def _variable(name: str, array: xr.DataArray, alignment: Alignment | None, chains: Sequence[int]) -> Quantity:
-    """Return how well a variable was sampled; its numbers that belong to a topic count as that topic does."""
+    """Return how well a variable was sampled; topics that the chains do not agree on are left out of R-hat."""
     dim = next((each for each in ("topic", "coefficient", "slope") if each in array.dims), None)
     if dim is None or (alignment is None and array.sizes["chain"] == 1):
         return _quantity(name, name, array.transpose("chain", "draw", ...).values, None, chains)
     lead = ["chain", "draw", *(["response"] if "response" in array.dims else [])]
     ordered = array.transpose(*lead, ..., dim)
     if alignment is None:
-        # Chains number their topics each in its own way: there is nothing that R-hat could compare.
+        # Chains number their topics independently, so R-hat has nothing to compare.
         return _quantity(name, name, ordered.values, np.zeros(ordered.shape[2:], dtype=bool), chains)
     agrees = _agrees(alignment, chains)
     n = agrees.shape[-1]
@@ -233,7 +196,7 @@ def _variable(name: str, array: xr.DataArray, alignment: Alignment | None, chain
 
 
 def _quantity(name: str, title: str, draws: NDArray[Any], of: BoolArray | None, chains: Sequence[int]) -> Quantity:
-    """Return how well a variable was sampled, R-hat being that of the scalars ``of`` only, an array of their shape."""
+    """Return how well a variable was sampled; R-hat covers only the scalars where ``of`` is true."""
     compared = np.ascontiguousarray(draws[list(chains)])
     rhat = np.asarray(all_statistics(compared, ["rhat"])["rhat"])
     rhat = rhat.reshape(-1) if of is None else rhat[of]
@@ -251,11 +214,10 @@ def _quantity(name: str, title: str, draws: NDArray[Any], of: BoolArray | None, 
 
 
 def rhat_by_chance(ess: float, chains: int) -> float:
-    """Return R-hat that chains of one distribution exceed once in a thousand, given their effective draws together.
+    """Return the R-hat that chains of one distribution exceed once in a thousand, given their total effective draws.
 
-    Of the means of the m halves of chains, each of ESS / m effective draws, (m - 1) times the variance, in units of
-    m / ESS of that within chains, has a chi-squared distribution of m - 1 degrees of freedom; R-hat is the square root
-    of 1 plus the variance of these means.
+    The variance of the m half-chain means, times (m - 1) and relative to its expected value, is chi-squared with m - 1
+    degrees of freedom; R-hat is the square root of 1 plus that variance relative to the variance within chains.
     """
     halves = 2 * chains
     factor = float(chi2.isf(0.001, halves - 1)) / (halves - 1)

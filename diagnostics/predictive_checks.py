@@ -1,4 +1,4 @@
-"""Posterior predictive checks of topics: whether their words depend on the document more than the model says.
+"""Posterior predictive checks of topics, of whether their words depend on the document beyond the model.
 
 References
 ----------
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from ppl_topics._util.arguments import MAX_SEED, check_whole
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.keys import Key, Reserved
-from ppl_topics.diagnostics.quality.draws import evenly
-from ppl_topics.diagnostics.quality.topics import TopicSet, check_words, texts_of, topic_sets
+from ppl_topics.diagnostics.quality.intervals import evenly
+from ppl_topics.diagnostics.quality.topic_set import TopicSet, check_words, texts_of, topic_sets
 from ppl_topics.diagnostics.word_information import Information, TokensByTopic, replicate_information
 from ppl_topics.errors import TraceError
 from ppl_topics.models.dirichlet import Dirichlet
@@ -31,7 +31,7 @@ from ppl_topics.spec import Model, load_spec
 __all__ = ["predictive_checks"]
 
 TIE = 1e-9
-"""Information that differs by less, relative to 1 + its size, is the same."""
+"""Information values that differ by less, relative to 1 + their size, are equal."""
 
 
 def predictive_checks(
@@ -45,68 +45,67 @@ def predictive_checks(
     replicate: Literal["predictive", "permutation"] | None = None,
     seed: int | None = None,
 ) -> pd.DataFrame:
-    """Compare how much the words of each topic tell of the document with what they would in documents of the model.
+    """Check if the words of each topic depend on the document more than the model implies (Mimno, Blei 2011).
 
-    Under the model, words depend on documents only through topics: given the topic of each token, its word is drawn
-    from phi whatever the document is. Where the words of a topic tell more of their document than replicated ones do,
-    as where some of them come in bursts, or two themes share the topic, it does not fit (Mimno and Blei 2011).
+    Under the model, words depend on documents only through topics: given the topic of a token, its word is drawn from
+    phi whatever the document. A topic does not fit if its words tell more about their document than replicated words
+    do, for example because some words come in bursts, or because the topic mixes two themes.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     by : {"topic", "word"}
-        Whether to check topics, or the top words of each.
+        Check topics, or the top words of each topic.
     chain : int
-        Chains number their topics each in its own way.
+        Chains number their topics independently, so they are not combined.
     replications : int
-        Of each draw of z.
+        Number of replications for each draw of z.
     draws : int
-        1 for the last z of the chain; more for so many of the recorded draws of z, evenly spaced.
+        1 for the last z of the chain; more for this many recorded draws of z, evenly spaced.
     n_words : int
-        Top words of each topic: the most probable of its mean phi.
+        Number of top words, the most probable ones of each topic's mean phi.
     replicate : {"predictive", "permutation"}, optional
-        How the word of each token is replicated, z being kept: "predictive", from phi drawn given the data, which needs
-        Dirichlet topics; "permutation", by dealing the words of each topic out anew to its tokens, which holds for any
-        prior of phi. By default predictive where it can be.
+        How the words of tokens are replicated, with z fixed. "predictive": from phi drawn given the data, which needs
+        Dirichlet topics. "permutation": the words of each topic are shuffled among its tokens, which works for any
+        prior of phi. By default predictive if possible.
     seed : int, optional
-        Of the replications; by default that of the run. They do not depend on the number of threads.
+        By default that of the run. The replications do not depend on the number of threads.
 
     Returns
     -------
     pandas.DataFrame
         By topic: a row for each, the largest share of tokens first, with the columns ``topic``, ``share``, ``tokens``
-        (that it has), ``information`` (of word and document given the topic, in nats), ``replicated`` and ``sd`` (mean
-        and standard deviation over replications), ``deviation`` ((information - replicated) / sd), ``p_value`` (the
-        share of replications with no less, the data counted among them) and ``words``. By word: rows in the same order
-        with ``topic``, ``word``, ``tokens`` (of the word in the topic), and ``information`` to ``p_value`` of the
-        instantaneous information of the word; the most deviant first in each topic. Where each response has topics of
-        its own, ``response`` comes first. ``attrs`` holds ``chain``, ``replications``, ``draws``, ``replicate`` and
-        ``seed``.
+        (their number), ``information`` (mutual information of word and document given the topic, in nats),
+        ``replicated`` and ``sd`` (its mean and standard deviation over replications), ``deviation`` ((information -
+        replicated) / sd), ``p_value`` (share of replications that are at least as large, counting the data as one) and
+        ``words``. By word: the columns ``topic``, ``word``, ``tokens`` (of the word in the topic), and ``information``
+        to ``p_value`` for the word's instantaneous information; within a topic, the largest deviation comes first. If
+        each response has its own topics, ``response`` is the first column. ``attrs`` holds ``chain``, ``replications``,
+        ``draws``, ``replicate`` and ``seed``.
 
     Raises
     ------
     TraceError
-        If the trace does not hold the training documents or z, or phi cannot be replicated as asked for.
+        If the trace lacks the training documents or z, or phi cannot be replicated as requested.
     PplTopicsError
-        If a number is wrong.
+        If a number is invalid.
 
     Notes
     -----
-    With N(w, d, k) the tokens of word w in document d and topic k, and sums over what is left out::
+    With N(w, d, k) the tokens of word w in document d and topic k, and sums over omitted arguments::
 
         MI(W, D | k) = sum_wd N(w,d,k)/N(k) log(N(w,d,k) N(k) / (N(d,k) N(w,k)))
         IMI(w, D | k) = H(D | k) - H(D | w, k),   H(D | w, k) = -sum_d N(w,d,k)/N(w,k) log(N(w,d,k)/N(w,k)).
 
-    A word without tokens has H(D | w, k) = 0. A topic without tokens, or whose replications cannot differ, has the
-    deviation 0 and the p-value 1.
+    A word without tokens has H(D | w, k) = 0. A topic without tokens, or whose replications cannot differ, has
+    deviation 0 and p-value 1.
 
-    Where the data are from the model, and z is a draw from the posterior, the p-values of permutations are uniform on
-    1/(R+1), ..., 1 (rather larger where there are ties): p <= 0.01 has the probability 0.01 for each topic. Each
-    predictive replication draws its own phi from the Dirichlet distribution that it has given z and the words; these
-    p-values have the mean 1/2 too, but vary less, so that p <= 0.01 has at most the probability 0.02 (Meng 1994), and
-    the same holds of means over several draws of z. Permutations keep N(w, k) as it is, and so tell bursts from a
-    misjudged phi.
+    If the data come from the model and z is a draw from the posterior, the p-values of permutations are uniform on
+    1/(R+1), ..., 1 (larger with ties): p <= 0.01 has probability 0.01 for each topic. Each predictive replication draws
+    its own phi from its Dirichlet distribution given z and the words; these p-values have mean 1/2 but vary less, so p
+    <= 0.01 has probability at most 0.02 (Meng 1994). The same holds for means over several draws of z. Permutations
+    keep N(w, k), and so separate bursts from a wrong phi.
     """
     if by not in ("topic", "word"):
         raise TraceError(f"by: must be 'topic' or 'word', got {by!r}")
@@ -136,14 +135,14 @@ def predictive_checks(
 
 
 class _State(NamedTuple):
-    """A draw: the topic of each token, and the concentration of each word (none where words are permuted)."""
+    """A draw: the topic of each token, and the concentration of each word (empty for permutations)."""
 
     z: NDArray[Any]
     beta: FloatArray
 
 
 class _Found(NamedTuple):
-    """Tokens and information of topics (K,) or their top words (K, M), and of their replications (R, ...)."""
+    """Tokens and information of topics (K,) or their top words (K, M), and replicated information (R, ...)."""
 
     tokens: IntArray
     information: FloatArray
@@ -154,20 +153,14 @@ class _Found(NamedTuple):
 
 
 def _kind(groups: Mapping[str, xr.Dataset], asked: str | None) -> str:
-    """Return how words are replicated.
-
-    Raises
-    ------
-    TraceError
-        If words of such topics cannot be.
-    """
+    """Return how words are replicated, and refuse "predictive" for topics that do not allow it."""
     if asked not in (None, "predictive", "permutation"):
         raise TraceError(f"replicate: must be 'predictive' or 'permutation', got {asked!r}")
     if asked == "permutation":
         return asked
     posterior = groups["posterior"]
     if "model_yaml" not in posterior.attrs:
-        why = "the trace does not say what its model is"
+        why = "the trace does not name its model"
     else:
         model = Model.of(load_spec(posterior.attrs["model_yaml"]))
         block = model.spec.blocks[model.names["phi"]]
@@ -183,7 +176,7 @@ def _kind(groups: Mapping[str, xr.Dataset], asked: str | None) -> str:
 
 
 def _states(part: TopicSet, draws: int, kind: str) -> list[_State]:
-    """Return the draws of z, and of beta where it is needed, that are checked."""
+    """Return the draws of z to check, with their beta if it is needed."""
     if draws == 1:
         z_last = part.z_last
         if z_last is None:
@@ -192,10 +185,10 @@ def _states(part: TopicSet, draws: int, kind: str) -> list[_State]:
     z = part.recorded("token")
     if z is None:
         raise TraceError(
-            f"draws: {draws} need recorded draws of z; run the model with record={{'z': 'all'}}, or leave out draws"
+            f"draws: {draws} draws of z must be recorded; run the model with record={{'z': 'all'}}, or omit draws="
         )
     if draws > z.sizes["draw"]:
-        raise TraceError(f"draws: there are {z.sizes['draw']} recorded draws of z, fewer than {draws}")
+        raise TraceError(f"draws: only {z.sizes['draw']} draws of z were recorded, fewer than {draws}")
     topics = len(part.phi)
     return [
         _State(checked_topics(z.isel(draw=draw).values, topics), _beta(part, draw, kind))
@@ -204,7 +197,7 @@ def _states(part: TopicSet, draws: int, kind: str) -> list[_State]:
 
 
 def _beta(part: TopicSet, draw: int, kind: str) -> FloatArray:
-    """Return the concentration of each word of the vocabulary, shape (V,); empty where it is not needed."""
+    """Return the concentration of each word, shape (V,), or an empty array if it is not needed."""
     if kind == "permutation":
         return np.zeros(0)
     constants, posterior = part.groups["constant_data"], part.groups["posterior"]
@@ -276,7 +269,7 @@ def _by_word(part: TopicSet, found: list[_Found], best: IntArray) -> pd.DataFram
 
 
 def _compare(information: list[FloatArray], replicated: list[FloatArray]) -> dict[str, FloatArray]:
-    """Compare the data with their replications at each draw; replications come first in their arrays."""
+    """Compare the data with their replications (the first axis) at each draw."""
     deviations, sds, at_least = [], [], []
     for real, others in zip(information, replicated, strict=True):
         tie = TIE * (1.0 + np.abs(real))

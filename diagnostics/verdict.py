@@ -1,4 +1,4 @@
-"""Whether a run has converged, in words, with the numbers that say so and what to do."""
+"""A verdict on convergence in words, with the numbers behind it and what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from ppl_topics.diagnostics.alignment import Alignment, align
-from ppl_topics.diagnostics.alignment.table import top_words_of
+from ppl_topics.diagnostics.alignment.agreement import top_words_of
 from ppl_topics.diagnostics.convergence import ESS_WANTED, Quantity, Walk, density_walks, quantities
 from ppl_topics.errors import TraceError
 
@@ -19,27 +19,27 @@ __all__ = ["Finding", "Verdict", "verdict"]
 BAD, UNSURE, NOTE = "bad", "unsure", "note"
 
 RHAT_BAD, RHAT_GOOD = 1.05, 1.01
-"""R-hat above the first shows chains that differ, unless so few effective draws explain it; up to the second it is
-taken for 1 (Vehtari et al. 2021, section 4)."""
+"""R-hat above the first means that chains differ, unless it can be due to few effective draws; up to the second it
+counts as 1 (Vehtari et al. 2021, section 4)."""
 
 FEW_DRAWS = 20
-"""Fewer draws a chain give no R-hat or effective sample size to go by."""
+"""With fewer draws per chain, R-hat and effective sample size mean little."""
 
 LOW_ACCEPTANCE = 0.05
-"""Mean acceptance rate below which a step mostly stands still."""
+"""Below this mean acceptance rate, a step hardly moves."""
 
 MOST_NAMED = 8
-"""Topics that are named in a sentence; the others are counted."""
+"""Topics that a sentence names; the others are counted."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that speaks against trusting the draws as they are, or that their reader should know.
+    """A reason not to trust the draws as they are, or something that their reader should know.
 
     Attributes
     ----------
     level : {"bad", "unsure", "note"}
-        Whether it shows that the run has not converged, leaves that open, or is but good to know.
+        "bad" shows that the run has not converged, "unsure" leaves it open, and "note" is only good to know.
     what : str
         What was found, with its numbers.
     remedy : str
@@ -51,26 +51,25 @@ class Finding:
     remedy: str
 
     def __str__(self) -> str:
-        """Return both in a sentence."""
+        """Return what was found and what to do."""
         return f"{self.what}; {self.remedy}" if self.remedy else self.what
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a run has converged.
+    """The verdict on the convergence of a run.
 
     Attributes
     ----------
     level : {"converged", "not converged", "cannot tell"}
     summary : str
-        In a sentence, with the numbers that support it.
+        One sentence with the numbers behind the verdict.
     findings : tuple of Finding
-        The worst first.
+        The most serious first.
     more_draws : int, optional
-        About how many more draws a chain give the effective draws that are wanted; 0 where there are enough, None
-        where nothing tells.
+        About how many more draws per chain give enough effective draws; 0 if there are enough, None if unknown.
     alignment : Alignment, optional
-        Of the chains' topics; None where there are none to align.
+        Alignment of the chains' topics; None if there is nothing to align.
     """
 
     level: str
@@ -85,50 +84,57 @@ class Verdict:
 
 
 def verdict(groups: Mapping[str, xr.Dataset], *, alignment: Alignment | None = None) -> Verdict:
-    """Say whether a run has converged, with the numbers that support it and the remedy.
+    """Judge if a run has converged, with the numbers behind the verdict and what to do.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace, not aligned.
     alignment : Alignment, optional
-        From :func:`ppl_topics.diagnostics.alignment.align`, by default with its defaults.
+        From :func:`ppl_topics.diagnostics.alignment.align`; by default it is computed with its defaults.
 
     Returns
     -------
     Verdict
-        Not converged: chains sit in different modes, the log posterior still moves, chains do not agree on topics, or
-        R-hat is above 1.05 and above what chains of one distribution with so few effective draws have once in a
-        thousand. Cannot tell: none of these, but there is one chain, a kernel is not exact, or there are too few draws
-        or effective draws to rule them out, or R-hat is above 1.01. Else converged.
+        "not converged" if chains are in different modes, the log posterior still drifts, chains do not agree on topics,
+        or R-hat is above 1.05 and above the value that chains of one distribution with so few effective draws exceed
+        once in a thousand. Otherwise "cannot tell" if there is only one chain, a kernel is not exact, there are too few
+        draws or effective draws, or R-hat is above 1.01. Otherwise "converged".
 
     Raises
     ------
     TraceError
-        If the group `posterior` is no trace of a sampler, or the alignment is of another trace.
+        If the group `posterior` does not hold draws of a sampler, or the alignment belongs to another trace.
 
-    Notes
-    -----
-    A chain sits in another mode where the mean of its log posterior, over the second half of its draws, and the next
-    higher one of another chain are more than three standard deviations within chains apart. The log posterior still
-    moves where the halves of a chain differ by more than one. With 20 effective draws a half, a chain that has
-    converged is taken for one that moves less than once in 500 times, and for another mode never in practice: it would
+    Notes ----- Two chains are in different modes if the means of their log posteriors over the second half of the
+    draws, sorted over chains, are neighbours that differ by more than three standard deviations within chains. The log
+    posterior drifts if the halves of a chain differ by more than one. With 20 effective draws per half, a converged
+    chain seems to drift less than once in 500 times, and practically never seems to be in another mode, which would
     take nine standard errors.
 
-    Topics are aligned first. R-hat of phi is that of the top words of the topics that the chains agree on; where the
-    chains' log posteriors show several modes, it compares the chains of the largest group only, so that what a bad
-    chain does to everything is said once. A variable passes if 95% of its numbers do. Effective draws are those of each
-    chain added up, so that they tell how well the kernels mix whether or not chains agree; 400 are wanted, 100 for each
-    of four chains (Vehtari et al. 2021).
+    Topics are aligned first. R-hat of phi covers the top words of the topics that the chains agree on; if there are
+    several modes, it compares only the chains of the largest group, so that the effects of one bad chain are reported
+    once. A variable passes if 95% of its scalars do. Effective draws are added up over chains, so they measure how well
+    the kernels mix even if the chains disagree; 400 are needed, 100 for each of four chains (Vehtari et al. 2021).
 
     References
     ----------
     A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner (2021). Rank-normalization, folding, and
     localization: an improved R-hat for assessing convergence of MCMC. Bayesian Analysis 16(2).
+
+    Examples
+    --------
+    >>> import ppl_topics as pt
+    >>> corpus = pt.Corpus.from_texts(["red green red", "green blue", "blue blue red"] * 5)
+    >>> fit = pt.sample("lda", corpus, topics=2, draws=10, warmup=5, chains=1, seed=1, progress=False)
+    >>> fit.verdict().level
+    'cannot tell'
     """
     posterior = groups["posterior"]
     if not {"chain", "draw"} <= set(posterior.dims):
-        raise TraceError("the group `posterior` lacks the dims chain and draw; it is no trace of a sampler")
+        raise TraceError(
+            "the group `posterior` lacks the dimensions chain and draw, so it does not hold draws of a sampler"
+        )
     if not posterior.sizes["chain"] or not posterior.sizes["draw"]:
         raise TraceError("the trace has no draws")
     findings = _of_the_run(groups)
@@ -164,28 +170,28 @@ def _of_the_run(groups: Mapping[str, xr.Dataset]) -> list[Finding]:
     chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
     findings = []
     if not bool(posterior.attrs.get("exact", 1)):
-        what = "a kernel of this run is not exact: the draws are approximate, however many there are"
+        what = "a kernel of this run is not exact, so its draws are approximate, however many there are"
         findings.append(Finding(UNSURE, what, "compare with a run of exact kernels (`ppl-topics plan` names them)"))
     if draws < FEW_DRAWS:
-        what = f"{_count(draws, 'draw')} a chain {'says' if draws == 1 else 'say'} little of ESS, IF and R-hat"
+        what = f"{_count(draws, 'draw')} per chain {'says' if draws == 1 else 'say'} little about ESS, IF and R-hat"
         findings.append(Finding(UNSURE, what, f"draw {FEW_DRAWS} or more"))
     if chains == 1:
-        what = "one chain: R-hat compares its halves only, and another mode would not be seen"
-        findings.append(Finding(UNSURE, what, "run --chains 2 or more"))
+        what = "one chain: R-hat only compares its halves, and another mode would go unnoticed"
+        findings.append(Finding(UNSURE, what, "run at least 2 chains (--chains)"))
     if "lp" not in groups.get("sample_stats", xr.Dataset()):
-        what = "the trace holds no log posterior `lp` in `sample_stats`, so modes and drift are not looked for"
+        what = "the trace holds no log posterior `lp` in `sample_stats`, so modes and drift cannot be detected"
         findings.append(Finding(UNSURE, what, ""))
     return findings
 
 
 def _warmup(posterior: xr.Dataset) -> str:
-    """Return what to do where chains have not arrived yet."""
+    """Return the advice for chains that have not reached the posterior yet."""
     now = posterior.attrs.get("warmup")
     return "warm up longer" if now is None else f"warm up longer (--warmup was {int(now):,})"
 
 
 def _modes(walks: Sequence[Walk], longer: str) -> tuple[list[Finding], list[int]]:
-    """Return which chains sit in other modes, and the positions of those of the largest group, of all responses."""
+    """Return findings on chains in other modes, and the positions of the chains of the largest group."""
     findings: list[Finding] = []
     kept: set[int] | None = None
     for walk in walks:
@@ -197,13 +203,13 @@ def _modes(walks: Sequence[Walk], longer: str) -> tuple[list[Finding], list[int]
         best = groups[0]
         others = sorted(c for group in groups[1:] for c in group)
         low = [walk.mean[best].max() - walk.mean[c] for c in others]
-        sits = "sits in another mode" if len(others) == 1 else "sit in other modes"
+        sits = "is in another mode" if len(others) == 1 else "are in other modes"
         than = "" if len(best) > 1 else f" than {_chains(walk, best)}"
         what = (
             f"{_chains(walk, others)} {sits}{than}{walk.where}: log posterior lower by "
             f"{', '.join(_number(each) for each in low)} (sd within chains {_number(walk.sd)})"
         )
-        remedy = f"{longer}; if it stays, the posterior has several modes: run more chains and go by the highest"
+        remedy = f"{longer}; if it persists, the posterior has several modes: run more chains and use the highest"
         findings.append(Finding(BAD, what, remedy))
     return findings, sorted(kept) if kept else []
 
@@ -225,7 +231,7 @@ def _drifts(walks: Sequence[Walk], longer: str) -> list[Finding]:
 
 
 def _topics(groups: Mapping[str, xr.Dataset], alignment: Alignment, kept: Sequence[int]) -> list[Finding]:
-    """Name the topics that the chains of the largest group do not agree on."""
+    """Return findings on the topics that the chains of the largest group do not agree on."""
     chains, findings = alignment.chains, []
     if len(chains) < 2:
         return []
@@ -242,10 +248,10 @@ def _topics(groups: Mapping[str, xr.Dataset], alignment: Alignment, kept: Sequen
             more = f" and {len(differ) - MOST_NAMED} more" if len(differ) > MOST_NAMED else ""
             who = "chains" if len(compared) == len(chains) else f"chains {_listed([chains[c] for c in compared])}"
             what = (
-                f"{who} do not agree on {len(differ)} of {_count(total, 'topic')}{where}, by the numbers of chain "
+                f"{who} do not agree on {len(differ)} of {_count(total, 'topic')}{where}, numbered as in chain "
                 f"{alignment.reference}: {named}{more}"
             )
-            remedy = "read these of one chain only; a longer warm-up or fewer topics may settle them"
+            remedy = "interpret these in one chain only; a longer warm-up or fewer topics may help"
             few = groups["posterior"].sizes["draw"] < FEW_DRAWS
             findings.append(Finding(UNSURE if few else BAD, what, remedy))
         for c in sorted(set(range(len(chains))) - set(compared)):
@@ -260,10 +266,9 @@ def _switches(alignment: Alignment) -> list[Finding]:
     for switch in alignment.switches:
         where = "" if switch.response is None else f" of response {switch.response!r}"
         what = (
-            f"topics {_listed(sorted(switch.topics))}{where} exchange their numbers in chain {switch.chain} at draw "
-            f"{switch.draw}"
+            f"topics {_listed(sorted(switch.topics))}{where} swap numbers in chain {switch.chain} at draw {switch.draw}"
         )
-        findings.append(Finding(NOTE, what, "aligned draws undo it: fit.aligned(), `ppl-topics diagnose --align`"))
+        findings.append(Finding(NOTE, what, "undo it with fit.aligned() or `ppl-topics diagnose --align`"))
     return findings
 
 
@@ -275,9 +280,9 @@ def _rhats(numbers: Sequence[Quantity]) -> list[Finding]:
         if found:
             named = ", ".join(f"{each.title} {each.rhat:.2f}" if each.rhat < 10 else each.title for each in found)
             many = [each for each in found if each.scalars > 1]
-            tail = f" (5% of {'its' if len(found) == 1 else 'their'} numbers have more)" if many else ""
+            tail = f" (5% of {'its' if len(found) == 1 else 'their'} scalars have more)" if many else ""
             by_chance = level == UNSURE and any(each.rhat > RHAT_BAD for each in found)
-            chance = ", which so few effective draws give by chance" if by_chance else ""
+            chance = ", which can happen by chance with so few effective draws" if by_chance else ""
             remedy = "warm up and draw longer" if level == BAD else "draw longer"
             findings.append(Finding(level, f"R-hat above {limit}: {named}{tail}{chance}", remedy))
     return findings
@@ -291,9 +296,9 @@ def _effective(numbers: Sequence[Quantity], draws: int) -> tuple[int | None, lis
     if worst.ess >= ESS_WANTED:
         return 0, []
     more = _round(draws * (ESS_WANTED / max(worst.ess, 1.0) - 1.0))
-    fewer = " (5% of its numbers have fewer)" if worst.scalars > 1 else ""
-    what = f"{worst.title} has {_number(worst.ess)} effective draws in all chains{fewer}, {ESS_WANTED} are wanted"
-    return more, [Finding(UNSURE, what, f"needs about {more:,} more draws a chain")]
+    fewer = " (5% of its scalars have fewer)" if worst.scalars > 1 else ""
+    what = f"{worst.title} has {_number(worst.ess)} effective draws in all chains{fewer}, and {ESS_WANTED} are needed"
+    return more, [Finding(UNSURE, what, f"needs about {more:,} more draws per chain")]
 
 
 def _acceptance(groups: Mapping[str, xr.Dataset]) -> list[Finding]:
@@ -305,8 +310,8 @@ def _acceptance(groups: Mapping[str, xr.Dataset]) -> list[Finding]:
         values = statistics["acceptance_rate"].sel(kernel=kernel).values
         known = values[np.isfinite(values)]
         if known.size and known.mean() < LOW_ACCEPTANCE:
-            what = f"{kernel} accepts {known.mean():.1%} of what it proposes"
-            findings.append(Finding(NOTE, what, "see `ppl-topics plan` for kernels that would do better"))
+            what = f"{kernel} accepts {known.mean():.1%} of its proposals"
+            findings.append(Finding(NOTE, what, "see `ppl-topics plan` for alternatives"))
     return findings
 
 
@@ -317,7 +322,7 @@ def _summary(
     alignment: Alignment | None,
     kept: Sequence[int],
 ) -> str:
-    """Return the numbers that a verdict rests on."""
+    """Return the numbers behind a verdict."""
     chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
     parts = [f"{_count(chains, 'chain')} of {_count(draws, 'draw')}"]
     if kept and len(kept) < chains:
@@ -328,7 +333,7 @@ def _summary(
     rhats = [each for each in numbers if np.isfinite(each.rhat)]
     if rhats:
         worst = max(rhats, key=lambda each: each.rhat)
-        # That of chains that stand still in different places is beyond all bounds.
+        # R-hat of chains that stand still in different places is huge.
         spelled = f"{worst.rhat:.3f}" if worst.rhat < 1e3 else f"{worst.rhat:.0e}"
         parts.append(f"R-hat at most {spelled} ({worst.title})")
     sizes = [each for each in numbers if np.isfinite(each.ess)]
@@ -356,7 +361,7 @@ def _number(value: float) -> str:
 
 
 def _round(value: float) -> int:
-    """Round up to two digits: no more of them are known."""
+    """Round up to two significant digits, since more are not known."""
     if value <= 0:
         return 0
     step = 10.0 ** max(0, int(np.floor(np.log10(value))) - 1)

@@ -10,7 +10,7 @@ import xarray as xr
 from scipy.optimize import linear_sum_assignment
 
 from ppl_topics._util.arrays import BoolArray, FloatArray, IntArray, RealArray
-from ppl_topics.diagnostics.alignment.switches import Switch, base_numbers, find_switches, numbers_of, unmixed
+from ppl_topics.diagnostics.alignment.label_switching import Switch, base_numbers, find_switches, numbers_of, unmixed
 from ppl_topics.diagnostics.alignment.topics import (
     TOPIC_DIMS,
     by_response,
@@ -26,48 +26,48 @@ __all__ = ["Alignment", "align", "chain_topics"]
 
 
 NEARER = 0.5
-"""Topics agree where their distance is at most this part of that to the nearest other topic. By the triangle inequality
-no other topic of the reference is then nearer to what was matched."""
+"""Topics agree if their distance is at most this fraction of that to the nearest other topic. By the triangle
+inequality, no other topic of the reference is then nearer to the match."""
 
 SAME = 0.99
-"""Topics as similar as this agree whatever the others are like: they differ by no more than their draws do."""
+"""Topics this similar agree in any case: they differ by no more than their draws do."""
 
 ALIKE = 0.98
-"""Topics less similar than this do not agree, unless draws of so few tokens are less similar: the chains then sit in
-different modes of the topic, however clear it is which topic it is."""
+"""Less similar topics do not agree, unless draws of so few tokens are less similar: the chains then sample different
+modes of the topic, however clear the match is."""
 
 TYPICAL_TOKENS = 0.5
-"""Expected tokens from which a word counts among those that a topic has."""
+"""Expected number of tokens from which a word counts as a word of the topic."""
 
 
 @dataclass(frozen=True)
 class Alignment:
     """Which topic of each chain is which topic of the reference chain.
 
-    Where each response has topics of its own, the arrays have the dim response before that of topics.
+    If each response has its own topics, the arrays have a response dimension before the topic dimension.
 
     Attributes
     ----------
     reference : int
-        The chain whose numbers all chains are given.
+        The chain whose topic numbers are used.
     chains : list of int
     permutation : ndarray of int64, shape (chains, topics)
-        The number in each chain of each topic of the reference.
+        The number that each topic of the reference has in each chain.
     similarity : ndarray of float64, shape (chains, topics)
-        Of each topic of the reference and its match in each chain: the Bhattacharyya coefficient, from 0, no word in
-        common, to 1, the same probabilities. It is 1 in the reference itself.
+        Bhattacharyya coefficient of each topic of the reference and its match: 0 if they share no word, 1 if they have
+        the same probabilities. It is 1 in the reference itself.
     agrees : ndarray of bool, shape (topics,)
-        Whether all chains have the topic; see `align`.
+        True for topics that all chains have; see `align`.
     agrees_in : ndarray of bool, shape (chains, topics)
-        Whether each chain has it.
+        True where the chain has the topic.
     nearest : ndarray of float64, shape (topics,)
-        Similarity of each topic of the reference and the most similar other one, 0 if there is none.
+        Similarity of each topic of the reference to its nearest other topic, 0 if there is none.
     exchangeable : ndarray of int64, shape (topics,)
-        Class of each topic: only topics of one class are matched. `(topics,)` for all responses.
+        Class of each topic, the same for all responses; only topics of the same class are matched.
     switches : tuple of Switch
-        Topics that exchange their numbers within a chain.
+        Topics that swap numbers within a chain.
     responses : list of str, optional
-        Where each response has topics of its own.
+        Names of the responses if each has its own topics.
     by : str
     """
 
@@ -85,29 +85,27 @@ class Alignment:
 
 
 def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
-    """Match the topics of all chains, and find those that switch within a chain.
+    """Match the topics of all chains, and find topics that swap numbers within a chain.
 
-    Each chain's topics are matched to those of a reference chain by the assignment of the largest total similarity.
-    The similarity of two topics is the Bhattacharyya coefficient of their mean probabilities of words, the sum over
-    words of sqrt(p q); sqrt(1 - it) is the Hellinger distance, a metric, which is finite where a topic has exact zeros,
-    and which frequent words do not rule as they rule the difference of probabilities. The reference is the chain that
-    is in total most similar to the others; of those that are equally so, as two chains are, the one of the higher mean
-    log posterior.
+    The topics of each chain are matched to those of a reference chain by the assignment of largest total similarity.
+    The similarity of two topics is the Bhattacharyya coefficient of their mean word probabilities, the sum over words
+    of sqrt(p q). sqrt(1 - similarity) is the Hellinger distance, a metric; it is finite for topics with exact zeros,
+    and frequent words dominate it less than a difference of probabilities. The reference is the chain with the largest
+    total similarity to the others; ties, as between two chains, go to the chain with the higher mean log posterior.
 
-    A chain has a topic of the reference where two things hold. It is this topic and no other: the distance of the match
-    is at most half of that from the topic to the nearest other topic of the reference, so that the match cannot be
-    nearer to any other. And it is sampled from the same mode: the similarity is at least 0.98, or of a topic of few
-    tokens at least 1 - (v - 1) / (8 n), the similarity that a draw has to its mean on average for n tokens over v
-    words, of a Dirichlet distribution of many tokens. The means of chains that agree are closer than that. A similarity
-    of 0.99 suffices alone.
+    A chain has a topic of the reference if two conditions hold. First, the match is unambiguous: its distance is at
+    most half the distance from the topic to the nearest other topic of the reference, so the match cannot be nearer to
+    any other. Second, both sample the same mode: the similarity is at least 0.98 or, for a topic of few tokens, at
+    least 1 - (v - 1) / (8 n), the average similarity of a draw to its mean for n tokens over v words. A similarity of
+    0.99 is enough by itself.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     by : {"phi", "counts"}
-        What is compared: the mean topics of each chain, ``phi_mean``, or where that lacks the mean of the draws of phi;
-        or the counts of words in topics at the last draw, by ``z_last``.
+        ``phi``: compare the mean topics (``phi_mean``, or the mean of the draws of phi). ``counts``: compare the word
+        counts of topics at the last draw (``z_last``).
 
     Returns
     -------
@@ -118,11 +116,9 @@ def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
     TraceError
         If the trace holds no topics, or nothing to compare them by.
 
-    Notes
-    -----
-    Only topics that the posterior does not tell apart are matched: those of equal fixed concentrations, and among those
-    with coefficients, or without, where ``supervised_topics`` gives them to some. Switches within chains are found by
-    the draws of phi, or of topic shares and coefficients, and undone before chains are matched.
+    Notes ----- Only topics that are exchangeable in the posterior are matched: topics with equal fixed concentrations
+    that either all have coefficients or all have none (``supervised_topics``). Label switching within chains is
+    detected from the draws of phi, or from topic shares and coefficients, and undone before chains are matched.
 
     Examples
     --------
@@ -140,7 +136,7 @@ def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
     switches = find_switches(groups, classes)
     topics = chain_topics(groups, switches, by)
     totals = topics.sum(axis=-1, keepdims=True, dtype=np.float64).astype(topics.dtype)
-    # A topic without tokens, by counts, has no direction: it is like none.
+    # A topic without tokens (by counts) is similar to no other.
     roots = np.sqrt(topics / np.where(totals > 0.0, totals, 1.0))
     n_chains, n_sets, n_topics = roots.shape[:3]
     place = np.zeros((n_chains, n_chains, n_sets, n_topics), dtype=np.int64)
@@ -180,10 +176,7 @@ def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
 
 
 def _similarity_of_draws(topics: RealArray, groups: Mapping[str, xr.Dataset], reference: int) -> FloatArray:
-    """Return the similarity of draws of topics to their mean, given how many tokens they have, shape (R, K).
-
-    It is 1 where the trace does not say how many: nothing is then known of how far draws lie apart.
-    """
+    """Return the expected similarity of a draw to its topic's mean, shape (R, K); 1 without token counts."""
     share = groups["posterior"].get("topic_share")
     lengths = groups.get("constant_data", xr.Dataset()).get("doc_length")
     if share is None or lengths is None:
@@ -196,13 +189,7 @@ def _similarity_of_draws(topics: RealArray, groups: Mapping[str, xr.Dataset], re
 
 
 def best_match(similarity: FloatArray, classes: IntArray) -> IntArray:
-    """Return the column of each row that makes the total the largest, within the classes.
-
-    Raises
-    ------
-    TraceError
-        If the topics were not finite, and so are like none.
-    """
+    """Return the column matched to each row by the assignment of largest total similarity, within classes."""
     check_comparable(similarity)
     place = np.empty(len(classes), dtype=np.int64)
     for one in np.unique(classes):
@@ -213,11 +200,11 @@ def best_match(similarity: FloatArray, classes: IntArray) -> IntArray:
 
 
 def chain_topics(groups: Mapping[str, xr.Dataset], switches: tuple[Switch, ...], by: str = "phi") -> RealArray:
-    """Return the topics of each chain by its own numbers, those of most draws, shape (C, R, K, V); switches undone."""
+    """Return the topics of each chain by its own most common numbering, shape (C, R, K, V), label switching undone."""
     topics = mean_topics(groups, by)
     if not switches:
         return topics
-    # A copy: what the trace holds must stay as it is.
+    # A copy, so that the trace is not changed.
     topics = topics.astype(np.float64)
     posterior, responses = groups["posterior"], own_topics(groups) or None
     draws, words = posterior["draw"].values, None
@@ -241,7 +228,7 @@ def stretches_of(
     draws: IntArray,
     topics: int,
 ) -> dict[tuple[int, int], list[tuple[int, int, IntArray]]]:
-    """Return the stretches of draws of equal numbers of chains that switch, by the positions of chain and response."""
+    """Return, for each chain and response with switches, the runs of draws with the same topic numbers."""
     result = {}
     for c, chain in enumerate(groups["posterior"]["chain"].values):
         for r, response in enumerate(responses or [None]):

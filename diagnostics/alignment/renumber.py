@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import IntArray
 from ppl_topics.diagnostics.alignment.align import Alignment, align, chain_topics, stretches_of
-from ppl_topics.diagnostics.alignment.switches import base_numbers
+from ppl_topics.diagnostics.alignment.label_switching import base_numbers
 from ppl_topics.diagnostics.alignment.topics import chains_of
 from ppl_topics.errors import TraceError
 from ppl_topics.results.documents import checked_topics
@@ -24,40 +24,40 @@ Pieces = list[tuple[int, int, IntArray]]
 
 
 def aligned(groups: Mapping[str, xr.Dataset], alignment: Alignment | None = None) -> dict[str, xr.Dataset]:
-    """Give the topics of all chains the numbers of one, and undo switches within chains.
+    """Renumber the topics of all chains like those of one chain, and undo label switching within chains.
 
-    Everything that has the dim ``topic`` and the dim ``chain`` is renumbered, and with it the coefficients and slopes
-    called "topic k", and the values of ``z`` and ``z_last``. The topics of the reference chain keep their numbers.
+    Every variable with the dimensions ``topic`` and ``chain`` is renumbered, and so are coefficients and slopes named
+    "topic k" and the values of ``z`` and ``z_last``. The topics of the reference chain keep their numbers. Means over
+    chains, R-hat and ArviZ's functions then compare the same topics.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     alignment : Alignment, optional
-        From `align`, by default with its defaults.
+        From `align`; by default it is computed with its defaults.
 
     Returns
     -------
     dict of str to xarray.Dataset
-        The same groups; their attribute ``aligned_to_chain`` is the reference. What needs no renumbering is shared with
-        ``groups``, not copied.
+        The same groups, with the reference chain in the attribute ``aligned_to_chain``. Unchanged arrays are shared
+        with ``groups``, not copied.
 
     Raises
     ------
     TraceError
-        If the topics cannot be aligned, or the alignment is of another trace.
+        If the topics cannot be aligned, or the alignment belongs to another trace.
 
     Notes
     -----
-    Where topics switch within a chain, ``phi_mean`` of these topics is that of the recorded draws; words of which no
-    draws are recorded keep the mean of the number that the topic had in most draws. Warm-up draws have the numbers of
-    the first draw.
+    For topics that switch within a chain, ``phi_mean`` is the mean of the recorded draws; words without recorded draws
+    keep the mean of the number that the topic had in most draws. Warm-up draws are renumbered like the first draw.
     """
     if alignment is None:
         alignment = align(groups)
     topics = alignment.permutation.shape[-1]
     if alignment.chains != chains_of(groups) or topics != len(alignment.exchangeable):
-        raise TraceError("the alignment is of another trace: it has other chains")
+        raise TraceError("the alignment belongs to another trace: its chains or topics differ")
     permutation = alignment.permutation if alignment.responses is not None else alignment.permutation[:, None]
     draws = groups["posterior"]["draw"].values
     switched = stretches_of(groups, alignment.switches, alignment.responses, draws, topics)
@@ -66,14 +66,14 @@ def aligned(groups: Mapping[str, xr.Dataset], alignment: Alignment | None = None
         chosen = permutation[place]
         pieces: Pieces = [(0, len(draws), chosen)]
         if place in switched:
-            # Which topic, by its number in the first draw, has each of the chain's own numbers.
+            # For each of the chain's own numbers, the topic's number in the first draw.
             topic = np.argsort(base_numbers(switched[place]))[chosen]
             pieces = [(start, stop, numbers[topic]) for start, stop, numbers in switched[place]]
         own[place], first[place], last[place] = pieces, pieces[0][2], pieces[-1][2]
     result = {}
     for name, dataset in groups.items():
         if name not in GROUPS:
-            # Of another program: its chains and draws may be others.
+            # A group of another program may have other chains and draws.
             result[name] = dataset
             continue
         if name in ("posterior", "sample_stats"):
@@ -123,7 +123,7 @@ def _renumbered(
         at = np.arange(topics)
         if dim != "topic":
             names = [str(name) for name in array[dim].values]
-            # Coefficients of topics come first; fewer than there are topics where only the first of them have some.
+            # Coefficients of topics come first; only the first topics may have some.
             at = at[: sum(name == f"topic {k}" for k, name in enumerate(names))]
         order = {
             place: [(start, stop, _order(numbers[: len(at)], array.sizes[dim])) for start, stop, numbers in pieces]

@@ -1,4 +1,4 @@
-"""What alignment reads of a trace: the topics of each chain, and which of them are exchangeable."""
+"""What alignment reads from a trace: the topics of each chain, and which topics are exchangeable."""
 
 from __future__ import annotations
 
@@ -31,18 +31,14 @@ TOPIC_DIMS = {"chain", "topic", "word"}
 
 
 def chains_of(groups: Mapping[str, xr.Dataset]) -> list[int]:
-    """Return the numbers of the chains.
-
-    Raises
-    ------
-    TraceError
-        If the posterior has no chains, draws or topics.
-    """
+    """Return the chain numbers, and refuse a trace without chains, draws or topics."""
     posterior = groups["posterior"]
     if not {"chain", "draw"} <= set(posterior.dims):
-        raise TraceError("the group `posterior` lacks the dims chain and draw; it is no trace of a sampler")
+        raise TraceError(
+            "the group `posterior` lacks the dimensions chain and draw, so it does not hold draws of a sampler"
+        )
     if n_topics(groups) == 0:
-        raise TraceError("the trace has no dim `topic`; it has no topics to align")
+        raise TraceError("the trace has no dimension `topic`, so there are no topics to align")
     if not posterior.sizes["chain"] or not posterior.sizes["draw"]:
         raise TraceError("the trace has no draws")
     return [int(chain) for chain in posterior["chain"].values]
@@ -55,10 +51,10 @@ def n_topics(groups: Mapping[str, xr.Dataset]) -> int:
 
 
 def exchangeable(groups: Mapping[str, xr.Dataset]) -> IntArray:
-    """Return the class of each topic, shape (K,): topics of one class may change their numbers without loss.
+    """Return the class of each topic, shape (K,): renumbering topics within a class leaves the posterior unchanged.
 
-    The posterior is the same under every renumbering within a class. Topics are of one class where their fixed
-    concentrations in alpha are equal, and where both or neither have coefficients (`supervised_topics`).
+    Topics are in the same class if their fixed concentrations in alpha are equal and both or neither have coefficients
+    (`supervised_topics`).
     """
     topics = n_topics(groups)
     keys = np.zeros((topics, 2))
@@ -71,7 +67,7 @@ def exchangeable(groups: Mapping[str, xr.Dataset]) -> IntArray:
 
 
 def _supervised(groups: Mapping[str, xr.Dataset], topics: int) -> int:
-    """Return how many topics, the first ones, have coefficients; all where none have."""
+    """Return how many topics have coefficients (always the first ones), or all topics if none has."""
     posterior = groups["posterior"]
     if "coefficient" in posterior.coords:
         return sum(str(name) == f"topic {i}" for i, name in enumerate(posterior["coefficient"].values))
@@ -80,27 +76,17 @@ def _supervised(groups: Mapping[str, xr.Dataset], topics: int) -> int:
     try:
         model = Model.of(load_spec(posterior.attrs["model_yaml"]))
     except PplTopicsError:
-        # A model of blocks that are not installed here; it has no coefficients in the trace.
+        # The model uses blocks that are not installed here, and the trace has no coefficients.
         return topics
     response = model.spec.blocks.get(model.names.get("y", ""))
     return response.supervised(topics) if isinstance(response, Response) else topics
 
 
 def mean_topics(groups: Mapping[str, xr.Dataset], by: str) -> RealArray:
-    """Return the topics of each chain, shape (C, R, K, V); R is 1 where responses share topics.
+    """Return the topics of each chain, shape (C, R, K, V); R is 1 if the responses share topics.
 
-    Means are as precise as the trace holds them, which is single precision; counts are in double precision.
-
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-    by : {"phi", "counts"}
-        ``phi_mean``, or where it lacks the mean of the draws of phi; or the words' counts in ``z_last``.
-
-    Raises
-    ------
-    TraceError
-        If the trace holds neither.
+    ``by`` is "phi", for ``phi_mean`` or else the mean of the draws of phi (single precision), or "counts", for the word
+    counts of ``z_last`` (double precision).
     """
     if by not in ("phi", "counts"):
         raise TraceError(f"by: expected 'phi' or 'counts', got {by!r}")
@@ -108,13 +94,7 @@ def mean_topics(groups: Mapping[str, xr.Dataset], by: str) -> RealArray:
 
 
 def topics_of_chain(groups: Mapping[str, xr.Dataset], chain: int) -> RealArray:
-    """Return the topics of one chain, by its number, shape (R, K, V); see `mean_topics` by phi.
-
-    Raises
-    ------
-    TraceError
-        If the trace holds none.
-    """
+    """Return the mean topics of one chain, shape (R, K, V)."""
     return _means(groups, chain)
 
 
@@ -150,7 +130,7 @@ def _counts(groups: Mapping[str, xr.Dataset]) -> FloatArray:
 
 
 def by_response(array: xr.DataArray, dims: tuple[str, ...]) -> NDArray[Any]:
-    """Return the values in the order of ``dims``, with one ``response`` where the array has none."""
+    """Return the values with dimensions ``dims``; an array without responses gets one."""
     if "response" not in array.dims:
         array = array.expand_dims("response")
     return np.asarray(array.transpose(*dims).values)
@@ -163,11 +143,6 @@ def word_names(groups: Mapping[str, xr.Dataset]) -> NDArray[Any]:
 
 
 def check_comparable(similarity: FloatArray) -> None:
-    """Refuse similarities of topics that are not finite, and so are like none.
-
-    Raises
-    ------
-    TraceError
-    """
+    """Refuse similarities that are not finite."""
     if not np.isfinite(similarity).all():
         raise TraceError("the topics cannot be compared: the trace holds draws that are not finite")

@@ -47,29 +47,11 @@ def _load(rows: NDArray[Any], start: int, stop: int) -> FloatArray:
 
 
 def array_statistics(draws: NDArray[Any], names: Sequence[str]) -> list[FloatArray]:
-    """Return statistics of every scalar of an array.
+    """Return the named statistics (see `STATISTICS`) of every scalar of draws of shape (n_chains, n_draws, ...).
 
-    As many threads as numba is set to use share the work; the results do not depend on their number.
-
-    Parameters
-    ----------
-    draws : ndarray of shape (n_chains, n_draws, ...), float, integer or bool
-        Draws. A C-contiguous array is read in place; everything is computed in float64.
-    names : sequence of str
-        Which of `STATISTICS`.
-
-    Returns
-    -------
-    list of ndarray of the remaining shape, float64
-        In the order of ``names``. NaN where a scalar has NaN draws, and throughout with fewer than four
-        draws a chain or no chain.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, or an array without the two leading dimensions.
-    TypeError
-        For draws that are not real numbers.
+    The work is shared between numba's threads, and the results do not depend on their number. A C-contiguous array is
+    read in place; everything is computed in float64. Scalars with NaN draws or fewer than four draws per chain give
+    NaN.
     """
     unknown = [name for name in names if name not in STATISTICS]
     if unknown:
@@ -98,7 +80,7 @@ def _fill(rows: NDArray[Any], n_chains: int, names: Sequence[str], results: Floa
     def fill_tile(start: int) -> None:
         stop = min(start + width, n_scalars)
         block = _load(rows, start, stop)
-        # Of one layout whatever the tile, so that functions are compiled once.
+        # The same memory layout for every tile, so that functions are compiled once.
         out = results[:, start:stop].copy()
         if ranked.any():
             fill_ranked(block, n_chains, ranked, table, out[: len(RANKED)])

@@ -14,7 +14,7 @@ __all__ = ["centre", "halving_sum", "has_nan", "lag_pair", "lag_sum"]
 def halving_sum(terms: FloatArray, size: int) -> float:
     """Return the sum of the first ``size`` terms, adding the upper half to the lower until few are left.
 
-    Each pass adds element to element, so it vectorises without reordering a sum. ``terms`` is overwritten.
+    Adding element to element vectorises without reordering a sum. ``terms`` is overwritten.
     """
     while size > 8:
         middle = (size + 1) // 2
@@ -29,7 +29,7 @@ def halving_sum(terms: FloatArray, size: int) -> float:
 
 @compiled
 def has_nan(values: FloatArray) -> bool:
-    """Whether any of the values is NaN."""
+    """Return True if any value is NaN."""
     count = 0
     for value in values:
         count += 1 if np.isnan(value) else 0
@@ -43,19 +43,7 @@ def centre(
     means: FloatArray,
     terms: FloatArray,
 ) -> None:
-    """Subtract each chain's mean.
-
-    Parameters
-    ----------
-    chains : ndarray of shape (n_chains, n_draws), float64
-        Draws.
-    centred : ndarray of shape (n_chains, n_draws), float64
-        Filled with the draws less their chain's mean.
-    means : ndarray of shape (n_chains,), float64
-        Filled with the means.
-    terms : ndarray of shape (at least n_draws,), float64
-        Scratch.
-    """
+    """Fill ``centred`` with the chains less their means, which fill ``means``; ``terms`` (n_draws,) is scratch."""
     n_chains, n_draws = chains.shape
     for chain in range(n_chains):
         row = chains[chain]
@@ -83,21 +71,10 @@ def lag_pair(
     terms: FloatArray,
     more_terms: FloatArray,
 ) -> tuple[float, float]:
-    """Return the lagged products at ``lag`` and ``lag + 1``, summed over draws and chains.
+    """Return the products of draws ``lag`` and ``lag + 1`` apart, summed over draws and chains.
 
-    Parameters
-    ----------
-    centred : ndarray of shape (n_chains, n_draws), float64
-        Centred chains, an even number of them.
-    lag : int
-        At most ``n_draws - 2``.
-    terms, more_terms : ndarray of shape (at least n_draws,), float64
-        Scratch.
-
-    Returns
-    -------
-    tuple of float
-        Divide by ``n_chains * n_draws`` for the mean autocovariances.
+    ``centred`` holds an even number of centred chains, and ``lag`` is at most n_draws - 2; the terms are scratch.
+    Divided by n_chains * n_draws, the sums are the mean autocovariances.
     """
     n_chains, n_draws = centred.shape
     size = n_draws - lag - 1

@@ -25,36 +25,34 @@ def all_statistics(draws: Draws, statistics: Sequence[str] = STATISTICS) -> dict
     Parameters
     ----------
     draws : ndarray of shape (n_chains, n_draws, ...), DataArray or Dataset
-        Draws, float, integer or bool. A DataArray, and every variable of a Dataset, has the dimensions
-        ``chain`` and ``draw``.
-    statistics : sequence of str, default all
+        Draws, float, integer or bool. A DataArray, and every variable of a Dataset, has the dimensions ``chain`` and
+        ``draw``.
+    statistics : sequence of str
         Any of ``ess_bulk``, ``ess_tail``, ``rhat``, ``ess_mean``, ``ess_sd``, ``mcse_mean``, ``mcse_sd`` and
-        ``ess_spectral``.
+        ``ess_spectral``; by default all.
 
     Returns
     -------
     dict of str to ndarray of the remaining shape, DataArray or Dataset
-        Each statistic, float64, in the kind of container that was given.
+        Each statistic, float64, in the same kind of container as the draws. NaN if a draw is NaN, or with fewer than
+        four draws per chain.
 
     Raises
     ------
     ValueError
-        For an unknown statistic, or draws without chains and draws as dimensions.
+        If a statistic is unknown, or the draws lack the dimensions of chains and draws.
     TypeError
-        For draws that are not real numbers.
+        If the draws are not real numbers.
 
-    Notes
-    -----
-    Everything is computed in float64, so that float32 draws give what ArviZ gives for the same draws cast to
-    float64. Bulk and tail effective sample sizes, their Monte Carlo standard errors and R-hat are those of
-    ArviZ 1.x [1]_, with two exceptions: R-hat of a single chain compares its halves, where ArviZ gives NaN;
-    and the tails are always those beyond the 5% and the 95% quantile, which ArviZ 1.x computes when asked for
-    ``prob=(0.05, 0.95)`` (without it, its tails depend on ``rcParams["stats.ci_prob"]``).
+    Notes ----- Everything is computed in float64, so float32 draws give what ArviZ gives for them cast to float64.
+    Effective sample sizes, their Monte Carlo standard errors and R-hat are those of ArviZ 1.x [1]_, with two
+    exceptions: R-hat of a single chain compares its halves (NaN in ArviZ), and the tails are always those beyond the 5%
+    and 95% quantiles, as ArviZ computes for ``prob=(0.05, 0.95)``.
 
     References
     ----------
-    .. [1] A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner (2021). Rank-normalization,
-       folding, and localization: an improved R-hat for assessing convergence of MCMC. Bayesian Analysis 16(2).
+    .. [1] A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner (2021). Rank-normalization, folding, and
+       localization: an improved R-hat for assessing convergence of MCMC. Bayesian Analysis 16(2).
 
     Examples
     --------
@@ -95,30 +93,27 @@ def ess(draws: Draws, method: str = "bulk") -> Draws:
 
     Parameters
     ----------
-    draws : ndarray of shape (n_chains, n_draws, ...), DataArray or Dataset
-        Draws; see `all_statistics`.
+    draws
+        As in `all_statistics`.
     method : {"bulk", "tail", "mean", "sd", "spectral"}
-        ``bulk``: of the rank-normalised split chains. ``tail``: the smaller of those for the 5% and the 95%
-        quantile. ``mean``, ``sd``: of the draws, and of their squared distances from the mean. All as in
-        ArviZ [1]_, with Geyer's initial monotone sequence [2]_. ``spectral``: ``effectiveSize`` of R's
-        coda [3]_, from the spectral density at zero [4]_ of an autoregression, summed over whole chains.
+        ``bulk``: of the rank-normalised split chains. ``tail``: the smaller of those for the 5% and 95% quantiles.
+        ``mean``, ``sd``: of the draws, and of their squared distances from the mean. All as in ArviZ, with Geyer's
+        initial monotone sequence [1]_. ``spectral``: ``effectiveSize`` of R's coda [2]_, from the spectral density at
+        zero of an autoregression [3]_, added up over whole chains.
 
     Returns
     -------
     ndarray of the remaining shape, DataArray or Dataset
-        Effective sample sizes, float64. NaN where a draw is NaN, or with fewer than four draws a chain. Where
-        all draws are equal, their number (after halving the chains), and for ``spectral`` zero. Like ArviZ,
-        ``mean`` and ``sd`` take a range below 1e-15 for none.
+        If all draws are equal, their number (after halving the chains), or zero for ``spectral``. As in ArviZ, ``mean``
+        and ``sd`` treat a range below 1e-15 as constant.
 
-    References
-    ----------
-    .. [1] A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner (2021). Rank-normalization,
-       folding, and localization: an improved R-hat for assessing convergence of MCMC. Bayesian Analysis 16(2).
-    .. [2] C. J. Geyer (1992). Practical Markov chain Monte Carlo. Statistical Science 7(4).
-    .. [3] M. Plummer, N. Best, K. Cowles, K. Vines (2006). CODA: convergence diagnosis and output analysis
-       for MCMC. R News 6(1).
-    .. [4] P. Heidelberger, P. D. Welch (1981). A spectral method for confidence interval generation and run
-       length control in simulations. Communications of the ACM 24(4).
+    References ---------- .. [1] C. J. Geyer (1992). Practical Markov chain Monte Carlo. Statistical Science 7(4). ..
+    [2] M. Plummer, N. Best, K. Cowles, K. Vines (2006). CODA: convergence diagnosis and output analysis for MCMC. R
+    News
+       6(1).
+    .. [3] P. Heidelberger, P. D. Welch (1981). A spectral method for confidence interval generation and run length
+    control
+       in simulations. Communications of the ACM 24(4).
 
     Examples
     --------
@@ -132,28 +127,21 @@ def ess(draws: Draws, method: str = "bulk") -> Draws:
 
 
 def inefficiency(draws: Draws, method: str = "mean") -> Draws:
-    """Compute the inefficiency factor of every scalar: all draws over the effective sample size.
+    """Compute the inefficiency factor of every scalar: the number of draws over the effective sample size.
 
     It estimates ``1 + 2 sum_t rho_t``, the number of draws that are worth one independent draw.
 
     Parameters
     ----------
-    draws : ndarray of shape (n_chains, n_draws, ...), DataArray or Dataset
-        Draws; see `all_statistics`.
+    draws
+        As in `all_statistics`.
     method : {"mean", "bulk", "tail", "sd", "spectral"}
-        The effective sample size to divide by; see `ess`.
+        The effective sample size; see `ess`.
 
     Returns
     -------
     ndarray of the remaining shape, DataArray or Dataset
-        Inefficiency factors, float64; infinite where the effective sample size is zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ppl_topics.diagnostics.efficiency import inefficiency
-    >>> inefficiency(np.zeros((4, 100, 2)))
-    array([1., 1.])
+        Infinite if the effective sample size is zero.
     """
     name = _named("ess", method, ESS_METHODS)
     sizes = all_statistics(draws, [name])[name]
@@ -173,41 +161,17 @@ def _count(draws: NDArray[Any] | xr.DataArray) -> int:
 
 
 def rhat(draws: Draws) -> Draws:
-    """Compute the rank-normalised split R-hat of every scalar, the larger of the plain and the folded one [1]_.
+    """Compute the rank-normalised split R-hat of every scalar, the larger of the plain and the folded one.
 
-    Parameters
-    ----------
-    draws : ndarray of shape (n_chains, n_draws, ...), DataArray or Dataset
-        Draws; see `all_statistics`.
-
-    Returns
-    -------
-    ndarray of the remaining shape, DataArray or Dataset
-        R-hat, float64. NaN where a draw is NaN, all draws are equal, or with fewer than four draws a chain.
-        A single chain is compared with itself, half against half, where ArviZ gives NaN.
-
-    References
-    ----------
-    .. [1] A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner (2021). Rank-normalization,
-       folding, and localization: an improved R-hat for assessing convergence of MCMC. Bayesian Analysis 16(2).
+    ``draws`` and the result are as in `all_statistics`; R-hat is also NaN if all draws are equal.
     """
     return all_statistics(draws, ["rhat"])["rhat"]
 
 
 def mcse(draws: Draws, method: str = "mean") -> Draws:
-    """Compute the Monte Carlo standard error of every scalar's posterior mean or standard deviation.
+    """Compute the Monte Carlo standard error of every scalar's posterior mean or standard deviation (``method``).
 
-    Parameters
-    ----------
-    draws : ndarray of shape (n_chains, n_draws, ...), DataArray or Dataset
-        Draws; see `all_statistics`.
-    method : {"mean", "sd"}
-        Of which the error is.
-
-    Returns
-    -------
-    ndarray of the remaining shape, DataArray or Dataset
-        Standard errors, float64. NaN where a draw is NaN, or with fewer than four draws a chain.
+    ``draws`` and the result are as in `all_statistics`.
     """
     name = _named("mcse", method, MCSE_METHODS)
     return all_statistics(draws, [name])[name]

@@ -53,18 +53,10 @@ def _gather_frequencies(spectrum: NDArray[np.complex128], roots: NDArray[np.comp
 
 @compiled
 def fill_lag_sums(centred: FloatArray, sums: FloatArray) -> None:
-    """Fill ``sums[t]`` with the products of draws ``t`` apart, summed over draws and chains.
+    """Fill ``sums[t]`` with the products of draws ``t`` apart, summed over draws and an even number of centred chains.
 
-    Two real chains travel as the real and the imaginary part of one signal: the real part of its
-    autocovariance is the sum of theirs. The power spectrum is taken in bit-reversed order, so that no
-    permutation is needed.
-
-    Parameters
-    ----------
-    centred : ndarray of shape (n_chains, n_draws), float64
-        Centred chains, an even number of them.
-    sums : ndarray of shape (n_draws,), float64
-        Filled.
+    Two real chains are the real and imaginary part of one signal, whose autocovariance has the sum of theirs as its
+    real part. The power spectrum is taken in bit-reversed order, so no permutation is needed.
     """
     n_chains, n_draws = centred.shape
     size = 1

@@ -19,7 +19,7 @@ BYTES = np.uint64(0x0101010101010101)
 
 @compiled
 def words_per_chain(n_draws: int) -> int:
-    """Return how many words hold a chain, with the empty word that shifts read behind it."""
+    """Return how many words a chain takes, including the empty word at its end that shifts read."""
     return n_draws // 64 + 2
 
 
@@ -45,20 +45,9 @@ def pack(
     words: UInt64Array,
     means: FloatArray,
 ) -> None:
-    """Set the bits of the draws ``order[start:stop]`` and no others.
+    """Set the bits of the draws ``order[start:stop]`` and no others; ``means`` gets each chain's share of ones.
 
-    Parameters
-    ----------
-    order : ndarray of int32
-        Places of draws in the (n_chains, n_draws) array; negative for a draw that is in no chain.
-    start, stop : int
-        The part of ``order`` to set.
-    n_draws : int
-        Draws of a chain.
-    words : ndarray of shape (n_chains, words_per_chain(n_draws)), uint64
-        Filled.
-    means : ndarray of shape (n_chains,), float64
-        Filled with each chain's share of ones.
+    ``order`` holds positions in the (n_chains, n_draws) array, negative for a draw that is in no chain.
     """
     words[:] = np.uint64(0)
     means[:] = 0.0
@@ -84,26 +73,11 @@ def unpack(words: UInt64Array, means: FloatArray, centred: FloatArray) -> None:
 
 @compiled
 def indicator_lag(words: UInt64Array, means: FloatArray, n_draws: int, lag: int, edges: IntArray) -> float:
-    """Return the lagged products of the centred chains, summed over draws and chains.
+    """Return the products of the centred draws ``lag`` apart, summed over draws and chains.
 
-    Expanding the product of two centred draws leaves the number of ones that meet a one ``lag`` draws on,
-    and the number of ones among the first and the last ``lag`` draws.
-
-    Parameters
-    ----------
-    words, means : ndarray
-        From `pack`.
-    n_draws : int
-        Draws of a chain.
-    lag : int
-        Lags must be asked for in the order 0, 1, 2, ...
-    edges : ndarray of shape (n_chains,), int64
-        Ones among the first and the last ``lag`` draws, kept between calls.
-
-    Returns
-    -------
-    float
-        Divide by ``n_chains * n_draws`` for the mean autocovariance.
+    The product of two centred draws expands into the number of ones that meet a one ``lag`` draws later and the number
+    of ones among the first and the last ``lag`` draws, which ``edges`` keeps between calls: the lags must be requested
+    in the order 0, 1, 2, ... Divided by n_chains * n_draws, the sum is the mean autocovariance.
     """
     n_words = (n_draws + 63) >> 6
     skip = lag >> 6

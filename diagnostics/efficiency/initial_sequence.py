@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, IntArray, UInt64Array
 from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.efficiency.autocovariance import lag_pair
 from ppl_topics.diagnostics.efficiency.fourier import fill_lag_sums, lags_worth_a_transform
-from ppl_topics.diagnostics.efficiency.indicators import indicator_lag, unpack
+from ppl_topics.diagnostics.efficiency.indicators import indicator_lag, unpack, words_per_chain
 
-__all__ = ["effective_size"]
+__all__ = ["SplitChains", "effective_size", "split_chains"]
+
+
+class SplitChains(NamedTuple):
+    """The halves of chains, as real numbers or packed zeros and ones, with scratch for their effective sample size."""
+
+    centred: FloatArray  # (n_chains, n_draws): centred draws; scratch if the chains are packed
+    means: FloatArray  # (n_chains,)
+    words: UInt64Array  # (n_chains, words_per_chain(n_draws)): packed chains
+    edges: IntArray  # (n_chains,)
+    terms: FloatArray  # (2, n_draws)
+    rho: FloatArray  # (n_draws + 1,)
+
+
+@compiled
+def split_chains(n_chains: int, n_draws: int) -> SplitChains:
+    """Return arrays for the halves of chains; the middle draw of a chain of odd length belongs to neither."""
+    half, halves = n_draws // 2, 2 * n_chains
+    return SplitChains(
+        np.empty((halves, half)),
+        np.empty(halves),
+        np.empty((halves, words_per_chain(half)), np.uint64),
+        np.empty(halves, np.int64),
+        np.empty((2, half)),
+        np.empty(half + 1),
+    )
 
 
 @compiled
@@ -42,48 +69,14 @@ def _monotone_tau(rho: FloatArray, last: int) -> float:
 
 
 @compiled
-def effective_size(
-    packed: bool,
-    centred: FloatArray,
-    words: UInt64Array,
-    means: FloatArray,
-    edges: IntArray,
-    terms: FloatArray,
-    rho: FloatArray,
-) -> float:
-    """Return the effective sample size of split chains [1]_, truncated as Geyer proposes [2]_.
+def effective_size(packed: bool, chains: SplitChains) -> float:
+    """Return the effective sample size of split chains by Geyer's initial monotone sequence, NaN for infinite draws.
 
-    Lags are summed pair by pair and only as far as the sequence stays positive; a chain that mixes slowly
-    gets the rest of its lags from one Fourier transform.
-
-    Parameters
-    ----------
-    packed : bool
-        True if the chains are the zeros and ones of ``words``, False if they are ``centred``.
-    centred : ndarray of shape (n_chains, n_draws), float64
-        Centred chains; scratch where ``packed``.
-    words : ndarray of shape (n_chains, n_words), uint64
-        Packed chains; not read unless ``packed``.
-    means : ndarray of shape (n_chains,), float64
-        Means of the chains.
-    edges : ndarray of shape (n_chains,), int64
-        Scratch.
-    terms : ndarray of shape (2, n_draws), float64
-        Scratch.
-    rho : ndarray of shape (n_draws + 1,), float64
-        Scratch.
-
-    Returns
-    -------
-    float
-        Effective sample size; NaN where the draws are not finite.
-
-    References
-    ----------
-    .. [1] A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner (2021). Rank-normalization,
-       folding, and localization: an improved R-hat for assessing convergence of MCMC. Bayesian Analysis 16(2).
-    .. [2] C. J. Geyer (1992). Practical Markov chain Monte Carlo. Statistical Science 7(4).
+    The chains are the zeros and ones of ``chains.words`` if ``packed``, else ``chains.centred``. Lags are summed pair
+    by pair, as long as the sequence stays positive (Geyer 1992, Vehtari et al. 2021); a chain that mixes slowly gets
+    the remaining lags from one Fourier transform.
     """
+    centred, means, words, edges, terms, rho = chains
     n_chains, n_draws = centred.shape
     total_draws = n_chains * n_draws
     direct = lags_worth_a_transform(n_draws)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ppl_topics._util.arrays import BoolArray, FloatArray, IntArray, UInt64Array
+from ppl_topics._util.arrays import BoolArray, FloatArray
 from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.efficiency.autocovariance import centre, halving_sum, has_nan
-from ppl_topics.diagnostics.efficiency.initial_sequence import effective_size
+from ppl_topics.diagnostics.efficiency.initial_sequence import SplitChains, effective_size, split_chains
 
 __all__ = ["MOMENTS", "fill_moments"]
 
@@ -18,7 +18,7 @@ CONSTANT = 1e-15
 
 @compiled
 def _halves(draws: FloatArray, split: FloatArray) -> None:
-    """Copy each chain's first and last half into two rows; the middle draw of an odd chain is left out."""
+    """Copy the first and the last half of each chain into two rows; the middle draw of an odd chain is left out."""
     n_chains, n_draws = draws.shape
     half = n_draws // 2
     for chain in range(n_chains):
@@ -29,7 +29,7 @@ def _halves(draws: FloatArray, split: FloatArray) -> None:
 
 @compiled
 def _is_constant(values: FloatArray) -> bool:
-    """Whether the values range over less than ArviZ takes for a constant."""
+    """Return True if the range of the values is below what ArviZ takes for constant."""
     lowest = values[0, 0]
     highest = lowest
     for row in values:
@@ -42,47 +42,25 @@ def _is_constant(values: FloatArray) -> bool:
 
 
 @compiled
-def _moment_size(
-    split: FloatArray,
-    words: UInt64Array,
-    means: FloatArray,
-    edges: IntArray,
-    terms: FloatArray,
-    rho: FloatArray,
-) -> float:
+def _moment_size(chains: SplitChains) -> float:
     """Return the effective sample size of the mean of split chains, which are centred in place."""
-    if _is_constant(split):
-        return float(split.size)
-    centre(split, split, means, terms[0])
-    return effective_size(False, split, words, means, edges, terms, rho)
+    if _is_constant(chains.centred):
+        return float(chains.centred.size)
+    centre(chains.centred, chains.centred, chains.means, chains.terms[0])
+    return effective_size(False, chains)
 
 
 @compiled
 def fill_moments(block: FloatArray, n_chains: int, wanted: BoolArray, out: FloatArray) -> None:
-    """Fill the moment statistics of every scalar of a block.
+    """Fill the wanted rows of ``out``, `MOMENTS` by scalars, from a block of shape (n_scalars, n_chains * n_draws).
 
-    Parameters
-    ----------
-    block : ndarray of shape (n_scalars, n_chains * n_draws), float64
-        Draws, at least four a chain.
-    n_chains : int
-        Number of chains.
-    wanted : ndarray of shape (4,), bool
-        Which of `MOMENTS` to compute.
-    out : ndarray of shape (4, n_scalars), float64
-        Filled where wanted. NaN where a draw is not finite.
+    There are at least four draws per chain. Draws that are not finite give NaN.
     """
     n_scalars, n = block.shape
     n_draws = n // n_chains
-    half = n_draws // 2
     sums = np.empty(n)
     deviations = np.empty((n_chains, n_draws))
-    split = np.empty((2 * n_chains, half))
-    words = np.empty((0, 0), np.uint64)
-    means = np.empty(2 * n_chains)
-    edges = np.empty(0, np.int64)
-    terms = np.empty((2, half))
-    rho = np.empty(half + 1)
+    chains = split_chains(n_chains, n_draws)
     for scalar in range(n_scalars):
         for column in range(4):
             out[column, scalar] = np.nan
@@ -90,8 +68,8 @@ def fill_moments(block: FloatArray, n_chains: int, wanted: BoolArray, out: Float
             continue
         draws = block[scalar].reshape((n_chains, n_draws))
         if wanted[MEAN] or wanted[MCSE_MEAN]:
-            _halves(draws, split)
-            out[MEAN, scalar] = _moment_size(split, words, means, edges, terms, rho)
+            _halves(draws, chains.centred)
+            out[MEAN, scalar] = _moment_size(chains)
         if not (wanted[SD] or wanted[MCSE_MEAN] or wanted[MCSE_SD]):
             continue
         for j in range(n):
@@ -104,8 +82,8 @@ def fill_moments(block: FloatArray, n_chains: int, wanted: BoolArray, out: Float
         second = halving_sum(sums, n) / n
         out[MCSE_MEAN, scalar] = np.sqrt(second * n / (n - 1.0) / out[MEAN, scalar])
         if wanted[SD] or wanted[MCSE_SD]:
-            _halves(deviations, split)
-            out[SD, scalar] = _moment_size(split, words, means, edges, terms, rho)
+            _halves(deviations, chains.centred)
+            out[SD, scalar] = _moment_size(chains)
             for chain in range(n_chains):
                 for j in range(n_draws):
                     sums[chain * n_draws + j] = deviations[chain, j] * deviations[chain, j]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ppl_topics._util.arrays import BoolArray, FloatArray, Int32Array, IntArray, UInt64Array
+from ppl_topics._util.arrays import BoolArray, FloatArray, Int32Array
 from ppl_topics._util.compiled import compiled
 from ppl_topics.diagnostics.efficiency.autocovariance import centre, has_nan
-from ppl_topics.diagnostics.efficiency.indicators import pack, words_per_chain
-from ppl_topics.diagnostics.efficiency.initial_sequence import effective_size
+from ppl_topics.diagnostics.efficiency.indicators import pack
+from ppl_topics.diagnostics.efficiency.initial_sequence import SplitChains, effective_size, split_chains
 from ppl_topics.diagnostics.efficiency.ranks import count_at_most_quantile, fold, normal_scores
 from ppl_topics.diagnostics.efficiency.sorting import BUCKETS, argsort_draws
 from ppl_topics.diagnostics.efficiency.split_rhat import scale_reduction
@@ -28,9 +28,9 @@ def _keep_halves(
     kept_ordered: FloatArray,
     kept_order: Int32Array,
 ) -> None:
-    """Renumber sorted draws by their place in the split chains, and collect those that have one.
+    """Renumber sorted draws by their position in the split chains, and collect those that have one.
 
-    The middle draw of a chain, an odd one, gets place -1 in ``order`` and is not collected.
+    The middle draw of a chain of odd length gets the position -1 in ``order`` and is not collected.
     """
     half = n_draws // 2
     kept = 0
@@ -48,32 +48,22 @@ def _keep_halves(
 
 
 @compiled
-def _tail_size(
-    ordered: FloatArray,
-    order: Int32Array,
-    probability: float,
-    split: FloatArray,
-    words: UInt64Array,
-    means: FloatArray,
-    edges: IntArray,
-    terms: FloatArray,
-    rho: FloatArray,
-) -> float:
-    """Return the effective sample size of the indicator of lying at or below a quantile."""
-    half = split.shape[1]
+def _tail_size(ordered: FloatArray, order: Int32Array, probability: float, chains: SplitChains) -> float:
+    """Return the effective sample size of the indicator of draws at or below a quantile."""
+    half, means = chains.centred.shape[1], chains.means
     count = count_at_most_quantile(ordered, probability)
     if 2 * count <= ordered.size:
-        pack(order, 0, count, half, words, means)
+        pack(order, 0, count, half, chains.words, means)
     else:
-        pack(order, count, ordered.size, half, words, means)
+        pack(order, count, ordered.size, half, chains.words, means)
     least = means[0]
     most = means[0]
     for mean in means:
         least = min(least, mean)
         most = max(most, mean)
     if most == 0.0 or least == 1.0:
-        return float(split.size)
-    return effective_size(True, split, words, means, edges, terms, rho)
+        return float(chains.centred.size)
+    return effective_size(True, chains)
 
 
 @compiled
@@ -84,20 +74,10 @@ def fill_ranked(
     table: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Fill the rank statistics of every scalar of a block.
+    """Fill the wanted rows of ``out``, `RANKED` by scalars, from a block of shape (n_scalars, n_chains * n_draws).
 
-    Parameters
-    ----------
-    block : ndarray of shape (n_scalars, n_chains * n_draws), float64
-        Draws, at least four a chain.
-    n_chains : int
-        Number of chains.
-    wanted : ndarray of shape (3,), bool
-        Which of `RANKED` to compute.
-    table : ndarray of shape (4 * n_chains * (n_draws // 2) + 1,), float64
-        From `normal_score_table`.
-    out : ndarray of shape (3, n_scalars), float64
-        Filled where wanted. NaN where a draw is NaN, and for the R-hat of equal draws.
+    There are at least four draws per chain; ``table`` is that of `normal_score_table`. NaN draws give NaN, as does the
+    R-hat of equal draws.
     """
     n_scalars, n = block.shape
     n_draws = n // n_chains
@@ -110,13 +90,9 @@ def fill_ranked(
     keys = np.empty(n, np.uint64)
     leading = np.empty(n, np.uint32)
     counts = np.empty(2 * BUCKETS, np.int32)
-    split = np.empty((2 * n_chains, half))
+    chains = split_chains(n_chains, n_draws)
+    split, means, terms = chains.centred, chains.means, chains.terms[0]
     scores = split.reshape(size)
-    words = np.empty((2 * n_chains, words_per_chain(half)), np.uint64)
-    means = np.empty(2 * n_chains)
-    edges = np.empty(2 * n_chains, np.int64)
-    terms = np.empty((2, half))
-    rho = np.empty(half + 1)
     for scalar in range(n_scalars):
         for column in range(3):
             out[column, scalar] = np.nan
@@ -126,22 +102,22 @@ def fill_ranked(
         if size < n:
             _keep_halves(ordered, order, n_draws, kept_ordered, kept_order)
         if wanted[TAIL]:
-            low = _tail_size(ordered, order, LOW_TAIL, split, words, means, edges, terms, rho)
-            high = _tail_size(ordered, order, HIGH_TAIL, split, words, means, edges, terms, rho)
+            low = _tail_size(ordered, order, LOW_TAIL, chains)
+            high = _tail_size(ordered, order, HIGH_TAIL, chains)
             out[TAIL, scalar] = high if high < low else low
         if kept_ordered[0] == kept_ordered[size - 1]:
             out[BULK, scalar] = size
             continue
         if wanted[BULK] or wanted[RHAT]:
             normal_scores(kept_ordered, kept_order, size, table, scores)
-            centre(split, split, means, terms[0])
+            centre(split, split, means, terms)
         if wanted[RHAT]:
-            out[RHAT, scalar] = scale_reduction(split, means, terms[0])
+            out[RHAT, scalar] = scale_reduction(split, means, terms)
         if wanted[BULK]:
-            out[BULK, scalar] = effective_size(False, split, words, means, edges, terms, rho)
+            out[BULK, scalar] = effective_size(False, chains)
         if wanted[RHAT] and fold(kept_ordered, kept_order, size, folded, folded_order):
             normal_scores(folded, folded_order, size, table, scores)
-            centre(split, split, means, terms[0])
-            folded_rhat = scale_reduction(split, means, terms[0])
+            centre(split, split, means, terms)
+            folded_rhat = scale_reduction(split, means, terms)
             if folded_rhat > out[RHAT, scalar]:
                 out[RHAT, scalar] = folded_rhat

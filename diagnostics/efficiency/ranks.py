@@ -12,24 +12,10 @@ __all__ = ["count_at_most_quantile", "fold", "normal_score_table", "normal_score
 
 
 def normal_score_table(size: int) -> FloatArray:
-    """Return the normal scores of all ranks, halves included, among ``size`` draws.
+    """Return the normal scores of all average ranks among ``size`` draws (Blom 1958), shape (2 * size + 1,).
 
-    Entry ``2 r`` is the standard normal quantile of ``(r - 3/8) / (size + 1/4)`` for the average rank ``r``
-    (a multiple of 1/2, as ties leave it) [1]_.
-
-    Parameters
-    ----------
-    size : int
-        Number of draws ranked together.
-
-    Returns
-    -------
-    ndarray of shape (2 * size + 1,), float64
-        The first two entries belong to no rank and are NaN.
-
-    References
-    ----------
-    .. [1] G. Blom (1958). Statistical Estimates and Transformed Beta-Variables. Wiley.
+    Entry ``2 r`` is the normal quantile of ``(r - 3/8) / (size + 1/4)``, where the average rank r is a multiple of 1/2
+    because of ties. The first two entries are NaN.
     """
     table = np.full(2 * size + 1, np.nan)
     twice_rank = np.arange(2, 2 * size + 1)
@@ -45,21 +31,7 @@ def normal_scores(
     table: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """Fill ``scores[order[r]]`` with the normal score of the ``r``-th smallest draw; ties share their mean rank.
-
-    Parameters
-    ----------
-    ordered : ndarray of shape (size,), float64
-        Sorted draws.
-    order : ndarray of shape (size,), int32
-        Where each sorted draw belongs.
-    size : int
-        Number of draws.
-    table : ndarray of shape (2 * size + 1,), float64
-        From `normal_score_table`.
-    scores : ndarray of shape (size,), float64
-        Filled.
-    """
+    """Fill ``scores[order[r]]`` with the normal score of the ``r``-th smallest draw; ties share their mean rank."""
     for r in range(size):
         scores[order[r]] = table[2 * r + 2]
     r = 1
@@ -81,21 +53,9 @@ def fold(
     folded: FloatArray,
     folded_order: Int32Array,
 ) -> bool:
-    """Sort the distances from the median by merging the two sides of it.
+    """Sort the distances from the median of an even number of sorted draws, by merging its two sides.
 
-    Parameters
-    ----------
-    ordered, order : ndarray of shape (size,), float64 and int32
-        Sorted draws and where each belongs.
-    size : int
-        Number of draws, even.
-    folded, folded_order : ndarray of shape (size,), float64 and int32
-        Filled with the sorted distances and where each belongs.
-
-    Returns
-    -------
-    bool
-        False, with nothing filled, where the median is not finite.
+    Return False, with nothing filled, if the median is not finite.
     """
     left = size // 2 - 1
     right = size // 2
@@ -127,20 +87,7 @@ def fold(
 
 @compiled
 def count_at_most_quantile(ordered: FloatArray, probability: float) -> int:
-    """Return how many draws do not exceed the quantile (type 7, interpolated as NumPy does).
-
-    Parameters
-    ----------
-    ordered : ndarray of shape (n,), float64
-        Sorted draws.
-    probability : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    int
-        Number of draws at most the quantile; 0 where infinities leave it undefined.
-    """
+    """Return how many sorted draws are at most a quantile (type 7, as NumPy); 0 if it is undefined."""
     n = ordered.size
     position = (n - 1) * probability
     below = int(np.floor(position))

@@ -18,10 +18,10 @@ REPAIRS_PER_DRAW = 16
 
 @compiled
 def _leading_bits(values: FloatArray, keys: UInt64Array, leading: UInt32Array) -> None:
-    """Fill ``leading`` with the 22 most significant bits of each draw's key, counted from the least key.
+    """Fill ``leading`` with the 22 most significant bits of each draw's key, counted from the smallest key.
 
-    A double, read as an integer with its sign bit flipped (all bits, where it is negative), has the order of
-    the doubles. With both signs and all exponents in use 22 bits still hold ten bits of the mantissa.
+    A double read as an integer with its sign bit flipped (all bits if it is negative) sorts like the doubles. With both
+    signs and all exponents in use, 22 bits still hold ten bits of the mantissa.
     """
     n = values.size
     for i in range(n):
@@ -49,7 +49,7 @@ def _scatter_twice(
     halfway: Int32Array,
     order: Int32Array,
 ) -> None:
-    """Two stable counting passes of 11 bits each: ``order`` sorts ``leading``."""
+    """Make ``order`` sort ``leading``, by two stable counting passes of 11 bits each."""
     n = leading.size
     counts[:] = 0
     for i in range(n):
@@ -116,21 +116,11 @@ def argsort_draws(
     order: Int32Array,
     ordered: FloatArray,
 ) -> None:
-    """Sort ``values``: ``ordered[r] = values[order[r]]`` ascends.
+    """Fill ``order`` and ``ordered`` so that ``ordered[r] = values[order[r]]`` ascends; values have no NaN.
 
-    The radix passes leave only draws with equal leading bits out of order, which insertion repairs; where
-    that would take more than a few moves a draw (a tight cluster beside a far outlier), the whole keys are sorted.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-        The draws, without NaN.
-    keys, leading, counts, halfway : ndarray
-        Scratch: uint64 (n,), uint32 (n,), int32 (4096,), int32 (n,).
-    order : ndarray of shape (n,), int32
-        Filled with the sorting permutation.
-    ordered : ndarray of shape (n,), float64
-        Filled with the sorted draws.
+    The radix passes leave only draws with equal leading bits out of order, which insertion repairs. If that takes more
+    than a few moves per draw (a tight cluster beside a far outlier), the whole keys are sorted. Scratch: keys and
+    leading (n,), counts (4096,), halfway (n,).
     """
     n = values.size
     _leading_bits(values, keys, leading)

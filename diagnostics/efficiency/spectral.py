@@ -16,13 +16,13 @@ LINEAR = 1e-14
 
 @compiled
 def _largest_order(n_draws: int) -> int:
-    """Return the largest autoregressive order tried: R's ``min(n - 1, 10 log10(n))``."""
+    """Return the largest autoregressive order tried, R's ``min(n - 1, 10 log10(n))``."""
     return min(n_draws - 1, int(np.floor(10.0 * np.log10(n_draws))))
 
 
 @compiled
 def _is_linear(centred: FloatArray, squares: float) -> bool:
-    """Whether a straight line through the draws leaves no residual, as in a constant chain."""
+    """Return True if a straight line fits the draws without residual, as it does a constant chain."""
     n = centred.size
     products = 0.0
     for j in range(n):
@@ -33,9 +33,9 @@ def _is_linear(centred: FloatArray, squares: float) -> bool:
 
 @compiled
 def _spectrum_at_zero(correlations: FloatArray, n_draws: int) -> float:
-    """Return the spectral density at zero over the variance, the order chosen by AIC.
+    """Return the spectral density at zero over the variance, with the order chosen by AIC.
 
-    Levinson's recursion solves the Yule-Walker equations for one order after another.
+    Levinson's recursion solves the Yule-Walker equations for increasing orders.
     """
     orders = correlations.size
     coefficients = np.zeros(orders)
@@ -88,26 +88,11 @@ def _spectral_size(centred: FloatArray, correlations: FloatArray, terms: FloatAr
 
 @compiled
 def fill_spectral(block: FloatArray, n_chains: int, out: FloatArray) -> None:
-    """Fill the effective sample size of R's coda [1]_ for every scalar of a block.
+    """Fill ``out``, shape (1, n_scalars), with the effective sample size of R's coda (Plummer et al. 2006).
 
-    An autoregression is fitted to each whole chain by the Yule-Walker equations, its order chosen by AIC, and
-    its spectral density at zero divides the variance [2]_. A constant or exactly linear chain counts zero.
-
-    Parameters
-    ----------
-    block : ndarray of shape (n_scalars, n_chains * n_draws), float64
-        Draws, at least four a chain.
-    n_chains : int
-        Number of chains.
-    out : ndarray of shape (1, n_scalars), float64
-        Filled. NaN where a draw is not finite.
-
-    References
-    ----------
-    .. [1] M. Plummer, N. Best, K. Cowles, K. Vines (2006). CODA: convergence diagnosis and output analysis
-       for MCMC. R News 6(1).
-    .. [2] P. Heidelberger, P. D. Welch (1981). A spectral method for confidence interval generation and run
-       length control in simulations. Communications of the ACM 24(4).
+    An autoregression is fitted to each whole chain by the Yule-Walker equations, with the order chosen by AIC; its
+    spectral density at zero divides the variance (Heidelberger, Welch 1981). A constant or exactly linear chain counts
+    zero.
     """
     n_scalars, n = block.shape
     n_draws = n // n_chains

@@ -13,21 +13,9 @@ __all__ = ["scale_reduction"]
 
 @compiled
 def scale_reduction(centred: FloatArray, means: FloatArray, terms: FloatArray) -> float:
-    """Return R-hat of chains given as their means and their draws about them.
+    """Return R-hat of chains given as their means and their centred draws, shape (n_chains, n_draws).
 
-    Parameters
-    ----------
-    centred : ndarray of shape (n_chains, n_draws), float64
-        Centred chains.
-    means : ndarray of shape (n_chains,), float64
-        Their means.
-    terms : ndarray of shape (at least n_draws,), float64
-        Scratch.
-
-    Returns
-    -------
-    float
-        R-hat; NaN where all draws are equal, infinity where they differ between chains only.
+    It is NaN if all draws are equal, and infinite if they differ only between chains. ``terms`` (n_draws,) is scratch.
     """
     n_chains, n_draws = centred.shape
     within = 0.0

@@ -1,4 +1,4 @@
-"""One table that says how well a posterior was sampled, a row for every variable."""
+"""A table of how well a posterior was sampled, with a row for each variable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONVERGED = 1.01
 
 def _row(bulk: FloatArray, tail: FloatArray, factor: FloatArray,
          rhat: FloatArray) -> dict[str, float]:  # fmt: skip
-    """Summarise the scalars of one variable; those without a value for a statistic do not enter it."""
+    """Summarise the scalars of one variable; those for which a statistic is undefined are left out of it."""
     row: dict[str, float] = {"scalars": rhat.size, "undefined": int(np.isnan(rhat).sum())}
     for name, values in (("ess_bulk", bulk), ("ess_tail", tail)):
         known = values[~np.isnan(values)]
@@ -40,25 +40,24 @@ def efficiency_table(posterior: xr.Dataset, var_names: Sequence[str] | None = No
 
     Parameters
     ----------
-    posterior : Dataset
+    posterior : xarray.Dataset
         Draws; every variable has the dimensions ``chain`` and ``draw``.
     var_names : sequence of str, optional
-        The variables to show, in this order; all of them without it.
+        The variables to show, in this order; by default all.
 
     Returns
     -------
-    DataFrame
-        A row for each variable, with the columns ``scalars`` (how many there are), ``undefined`` (how many of
-        them have no R-hat: their draws are all equal, not finite, or fewer than four a chain), the median, the
-        5% quantile and the minimum over scalars of the bulk and of the tail effective sample size
-        (``ess_bulk_median``, ``ess_bulk_q05``, ``ess_bulk_min``, and so on), ``inefficiency_median`` and
-        ``inefficiency_max`` (draws over the effective sample size of the mean), ``rhat_max``, and
-        ``rhat_above``, the share of the defined R-hat above 1.01.
+    pandas.DataFrame
+        A row for each variable, with the columns ``scalars`` (their number), ``undefined`` (number without R-hat, since
+        the draws are all equal, not finite, or fewer than four per chain), the median, 5% quantile and minimum over
+        scalars of the bulk and tail effective sample sizes (``ess_bulk_median``, ``ess_bulk_q05``, ``ess_bulk_min``,
+        and so on), ``inefficiency_median`` and ``inefficiency_max`` (draws over the effective sample size of the mean),
+        ``rhat_max``, and ``rhat_above``, the share of the defined R-hat above 1.01.
 
     Raises
     ------
     KeyError
-        For a name that is no variable of the posterior.
+        If a name is not a variable of the posterior.
 
     Examples
     --------

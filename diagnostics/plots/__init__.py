@@ -1,17 +1,16 @@
 """Plots of chains, topics, documents and coefficients, as functions of a trace that return matplotlib axes.
 
 They take the groups of a trace, a fit, an ``arviz.InferenceData`` or an ``xarray.DataTree``, and need matplotlib, which
-the extra ``plots`` installs; nothing else of the package does. They draw on the axes that are given, and use pyplot
-only to make a new figure where none are; they close none. A topic is called by its most probable words, and by its
-number in its chain.
+the extra ``plots`` installs. They draw on the given axes, use pyplot only to make a new figure, and close none. A topic
+is labelled by its most probable words and its number in its chain.
 """
 
 from ppl_topics.diagnostics.plots.chains import plot_ess, plot_rank, plot_trace
+from ppl_topics.diagnostics.plots.coefficients import plot_coefficients, plot_relevance
 from ppl_topics.diagnostics.plots.correlations import plot_topic_correlations
 from ppl_topics.diagnostics.plots.document import plot_document
 from ppl_topics.diagnostics.plots.drift import plot_drift
 from ppl_topics.diagnostics.plots.eta import plot_eta
-from ppl_topics.diagnostics.plots.forests import plot_coefficients, plot_relevance
 from ppl_topics.diagnostics.plots.topics import plot_topics
 
 __all__ = [

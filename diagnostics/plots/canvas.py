@@ -27,6 +27,7 @@ __all__ = [
     "given_axes",
     "grid",
     "groups_of",
+    "heat_map",
     "new_figure",
     "one_axes",
     "plain",
@@ -40,27 +41,21 @@ SURE, UNSURE = "#1f4e79", "#a9a9a9"
 """Colours of intervals that exclude 0, and of the others."""
 
 GREY = "#e6e6e6"
-"""Of what is in the background: warm-up, cells without a value."""
+"""Colour of the background: warm-up, cells without a value."""
 
 COLOURS = (
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#e69f00", "#7a5195", "#a0622d", "#5c5c5c",
 )  # fmt: skip
-"""Of chains, runs and topics; most tell apart to the colour-blind too (after P. Tol's bright scheme)."""
+"""Colours of chains, runs and topics, mostly safe for colour-blind readers (after P. Tol's bright scheme)."""
 
 MOST_PANELS = 50
 
 LABEL, WORD = 48, 28
-"""Characters of the words in a label, and of a word by itself."""
+"""Maximum characters of the words in a label, and of a single word."""
 
 
 def groups_of(trace: Any) -> dict[str, xr.Dataset]:
-    """Return the groups of what a plot is given.
-
-    Raises
-    ------
-    TraceError
-        If it is no fit, groups, ``arviz.InferenceData`` or ``xarray.DataTree``, or lacks a posterior.
-    """
+    """Return the groups of a trace, and refuse anything else or a trace without a posterior."""
     try:
         groups = to_groups(trace)
     except TypeError as error:
@@ -71,7 +66,7 @@ def groups_of(trace: Any) -> dict[str, xr.Dataset]:
 
 
 def plain(text: str, most: int = 80) -> str:
-    """Return a text that matplotlib writes as it is, on one line, cut to so many characters.
+    """Return text that matplotlib draws literally, on one line of at most ``most`` characters.
 
     A dollar sign would begin a formula, and fonts have no control characters.
     """
@@ -80,13 +75,7 @@ def plain(text: str, most: int = 80) -> str:
 
 
 def pyplot() -> Any:
-    """Return matplotlib's pyplot, for new figures alone.
-
-    Raises
-    ------
-    PplTopicsError
-        If matplotlib is not installed.
-    """
+    """Return matplotlib's pyplot, which is needed only for new figures."""
     try:
         from matplotlib import pyplot as module
     except ImportError:
@@ -97,25 +86,13 @@ def pyplot() -> Any:
 
 
 def new_figure(rows: int, columns: int, **options: Any) -> NDArray[Any]:
-    """Return the axes of a new figure, shape (rows, columns).
-
-    Raises
-    ------
-    PplTopicsError
-        If matplotlib is not installed.
-    """
+    """Return the axes of a new figure, shape (rows, columns)."""
     _, made = pyplot().subplots(rows, columns, squeeze=False, layout="constrained", **options)
     return np.asarray(made)
 
 
 def given_axes(axes: Any, number: int, what: str) -> NDArray[Any]:
-    """Return axes that were given, shape (number,).
-
-    Raises
-    ------
-    TraceError
-        If there are more or fewer.
-    """
+    """Return the given axes as an array, and refuse a wrong number of them."""
     given = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
     if len(given) != number:
         raise TraceError(f"axes: {len(given)} were given for {number} {what}")
@@ -123,34 +100,17 @@ def given_axes(axes: Any, number: int, what: str) -> NDArray[Any]:
 
 
 def one_axes(ax: Any, size: tuple[float, float]) -> Any:
-    """Return axes that were given, or those of a new figure of a size in inches."""
+    """Return the given axes, or those of a new figure with this size in inches."""
     return given_axes(ax, 1, "plot")[0] if ax is not None else new_figure(1, 1, figsize=size)[0, 0]
 
 
 def grid(
     axes: Any, number: int, what: str, *, columns: int, panel: tuple[float, float], narrow: str, **options: Any
 ) -> NDArray[Any]:
-    """Return axes that were given, or those of a new figure in a grid, shape (number,).
+    """Return the given axes, or those of a new figure, shape (number,).
 
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes, array of them or None
-    number : int
-    what : str
-        What there is a panel for each of, for messages.
-    columns : int
-        At most.
-    panel : tuple of float
-        Inches of each.
-    narrow : str
-        What to do if they are too many.
-    **options
-        For `matplotlib.pyplot.subplots`.
-
-    Raises
-    ------
-    TraceError
-        If there are too many panels for one figure, or not as many axes were given.
+    ``what`` says what each panel shows, ``panel`` is the size of each in inches, and ``narrow`` says what to do if
+    there are too many; the options are those of `matplotlib.pyplot.subplots`.
     """
     if axes is not None:
         return given_axes(axes, number, what)
@@ -165,13 +125,13 @@ def grid(
 
 
 def bare(panel: Any) -> None:
-    """Take away the lines at the top and right."""
+    """Remove the lines at the top and right."""
     for side in ("top", "right"):
         panel.spines[side].set_visible(False)
 
 
 def reach_over(panel: Any, values: FloatArray) -> None:
-    """Set the range of y to that of values, with a margin, and write large numbers in full."""
+    """Set the y axis to the range of the values, with a margin, and write large numbers in full."""
     finite = values[np.isfinite(values)]
     if len(finite) and finite.min() < finite.max():
         margin = 0.05 * float(finite.max() - finite.min())
@@ -181,24 +141,29 @@ def reach_over(panel: Any, values: FloatArray) -> None:
         panel.locator_params(axis="y", nbins=5)
 
 
-def check_positive(name: str, value: Any, none: bool = False) -> None:
-    """Refuse what is no whole number from 1, or None where that is allowed.
+def heat_map(panel: Any, values: FloatArray, meaning: str, **options: Any) -> float:
+    """Draw a matrix (NaN is grey) in colours centred on 0, with a colour bar; return the largest absolute value."""
+    known = np.abs(values[~np.isnan(values)])
+    reach = float(known.max(initial=0.0)) or 1.0
+    panel.set_facecolor(GREY)
+    image = panel.imshow(np.ma.masked_invalid(values), cmap="RdBu_r", vmin=-reach, vmax=reach, aspect="auto")
+    bar = panel.figure.colorbar(image, ax=panel, aspect=25, pad=0.02, **options)
+    bar.set_label(meaning, fontsize="small")
+    bar.ax.tick_params(labelsize="small")
+    panel.tick_params(length=0)
+    return reach
 
-    Raises
-    ------
-    TraceError
-    """
+
+def check_positive(name: str, value: Any, none: bool = False) -> None:
+    """Refuse a value that is not a whole number of at least 1, or None if that is allowed."""
     if none and value is None:
         return
     if not is_whole(value) or value < 1:
-        raise TraceError(f"{name}: must be a whole number, 1 at least{', or None' if none else ''}, got {value!r}")
+        raise TraceError(f"{name}: must be a whole number of at least 1{', or None' if none else ''}, got {value!r}")
 
 
 def topic_labels(groups: Mapping[str, xr.Dataset], part: Part, n_words: int) -> Callable[[int], str]:
-    """Return a function from the number of a topic to its label: its most probable words, and its number.
-
-    A trace without mean topics gives numbers alone.
-    """
+    """Return a function that labels a topic by its most probable words, if phi is known, and its number."""
     check_positive("n_words", n_words)
     if not has_mean_topics(groups):
         return lambda topic: f"topic {topic}"

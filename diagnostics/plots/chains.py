@@ -1,22 +1,17 @@
-"""Plots of how chains went: their paths, the ranks of their draws, and how the effective sample size grew.
-
-ArviZ 0.x and 1.x draw such plots by interfaces that have nothing in common, so these are drawn here, from numbers that
-equal ArviZ's.
-"""
+"""Plots of how chains went: their paths, the ranks of their draws, and how the effective sample size grew."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
-from ppl_topics.diagnostics.efficiency import all_statistics
 from ppl_topics.diagnostics.plots.canvas import COLOURS, GREY, bare, grid, groups_of, reach_over
 from ppl_topics.diagnostics.plots.scalars import Scalar, scalars
 from ppl_topics.errors import TraceError
+from ppl_topics.results.arviz_compat import ess_plot, rank_plot
 
 __all__ = ["plot_ess", "plot_rank", "plot_trace"]
 
@@ -25,16 +20,14 @@ LOG_DENSITIES = ("lp", "log_marginal")
 PATHS = (*LOG_DENSITIES, "training_loss", "acceptance_rate")
 
 FEWEST_DRAWS = 4
-"""Of a chain, for ranks and effective sample sizes."""
+"""Draws per chain that ranks and effective sample sizes need."""
 
 FEWER = "show fewer (var_names=, coords=)"
-
-MOST_BINS, DRAWS_OF_A_BIN = 20, 5
 
 POINTS = 20
 
 ENOUGH = 100
-"""Effective draws for each chain, below which ESS and R-hat are rough themselves (Vehtari et al. 2021)."""
+"""Effective draws per chain below which ESS and R-hat are rough themselves (Vehtari et al. 2021)."""
 
 
 def plot_trace(
@@ -52,16 +45,16 @@ def plot_trace(
     groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
         A trace.
     var_names : str or sequence of str, optional
-        Variables of ``sample_stats`` or ``posterior``. By default what of ``lp``, ``log_marginal``, ``training_loss``
-        and ``acceptance_rate`` there is and varies (Gibbs steps always accept); ``log_marginal`` only where it
+        Variables of ``sample_stats`` or ``posterior``. By default ``lp``, ``log_marginal``, ``training_loss`` and
+        ``acceptance_rate``, if they were recorded and vary (Gibbs steps always accept); ``log_marginal`` only if it
         differs from ``lp``.
     coords : mapping, optional
-        For each dim the coordinates that are wanted, such as ``{"topic": [3, 7], "chain": 0}``; by default all.
+        Coordinates to show, by dimension, such as ``{"topic": [3, 7], "chain": 0}``; by default all.
     warmup : bool
-        Whether to show the warm-up. The panels reach over the kept draws and the second half of the warm-up; what
-        the first half has beyond it runs off.
+        Show the warm-up too. The y axis spans the kept draws and the second half of the warm-up, so the start of a
+        chain may lie outside the panel.
     axes : matplotlib.axes.Axes or array of them, optional
-        To draw on, one for each scalar; by default those of a new figure.
+        Axes to draw on, one for each scalar; by default those of a new figure.
 
     Returns
     -------
@@ -70,7 +63,7 @@ def plot_trace(
     Raises
     ------
     TraceError
-        If there is no such variable or coordinate, or there are more than 50 panels.
+        If a variable or coordinate does not exist, or there are more than 50 panels.
     PplTopicsError
         If matplotlib is not installed.
     """
@@ -86,9 +79,8 @@ def plot_trace(
         if len(early):
             panel.axvspan(0, n_warmup, color=GREY, linewidth=0)
         sparse = len(early) + len(kept) < 30
-        for colour, chain, draws, before in zip(
-            _cycle(len(scalar.chains)), scalar.chains, scalar.draws, scalar.warmup, strict=True
-        ):
+        for c, (chain, draws, before) in enumerate(zip(scalar.chains, scalar.draws, scalar.warmup, strict=True)):
+            colour = COLOURS[c % len(COLOURS)]
             path = np.concatenate([before[: len(early)], draws])
             style = {"linewidth": 0.9, "marker": "." if sparse else None, "markersize": 4.0}
             panel.plot(np.concatenate([early, kept]), path, color=colour, label=chain, **style)
@@ -96,7 +88,7 @@ def plot_trace(
         reach_over(panel, np.hstack([scalar.draws, late]).ravel())
         panel.set_xlim(0 if len(early) else n_warmup, kept[-1] + 0.01 * (kept[-1] - (0 if len(early) else n_warmup)))
         _finish(panel, scalar)
-    # One label for all panels of a column.
+    # Only the last panel of each column has a label.
     for panel in panels if axes is not None else panels[-columns:]:
         panel.set_xlabel("sweep (warm-up shaded)" if warmup and shown[0].warmup.size else "sweep")
     if 1 < len(shown[0].chains) <= len(COLOURS):
@@ -115,22 +107,19 @@ def plot_rank(
     coords: Mapping[str, Any] | None = None,
     axes: Any = None,
 ) -> NDArray[Any]:
-    """Plot histograms of the ranks that each chain's draws have among the draws of all chains.
+    """Draw ArviZ's rank plot: how the draws of each chain rank among the draws of all chains.
 
-    Chains that sample the same distribution have even histograms, near the dashed lines; a chain that sits elsewhere,
-    or moves too little, leans to a side or has a gap or peak (Vehtari et al. 2021, section 4.3). Of a single chain its
+    The ranks of chains that sample the same distribution are uniform (Vehtari et al. 2021, section 4.3). ArviZ 0.x
+    shows a histogram for each chain, with a dashed line where the bars should end; ArviZ 1.x shows the difference
+    between the ranks' distribution function and the uniform one, which should stay near 0. With a single chain, its
     halves are compared.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
         A trace.
-    var_names : str or sequence of str, optional
-        Variables of ``sample_stats`` or ``posterior``; by default ``lp`` and, where it differs, ``log_marginal``.
-    coords : mapping, optional
-        For each dim the coordinates that are wanted, such as ``{"topic": [3, 7]}``; by default all.
-    axes : matplotlib.axes.Axes or array of them, optional
-        To draw on, one for each scalar; by default those of a new figure.
+    var_names, coords, axes
+        As in `plot_trace`, but the default variables are ``lp`` and, if it differs, ``log_marginal``.
 
     Returns
     -------
@@ -139,43 +128,17 @@ def plot_rank(
     Raises
     ------
     TraceError
-        If there is no such variable or coordinate, there are fewer than four draws a chain, some are not numbers, or
-        there are more than 50 panels.
+        If a variable or coordinate does not exist, there are fewer than four draws per chain, some draws are not
+        finite, or there are more than 50 panels.
     PplTopicsError
         If matplotlib is not installed.
     """
-    shown = _enough(scalars(groups_of(groups), var_names, coords, LOG_DENSITIES))
-    shown = [_halves(scalar) for scalar in shown]
-    rows = max(len(scalar.chains) for scalar in shown)
-    columns = min(2, len(shown))
-    panels = grid(axes, len(shown), "scalars", columns=columns, panel=(4.6, 0.9 + 0.5 * rows), narrow=FEWER)
-    for panel, scalar in zip(panels, shown, strict=True):
-        n_chains, n_draws = scalar.draws.shape
-        n_bins = int(np.clip(n_draws // DRAWS_OF_A_BIN, 2, MOST_BINS))
-        edges = np.linspace(0.5, n_chains * n_draws + 0.5, n_bins + 1)
-        ranks = rankdata(scalar.draws, method="average").reshape(scalar.draws.shape)
-        counts = np.array([np.histogram(each, edges)[0] for each in ranks])
-        expected = n_draws / n_bins
-        height = 0.85 / max(float(counts.max()), 1.5 * expected)
-        levels = np.arange(n_chains - 1, -1, -1)
-        for colour, level, of_chain in zip(_cycle(n_chains), levels, counts, strict=True):
-            panel.bar(
-                edges[:-1],
-                of_chain * height,
-                np.diff(edges),
-                bottom=level,
-                align="edge",
-                color=colour,
-                edgecolor="white",
-                linewidth=0.5,
-            )
-            panel.axhline(level + expected * height, color="black", linestyle="--", linewidth=0.8)
-        panel.set_yticks(levels, scalar.chains)
-        panel.set_ylim(0, n_chains)
-        panel.set_xlim(edges[0], edges[-1])
-        _finish(panel, scalar)
-        panel.set_xlabel("rank among all draws")
-    return panels
+
+    def draw(panel: Any, scalar: Scalar) -> None:
+        halves = _halves(scalar)
+        rank_plot(halves.draws, halves.chains, panel)
+
+    return _draw_each(groups, var_names, coords, axes, draw)
 
 
 def plot_ess(
@@ -185,21 +148,17 @@ def plot_ess(
     coords: Mapping[str, Any] | None = None,
     axes: Any = None,
 ) -> NDArray[Any]:
-    """Plot the effective sample size of the first draws, by their number.
+    """Draw ArviZ's plot of the effective sample size by the number of draws.
 
-    It grows in proportion where the chains mix; where it stays low or falls, more draws only show that they do not.
-    The dashed line is 100 for each chain (Vehtari et al. 2021).
+    It grows in proportion to the draws if the chains mix; if it stays low or falls, drawing more will not help. The
+    dashed line is at 100 per chain (Vehtari et al. 2021).
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
         A trace.
-    var_names : str or sequence of str, optional
-        Variables of ``sample_stats`` or ``posterior``; by default ``lp`` and, where it differs, ``log_marginal``.
-    coords : mapping, optional
-        For each dim the coordinates that are wanted, such as ``{"topic": [3, 7]}``; by default all.
-    axes : matplotlib.axes.Axes or array of them, optional
-        To draw on, one for each scalar; by default those of a new figure.
+    var_names, coords, axes
+        As in `plot_trace`, but the default variables are ``lp`` and, if it differs, ``log_marginal``.
 
     Returns
     -------
@@ -208,40 +167,41 @@ def plot_ess(
     Raises
     ------
     TraceError
-        If there is no such variable or coordinate, there are fewer than four draws a chain, some are not numbers, or
-        there are more than 50 panels.
+        As `plot_rank` does.
     PplTopicsError
         If matplotlib is not installed.
     """
-    shown = _enough(scalars(groups_of(groups), var_names, coords, LOG_DENSITIES))
-    panels = grid(axes, len(shown), "scalars", columns=2, panel=(4.6, 3.0), narrow=FEWER)
-    for panel, scalar in zip(panels, shown, strict=True):
+
+    def draw(panel: Any, scalar: Scalar) -> None:
         n_chains, n_draws = scalar.draws.shape
-        numbers = np.unique(np.linspace(max(FEWEST_DRAWS, n_draws / POINTS), n_draws, POINTS).astype(int))
-        found = [all_statistics(scalar.draws[:, :number], ["ess_bulk", "ess_tail"]) for number in numbers]
-        for name, colour, marker in (("bulk", COLOURS[0], "o"), ("tail", COLOURS[1], "s")):
-            sizes = [float(each[f"ess_{name}"]) for each in found]
-            panel.plot(numbers * n_chains, sizes, color=colour, marker=marker, markersize=3.5, label=name)
-        panel.axhline(ENOUGH * n_chains, color="black", linestyle="--", linewidth=0.8, label=f"{ENOUGH} a chain")
+        # The first point must have the draws that an effective sample size needs.
+        ess_plot(scalar.draws, ENOUGH * n_chains, min(POINTS, n_draws // FEWEST_DRAWS), panel)
         panel.set_ylim(bottom=0)
-        panel.set_xlim(left=0)
-        _finish(panel, scalar)
-        panel.set_xlabel("draws of all chains")
-        panel.set_ylabel("effective sample size")
-    panels[0].legend(fontsize="small", frameon=False)
-    return panels
+
+    return _draw_each(groups, var_names, coords, axes, draw)
 
 
-def _enough(shown: list[Scalar]) -> list[Scalar]:
-    """Refuse draws that make no ranks."""
+def _draw_each(
+    groups: Any,
+    var_names: str | Sequence[str] | None,
+    coords: Mapping[str, Any] | None,
+    axes: Any,
+    draw: Callable[[Any, Scalar], None],
+) -> NDArray[Any]:
+    """Draw each scalar on a panel, and refuse draws that are too few or not finite."""
+    shown = scalars(groups_of(groups), var_names, coords, LOG_DENSITIES)
     for scalar in shown:
         if scalar.draws.shape[1] < FEWEST_DRAWS:
             raise TraceError(
-                f"{scalar.title}: {scalar.draws.shape[1]} draws a chain are too few; draw {FEWEST_DRAWS} or more"
+                f"{scalar.title}: {scalar.draws.shape[1]} draws per chain are too few; draw at least {FEWEST_DRAWS}"
             )
         if not np.isfinite(scalar.draws).all():
             raise TraceError(f"{scalar.title}: some draws are not finite numbers")
-    return shown
+    panels = grid(axes, len(shown), "scalars", columns=2, panel=(4.6, 3.0), narrow=FEWER)
+    for panel, scalar in zip(panels, shown, strict=True):
+        draw(panel, scalar)
+        _finish(panel, scalar)
+    return panels
 
 
 def _halves(scalar: Scalar) -> Scalar:
@@ -253,10 +213,7 @@ def _halves(scalar: Scalar) -> Scalar:
     return scalar._replace(chains=["first half", "second half"], draws=parts)
 
 
-def _cycle(number: int) -> list[str]:
-    return [COLOURS[i % len(COLOURS)] for i in range(number)]
-
-
 def _finish(panel: Any, scalar: Scalar) -> None:
+    panel.set_title("")
     panel.set_title(scalar.title, fontsize="medium", loc="left")
     bare(panel)

@@ -9,60 +9,43 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from ppl_topics._util.arrays import FloatArray, IntArray
-from ppl_topics.diagnostics.plots.canvas import GREY, groups_of, one_axes, topic_labels
+from ppl_topics.diagnostics.plots.canvas import groups_of, heat_map, one_axes, topic_labels
 from ppl_topics.errors import TraceError
 from ppl_topics.results.documents import DocumentTopics, Estimate, concentration, document_topics, part_of, recorded
 
 __all__ = ["plot_topic_correlations", "topic_correlations"]
 
 MOST_WORDS, MOST_NUMBERS = 60, 120
-"""Topics up to which rows are labelled by words, and by numbers."""
+"""Maximum numbers of topics whose rows are labelled by words, and by numbers."""
 
 QUICKLY_ORDERED = 150
-"""Topics up to which the best order of the leaves is looked for."""
+"""Maximum number of topics for the optimal order of the leaves."""
 
 LETTER = 0.068
-"""Inches of a letter of a label."""
+"""Inches per letter of a label."""
 
 ANNOTATED = 10
-"""Topics up to which cells have their numbers written in them."""
+"""Maximum number of topics whose cells show their numbers."""
 
 
 def topic_correlations(
     groups: Any, *, response: str | None = None, chain: int = 0, estimate: Estimate = "auto"
 ) -> tuple[IntArray, FloatArray, str]:
-    """Return the correlations of the shares of topics over documents.
+    """Return topic numbers (K,), correlations of topic shares over documents (K, K), and the estimate used.
 
-    Parameters
-    ----------
-    groups, response, chain, estimate
-        As for `plot_topic_correlations`.
-
-    Returns
-    -------
-    topics : ndarray of int64, shape (K,)
-        Their numbers.
-    correlation : ndarray of float64, shape (K, K)
-        Not a number for a topic whose share is the same in all documents.
-    estimate : str
-        ``draws`` or ``z_last``.
-
-    Raises
-    ------
-    TraceError
-        If fewer than two documents have tokens, or the trace lacks what the estimate needs.
+    A topic whose share is the same in all documents has NaN.
     """
     groups = groups_of(groups)
     found = document_topics(groups, chain, response, estimate)
-    # The share of an empty document is the prior's.
+    # An empty document has the shares of the prior.
     full = found.lengths != 0
     if full.sum() < 2:
-        raise TraceError("correlations over documents need two documents with tokens at least")
+        raise TraceError("correlations over documents need at least two documents with tokens")
     if found.estimate == "draws":
         theta = recorded(groups, "theta")
         assert theta is not None, "shares of draws without draws"
         draws = found.part.of(theta).transpose("draw", "doc", "topic").values
-        # The correlation in each draw: that of the means would leave out how unsure they are.
+        # The mean of the correlations, since the correlation of the means would ignore their uncertainty.
         result = np.mean([_correlation(draw[full].astype(np.float64)) for draw in draws], axis=0)
     else:
         result = _correlation(_zbar(groups, found)[full])
@@ -70,14 +53,14 @@ def topic_correlations(
 
 
 def _zbar(groups: Any, found: DocumentTopics) -> FloatArray:
-    """Return the shares without what alpha adds: (N_d + sum of alpha) theta - alpha = n_dk."""
+    """Return the shares of tokens, n_dk / N_d, from the smoothed shares: (N_d + sum of alpha) theta - alpha = n_dk."""
     alpha = concentration(groups, "alpha", found.part, draw=-1)
     lengths = found.lengths[:, None]
     return np.asarray(np.round((lengths + alpha.sum()) * found.theta - alpha) / np.maximum(lengths, 1))
 
 
 def _correlation(shares: FloatArray) -> FloatArray:
-    """Return Pearson's correlations of columns; not numbers for those that do not vary."""
+    """Return Pearson's correlations of columns, NaN for columns that do not vary."""
     centred = shares - shares.mean(axis=0)
     varies = np.ptp(shares, axis=0) > 0
     norm = np.where(varies, np.linalg.norm(centred, axis=0), 1.0)
@@ -96,27 +79,27 @@ def plot_topic_correlations(
     n_words: int = 4,
     ax: Any = None,
 ) -> Any:
-    """Plot the correlations of the shares of topics over documents as a heat map, like topics side by side.
+    """Plot the correlations of topic shares over documents as a heat map, with similar topics side by side.
 
-    Shares sum to 1, so most correlations are a little below 0. Topics are ordered by hierarchical clustering; they keep
-    their numbers. A topic whose share is the same in all documents has no correlation, and is grey.
+    Shares sum to 1, so most correlations are slightly negative. Topics are ordered by hierarchical clustering and keep
+    their numbers. A topic whose share is the same in all documents has no correlation and is grey.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
         A trace.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+        Whose topics; required if each response has its own topics (one-vs-all), and not allowed otherwise.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     estimate : {"auto", "draws", "z_last"}
-        ``draws``: the mean of the correlations in each recorded draw of theta; ``z_last``: the correlations of the
-        shares of tokens, zbar, in the last state; ``auto``: the first if all documents have draws, else the second.
-        Documents without tokens are left out.
+        ``draws``: the mean over recorded draws of theta of the correlations in each. ``z_last``: the correlations of
+        the shares of tokens in the last state. ``auto``: ``draws`` if theta was recorded for all documents, else
+        ``z_last``. Documents without tokens are left out.
     n_words : int
-        Words in the label of a topic. With more than 60 topics the labels are numbers.
+        Words in a topic's label. With more than 60 topics, the labels are numbers.
     ax : matplotlib.axes.Axes, optional
-        To draw on; by default that of a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -140,13 +123,7 @@ def plot_topic_correlations(
     side = float(np.clip(0.26 * n_topics, 2.2, 12.0))
     longest = max(len(label(number)) for number in topics.tolist()) if n_topics <= MOST_WORDS else 4
     panel = one_axes(ax, (side + LETTER * longest + 1.3, side + 0.9))
-    off = shown[~np.isnan(shown)]
-    reach = float(np.abs(off).max()) if len(off) and np.abs(off).max() > 0 else 1.0
-    panel.set_facecolor(GREY)
-    image = panel.imshow(np.ma.masked_invalid(shown), cmap="RdBu_r", vmin=-reach, vmax=reach, aspect="auto")
-    bar = panel.figure.colorbar(image, ax=panel, shrink=0.8, aspect=25, pad=0.02)
-    bar.set_label("correlation over documents", fontsize="small")
-    bar.ax.tick_params(labelsize="small")
+    reach = heat_map(panel, shown, "correlation over documents", shrink=0.8)
     _ticks(panel, topics[order], label)
     if n_topics <= ANNOTATED:
         for row, column in zip(*np.nonzero(~np.isnan(shown)), strict=True):
@@ -159,22 +136,21 @@ def plot_topic_correlations(
 
 
 def _ticks(panel: Any, numbers: IntArray, label: Any) -> None:
-    """Label rows by words and columns by numbers, as far as there is room."""
+    """Label rows by words and columns by numbers, as far as there is space."""
     n_topics = len(numbers)
     step = 1 if n_topics <= MOST_NUMBERS else -(-n_topics // MOST_NUMBERS)
     places = np.arange(0, n_topics, step)
-    # Numbers of a line each, in a figure of twelve inches.
+    # One number per line in a figure of twelve inches.
     size = float(np.clip(600.0 / len(places), 4.5, 8.3))
     short = [str(number) for number in numbers[places].tolist()]
     long = [label(number) for number in numbers[places].tolist()] if n_topics <= MOST_WORDS else short
     panel.set_yticks(places, long, fontsize=size)
     panel.set_xticks(places, short, fontsize=size, rotation=90 if n_topics > 20 else 0)
     panel.set_xlabel("topic", fontsize="small")
-    panel.tick_params(length=0)
 
 
 def _order(correlation: FloatArray) -> IntArray:
-    """Return an order that puts topics of high correlation side by side; those without any come last."""
+    """Return an order that puts strongly correlated topics side by side, with topics without correlations last."""
     known = np.flatnonzero(~np.isnan(np.diag(correlation)))
     unknown = np.setdiff1d(np.arange(len(correlation)), known)
     if len(known) > 2:

@@ -1,4 +1,4 @@
-"""One training document: its topics, and its words in their colours."""
+"""One training document: its topics, and its words in the colours of their topics."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ from ppl_topics.results.documents import (
 __all__ = ["plot_document"]
 
 OTHER = "#9a9a9a"
-"""Colour of the topics that have no bar of their own colour."""
+"""Colour of the words of topics without a bar."""
 
 LEAST_SHARE = 0.01
-"""Of topics that have a bar without having a word."""
+"""Smallest share of a topic that has a bar but no word."""
 
 LINE, SHORTEST_LINE = 100, 20
-"""Characters of a line of words in a figure of ours, and in axes that are given, however narrow."""
+"""Characters in a line of words: in a new figure, and at least in given axes, however narrow."""
 
 LONGEST_WORD = 40
 
 LINE_HEIGHT, FONT_SIZE, SMALL = 1.5, 9.0, 7.5
 
 CHARACTER = 0.602
-"""Width of a character of the monospaced font over its size."""
+"""Ratio of width to font size of a monospaced character."""
 
 
 class _Word(NamedTuple):
-    """A word of a document, as often as one topic has it."""
+    """A word of a document, and how often one topic has it."""
 
     topic: int
     word: str
@@ -80,38 +80,38 @@ def plot_document(
     max_tokens: int = 300,
     axes: Any = None,
 ) -> NDArray[Any]:
-    """Plot the largest shares of topics of a training document, and its words in the colours of their topics.
+    """Plot the largest topic shares of a training document, and its words in the colours of their topics.
 
-    A corpus is a bag of words, so their order in the text is not known: they stand by topic, those of the largest share
-    first, the most frequent first.
+    A corpus is a bag of words, so the order of the text is not known: words are grouped by topic, the topic with the
+    largest share first, and within a topic by frequency.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
         A trace.
     doc : int or str
-        The document: its position if a number, its id if text.
+        The position of the document as a number, or its id as text.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+        Whose topics; required if each response has its own topics (one-vs-all), and not allowed otherwise.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     probability : float
-        Of the equal-tailed intervals of the shares, where theta of the document was recorded. Else the bars are
-        E[theta | z, alpha] at the last state of the chain, without intervals.
+        Probability of the equal-tailed intervals of the shares, which need recorded draws of theta. Without them, the
+        bars are E[theta | z, alpha] at the last state of the chain.
     top : int
-        Topics with a bar, at most; words of other topics are grey.
+        Maximum number of topics with a bar; words of other topics are grey.
     n_words : int
-        Words in the label of a topic.
+        Words in a topic's label.
     max_tokens : int
-        Only so many words are written; how many more there are is said.
+        Maximum number of words shown; the plot says how many more there are.
     axes : array of two matplotlib.axes.Axes, optional
-        To draw on; by default those of a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
     ndarray of matplotlib.axes.Axes, shape (2,)
-        That of the shares, and that of the words. Topics of words are the most frequent ones over draws where z was
-        recorded, else those of the last state.
+        The shares, and the words. Each word has its most frequent topic over draws if z was recorded, else its topic in
+        the last state.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def plot_document(
 
 
 def _new_panels(bars: int, lines: int) -> NDArray[Any]:
-    """Return the panels of a new figure, the lower one as wide as the upper one and its labels."""
+    """Return the panels of a new figure; the lower one is as wide as the upper one with its labels."""
     high, low = 0.28 * bars + 0.8, 0.19 * lines + 0.5
     figure = pyplot().figure(figsize=(7.5, high + low), layout="constrained")
     places = figure.add_gridspec(2, 2, width_ratios=[0.001, 1.0], height_ratios=[high, low])
@@ -189,7 +189,7 @@ def _place(groups: Mapping[str, xr.Dataset], doc: int | str) -> tuple[int, str]:
 def _shares(
     groups: Mapping[str, xr.Dataset], place: int, chain: int, response: str | None, level: float
 ) -> tuple[DocumentTopics, FloatArray, FloatArray, str]:
-    """Return the shares, the ends of the document's intervals, and what they are."""
+    """Return the shares, the ends of the document's intervals, and a description of the shares."""
     theta = recorded(groups, "theta")
     if theta is None or not theta.sizes["draw"] or place >= theta.sizes["doc"]:
         shares = document_topics(groups, chain, response, "z_last")
@@ -204,7 +204,7 @@ def _shares(
 
 
 def _words(groups: Mapping[str, xr.Dataset], part: Part, place: int, shares: DocumentTopics) -> tuple[list[_Word], str]:
-    """Return the words of a document by topic, and where their topics are from."""
+    """Return the words of a document by topic, and a description of where their topics come from."""
     lengths = document_lengths(groups)
     start = int(lengths[:place].sum())
     tokens = slice(start, start + int(lengths[place]))
@@ -229,12 +229,12 @@ def _words(groups: Mapping[str, xr.Dataset], part: Part, place: int, shares: Doc
 
 
 def _width(text: str) -> int:
-    """Return how many characters of a monospaced font a text is wide."""
+    """Return the width of a text in characters of a monospaced font."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _flow(words: list[_Word], most: int, length: int) -> tuple[list[list[tuple[int, _Word]]], int]:
-    """Put words on lines of a length; return the words of each with their columns, and the number of tokens left."""
+    """Break words into lines; return those of each line with their columns, and the number of tokens left over."""
     lines: list[list[tuple[int, _Word]]] = []
     column = length + 1
     for word in words[:most]:
@@ -248,7 +248,7 @@ def _flow(words: list[_Word], most: int, length: int) -> tuple[list[list[tuple[i
 
 def _inches(panel: Any) -> tuple[float, float]:
     """Return width and height of axes."""
-    # For the layout to be that of the drawing.
+    # Makes the layout final.
     panel.figure.get_figure().draw_without_rendering()
     box = panel.get_window_extent()
     return box.width / panel.figure.dpi, box.height / panel.figure.dpi
@@ -262,13 +262,13 @@ def _write(
     colour_of: Mapping[int, str],
     source: str,
 ) -> None:
-    """Write words on tinted ground, in a panel whose units are characters and lines."""
+    """Write words on coloured backgrounds, in a panel whose units are characters and lines."""
     from matplotlib.patches import FancyBboxPatch
 
     rows = max(len(lines), 1) + (1 if left else 0)
     panel.set_xlim(-0.5, length + 0.5)
     panel.set_ylim(rows - 0.4, -0.6)
-    # Axes that are given may be narrow, or low.
+    # Given axes may be narrow or low.
     wide, tall = _inches(panel)
     size = min(FONT_SIZE, 72 * wide / (length + 1) / CHARACTER, 72 * tall / rows / LINE_HEIGHT)
     for row, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""How an approximate sampler drifts from the posterior: its path beside that of exact ones."""
+"""How an approximate sampler drifts from the posterior: its path next to those of exact samplers."""
 
 from __future__ import annotations
 
@@ -20,36 +20,35 @@ MEASURES = {
     "density_n_dk": "nonzero share of n_dk",
     "density_n_kw": "nonzero share of n_kw",
 }
-"""What is drawn, with its label; the first is divided by the number of tokens."""
+"""Statistics and their labels; the first is divided by the number of tokens."""
 
 
 def plot_drift(runs: Mapping[str, Any], *, skip: float = 0.1, axes: Any = None) -> NDArray[Any]:
-    """Plot the paths of several runs of one corpus: log p(w, z) per token, and how sparse the counts are.
+    """Plot the paths of several runs on one corpus: log p(w, z) per token, and the density of the counts.
 
-    After figures 4.2 and 4.3 of Magnusson, Jonsson, Villani, Broman (2018): AD-LDA sweeps shards of documents apart
-    from each other, so with many shards each finds topics of its own, and the counts of words in topics have more cells
-    that are not zero, those of topics in documents fewer, than under the posterior. Runs of kernels that are not exact
-    are dashed.
+    After figures 4.2 and 4.3 of Magnusson, Jonsson, Villani, Broman (2018). AD-LDA samples shards of documents
+    separately, so with many shards each finds its own topics: the word-topic counts have more nonzero cells, and the
+    document-topic counts fewer, than under the posterior. Runs with inexact kernels are dashed.
 
     Parameters
     ----------
     runs : mapping of str to traces
-        By the names of the legend: groups, fits, ``arviz.InferenceData`` or ``xarray.DataTree``.
+        Groups, fits, ``arviz.InferenceData`` or ``xarray.DataTree``, by name in the legend.
     skip : float
-        The share of the sweeps, from 0 to below 1, that the ranges leave out: the first ones reach far beyond the
-        differences at the end.
+        Share of the sweeps, from 0 to below 1, that the y axis ignores: the first sweeps lie far beyond the later
+        differences.
     axes : array of three matplotlib.axes.Axes, optional
-        To draw on; by default those of a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
     ndarray of matplotlib.axes.Axes, shape (3,)
-        A line for each chain, the warm-up included.
+        With a line for each chain, including the warm-up.
 
     Raises
     ------
     TraceError
-        If there are no runs, one lacks these statistics, or they have different numbers of tokens.
+        If there are no runs, one lacks these statistics, or their numbers of tokens differ.
     PplTopicsError
         If matplotlib is not installed.
     """
@@ -61,7 +60,7 @@ def plot_drift(runs: Mapping[str, Any], *, skip: float = 0.1, axes: Any = None) 
     tokens = {name: _tokens(name, groups) for name, groups in traces.items()}
     if len(set(tokens.values())) > 1:
         held = ", ".join(f"{name} {number:,}" for name, number in tokens.items())
-        raise TraceError(f"the runs have different numbers of tokens ({held}): they are not of one corpus")
+        raise TraceError(f"the runs have different numbers of tokens ({held}): their corpora differ")
     paths = {name: {measure: _path(name, groups, measure) for measure in MEASURES} for name, groups in traces.items()}
     panels = (
         new_figure(1, len(MEASURES), figsize=(11.0, 3.2)).ravel()
@@ -101,12 +100,12 @@ def _tokens(name: str, groups: Mapping[str, xr.Dataset]) -> int:
 
 
 def _path(name: str, groups: Mapping[str, xr.Dataset], measure: str) -> tuple[IntArray, FloatArray]:
-    """Return the sweeps, shape (M,), and a statistic at each, shape (chains, M), the warm-up included."""
+    """Return the sweeps (M,) and the values of a statistic (chains, M), including the warm-up."""
     kept = groups.get("sample_stats", xr.Dataset())
     if measure not in kept:
         raise TraceError(f"run {name!r} holds no {measure} in `sample_stats`; it was not written by ppl-topics")
     if "response" in kept[measure].dims:
-        raise TraceError(f"run {name!r}: each response has topics of its own, so it has no one path")
+        raise TraceError(f"run {name!r}: each response has its own topics, so there is no single path")
     attributes = groups["posterior"].attrs
     values = kept[measure].transpose("chain", "draw").values
     early = groups.get("warmup_sample_stats", xr.Dataset())

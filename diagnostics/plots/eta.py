@@ -12,6 +12,7 @@ from ppl_topics.diagnostics.plots.canvas import (
     LABEL,
     check_positive,
     groups_of,
+    heat_map,
     one_axes,
     plain,
     sequence_of,
@@ -25,7 +26,7 @@ __all__ = ["plot_eta"]
 
 MOST_RESPONSES = 100
 CROWDED = 60
-"""Rows from which labels are smaller."""
+"""Labels are smaller with more rows."""
 
 
 def plot_eta(
@@ -38,10 +39,10 @@ def plot_eta(
     n_words: int = 4,
     ax: Any = None,
 ) -> Any:
-    """Plot the posterior mean of the coefficients of topics, topics by responses, as a heat map.
+    """Plot the posterior means of topic coefficients as a heat map, topics by responses.
 
-    A dot marks those whose interval excludes 0. Topics stand by the response that they speak for most, so that the
-    large coefficients lie near a diagonal; they keep their numbers.
+    A dot marks coefficients whose interval excludes 0. Topics are ordered by the response with their largest
+    coefficient, so that large coefficients lie near a diagonal; they keep their numbers.
 
     Parameters
     ----------
@@ -50,15 +51,15 @@ def plot_eta(
     response : str or sequence of str, optional
         Which classes, labels or targets; by default all.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     probability : float
-        Of the equal-tailed intervals. With one draw there are none, and no dots.
+        Probability of the equal-tailed intervals. With one draw there are none, and no dots.
     top : int, optional
-        Only so many topics, those of the largest sum of abs(mean); None for all.
+        Number of topics to show, those with the largest sum of abs(mean); None for all.
     n_words : int
-        Words in the label of a topic.
+        Words in a topic's label.
     ax : matplotlib.axes.Axes, optional
-        To draw on; by default that of a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -67,8 +68,8 @@ def plot_eta(
     Raises
     ------
     TraceError
-        If the model has no response or no topic with coefficients, they were not recorded, each response has topics of
-        its own, or there is no such response or chain.
+        If the model has no response or no topic with coefficients, they were not recorded, each response has its own
+        topics, or there is no such response or chain.
     PplTopicsError
         If matplotlib is not installed.
     """
@@ -78,12 +79,12 @@ def plot_eta(
     coefficients = coefficient_draws(groups, chain)
     if coefficients.apart:
         raise TraceError(
-            "each response has topics of its own, so there is no table of topics by responses; see plot_coefficients"
+            "each response has its own topics, so there is no table of topics by responses; use plot_coefficients"
         )
     names = coefficients.responses if response is None else sequence_of(response)
     columns = [place for name in names for place in coefficients.positions(name)]
     if not columns:
-        raise TraceError("response: name one at least")
+        raise TraceError("response: name at least one")
     if len(columns) > MOST_RESPONSES:
         raise TraceError(f"there are {len(columns)} responses, too many to read; name some of them (response=)")
     if not coefficients.n_topics:
@@ -95,11 +96,7 @@ def plot_eta(
     label = topic_labels(groups, Part(coefficients.chain, None), n_words)
     size = (max(0.36 * len(columns), 1.6) + 4.6, max(0.24 * len(rows), 0.8) + 1.9)
     panel = one_axes(ax, (min(size[0], 24.0), min(size[1], 20.0)))
-    reach = float(np.abs(mean).max()) or 1.0
-    image = panel.imshow(mean[rows], cmap="RdBu_r", vmin=-reach, vmax=reach, aspect="auto")
-    bar = panel.figure.colorbar(image, ax=panel, aspect=25, pad=0.02)
-    bar.set_label("posterior mean", fontsize="small")
-    bar.ax.tick_params(labelsize="small")
+    reach = heat_map(panel, mean[rows], "posterior mean")
     sure = ((low > 0) | (high < 0))[rows]
     at = np.argwhere(sure)
     if len(at):
@@ -116,14 +113,13 @@ def plot_eta(
         rotation_mode="anchor" if len(columns) > 1 else "default",
         fontsize="small",
     )
-    panel.tick_params(length=0)
     if len(draws) > 1:
         panel.set_title(f"dot: {100 * level:g}% interval excludes 0", fontsize="small", loc="right")
     return panel
 
 
 def _rows(mean: FloatArray, top: int | None) -> IntArray:
-    """Return the topics to show, by the response of their largest coefficient and then by its size."""
+    """Return the topics to show, ordered by the response of their largest coefficient and then by its size."""
     chosen = np.argsort(-np.abs(mean).sum(axis=1), kind="stable")[:top]
     best = mean[chosen].argmax(axis=1)
     return np.asarray(chosen[np.lexsort((-mean[chosen].max(axis=1), best))], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The scalars of a trace that a plot of chains shows, each with a title: topics by their words where chains agree."""
+"""The scalars that a plot of chains shows, each with a title; topics are named by their words if the chains agree."""
 
 from __future__ import annotations
 
@@ -27,17 +27,7 @@ GROUPS = ("sample_stats", "posterior")
 
 
 class Scalar(NamedTuple):
-    """The draws of one scalar.
-
-    Attributes
-    ----------
-    title : str
-    chains : list of str
-        Names of the C chains.
-    draws : ndarray of float64, shape (C, M)
-    warmup : ndarray of float64, shape (C, W)
-        Of the warm-up; W is 0 where it was not recorded.
-    """
+    """Draws (C, M) and warm-up (C, W; W = 0 if it was not recorded) of one scalar in C named chains."""
 
     title: str
     chains: list[str]
@@ -51,45 +41,32 @@ def scalars(
     coords: Mapping[str, Any] | None,
     default: Sequence[str],
 ) -> list[Scalar]:
-    """Take scalars from a trace.
+    """Return the scalars of variables of ``sample_stats`` or ``posterior`` at the given coordinates.
 
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-    var_names : str or sequence of str, optional
-        Variables of ``sample_stats`` or ``posterior``.
-    coords : mapping, optional
-        For each dim the coordinates that are wanted, one or several; ``chain`` is one too.
-    default : sequence of str
-        The variables without `var_names`, as far as there are any. What never varies is left out then, and
-        ``log_marginal`` where it equals ``lp``.
-
-    Raises
-    ------
-    TraceError
-        If there is no such variable or coordinate, or no draw.
+    Without ``var_names``, those of the ``default`` variables that exist and vary are taken; ``log_marginal`` is left
+    out if it equals ``lp``.
     """
     wanted = {dim: sequence_of(values) for dim, values in (coords or {}).items()}
     if var_names is not None:
         found = [scalar for name in sequence_of(var_names) for scalar in _of_variable(groups, name, wanted)]
         if not found:
-            raise TraceError("var_names: name one variable at least, with a coordinate at least in each dim")
+            raise TraceError("var_names: name at least one variable, with at least one coordinate in each dimension")
         return found
     found = []
     for name in default:
         if any(name in groups.get(group, xr.Dataset()) for group in GROUPS):
             found += [scalar for scalar in _of_variable(groups, name, wanted, skip=True) if _varies(scalar, found)]
     if not found:
-        raise TraceError(f"the trace has none of {', '.join(default)} that varies; name variables (var_names=)")
+        raise TraceError(f"the trace has no varying {' or '.join(default)}; name variables (var_names=)")
     return found
 
 
 def _varies(scalar: Scalar, before: Sequence[Scalar]) -> bool:
-    """Return whether there is something to see that another scalar does not show."""
+    """Return True if the scalar varies and is not equal to one shown before."""
     values = np.hstack([scalar.warmup, scalar.draws])
     if not np.isfinite(values).any():
         return False
-    # A single draw cannot vary, and is shown.
+    # A single draw cannot vary, but is shown.
     constant = values.size > len(values) and np.nanmin(values) == np.nanmax(values)
     return not constant and not any(np.array_equal(scalar.draws, other.draws, equal_nan=True) for other in before)
 
@@ -97,20 +74,22 @@ def _varies(scalar: Scalar, before: Sequence[Scalar]) -> bool:
 def _of_variable(
     groups: Mapping[str, xr.Dataset], name: str, wanted: Mapping[str, Sequence[Any]], skip: bool = False
 ) -> Iterator[Scalar]:
-    """Yield the scalars of a variable; `skip` passes over coordinates of dims that it does not have."""
+    """Yield the scalars of a variable; ``skip`` ignores coordinates of dimensions that it does not have."""
     group = next((group for group in GROUPS if name in groups.get(group, xr.Dataset())), None)
     if group is None:
         known = [str(each) for group in GROUPS for each in groups.get(group, xr.Dataset()).data_vars]
         raise TraceError(f"the trace has no variable {name!r}{nearest(str(name), known)}")
     array = groups[group][name]
     if not {"chain", "draw"} <= set(array.dims) or array.dtype.kind not in "biuf":
-        raise TraceError(f"{name!r} holds {array.dtype} with dims {array.dims}; expected numbers by chain and draw")
+        raise TraceError(
+            f"{name!r} holds {array.dtype} with dimensions {array.dims}; expected numbers by chain and draw"
+        )
     if not array.sizes["draw"]:
         raise TraceError("the trace has no draws")
     warmup = groups.get(f"warmup_{group}", xr.Dataset()).get(name)
     for dim, values in wanted.items():
         if dim not in array.dims and not skip:
-            raise TraceError(f"coords: {name!r} has no dim {dim!r}; it has {', '.join(map(str, array.dims))}")
+            raise TraceError(f"coords: {name!r} has no dimension {dim!r}; it has {', '.join(map(str, array.dims))}")
         if dim in array.dims:
             array = _selected(array, name, dim, values)
             warmup = None if warmup is None else _selected(warmup, name, dim, values)
@@ -141,7 +120,7 @@ def _selected(array: xr.DataArray, name: str, dim: str, values: Sequence[Any]) -
 
 
 def _coordinate(dim: str, value: Any, label: Callable[[str], str]) -> str:
-    """Return how a title calls a coordinate."""
+    """Return the part of a title that names a coordinate."""
     if dim == "topic":
         return label(f"topic {value}")
     if dim == "coefficient":
@@ -150,19 +129,19 @@ def _coordinate(dim: str, value: Any, label: Callable[[str], str]) -> str:
 
 
 def _labels(groups: Mapping[str, xr.Dataset], chains: Sequence[int]) -> Callable[[str], str]:
-    """Return a function from ``topic k`` to its label: with words where it has much the same ones in all chains."""
+    """Return a function from ``topic k`` to its label, with words if the topic has similar words in all chains."""
     constants = groups.get("constant_data", xr.Dataset())
     if not has_mean_topics(groups) or own_topics(groups) or not set(chains) <= set(constants["chain"].values.tolist()):
         return plain
     parts = [part_of(groups, chain) for chain in chains]
     phi = np.stack([mean_phi(groups, part) for part in parts], axis=1)
-    # Fewer of a small vocabulary, half of which any two topics share.
+    # Fewer for a small vocabulary, of which any two topics share half.
     compared = int(np.clip(phi.shape[2] // 3, 1, COMPARED_WORDS))
     best = best_words(phi, compared, zeros=True)
     agree = [min(len(np.intersect1d(of[0], other)) for other in of) >= best.shape[2] / 2 for of in best]
     words = topic_labels(groups, parts[0], TITLE_WORDS)
     known = {
-        f"topic {number}": words(number) if same else f"topic {number} (another in each chain)"
+        f"topic {number}": words(number) if same else f"topic {number} (different in each chain)"
         for number, same in zip(topic_numbers(groups), agree, strict=True)
     }
     return lambda name: known.get(name, plain(name))

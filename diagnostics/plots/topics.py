@@ -18,7 +18,7 @@ from ppl_topics.results.topic_table import topic_shares, topic_table
 __all__ = ["plot_topics"]
 
 SHOWN = 12
-"""Topics of a figure, by default."""
+"""Topics shown by default."""
 
 
 def plot_topics(
@@ -38,17 +38,17 @@ def plot_topics(
     groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
         A trace.
     topics : int or sequence of int, optional
-        Numbers of the topics; by default the 12 of the largest shares of the tokens, the largest first.
+        Topic numbers; by default the 12 topics with the largest shares of the tokens, the largest first.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+        Whose topics; required if each response has its own topics (one-vs-all), and not allowed otherwise.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     n_words : int
-        Words of each topic; those of probability 0 are left out.
+        Words per topic; words of probability 0 are left out.
     probability : float
-        Of the equal-tailed intervals, which words have whose phi was recorded.
+        Probability of the equal-tailed intervals, which need recorded draws of the word's phi.
     axes : matplotlib.axes.Axes or array of them, optional
-        To draw on, one for each topic; by default those of a new figure, which have one scale.
+        Axes to draw on, one for each topic; by default those of a new figure, which share one scale.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def plot_topics(
     numbers = topic_numbers(groups)
     shares = dict(zip(numbers, topic_shares(groups, part, len(numbers)).tolist(), strict=True))
     if topics is None:
-        # By share, where it was recorded; sorted is stable, so the numbers decide else.
+        # By share, if it was recorded; sorting is stable, so ties stay in order of number.
         shown = sorted(numbers, key=lambda number: -np.nan_to_num(shares[number]))[:SHOWN]
     else:
         shown = list(sequence_of(topics))
@@ -77,7 +77,7 @@ def plot_topics(
         if number not in shares:
             raise TraceError(f"topics: the trace has no topic {number!r}; it has {numbers[0]} to {numbers[-1]}")
     if not shown:
-        raise TraceError("topics: name one at least")
+        raise TraceError("topics: name at least one")
     panels = grid(
         axes,
         len(shown),
@@ -106,7 +106,7 @@ def _bars(panel: Any, rows: pd.DataFrame, n_words: int) -> None:
     known = ~np.isnan(low)
     panel.hlines(heights[known], low[known], high[known], colors="black", linewidth=1.2)
     panel.set_yticks(heights, [plain(str(word), WORD) for word in rows["word"]], fontsize="small")
-    # As high as the others, however few the words.
+    # As high as the other panels, however few the words.
     panel.set_ylim(-n_words + 0.4, 0.6)
     panel.locator_params(axis="x", nbins=4)
     panel.tick_params(axis="x", labelsize="small", labelbottom=True)

@@ -1,4 +1,4 @@
-"""Coherence: how often the top words of a topic share documents, or windows of text.
+"""Coherence: how often the top words of a topic share documents or windows of text.
 
 References
 ----------
@@ -10,6 +10,7 @@ G. Bouma (2009). Normalized (pointwise) mutual information in collocation extrac
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -23,11 +24,13 @@ from ppl_topics.diagnostics.quality.reference import Reference
 from ppl_topics.errors import CorpusError, PplTopicsError
 
 __all__ = [
+    "COHERENCES",
     "CV_WINDOW",
     "EPSILON",
     "NPMI_WINDOW",
     "Convention",
     "check_convention",
+    "coherences",
     "cv_coherence",
     "npmi_coherence",
     "umass_coherence",
@@ -35,14 +38,14 @@ __all__ = [
 ]
 
 Convention: TypeAlias = Literal["paper", "gensim"]
-"""Whether a measure is that of its paper, or as gensim 4 computes it."""
+"""The formula of a measure's paper, or that of gensim 4."""
 
 
 EPSILON = 1e-12
-"""Added to probabilities of two words at once, by Röder et al. and gensim."""
+"""Added to the joint probability of two words by Röder et al. and gensim."""
 
 NPMI_WINDOW, CV_WINDOW = 10, 110
-"""Tokens, in Röder et al. and gensim."""
+"""Tokens per window in Röder et al. and gensim."""
 
 
 def umass_coherence(
@@ -50,23 +53,23 @@ def umass_coherence(
 ) -> FloatArray:
     """Return the coherence of each topic, sum over m and l < m of log((D(v_m, v_l) + 1) / D(v_l)).
 
-    D counts the documents that hold a word, or both of two words (Mimno et al. 2011, equation 1). It is 0 where each
-    two words share all but one of their documents, and falls from there.
+    D counts the documents that hold a word, or both of two words (Mimno et al. 2011, equation 1). It is 0 if every two
+    words share all but one of their documents, and negative otherwise.
 
     Parameters
     ----------
     top_words : array_like of int, shape (K, M)
-        Words of each topic by their number in the vocabulary, the most probable first; -1 where a topic has fewer. A
-        word that no document holds has no probability to be conditioned on: its terms as v_l are 0.
+        Words of each topic by their position in the vocabulary, the most probable first; -1 pads shorter topics. For a
+        word that no document holds, the terms with it as v_l are 0.
     reference : Corpus or Reference
     convention : {"paper", "gensim"}
-        gensim's ``u_mass`` is the mean over the pairs, and adds 1e-12 to the share of the documents that hold both
-        words in place of 1 to their number: log((D(v_m, v_l) / D + 1e-12) / (D(v_l) / D)).
+        gensim's ``u_mass`` is the mean over pairs, and adds 1e-12 to the share of documents that hold both words
+        instead of 1 to their number: log((D(v_m, v_l) / D + 1e-12) / (D(v_l) / D)).
 
     Returns
     -------
     ndarray of float64, shape (K,)
-        Always finite; 0 for a topic of one word, or of none.
+        Always finite; 0 for a topic with one word or none.
 
     Examples
     --------
@@ -90,30 +93,31 @@ def npmi_coherence(
 ) -> FloatArray:
     """Return the mean over pairs of words of log((p_ij + e) / (p_i p_j)) / -log(p_ij + e), with e = 1e-12.
 
-    p_i is the share of the windows that hold word i, p_ij that of those which hold both (C_NPMI of Röder et al. 2015).
+    p_i is the share of windows that hold word i, and p_ij the share that hold both (C_NPMI of Röder et al. 2015).
 
     Parameters
     ----------
     top_words : array_like of int, shape (K, M)
-        Words of each topic by their number in the vocabulary; -1 where a topic has fewer. A pair with a word that no
-        document holds counts as 0, that of words that come independently.
+        Words of each topic by their position in the vocabulary; -1 pads shorter topics. A pair with a word that no
+        document holds counts as 0, like independent words.
     reference : Corpus or Reference
     window : int, optional
-        Tokens: windows slide over each document, and one that is no longer is one window. By default 10 where the
-        reference is in the order of the text; where it is not, as in a corpus, each document is one window.
+        Number of tokens in a window. Windows slide over each document; a document that is no longer than a window is
+        one window. By default 10 if the reference keeps the order of words; otherwise, as with a corpus, each document
+        is one window.
     convention : {"paper", "gensim"}
-        In gensim 4 a window forgets a word that is repeated in it as soon as the first occurrence has left, and two
-        words that are in every window have -1 in place of 1.
+        In gensim 4, a window forgets a repeated word as soon as its first occurrence leaves, and two words that are in
+        every window have -1 instead of 1.
 
     Returns
     -------
     ndarray of float64, shape (K,)
-        Between -1 and 1, always finite; 0 for a topic of one word, or of none.
+        Between -1 and 1, always finite; 0 for a topic with one word or none.
 
     Raises
     ------
     CorpusError
-        If a window is given, and the reference is not in the order of the text.
+        If a window is given, but the reference does not keep the order of words.
     """
     check_convention(convention)
     words = _lists(top_words)
@@ -129,27 +133,27 @@ def cv_coherence(
     window: int | None = None,
     convention: Convention = "paper",
 ) -> FloatArray:
-    """Return the mean cosine of the words' vectors with their sum; the vector of word i is its NPMI with each word.
+    """Return the mean cosine between each word's vector and the sum of these vectors; they hold NPMI with each word.
 
-    C_V of Röder et al. (2015), with gamma = 1: vectors hold the NPMI of word i with the words of the topic, itself
-    included (1). So words are near that go with the same others.
+    This is C_V of Röder et al. (2015) with gamma = 1: the vector of word i holds its NPMI with all words of the topic,
+    including itself (1). Words are close if they occur with the same other words.
 
     Parameters
     ----------
     top_words, reference, convention
-        As in `npmi_coherence`. The vector of a word that no document holds is 0, and so is its cosine.
+        As in `npmi_coherence`. For a word that no document holds, the vector and its cosine are 0.
     window : int, optional
-        As there; by default 110.
+        As in `npmi_coherence`, but by default 110.
 
     Returns
     -------
     ndarray of float64, shape (K,)
-        Between -1 and 1, always finite; 1 for a topic of one word that occurs, 0 for a topic of none.
+        Between -1 and 1, always finite; 1 for a topic with one word that occurs, 0 for a topic with none.
 
     Raises
     ------
     CorpusError
-        If a window is given, and the reference is not in the order of the text.
+        If a window is given, but the reference does not keep the order of words.
     """
     check_convention(convention)
     words = _lists(top_words)
@@ -159,7 +163,7 @@ def cv_coherence(
 
 
 def umass(words: IntArray, counts: Cooccurrence, convention: Convention) -> FloatArray:
-    """Return the UMass coherence of lists whose words were counted in documents."""
+    """Return the UMass coherence of word lists from document counts."""
     given = counts.alone[:, None, :]
     if convention == "gensim":
         total = max(counts.windows, 1)
@@ -173,13 +177,13 @@ def umass(words: IntArray, counts: Cooccurrence, convention: Convention) -> Floa
 
 
 def npmi(words: IntArray, counts: Cooccurrence, convention: Convention) -> FloatArray:
-    """Return the NPMI coherence of lists whose words were counted in windows."""
+    """Return the NPMI coherence of word lists from window counts."""
     values = np.tril(_pair_npmi(counts, convention), -1).sum(axis=(1, 2))
     return np.asarray(values / np.maximum(_pairs(words), 1))
 
 
 def cv(words: IntArray, counts: Cooccurrence, convention: Convention) -> FloatArray:
-    """Return the C_V coherence of lists whose words were counted in windows."""
+    """Return the C_V coherence of word lists from window counts."""
     vectors = _pair_npmi(counts, convention)
     together = vectors.sum(axis=1)
     inner = (vectors * together[:, None, :]).sum(axis=2)
@@ -189,15 +193,15 @@ def cv(words: IntArray, counts: Cooccurrence, convention: Convention) -> FloatAr
 
 
 def _pair_npmi(counts: Cooccurrence, convention: Convention) -> FloatArray:
-    """Return the NPMI of each two words of lists, shape (T, M, M); 0 with a word that no window holds."""
+    """Return the NPMI of each pair of words of a list, shape (T, M, M), and 0 with a word that no window holds."""
     total = float(max(counts.windows, 1))
     joint, alone = counts.together / total, counts.alone / total
     independent = alone[:, :, None] * alone[:, None, :]
     known = independent > 0.0
-    # The same operations as gensim's, for where both words are in every window they leave nothing but rounding.
+    # The same operations as gensim's: for words that are in every window, only rounding errors remain.
     ratio = np.log((joint + EPSILON) / np.where(known, independent, 1.0))
     values = np.where(known, ratio / -np.log(joint + EPSILON), 0.0)
-    # Its limit, where p_ij = p_i = p_j go to 1.
+    # The limit as p_ij = p_i = p_j goes to 1.
     return values if convention == "gensim" else np.where(joint == 1.0, 1.0, np.clip(values, -1.0, 1.0))
 
 
@@ -220,31 +224,50 @@ def _reference(given: Corpus | Reference) -> Reference:
 
 
 def window_size(reference: Reference, asked: int | None, default: int) -> int | None:
-    """Return the size of windows for a reference; None where each document is one.
-
-    Raises
-    ------
-    CorpusError
-        If a window is asked for, and the reference is not in the order of the text.
-    """
+    """Return the size of windows for a reference, or None if each document is one window."""
     if asked is None:
         return default if reference.ordered else None
     if not is_whole(asked) or asked < 1:
-        raise PplTopicsError(f"window: must be a whole number of tokens, 1 at least, got {asked!r}")
+        raise PplTopicsError(f"window: must be a whole number of at least 1, got {asked!r}")
     if not reference.ordered:
         raise CorpusError(
-            "a corpus does not keep the order of words, so no window can slide over it; leave out window=, or give the "
+            "a corpus does not keep the order of words, so windows cannot slide over it; omit window=, or give the "
             "texts themselves, or lists of their words"
         )
     return int(asked)
 
 
 def check_convention(convention: str) -> None:
-    """Refuse what is no convention.
-
-    Raises
-    ------
-    PplTopicsError
-    """
+    """Refuse an unknown convention."""
     if convention not in ("paper", "gensim"):
         raise PplTopicsError(f"convention: must be 'paper' or 'gensim', got {convention!r}")
+
+
+COHERENCES: Mapping[str, Callable[[IntArray, Cooccurrence, Convention], FloatArray]] = {
+    "umass": umass,
+    "npmi": npmi,
+    "c_v": cv,
+}
+
+
+def coherences(
+    words: IntArray,
+    reference: Reference,
+    measures: Sequence[str],
+    windows: Mapping[str, int | None],
+    convention: Convention,
+) -> dict[str, FloatArray]:
+    """Return the named `COHERENCES` of word lists (T, M), padded with -1, counting each kind of window once.
+
+    ``windows`` holds the number of tokens in a window by measure; the other measures use whole documents.
+    """
+    counted: dict[tuple[int | None, bool], Cooccurrence] = {}
+    result = {}
+    for measure in measures:
+        size = windows.get(measure)
+        # A window that is a whole document forgets nothing.
+        key = (size, size is not None and convention == "gensim")
+        if key not in counted:
+            counted[key] = count_together(words, reference, size, forgetful=key[1])
+        result[measure] = COHERENCES[measure](words, counted[key], convention)
+    return result

@@ -1,4 +1,4 @@
-"""How many documents, or windows that slide over them, hold a word, or two words at once."""
+"""How many documents, or sliding windows, hold a word or a pair of words."""
 
 from __future__ import annotations
 
@@ -14,25 +14,17 @@ from ppl_topics.diagnostics.quality.reference import Reference
 __all__ = ["Cooccurrence", "count_together"]
 
 MOST_WORDS = 2048
-"""Distinct words counted at a time, about: the counts of all pairs of them take 32 MB."""
+"""About the number of distinct words counted at a time; counts of all their pairs take 32 MB."""
 
 WHOLE = np.iinfo(np.int64).max
-"""A window that every document fits into."""
+"""A window that holds any document."""
 
 
 class Cooccurrence(NamedTuple):
-    """Counts of windows for T lists of M words.
+    """Counts of windows for T lists of M words."""
 
-    Attributes
-    ----------
-    windows : int
-        Windows in all: of a document of n tokens max(n - size + 1, 1), also where it is empty.
-    together : ndarray of int64, shape (T, M, M)
-        Windows that hold two words of a list; on the diagonal, those that hold the one. 0 where there is no word.
-    """
-
-    windows: int
-    together: IntArray
+    windows: int  # all windows; a document of n tokens, even an empty one, has max(n - size + 1, 1)
+    together: IntArray  # (T, M, M): windows that hold both words of a list (one word on the diagonal), 0 without a word
 
     @property
     def alone(self) -> IntArray:
@@ -43,23 +35,15 @@ class Cooccurrence(NamedTuple):
 def count_together(
     words: IntArray, reference: Reference, window: int | None = None, *, forgetful: bool = False
 ) -> Cooccurrence:
-    """Count the windows that hold the words of lists, and each two of them.
+    """Count the windows that hold each word, and each pair of words, of lists (T, M) padded with -1.
 
-    Parameters
-    ----------
-    words : ndarray of int64, shape (T, M)
-        By their numbers in the vocabulary of the reference; -1 where a list is shorter.
-    reference : Reference
-    window : int, optional
-        Tokens; a document that is no longer is one window. Without it each document is one.
-    forgetful : bool
-        Whether a window forgets a word as soon as its first occurrence leaves, although others stay, until it occurs
-        anew: what gensim 4 counts.
+    Without ``window``, each document is one window. With ``forgetful``, a window forgets a word as soon as its first
+    occurrence leaves, even if others remain, until the word occurs again, as gensim 4 does.
     """
     size = WHOLE if window is None else window
     together = np.zeros((*words.shape, words.shape[1]), dtype=np.int64)
     windows = int(np.maximum(reference.doc_lengths - size + 1, 1).sum())
-    # Where no document is longer than the window, no word ever leaves.
+    # If no document is longer than the window, no word ever leaves.
     for first, last in _blocks(words):
         block = words[first:last]
         used = np.unique(block[block >= 0])
@@ -79,7 +63,7 @@ def count_together(
 
 
 def _blocks(words: IntArray) -> Iterator[tuple[int, int]]:
-    """Cut lists into runs that have about `MOST_WORDS` distinct words."""
+    """Split lists into runs with about `MOST_WORDS` distinct words."""
     first, seen = 0, set[int]()
     for place, row in enumerate(words.tolist()):
         if place > first and len(seen.union(row)) > MOST_WORDS:
@@ -98,11 +82,11 @@ def _slide(
     forgetful: bool,
     counts: IntArray,
 ) -> None:
-    """Slide a window over each document, and add up for how many steps words are in it, each two of them at once.
+    """Slide a window over each document, and count in how many steps it holds each word and each pair of words.
 
-    A word adds to its counts when it leaves, for all the steps that it was there: with each word that stays, those
-    since the later of the two came. So a step costs nothing where nothing changes. ``counts[a, b]`` takes what is
-    counted when a leaves before b, so the two triangles must be added.
+    A word adds to the counts when it leaves: for itself the steps since it came, and for each remaining word the steps
+    since the later of the two came. So a step costs nothing if nothing changes. ``counts[a, b]`` counts the cases in
+    which a leaves before b, so the two triangles must be added.
     """
     n_words = len(counts)
     inside = np.zeros(n_words, dtype=np.int64)  # occurrences in the window
@@ -148,7 +132,7 @@ def _leave(
     rank: Int32Array,
     n_present: int,
 ) -> int:
-    """Take a word out of the window; return how many are left."""
+    """Remove a word from the window, and return how many are left."""
     last = n_present - 1
     hole = rank[word]
     moved = present[last]

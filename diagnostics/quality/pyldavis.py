@@ -1,4 +1,4 @@
-"""What pyLDAvis draws, prepared from a trace."""
+"""The arguments of pyLDAvis, from a trace."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ppl_topics.diagnostics.quality.arrays import as_topics
-from ppl_topics.diagnostics.quality.topics import one_topic_set
+from ppl_topics.diagnostics.quality.topic_set import as_topics, one_topic_set
 from ppl_topics.errors import TraceError
 from ppl_topics.prediction.trained import Part, TrainedTopics
 
@@ -24,28 +23,28 @@ def to_pyldavis(groups: Mapping[str, xr.Dataset], chain: int = 0, *, response: s
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     chain : int
-        Chains number their topics each in its own way.
+        Chains number their topics independently, so they are not combined.
     response : str, optional
-        Whose topics, where each response has topics of its own.
+        Whose topics, if each response has its own topics.
 
     Returns
     -------
     dict
-        ``topic_term_dists``, the mean phi, shape (K, V), and ``doc_topic_dists``, (n_dk + alpha_k) / (N_d + sum alpha)
-        at the last z, shape (D, K), float64, whose rows sum to 1; ``doc_lengths``, shape (D,), int64; ``vocab``, a list
+        ``topic_term_dists``, the mean phi, shape (K, V); ``doc_topic_dists``, (n_dk + alpha_k) / (N_d + sum alpha) at
+        the last z, shape (D, K), float64 with rows that sum to 1; ``doc_lengths``, shape (D,), int64; ``vocab``, a list
         of V words; ``term_frequency``, shape (V,), int64. Documents without tokens and words that never occur are left
-        out, as pyLDAvis demands. ``sort_topics`` is False and ``start_index`` 0, so that its topics have the numbers
-        that they have in the trace.
+        out, as pyLDAvis requires. ``sort_topics`` is False and ``start_index`` 0, so topics keep the numbers that they
+        have in the trace.
 
     Raises
     ------
     TraceError
-        If the trace does not hold the topics, z, or the lengths of documents, there is no such chain, or there are
-        fewer than two topics, which pyLDAvis cannot lay out.
+        If the trace lacks the topics, z, or the lengths of documents, there is no such chain, or there are fewer than
+        two topics, which pyLDAvis cannot lay out.
 
     Examples
     --------
-    Where pyLDAvis is installed (of topics with zeros it warns that it takes their logarithms)::
+    If pyLDAvis is installed (for topics with zeros, it warns about their logarithms)::
 
         data = pyLDAvis.prepare(**to_pyldavis(fit.groups))
         pyLDAvis.save_html(data, "topics.html")
@@ -58,7 +57,7 @@ def to_pyldavis(groups: Mapping[str, xr.Dataset], chain: int = 0, *, response: s
         )
     k = len(topics.phi)
     if k < 2:
-        raise TraceError("pyLDAvis lays out two topics or more, and the trace has one")
+        raise TraceError("pyLDAvis needs at least two topics, and the trace has one")
     place = None
     if topics.response is not None:
         place = [str(name) for name in constants["response"].values].index(topics.response)

@@ -1,4 +1,4 @@
-"""The documents that the words of topics are looked for in: training documents, a corpus, or texts in order."""
+"""The documents in which the words of topics are counted: training documents, a corpus, or texts in order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Reference", "ReferenceLike"]
 
 @dataclass(frozen=True)
 class Reference:
-    """Documents in the words of a vocabulary.
+    """Documents as positions of words in a vocabulary.
 
     Make one with a ``from_*`` method or `of`.
 
@@ -30,11 +30,11 @@ class Reference:
     doc_ptr : ndarray of int64, shape (D + 1,)
         Tokens of document d are ``words[doc_ptr[d]:doc_ptr[d + 1]]``.
     words : ndarray of int32, shape (N,)
-        Word of each token by its number in the vocabulary; -1 for a word outside it, which keeps its place.
+        Position in the vocabulary of each token's word; -1 for a word outside it, which still takes up a place.
     n_words : int
-        V, words of the vocabulary.
+        V, the size of the vocabulary.
     ordered : bool
-        Whether tokens stand in the order of the text. A `Corpus` does not keep it.
+        True if the tokens are in the order of the text, which a `Corpus` does not keep.
 
     Examples
     --------
@@ -55,13 +55,7 @@ class Reference:
 
     @classmethod
     def from_groups(cls, groups: Mapping[str, xr.Dataset]) -> Reference:
-        """Take the training documents from a trace.
-
-        Raises
-        ------
-        TraceError
-            If it does not hold them.
-        """
+        """Return the training documents of a trace."""
         constants, observed = (groups.get(name, xr.Dataset()) for name in ("constant_data", "observed_data"))
         if "doc_length" not in constants or "words" not in observed or "word" not in constants.coords:
             raise TraceError(
@@ -76,7 +70,7 @@ class Reference:
 
     @classmethod
     def from_corpus(cls, corpus: Corpus, vocabulary: Sequence[str] | NDArray[np.object_] | None = None) -> Reference:
-        """Take the documents of a corpus, in the words of a vocabulary, by default its own."""
+        """Return the documents of a corpus, for a vocabulary that is by default its own."""
         words = corpus.words.astype(np.int32)
         if vocabulary is None or np.array_equal(np.asarray(vocabulary, dtype=object), corpus.vocabulary):
             return cls(corpus.doc_ptr, words, corpus.n_words, ordered=False)
@@ -88,19 +82,10 @@ class Reference:
     def from_texts(
         cls, texts: Iterable[str] | Iterable[Sequence[str]], vocabulary: Sequence[str] | NDArray[np.object_]
     ) -> Reference:
-        """Take texts, or lists of words, in their order.
+        """Return texts, or lists of words, in their order.
 
-        Parameters
-        ----------
-        texts : iterable of str, or of sequences of str
-            A string is cut into tokens as `Corpus.from_texts` does by default: in lower case, two letters or more.
-        vocabulary : sequence of str
-            Other words keep their places, and are not counted.
-
-        Raises
-        ------
-        CorpusError
-            If there is no text, or they are something else.
+        A string is tokenised as `Corpus.from_texts` does by default: in lower case, words of two letters or more. Words
+        outside the vocabulary keep their places and are not counted.
         """
         from ppl_topics.corpus.text_options import text_analyzer
 
@@ -115,7 +100,7 @@ class Reference:
                 raise CorpusError(f"text {place} is of type {type(text).__name__}; expected str, or a list of str")
             documents.append(np.array(list(map(numbers.get, tokens, repeat(-1))), dtype=np.int32))
         if not documents:
-            raise CorpusError("there are no texts to look for words in; give one at least")
+            raise CorpusError("there are no texts; give at least one")
         doc_ptr = np.concatenate([[0], np.cumsum([len(each) for each in documents])]).astype(np.int64)
         return cls(doc_ptr, np.concatenate(documents), len(numbers), ordered=True)
 
@@ -123,20 +108,9 @@ class Reference:
     def from_file(
         cls, path: str | Path, vocabulary: Sequence[str] | NDArray[np.object_], text_column: str = "text"
     ) -> Reference:
-        """Read a file: its texts in their order, or from a format of counts its documents.
+        """Read what `read_corpus` reads: texts in their order, or the documents of a format that holds counts.
 
-        Parameters
-        ----------
-        path : str or pathlib.Path
-            What `read_corpus` reads, in UTF-8.
-        vocabulary : sequence of str
-        text_column : str
-            Of JSON Lines, CSV and TSV.
-
-        Raises
-        ------
-        CorpusError
-            If it cannot be read.
+        ``text_column`` applies to JSON Lines, CSV and TSV.
         """
         from ppl_topics._util.paths import as_path
         from ppl_topics.corpus import read_corpus
@@ -164,13 +138,7 @@ class Reference:
 
     @classmethod
     def of(cls, given: ReferenceLike, vocabulary: Sequence[str] | NDArray[np.object_]) -> Reference:
-        """Return documents in the words of a vocabulary: of a corpus, texts, lists of words, or a reference.
-
-        Raises
-        ------
-        CorpusError
-            If they are none of these, or a reference of another vocabulary.
-        """
+        """Return a corpus, texts, lists of words, or a reference as a reference for a vocabulary."""
         if isinstance(given, Reference):
             if given.n_words != len(vocabulary):
                 raise CorpusError(
@@ -189,4 +157,4 @@ class Reference:
 
 
 ReferenceLike: TypeAlias = Union[Reference, Corpus, Iterable[str], Iterable[Sequence[str]]]  # noqa: UP007
-"""What words can be looked for in."""
+"""What `Reference.of` accepts."""

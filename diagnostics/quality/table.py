@@ -1,4 +1,4 @@
-"""Topic quality as a table: a row for each topic, a column for each measure."""
+"""Topic quality as a table with a row for each topic and a column for each measure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,20 @@ import xarray as xr
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics._util.nearest import nearest
-from ppl_topics.diagnostics.quality.coherence import CV_WINDOW, NPMI_WINDOW, Convention, check_convention, window_size
-from ppl_topics.diagnostics.quality.coherence_batch import COHERENCES, coherences
-from ppl_topics.diagnostics.quality.draws import over_draws
-from ppl_topics.diagnostics.quality.exclusive import exclusivity, frex, mean_over
+from ppl_topics.diagnostics.quality.coherence import (
+    COHERENCES,
+    CV_WINDOW,
+    NPMI_WINDOW,
+    Convention,
+    check_convention,
+    coherences,
+    window_size,
+)
+from ppl_topics.diagnostics.quality.entropy import effective_words, entropy_of_assignments
+from ppl_topics.diagnostics.quality.exclusivity import exclusivity, frex, mean_over
+from ppl_topics.diagnostics.quality.intervals import over_draws
 from ppl_topics.diagnostics.quality.reference import Reference, ReferenceLike
-from ppl_topics.diagnostics.quality.spread import effective_words, entropy_of_assignments
-from ppl_topics.diagnostics.quality.topics import TopicSet, check_words, texts_of, topic_sets
+from ppl_topics.diagnostics.quality.topic_set import TopicSet, check_words, texts_of, topic_sets
 from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
 from ppl_topics.results.coefficient_draws import check_probability
@@ -25,7 +32,7 @@ from ppl_topics.results.coefficient_draws import check_probability
 __all__ = ["MEASURES", "topic_quality"]
 
 MEASURES = ("umass", "npmi", "c_v", "entropy", "exclusivity", "effective_words")
-"""What is measured by default; `frex` can be asked for."""
+"""The default measures; `frex` is available by name."""
 
 KNOWN = (*MEASURES, "frex")
 
@@ -41,16 +48,16 @@ def topic_quality(
     convention: Convention = "paper",
     probability: float | None = None,
 ) -> pd.DataFrame:
-    """Measure how good the topics of a chain are.
+    """Measure the quality of each topic of a chain: coherence, spread over documents and words, exclusivity.
 
     ===================  ===============================================================================================
     ``umass``            sum over pairs of top words of log((D(v_m, v_l) + 1) / D(v_l)); see `umass_coherence`
     ``npmi``             mean over pairs of their normalised pointwise mutual information; see `npmi_coherence`
-    ``c_v``              mean cosine of their vectors of it; see `cv_coherence`
-    ``entropy``          of the topic's tokens over training documents, by the last z; see `document_entropy`
+    ``c_v``              mean cosine of the words' vectors of NPMI; see `cv_coherence`
+    ``entropy``          of the topic's tokens over training documents at the last z; see `document_entropy`
     ``exclusivity``      mean over top words of phi_kv / sum_j phi_jv; see `exclusivity`
     ``effective_words``  exp of the entropy of phi_k; see `effective_words`
-    ``frex``             mean over top words of FREX, weight 0.5; see `frex`; not by default
+    ``frex``             mean over top words of FREX with weight 0.5; see `frex`; not computed by default
     ===================  ===============================================================================================
 
     Parameters
@@ -58,50 +65,49 @@ def topic_quality(
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     corpus : Corpus, Reference, iterable of str or of sequences of str, optional
-        The documents that coherence is measured on; by default those of training. Texts, or lists of words, are in the
-        order of the text, so that windows slide over them; in a corpus, as in the training documents of a trace, the
-        order of words is lost, and each document is one window.
+        The documents to measure coherence on; by default the training documents. Texts, or lists of words, keep the
+        order of words, so windows slide over them; in a corpus, as in the training documents of a trace, the order is
+        lost, and each document is one window.
     n_words : int
-        Top words of each topic: the most probable of its mean phi, those of probability 0 left out.
+        Number of top words, the most probable of each topic's mean phi; words of probability 0 are left out.
     chain : int
-        Chains number their topics each in its own way.
+        Chains number their topics independently, so they are not combined.
     measures : sequence of str, optional
-        Names of the columns wanted; by default all of `MEASURES` that the trace can give.
+        Names of the columns to compute; by default all of `MEASURES` that the trace allows.
     window : int, optional
-        Tokens of the windows of ``npmi`` and ``c_v``, where the order of words is known; by default 10 and 110.
+        Number of tokens in the windows of ``npmi`` and ``c_v``, if the order of words is known; by default 10 and 110.
     convention : {"paper", "gensim"}
-        Whether coherences are those of their papers, or as gensim 4 computes them.
+        Compute coherences as their papers or as gensim 4 does.
     probability : float, optional
-        Adds the ends of equal-tailed intervals over the recorded draws to measures that can be taken of each draw, as
-        ``<measure>_low`` and ``<measure>_high``; see Notes.
+        Add the ends of equal-tailed intervals over the recorded draws, as ``<measure>_low`` and ``<measure>_high``, for
+        measures that can be computed for each draw; see Notes.
 
     Returns
     -------
     pandas.DataFrame
         A row for each topic, the largest share of tokens first, with the columns ``topic`` (its number in the chain),
-        ``share``, the measures, and ``words``. Where each response has topics of its own, ``response`` comes first.
-        ``attrs`` holds ``chain``, ``n_words``, ``convention``, ``reference``, ``windows`` (tokens by measure;
-        "document" where each document is one), ``absent`` (top words that no document of the reference holds),
-        ``left_out`` (measures that the trace cannot give, and why) and, where intervals were asked for, ``probability``
-        and ``draws``.
+        ``share``, the measures, and ``words``. If each response has its own topics, ``response`` is the first column.
+        ``attrs`` holds ``chain``, ``n_words``, ``convention``, ``reference``, ``windows`` (tokens by measure, or
+        "document"), ``absent`` (top words that no document of the reference holds), ``left_out`` (measures that the
+        trace does not allow, with the reason) and, for intervals, ``probability`` and ``draws``.
 
     Raises
     ------
     TraceError
-        If the trace has no mean topics or no such chain, there is no such measure, or one that was asked for needs what
+        If the trace has no mean topics or no such chain, a measure does not exist, or a requested measure needs what
         the trace does not hold.
     CorpusError
-        If the documents are not what was expected.
+        If the documents are not of an accepted type.
 
     Notes
     -----
-    No measure is ever NaN: what happens to words that the documents lack is stated with each.
+    No measure is ever NaN: each states how it treats words that the documents lack.
 
-    Intervals are over at most 100 draws, evenly spaced. In each draw the topic has top words of its own, the most
-    probable among the recorded ones; a drift of a topic to other words shows as a wide interval, and the value of the
-    mean topic need not lie in it. Coherences and exclusivity have intervals where draws of phi are recorded (by default
-    the 1000 most frequent words), ``effective_words`` and ``frex`` where all words are, as with
-    ``record={"phi": "all"}``, and ``entropy`` where z is.
+    Intervals use at most 100 draws, evenly spaced. In each draw the top words are those of that draw, among the
+    recorded words; if a topic drifts to other words, the interval is wide, and the value for the mean topic may lie
+    outside it. Coherences and exclusivity have intervals if draws of phi are recorded (by default for the 1,000 most
+    frequent words), ``effective_words`` and ``frex`` if all words are, as with ``record={"phi": "all"}``, and
+    ``entropy`` if z is.
     """
     check_words(n_words)
     check_convention(convention)
@@ -168,7 +174,7 @@ def topic_quality(
 
 
 def _wanted(measures: Sequence[str] | None) -> list[str]:
-    """Return the names of the measures that are asked for, in the order of `KNOWN`."""
+    """Return the names of the requested measures, in the order of `KNOWN`."""
     if measures is None:
         return list(MEASURES)
     asked = [measures] if isinstance(measures, str) else list(measures)
@@ -179,7 +185,7 @@ def _wanted(measures: Sequence[str] | None) -> list[str]:
 
 
 def _leave_out(names: Sequence[str], asked: Sequence[str] | None, error: TraceError) -> dict[str, str]:
-    """Say why measures are left out of a table of all; raise the error where they were asked for by name."""
+    """Return the reason why measures are left out, or raise it if they were requested by name."""
     if asked is not None:
         raise error
     return dict.fromkeys(names, str(error))

@@ -1,8 +1,8 @@
-"""Reading a supervised model, and sparse topics: which topics matter, to which class, and how surely."""
+"""Tables of a supervised model and of sparse topics: which topics matter, to which response, and how certainly."""
 
 from ppl_topics.diagnostics.tables.coefficients import coefficient_table
-from ppl_topics.diagnostics.tables.effective import effective_coefficients
-from ppl_topics.diagnostics.tables.overview import reading_summary
+from ppl_topics.diagnostics.tables.effective_coefficients import effective_coefficients
+from ppl_topics.diagnostics.tables.reading_summary import reading_summary
 from ppl_topics.diagnostics.tables.relevance import signal_topics, topic_relevance
 from ppl_topics.diagnostics.tables.zeros import zeros_in_phi
 

@@ -23,20 +23,20 @@ def coefficient_table(
     top: int | None = None,
     n_words: int = 10,
 ) -> pd.DataFrame:
-    """Summarise the coefficients of each response in one chain, the largest first, the intercept last.
+    """Summarise the coefficients of each response in one chain, the largest first and the intercept last.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     response : str, optional
-        A class, label or target; by default all of them.
+        A class, label or target; by default all.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     probability : float
-        Of the equal-tailed intervals.
+        Probability of the equal-tailed intervals.
     top : int, optional
-        Only so many coefficients of each response, the largest by abs(mean), beside the intercept.
+        Number of coefficients of each response, the largest by abs(mean), besides the intercept; by default all.
     n_words : int
         Most probable words of each topic.
 
@@ -45,9 +45,9 @@ def coefficient_table(
     pandas.DataFrame
         A row for each response and coefficient, with the columns ``response``, ``coefficient``, ``topic`` (its number;
         missing for covariates and the intercept), ``mean``, ``sd``, ``low`` and ``high`` (the ends of the interval),
-        ``excludes_0``, ``ess`` (bulk effective sample size), ``rhat`` (of the chain's halves), ``share`` (of the tokens
-        that the topic has) and ``words``. Not numbers, where there are too few draws: one has no interval and no
-        standard deviation, fewer than four no effective sample size. ``attrs`` holds ``chain`` and ``probability``.
+        ``excludes_0``, ``ess`` (bulk effective sample size), ``rhat`` (of the chain's halves), ``share`` (of the
+        tokens, of the topic) and ``words``. With one draw, the interval and the standard deviation are NaN; with fewer
+        than four, the effective sample size is NaN. ``attrs`` holds ``chain`` and ``probability``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which topics the responses depend on: how much, and how surely."""
+"""Which topics the responses depend on, how much, and how certainly."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["excluding_zero", "signal_topics", "topic_relevance"]
 def topic_relevance(
     groups: Mapping[str, xr.Dataset], *, chain: int = 0, probability: float = 0.9, n_words: int = 10
 ) -> pd.DataFrame:
-    """Return how much the responses depend on each topic, r_k = sum_l abs(eta_lk), in one chain.
+    """Return how much the responses depend on each topic, r_k = sum_l abs(eta_lk), in one chain, the largest first.
 
     The sum is over responses; it is the supervised effect of Magnusson, Jonsson, Villani (2020), figure 8.
 
@@ -35,19 +35,19 @@ def topic_relevance(
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     probability : float
-        Of the equal-tailed intervals.
+        Probability of the equal-tailed intervals.
     n_words : int
         Most probable words of each topic.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each topic that has coefficients, largest first, with the columns ``topic``, ``relevance`` (the
-        posterior mean of r_k), ``low`` and ``high`` (the ends of its interval; not numbers with but one draw),
-        ``share`` (of the tokens) and ``words``. Where each response has topics of its own, ``response`` comes first,
-        and r_k has one term. ``attrs`` holds ``chain`` and ``probability``.
+        A row for each topic with coefficients, the largest first, with the columns ``topic``, ``relevance`` (the
+        posterior mean of r_k), ``low`` and ``high`` (the ends of its interval; NaN with one draw), ``share`` (of the
+        tokens) and ``words``. If each response has its own topics, ``response`` is the first column, and r_k has one
+        term. ``attrs`` holds ``chain`` and ``probability``.
 
     Raises
     ------
@@ -65,40 +65,36 @@ def topic_relevance(
 def signal_topics(
     groups: Mapping[str, xr.Dataset], *, chain: int = 0, probability: float = 0.9, n_words: int = 10
 ) -> pd.DataFrame:
-    """Tell the topics that responses surely depend on, signal, from the others, noise, in one chain.
+    """Separate the topics that responses clearly depend on (signal) from the others (noise), in one chain.
 
-    A topic is signal where the equal-tailed interval of its coefficient excludes 0 for a response at least. Each
-    interval has the probability that is given, not all together: with many responses, give a larger one.
+    A topic is signal if the equal-tailed interval of its coefficient excludes 0 for at least one response. The
+    probability applies to each interval, not to all together: with many responses, use a larger one.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
-    chain : int
-        Chains number their topics each in its own way, so they are not put together.
-    probability : float
-        Of the intervals.
-    n_words : int
-        Most probable words of each topic.
+    chain, probability, n_words
+        As in `topic_relevance`.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each topic that has coefficients, signal first, by relevance, with the columns ``topic``, ``signal``,
-        ``responses`` (a list of the names of those whose interval excludes 0, that of the largest abs(mean) first),
-        ``relevance`` (see `topic_relevance`), ``share`` (of the tokens) and ``words``. Where each response has topics
-        of its own, ``response`` comes first. ``attrs`` holds ``chain`` and ``probability``.
+        A row for each topic with coefficients, signal first and then by relevance, with the columns ``topic``,
+        ``signal``, ``responses`` (names of those whose interval excludes 0, the largest abs(mean) first), ``relevance``
+        (see `topic_relevance`), ``share`` (of the tokens) and ``words``. If each response has its own topics,
+        ``response`` is the first column. ``attrs`` holds ``chain`` and ``probability``.
 
     Raises
     ------
     TraceError
-        If the model has no response, its coefficients were not recorded, there is no such chain, or it has but one
+        If the model has no response, its coefficients were not recorded, there is no such chain, or it has only one
         draw.
     """
     probability = check_probability(probability)
     coefficients = coefficient_draws(groups, chain)
     if len(coefficients.draws) < 2:
-        raise TraceError(f"chain {coefficients.chain} has one draw, which makes no interval; draw more")
+        raise TraceError(f"chain {coefficients.chain} has one draw, and an interval needs at least two")
     eta = _by_topics(coefficients)
     excludes = excluding_zero(coefficients, probability)
     size = np.abs(eta.mean(axis=0))
@@ -116,7 +112,7 @@ def signal_topics(
 
 
 def excluding_zero(coefficients: CoefficientDraws, probability: float) -> BoolArray:
-    """Return which intervals of coefficients of topics exclude 0, in the shape of `_by_topics` without draws."""
+    """Return which intervals of topic coefficients exclude 0, shaped as `_by_topics` without draws."""
     low, high = interval(_by_topics(coefficients), probability)
     return np.asarray((low > 0) | (high < 0))
 
@@ -135,7 +131,7 @@ def _table(
     columns: Mapping[str, NDArray[Any]],
     sort_by: list[str],
 ) -> pd.DataFrame:
-    """Make a table of columns of shape (sets of topics, n): a row for each topic, the largest first."""
+    """Return a table of columns of shape (sets of topics, n), with a row for each topic, the largest first."""
     texts = topic_texts(groups, n_words, coefficients)
     rows = []
     for part, name in enumerate(coefficients.responses if coefficients.apart else [""]):

@@ -1,4 +1,4 @@
-"""How many of the probabilities of topics are zero."""
+"""How many probabilities of topics are zero."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from ppl_topics.results.coefficient_draws import check_probability, interval
 __all__ = ["DENSITY", "zeros_in_phi"]
 
 DENSITY = "density_phi"
-"""The sample statistic of models whose topics have zeros."""
+"""The sample statistic of models with zeros in topics."""
 
 
 def zeros_in_phi(groups: Mapping[str, xr.Dataset], *, probability: float = 0.9) -> pd.DataFrame:
-    """Return the share of the cells of phi, topics by words, that topics exclude (Magnusson et al. 2018, table 6).
+    """Return the share of the cells of phi, topics by words, that spike-and-slab topics exclude.
 
-    These zeros are the prior's; a drawn phi also stores as zero what is below 2^-40 of a token.
+    As in table 6 of Magnusson et al. (2018). These are zeros of the prior; a drawn phi also stores values below 2^-40
+    of a token as zero.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     probability : float
-        Of the equal-tailed intervals.
+        Probability of the equal-tailed intervals.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each chain, and where each response has topics of its own for each response, with the columns
-        ``chain``, ``response`` (where it applies), ``zeros`` (the posterior mean of the share), ``low`` and ``high``
-        (the ends of its interval; not numbers with but one draw). ``attrs`` holds ``probability``.
+        A row for each chain (and response, if each has its own topics), with the columns ``chain``, ``response`` (if it
+        applies), ``zeros`` (the posterior mean of the share), ``low`` and ``high`` (the ends of its interval; NaN with
+        one draw). ``attrs`` holds ``probability``.
 
     Raises
     ------

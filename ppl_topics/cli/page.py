@@ -40,7 +40,7 @@ def report(
     For example:
       ppl-topics report run.nc -o report.html
     """
-    from ppl_topics.diagnostics.page.formats import size
+    from ppl_topics.diagnostics.report.formats import size
     from ppl_topics.fit import load_fit, trace_path
 
     place = Path(run) if os.path.isfile(run) else trace_path(run)

@@ -29,7 +29,7 @@ MOST_NAMED = 10
 def print_quality(fit: Fit, words: int, chain: int, reference: str | None, text_column: str, json: bool) -> None:
     """Print the topics of a chain with their measures."""
     from ppl_topics.diagnostics.quality import Reference, topic_diversity
-    from ppl_topics.diagnostics.quality.topics import topic_sets
+    from ppl_topics.diagnostics.quality.topic_set import topic_sets
     from ppl_topics.errors import CorpusError
 
     documents = None

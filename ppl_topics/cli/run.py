@@ -110,7 +110,7 @@ def say_if_stopped(fit: Fit, folder: Path | None = None) -> None:
 
 def report_run(fit: Fit, path: Path, seconds: float, as_json: bool, metrics: Mapping[str, float] | None = None) -> None:
     """Print what was run, how efficiently, how well it predicts, and where the draws are."""
-    from ppl_topics.diagnostics.report import summary
+    from ppl_topics.diagnostics.summary import summary
 
     # Many draws stay on disk: the memory of a run must not depend on their number.
     read = path.suffix == ".nc" or fit.posterior.nbytes <= READ_AT_ONCE

@@ -106,7 +106,7 @@ def diagnose(
       ppl-topics diagnose run.nc --var phi --var lp
     """
     from ppl_topics.diagnostics.alignment import agreement_table, aligned
-    from ppl_topics.diagnostics.report import efficiency, seconds_by_kernel, summary
+    from ppl_topics.diagnostics.summary import efficiency, seconds_by_kernel, summary
     from ppl_topics.fit import Fit, load_fit
 
     fit = load_fit(run)

@@ -6,13 +6,17 @@ ppl-topics hands plain Datasets to ArviZ functions, which both take.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
-__all__ = ["ARVIZ_MAJOR", "from_groups", "to_groups"]
+from ppl_topics._util.arrays import FloatArray
+
+__all__ = ["ARVIZ_MAJOR", "ess_plot", "from_groups", "rank_plot", "to_groups"]
 
 ARVIZ_MAJOR = int(version("arviz").split(".")[0])
 
@@ -42,3 +46,58 @@ def to_groups(idata: Any) -> dict[str, xr.Dataset]:
         "expected the groups of a trace, a fit, an arviz.InferenceData or an xarray.DataTree, "
         f"got {type(idata).__name__}"
     )
+
+
+def rank_plot(draws: FloatArray, chains: Sequence[str], panel: Any) -> None:
+    """Draw ArviZ's rank plot of one scalar, shape (chains, draws), on matplotlib axes.
+
+    ArviZ 0.x draws a histogram of ranks for each chain, 1.x how far each chain's distribution of ranks is from uniform.
+    """
+    import arviz
+
+    dataset = _one_scalar(draws)
+    if ARVIZ_MAJOR >= 1:
+        arviz.plot_rank(dataset, plot_collection=_on_axes(dataset, panel, color=["chain"], overlay=["chain"]))
+        panel.legend(panel.get_lines()[-len(chains) :], chains, fontsize="small", frameon=False)
+    else:
+        arviz.plot_rank(dataset, ax=panel, show=False)
+        panel.set_yticks(panel.get_yticks(), chains)
+        panel.set_ylabel("")
+
+
+def ess_plot(draws: FloatArray, min_ess: float, n_points: int, panel: Any) -> None:
+    """Draw ArviZ's plot of bulk and tail effective sample sizes by the number of draws, of one scalar as above."""
+    import arviz
+
+    dataset = _one_scalar(draws)
+    options: dict[str, Any] = {"n_points": n_points, "min_ess": min_ess}
+    if ARVIZ_MAJOR >= 1:
+        tails = {"ess_tail": {"prob": (0.05, 0.95)}}
+        arviz.plot_ess_evolution(dataset, plot_collection=_on_axes(dataset, panel), stats=tails, **options)
+        bulk, tail, _ = panel.get_lines()[-3:]
+        panel.legend([bulk, tail], ["bulk", "tail"], fontsize="small", frameon=False)
+    else:
+        with warnings.catch_warnings():
+            # ArviZ 0.23 calls a helper of matplotlib in a way that matplotlib 3.11 deprecates.
+            warnings.filterwarnings("ignore", "Passing a dict or None as alias_mapping")
+            arviz.plot_ess(dataset, kind="evolution", ax=panel, show=False, **options)
+
+
+def _one_scalar(draws: FloatArray) -> xr.Dataset:
+    coords = {"chain": np.arange(draws.shape[0]), "draw": np.arange(draws.shape[1])}
+    return xr.Dataset({"x": (("chain", "draw"), draws)}, coords)
+
+
+def _on_axes(dataset: xr.Dataset, panel: Any, **aesthetics: Any) -> Any:
+    """Return ArviZ 1.x's collection of one plot, on given axes."""
+    import arviz
+
+    def held(value: Any) -> xr.DataArray:
+        array = np.empty((), dtype=object)
+        array[()] = value
+        return xr.DataArray(array)
+
+    places = {"plot": panel, "row_index": 0, "col_index": 0}
+    children = {name: xr.DataTree(xr.Dataset({"x": held(value)})) for name, value in places.items()}
+    tree = xr.DataTree(xr.Dataset({"figure": held(panel.figure)}), children=children)
+    return arviz.PlotCollection(dataset, tree, backend="matplotlib", aes=aesthetics)

@@ -11,27 +11,17 @@ __all__ = ["best_words"]
 
 
 def best_words(weights: npt.ArrayLike, n_words: int, *, zeros: bool = False) -> IntArray:
-    """Return the words of the largest weights of each row, the largest first, ties by their number.
+    """Return the positions of the largest weights of each row, largest first; ties are ordered by position.
 
-    Parameters
-    ----------
-    weights : array_like, shape (..., V)
-        Such as topics (K, V).
-    n_words : int
-    zeros : bool
-        Whether words may be among them whose weight is not above 0.
-
-    Returns
-    -------
-    ndarray of int64, shape (..., min(n_words, V))
-        Without `zeros`, -1 in place of words whose weight is not above 0, at the end of a row.
+    For weights of shape (..., V), the result has shape (..., min(n_words, V)). Without ``zeros``, -1 at the end of a
+    row stands for weights that are not above 0.
     """
     array = np.asarray(weights)
     rows = array.reshape(-1, array.shape[-1])
     number = min(n_words, array.shape[-1])
     best = np.full((len(rows), number), -1, dtype=np.int64)
     for row, chosen in zip(rows, best, strict=True):
-        # Sorting only what can be among them: a vocabulary is long.
+        # Sort only the candidates, since the vocabulary may be large.
         least = np.partition(row, len(row) - number)[len(row) - number]
         possible = row >= least
         candidates = np.flatnonzero(possible if zeros else possible & (row > 0))

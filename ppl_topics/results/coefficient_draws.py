@@ -13,7 +13,7 @@ from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.errors import TraceError
-from ppl_topics.results.response_topics import own_topics
+from ppl_topics.results.response_topics import check_chain, own_topics
 from ppl_topics.results.topics import top_words
 from ppl_topics.spec import Model, load_spec
 
@@ -24,15 +24,7 @@ DIMS = {"chain", "draw", "response", "coefficient"}
 
 
 class TopicText(NamedTuple):
-    """What is said of a topic.
-
-    Attributes
-    ----------
-    share : float
-        Of the tokens, its posterior mean.
-    words : str
-        Its most probable words.
-    """
+    """A topic's posterior mean share of the tokens, and its most probable words."""
 
     share: float
     words: str
@@ -40,46 +32,23 @@ class TopicText(NamedTuple):
 
 @dataclass(frozen=True)
 class CoefficientDraws:
-    """The draws of the coefficients in one chain.
-
-    Attributes
-    ----------
-    chain : int
-    draws : ndarray of float64, shape (M, C, F)
-        Coefficients of the topics first, that of the intercept last.
-    responses : list of str
-        Names of the C responses.
-    names : list of str
-        Names of the F coefficients.
-    n_topics : int
-        How many of them are of topics, topic 0 first.
-    intercept : bool
-        Whether the last one is an intercept.
-    apart : bool
-        Whether each response has topics of its own.
-    """
+    """The M draws of F coefficients of C responses in one chain."""
 
     chain: int
-    draws: FloatArray
+    draws: FloatArray  # (M, C, F): coefficients of topics first, that of the intercept last
     responses: list[str]
     names: list[str]
-    n_topics: int
-    intercept: bool
-    apart: bool
+    n_topics: int  # number of coefficients of topics, topic 0 first
+    intercept: bool  # True if the last coefficient is an intercept
+    apart: bool  # True if each response has its own topics
 
     @property
     def n_slopes(self) -> int:
-        """Number of coefficients of a response less its intercept."""
+        """Number of coefficients of a response, without its intercept."""
         return len(self.names) - self.intercept
 
     def positions(self, response: str | None) -> list[int]:
-        """Return the positions of the responses that are asked for: one by its name, or all.
-
-        Raises
-        ------
-        TraceError
-            If there is no such response.
-        """
+        """Return the position of a response by name, or those of all responses."""
         if response is None:
             return list(range(len(self.responses)))
         if response not in self.responses:
@@ -88,39 +57,22 @@ class CoefficientDraws:
 
 
 def coefficient_draws(groups: Mapping[str, xr.Dataset], chain: int = 0) -> CoefficientDraws:
-    """Take the coefficients of one chain from a trace.
-
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace.
-    chain : int
-        Chains number their topics each in its own way, so that their coefficients are not put together.
-
-    Raises
-    ------
-    TraceError
-        If the model has no response, its coefficients were not recorded, or there is no such chain.
-    """
-    if not is_whole(chain):
-        raise TraceError(f"chain: must be a whole number, got {chain!r}")
+    """Return the coefficients of one chain of a trace."""
     posterior = groups["posterior"]
-    # A model has one such variable, whatever it is called.
+    # A model has only one variable with these dimensions.
     found = [array for array in posterior.data_vars.values() if set(array.dims) == DIMS]
     if not found:
         raise TraceError(_without_coefficients(posterior))
-    chains = posterior["chain"].values.tolist()
-    if chain not in chains:
-        raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
+    chain = check_chain(chain, posterior["chain"].values.tolist())
     if not posterior.sizes["draw"]:
         raise TraceError("the trace has no draws")
     if not found[0].sizes["response"]:
-        raise TraceError("the trace has coefficients of no response")
+        raise TraceError("the trace has coefficients without a response")
     draws = found[0].sel(chain=chain).transpose("draw", "response", "coefficient")
     names = [str(name) for name in posterior["coefficient"].values]
     n_topics = next((i for i, name in enumerate(names) if name != f"topic {i}"), len(names))
     return CoefficientDraws(
-        int(chain),
+        chain,
         np.ascontiguousarray(draws.values, dtype=np.float64),
         [str(name) for name in posterior["response"].values],
         names,
@@ -131,31 +83,27 @@ def coefficient_draws(groups: Mapping[str, xr.Dataset], chain: int = 0) -> Coeff
 
 
 def _without_coefficients(posterior: xr.Dataset) -> str:
-    """Say why there are none: no response in the model, or a recording that leaves them out."""
+    """Return the reason: the model has no response, or its coefficients were not recorded."""
     if "model_yaml" not in posterior.attrs:
-        return "the trace has no coefficients: no variable with the dims chain, draw, response, coefficient"
+        return "the trace has no coefficients: no variable with the dimensions chain, draw, response, coefficient"
     model = Model.of(load_spec(posterior.attrs["model_yaml"]))
     name = model.names.get("eta")
     if name is None:
-        return f"model {model.spec.name!r} has no response, so no coefficients; run a supervised model, such as medlda"
+        return (
+            f"model {model.spec.name!r} has no response and so no coefficients; run a supervised model, such as medlda"
+        )
     return f"the trace does not hold the coefficients {name}; run the model with record {name}: all"
 
 
 def check_probability(probability: Any) -> float:
-    """Return the probability of an interval.
-
-    Raises
-    ------
-    TraceError
-        If it is not between 0 and 1.
-    """
+    """Return the probability of an interval, and refuse one that is not between 0 and 1."""
     if isinstance(probability, bool) or not isinstance(probability, int | float) or not 0 < probability < 1:
         raise TraceError(f"probability: must be a number between 0 and 1, such as 0.9, got {probability!r}")
     return float(probability)
 
 
 def interval(draws: FloatArray, probability: float) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of equal-tailed intervals over the first axis; not numbers where there is but one draw."""
+    """Return the ends of equal-tailed intervals over the first axis, NaN if there is only one draw."""
     if len(draws) < 2:
         missing = np.full(draws.shape[1:], np.nan)
         return missing, missing
@@ -166,13 +114,7 @@ def interval(draws: FloatArray, probability: float) -> tuple[FloatArray, FloatAr
 def topic_texts(
     groups: Mapping[str, xr.Dataset], n_words: int, coefficients: CoefficientDraws
 ) -> Sequence[Mapping[int, TopicText]]:
-    """Return share and words of the topics of each response, by the number of the topic.
-
-    Raises
-    ------
-    TraceError
-        If the trace holds no mean topics, or the number of words is wrong.
-    """
+    """Return share and words of the topics of each response, by topic number."""
     if not is_whole(n_words):
         raise TraceError(f"n_words: must be a whole number, got {n_words!r}")
     table = top_words(groups, n_words, coefficients.chain)

@@ -37,39 +37,10 @@ def coefficient_summary(
     top: int | None = None,
     n_words: int = 10,
 ) -> pd.DataFrame:
-    """Summarise the coefficients of each response in one chain, the largest first, the intercept last.
-
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace.
-    response : str, optional
-        A class, label or target; by default all of them.
-    chain : int
-        Chains number their topics each in its own way, so they are not put together.
-    probability : float
-        Of the equal-tailed intervals.
-    top : int, optional
-        Only so many coefficients of each response, the largest by abs(mean), beside the intercept.
-    n_words : int
-        Most probable words of each topic.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each response and coefficient, with the columns ``response``, ``coefficient``, ``topic`` (its number;
-        missing for covariates and the intercept), ``mean``, ``sd``, ``low`` and ``high`` (the ends of the interval),
-        ``excludes_0``, ``share`` (of the tokens that the topic has) and ``words``. One draw has no interval and no
-        standard deviation: these are not numbers then. ``attrs`` holds ``chain`` and ``probability``.
-
-    Raises
-    ------
-    TraceError
-        If the model has no response, its coefficients were not recorded, or there is no such response or chain.
-    """
+    """Return `ppl_topics.diagnostics.tables.coefficient_table` without its columns ``ess`` and ``rhat``."""
     probability = check_probability(probability)
     if top is not None and (not is_whole(top) or top < 1):
-        raise TraceError(f"top: must be a whole number, 1 at least, got {top!r}")
+        raise TraceError(f"top: must be a whole number of at least 1, got {top!r}")
     coefficients = coefficient_draws(groups, chain)
     asked = coefficients.positions(response)
     texts = topic_texts(groups, n_words, coefficients)

@@ -1,4 +1,4 @@
-"""What one chain of a trace says of the training documents: the topics of their tokens, and their shares of topics."""
+"""What one chain of a trace says about the training documents: the topics of their tokens, and their topic shares."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.errors import TraceError
 from ppl_topics.results.mean_topics import mean_topics
-from ppl_topics.results.response_topics import chosen_response
+from ppl_topics.results.response_topics import check_chain, chosen_response
 from ppl_topics.spec import Model, load_spec
 
 __all__ = [
@@ -35,45 +34,39 @@ __all__ = [
 
 
 Estimate = Literal["auto", "draws", "z_last"]
-"""What shares of topics are taken from: the recorded draws of theta, or the last assignments z."""
+"""Source of topic shares: the recorded draws of theta, or the last assignments z."""
 
 ESTIMATES = ("auto", "draws", "z_last")
 
 
 class Part(NamedTuple):
-    """What has one set of topics: a chain, or where each response has topics of its own a response of a chain.
-
-    Attributes
-    ----------
-    chain : int
-    response : str or None
-    """
+    """A chain, with a response if each response has its own topics."""
 
     chain: int
     response: str | None
 
     def of(self, array: xr.DataArray) -> xr.DataArray:
-        """Select the part of what a trace holds."""
+        """Select the part of an array of the trace."""
         selected = array.sel(chain=self.chain)
         return selected if self.response is None else selected.sel(response=self.response)
 
 
 @dataclass(frozen=True)
 class DocumentTopics:
-    """Shares of topics in training documents, by one chain.
+    """Topic shares of training documents, from one chain.
 
     Attributes
     ----------
     part : Part
         Whose topics.
     estimate : str
-        ``draws``, the mean over the recorded draws of theta, or ``z_last``, E[theta | z, alpha] at the last state.
+        ``draws``, the mean over recorded draws of theta, or ``z_last``, E[theta | z, alpha] at the last state.
     docs : ndarray of object, shape (D,)
-        Their ids: all documents, or the first ones, whose theta was recorded.
+        Ids of the documents: all, or the first ones, for which theta was recorded.
     lengths : ndarray of int64, shape (D,)
-        Tokens of each.
+        Number of tokens of each; -1 if unknown.
     topics : ndarray of int64, shape (K,)
-        Numbers of the topics.
+        Topic numbers.
     theta : ndarray of float64, shape (D, K)
         Rows sum to 1.
     """
@@ -87,71 +80,42 @@ class DocumentTopics:
 
 
 def part_of(groups: Mapping[str, xr.Dataset], chain: int = 0, response: str | None = None) -> Part:
-    """Return a chain of a trace, with a response where each has topics of its own.
-
-    Raises
-    ------
-    TraceError
-        If there is no such chain or response, or a response is named where all share the topics.
-    """
-    if not is_whole(chain):
-        raise TraceError(f"chain: must be a whole number, got {chain!r}")
+    """Return a chain of a trace, with a response if each has its own topics."""
     constants = groups.get("constant_data", xr.Dataset())
     holder = constants if "chain" in constants.coords else groups["posterior"]
-    chains = holder["chain"].values.tolist()
-    if chain not in chains:
-        raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
-    return Part(int(chain), chosen_response(groups, response))
+    return Part(check_chain(chain, holder["chain"].values.tolist()), chosen_response(groups, response))
 
 
 def recorded(groups: Mapping[str, xr.Dataset], role: str) -> xr.DataArray | None:
-    """Return the draws of the variable of a role, such as ``theta``, whatever the model calls it; None without."""
+    """Return the draws of the variable with a role, such as ``theta``, by any name; None if it was not recorded."""
     posterior = groups["posterior"]
     name = role
     if "model_yaml" in posterior.attrs:
         name = Model.of(load_spec(posterior.attrs["model_yaml"])).names.get(role, role)
     found = posterior.get(name)
-    # Traces of other programs may have another variable of this name.
+    # Another program's trace may use this name for something else.
     of_documents = found is None or role != "theta" or {"chain", "draw", "doc", "topic"} <= set(found.dims)
     return found if of_documents else None
 
 
 def mean_phi(groups: Mapping[str, xr.Dataset], part: Part) -> Float32Array:
-    """Return the mean topics, shape (K, V).
-
-    Raises
-    ------
-    TraceError
-        If the trace holds none.
-    """
+    """Return the mean topics, shape (K, V)."""
     mean = mean_topics(groups, part.chain)
     own = mean if part.response is None else mean.sel(response=part.response)
     return np.asarray(own.transpose("topic", "word").values, dtype=np.float32)
 
 
 def topic_numbers(groups: Mapping[str, xr.Dataset]) -> list[int]:
-    """Return the numbers of the topics."""
+    """Return the topic numbers."""
     constants = groups.get("constant_data", xr.Dataset())
     holder = constants if "topic" in constants.sizes else groups["posterior"]
     return [int(number) for number in _numbers(holder, holder.sizes.get("topic", 0))]
 
 
 def concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part, draw: int | None) -> FloatArray:
-    """Return the concentrations ``alpha`` of the topics, shape (K,), or ``beta`` of the words, shape (V,).
+    """Return the concentrations ``alpha`` of the topics (K,) or ``beta`` of the words (V,).
 
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace.
-    role : {"alpha", "beta"}
-    part : Part
-    draw : int, optional
-        Place of the draw, where it was sampled; by default the mean over draws.
-
-    Raises
-    ------
-    TraceError
-        If it was sampled and not recorded.
+    If they were sampled, those at a position ``draw``, or their mean over draws for None.
     """
     constants = groups.get("constant_data", xr.Dataset())
     dim = "topic" if role == "alpha" else "word"
@@ -161,7 +125,7 @@ def concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part, draw:
     draws = recorded(groups, role)
     if draws is None:
         raise TraceError(f"the trace does not hold {role}; run the model without record: {{{role}: none}}")
-    # An alpha for all topics is shared by the responses that have topics of their own too, if it has no such dim.
+    # An alpha without the dimension `response` is shared by all responses.
     own = part if "response" in draws.dims else Part(part.chain, None)
     values = own.of(draws)
     values = values.mean("draw") if draw is None else values.isel(draw=draw)
@@ -169,50 +133,27 @@ def concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part, draw:
 
 
 def document_lengths(groups: Mapping[str, xr.Dataset]) -> IntArray:
-    """Return the tokens of each document, shape (D,).
-
-    Raises
-    ------
-    TraceError
-        If the trace lacks them.
-    """
+    """Return the number of tokens of each document, shape (D,)."""
     return np.asarray(_constant(groups, "doc_length").values, dtype=np.int64)
 
 
 def last_topics(groups: Mapping[str, xr.Dataset], part: Part) -> IntArray:
-    """Return the topic of each token in the last state of a chain, shape (N,).
-
-    Raises
-    ------
-    TraceError
-        If the trace lacks them.
-    """
+    """Return the topic of each token in the last state of a chain, shape (N,)."""
     return np.asarray(part.of(_constant(groups, "z_last")).values, dtype=np.int64)
 
 
 def checked_topics(z: NDArray[Any], topics: int) -> NDArray[Any]:
-    """Return draws of the topics of tokens, having checked that there are such topics.
+    """Return draws of the topics of tokens, and refuse those that are no topics, since compiled code counts by them.
 
-    What was drawn last is checked where a trace is loaded; draws may be many, and are checked where they are read.
-    Compiled code counts by them.
-
-    Raises
-    ------
-    TraceError
+    The last draw is checked when a trace is loaded; the recorded draws may be many, and are checked when they are read.
     """
     if z.size and (z.dtype.kind not in "iu" or not 0 <= int(z.min()) <= int(z.max()) < topics):
-        raise TraceError(f"the trace holds draws of z that are no topics below {topics:,}; it is damaged")
+        raise TraceError(f"the trace is damaged: it holds draws of z that are not topics from 0 to {topics - 1:,}")
     return z
 
 
 def words_of_tokens(groups: Mapping[str, xr.Dataset]) -> IntArray:
-    """Return the position in the vocabulary of each token's word, shape (N,).
-
-    Raises
-    ------
-    TraceError
-        If the trace lacks them.
-    """
+    """Return the position in the vocabulary of each token's word, shape (N,)."""
     observed = groups.get("observed_data", xr.Dataset())
     if "words" not in observed:
         raise TraceError("the trace holds no `words` in `observed_data`; it was not written by ppl-topics")
@@ -222,20 +163,24 @@ def words_of_tokens(groups: Mapping[str, xr.Dataset]) -> IntArray:
 def document_topics(
     groups: Mapping[str, xr.Dataset], chain: int = 0, response: str | None = None, estimate: Estimate = "auto"
 ) -> DocumentTopics:
-    """Return the shares of the topics in the training documents.
+    """Return the topic shares of the training documents.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+        Whose topics; required if each response has its own topics (one-vs-all), and not allowed otherwise.
     estimate : {"auto", "draws", "z_last"}
         ``draws``: the mean over the recorded draws of theta, for the documents that have them. ``z_last``: for all
-        documents, E[theta_d | z, alpha] = (n_dk + alpha_k) / (N_d + sum of alpha) at the last state of the chain, one
-        draw of z and alpha. ``auto``: the draws if all documents have them, else the last state; not some of each.
+        documents, E[theta_d | z, alpha] = (n_dk + alpha_k) / (N_d + sum of alpha) at the last state of the chain, which
+        is one draw of z and alpha. ``auto``: ``draws`` if theta was recorded for all documents, else ``z_last``.
+
+    Returns
+    -------
+    DocumentTopics
 
     Raises
     ------
@@ -257,11 +202,11 @@ def document_topics(
 
 
 def _mean_theta(part: Part, theta: xr.DataArray, lengths: IntArray | None) -> DocumentTopics:
-    """Average the recorded draws of theta."""
+    """Return the mean of the recorded draws of theta."""
     mean = part.of(theta).transpose("draw", "doc", "topic").astype(np.float64).mean("draw")
     values = mean.values / mean.values.sum(axis=1, keepdims=True)
     n_docs = len(values)
-    # A trace of another program may lack the lengths.
+    # Another program's trace may lack the lengths.
     known = np.full(n_docs, -1, dtype=np.int64) if lengths is None else lengths[:n_docs]
     return DocumentTopics(part, "draws", _names(theta["doc"]), known, _numbers(theta, values.shape[1]), values)
 

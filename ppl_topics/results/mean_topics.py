@@ -1,4 +1,4 @@
-"""The mean topics of a trace: as an array, or, of chains that held their topics as lists, as lists too."""
+"""The mean topics of a trace, as an array or, for sparse topics, as lists of cells."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array
 from ppl_topics.errors import TraceError
+from ppl_topics.results.response_topics import check_chain
 
 __all__ = ["SparseMean", "has_mean_topics", "mean_arrays", "mean_of", "mean_topics", "store_means"]
 
 VALUE, TOPIC, WORD, CHAIN, REST = (f"phi_mean_{what}" for what in ("value", "topic", "word", "chain", "rest"))
-"""Variables of ``constant_data``: the first four have the dim ``cell``, of which a chain may have any number."""
+"""Variables of ``constant_data``; the first four have the dimension ``cell``, whose length differs by chain."""
 
 
 MEANS = ("phi_mean", VALUE, TOPIC, WORD, CHAIN, REST)
-"""All variables of ``constant_data`` that mean topics are held in."""
+"""All variables of ``constant_data`` that hold mean topics."""
 
 
 @dataclass
 class SparseMean:
-    """The mean of topics that are held as lists: of the cells that had tokens in a draw, and of all others together.
+    """The mean of sparse topics: the cells that had tokens in a draw, and the mean of all other cells together.
 
-    The mean of phi_kw is the value of its cell, 0 where that has none, plus ``rest[k] * beta[w] / beta.sum()``: what a
-    topic gives to words without tokens in it is spread over all words as the prior has them. Given the counts, the
-    words without tokens are alike but for beta where the probability of inclusion is the same for all words, so the
-    spread differs from the mean over all indicators only by what is lost between words with tokens and without.
+    The mean of phi_kw is the value of its cell (0 without one) plus ``rest[k] * beta[w] / beta.sum()``: the probability
+    that a topic gives to words without tokens in it is spread over all words as in the prior. Given the counts, words
+    without tokens differ only by beta if the probability of inclusion is the same for all words; so the spread differs
+    from the mean over all indicators only by the share of ``rest`` that falls on words with tokens.
 
     Attributes
     ----------
@@ -52,32 +53,21 @@ SPARSE = ("pointer", "topics", "values", "rest")
 
 
 def mean_arrays(mean: NDArray[Any] | SparseMean) -> dict[str, NDArray[Any]]:
-    """Return the arrays by which a checkpoint holds the mean of the topics."""
+    """Return the arrays that hold the mean topics in a checkpoint."""
     if isinstance(mean, SparseMean):
         return {f"{OF_CHECKPOINT}/{name}": getattr(mean, name) for name in SPARSE}
     return {OF_CHECKPOINT: mean}
 
 
 def mean_of(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | SparseMean:
-    """Return the mean of the topics that a checkpoint holds; see `mean_arrays`.
-
-    Raises
-    ------
-    KeyError
-    """
+    """Return the mean topics of a checkpoint; see `mean_arrays`."""
     if OF_CHECKPOINT in arrays:
         return arrays[OF_CHECKPOINT]
     return SparseMean(*(arrays[f"{OF_CHECKPOINT}/{name}"] for name in SPARSE))
 
 
 def store_means(means: Sequence[Any]) -> dict[str, tuple[tuple[str, ...], NDArray[Any]]]:
-    """Return what the trace keeps of the means of chains: dims and values by name.
-
-    Parameters
-    ----------
-    means : sequence of ndarray of float32 of shape (V, K), or of SparseMean
-        One for each chain; of `REST` and ``phi_mean`` the first dim is ``chain``.
-    """
+    """Return dimensions and values, by name, that hold the mean topics of the chains, (V, K) each, in a trace."""
     if not isinstance(means[0], SparseMean):
         return {"phi_mean": (("chain", "topic", "word"), np.stack([mean.T for mean in means]))}
     words = [np.repeat(np.arange(len(mean.pointer) - 1), np.diff(mean.pointer)) for mean in means]
@@ -91,44 +81,27 @@ def store_means(means: Sequence[Any]) -> dict[str, tuple[tuple[str, ...], NDArra
 
 
 def has_mean_topics(groups: Mapping[str, xr.Dataset]) -> bool:
-    """Tell whether a trace holds mean topics."""
+    """Return True if a trace holds mean topics."""
     constants = groups.get("constant_data", xr.Dataset())
     return "phi_mean" in constants or VALUE in constants
 
 
 def mean_topics(groups: Mapping[str, xr.Dataset], chain: int | None = None) -> xr.DataArray:
-    """Return the mean topics of a trace.
+    """Return the mean topics of a trace, float32 with dimensions (chain, topic, word), or (topic, word) of one chain.
 
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace.
-    chain : int, optional
-        By default all chains, which takes a cell for each chain, topic and word.
-
-    Returns
-    -------
-    xarray.DataArray of float32
-        With dims (chain, topic, word), or (topic, word) of one chain, and perhaps ``response`` before the last two.
-        Of topics that were held as lists see `SparseMean`.
-
-    Raises
-    ------
-    TraceError
-        If the trace holds none, or has no such chain.
+    ``response`` may come before the last two. For topics stored as cells, see `SparseMean`.
     """
     constants = groups.get("constant_data", xr.Dataset())
     if not has_mean_topics(groups):
         raise TraceError("the trace holds no `phi_mean` in `constant_data`; it was not written by ppl-topics")
     chains = constants["chain"].values.tolist()
-    if chain is not None and chain not in chains:
-        raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
+    chain = None if chain is None else check_chain(chain, chains)
     if "phi_mean" in constants:
         found = constants["phi_mean"]
         return found if chain is None else found.sel(chain=chain)
     rest = constants[REST] if chain is None else constants[REST].sel(chain=chain)
     beta = constants["beta"]
-    # An outer product: the topics' shares of words without tokens, spread as the prior has them.
+    # An outer product: the topics' shares for words without tokens, spread as in the prior.
     dense = (rest.astype(np.float32) * (beta / beta.sum()).astype(np.float32)).transpose(*rest.dims, "word")
     values = dense.values.reshape(-1, *dense.shape[-2:])
     parts = constants.sizes.get("response", 1)

@@ -27,39 +27,39 @@ def topic_table(
     n_words: int | None = 20,
     probability: float = 0.9,
 ) -> pd.DataFrame:
-    """Return the most probable words of each topic, a row for each topic and word, with intervals over draws.
+    """Return the most probable words of each topic, with a row for each topic and word, and intervals over draws.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all); by default those of all.
+        Whose topics, if each response has its own topics (one-vs-all); by default those of all responses.
     n_words : int, optional
-        Words of each topic; None for all. Words whose probability is exactly 0 are left out: of `spike_slab` topics,
-        those that no draw includes.
+        Words per topic; None for all. Words of probability exactly 0 are left out: those that no draw of a `spike_slab`
+        topic includes.
     probability : float
-        Of the equal-tailed intervals.
+        Probability of the equal-tailed intervals.
 
     Returns
     -------
     pandas.DataFrame
-        Columns ``topic``, ``share`` (of the tokens, the posterior mean), ``rank`` (from 1), ``word``, ``probability``
-        (the posterior mean of phi), ``low`` and ``high``. Topics are in the order of their numbers. The ends of
-        intervals are missing for words whose phi was not recorded (all but the 1,000 most frequent, by default), and
-        where there is one draw. Where each response has topics of its own, ``response`` comes first. ``attrs`` holds
-        ``chain`` and ``probability`` (of the intervals).
+        Columns ``topic``, ``share`` (posterior mean share of the tokens), ``rank`` (from 1), ``word``, ``probability``
+        (the posterior mean of phi), ``low`` and ``high``, by topic number. The ends of the interval are missing for
+        words without recorded draws of phi (by default all but the 1,000 most frequent), and if there is one draw. If
+        each response has its own topics, ``response`` is the first column. ``attrs`` holds ``chain`` and
+        ``probability`` (of the intervals).
 
     Raises
     ------
     TraceError
-        If there is no such chain or response, the trace holds no mean topics, or a number is out of its range.
+        If there is no such chain or response, the trace holds no mean topics, or a number is out of range.
     """
     level = check_probability(probability)
     if n_words is not None and (not is_whole(n_words) or n_words < 1):
-        raise TraceError(f"n_words: must be a whole number, 1 at least, or None for all, got {n_words!r}")
+        raise TraceError(f"n_words: must be a whole number of at least 1, or None for all, got {n_words!r}")
     apart = own_topics(groups)
     if response is not None or not apart:
         parts = [part_of(groups, chain, response)]
@@ -98,7 +98,7 @@ def _words_of(groups: Mapping[str, xr.Dataset], part: Part, n_words: int | None,
 
 
 def topic_shares(groups: Mapping[str, xr.Dataset], part: Part, n_topics: int) -> FloatArray:
-    """Return the share of the tokens that each topic has, the posterior mean, shape (K,); missing if not recorded."""
+    """Return the posterior mean share of the tokens of each topic, shape (K,), NaN if it was not recorded."""
     posterior = groups["posterior"]
     if "topic_share" not in posterior:
         return np.full(n_topics, np.nan)
@@ -108,7 +108,7 @@ def topic_shares(groups: Mapping[str, xr.Dataset], part: Part, n_topics: int) ->
 def _intervals(
     groups: Mapping[str, xr.Dataset], part: Part, best: IntArray, level: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of intervals of the words ``best`` (K, M) of each topic; missing where there are no draws."""
+    """Return the ends of the intervals of the words ``best`` (K, M) of each topic, NaN without draws."""
     low, high = np.full(best.shape, np.nan), np.full(best.shape, np.nan)
     draws = recorded(groups, "phi")
     if draws is None or draws.sizes["draw"] < 2:

@@ -1,4 +1,4 @@
-"""Topics of a trace, as words."""
+"""Topics of a trace as words."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     n_words : int
-        Words of each topic.
+        Words per topic.
     chain : int
-        Each chain numbers its topics in its own way, so they are not averaged.
+        Chains number their topics independently, so they are not combined.
 
     Returns
     -------
     pandas.DataFrame
-        Columns ``topic``, ``share`` (posterior mean) and ``words``, largest share first; words of probability 0 are
-        left out. Where each response has topics of its own, a first column ``response`` names whose topics they are.
+        Columns ``topic``, ``share`` (posterior mean) and ``words``, the largest share first; words of probability 0 are
+        left out. If each response has its own topics, ``response`` is the first column.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 
             raise TraceError(f"{name}: must be a whole number, got {value!r}")
     phi = mean_topics(groups, chain)
     if n_words < 1:
-        raise TraceError(f"the number of words must be at least 1, got {n_words}")
+        raise TraceError(f"n_words: must be a whole number of at least 1, got {n_words!r}")
     if "topic_share" not in groups["posterior"]:
         raise TraceError("the trace holds no `topic_share` in `posterior`; it was not written by ppl-topics")
     share = groups["posterior"]["topic_share"].sel(chain=chain).mean("draw")

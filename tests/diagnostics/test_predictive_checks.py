@@ -237,13 +237,13 @@ def test_what_is_missing_or_wrong_is_named():
     constants = groups["constant_data"]
     assert "'topic' or 'word'" in refused(by="document")
     assert "'predictive' or 'permutation'" in refused(replicate="bootstrap")
-    assert "draws: 3 need recorded draws of z" in refused(draws=3)
+    assert "draws: 3 draws of z must be recorded" in refused(draws=3)
     assert "no `z_last`" in refused({**groups, "constant_data": constants.drop_vars("z_last")}, chain=0)
     assert "no training documents" in refused({**groups, "observed_data": xr.Dataset()})
     for name in ("replications", "draws", "seed"):
         assert f"{name}: must be a whole number" in refused(**{name: -1}, error=pt.PplTopicsError)
     unknown = {**groups, "posterior": xr.Dataset()}
-    assert "does not say what its model is" in refused(unknown, replicate="predictive")
+    assert "does not name its model" in refused(unknown, replicate="predictive")
     assert predictive_checks(unknown).attrs["replicate"] == "permutation"
     bare = {**groups, "constant_data": constants.drop_vars("beta")}
     assert "does not hold beta" in refused(bare, replicate="predictive")

@@ -1,4 +1,4 @@
-"""The verdict: converged chains are told to be, and each planted fault is named with its numbers."""
+"""The verdict: converged chains are recognised, and each planted fault is named with its numbers."""
 
 import numpy as np
 import pytest
@@ -104,11 +104,11 @@ def test_a_chain_in_another_mode_is_named():
     result = verdict(groups)
     assert result.level == "not converged"
     (line,) = found(groups, "bad")
-    assert line.startswith("chain 2 sits in another mode: log posterior lower by 1,3")
+    assert line.startswith("chain 2 is in another mode: log posterior lower by 1,3")
     assert "(sd within chains 3" in line
-    assert line.endswith("warm up longer (--warmup was 100); if it stays, the posterior has several modes: "
-                         "run more chains and go by the highest")  # fmt: skip
-    # What else is told is of the three others, which agree on all topics.
+    assert line.endswith("warm up longer (--warmup was 100); if it persists, the posterior has several modes: "
+                         "run more chains and use the highest")  # fmt: skip
+    # The other findings concern the three others, which agree on all topics.
     (note,) = found(groups, "note")
     assert note.startswith("chain 2 has ")
     assert " of the 5 topics of chain " in note
@@ -120,7 +120,7 @@ def test_a_chain_that_was_hardly_warmed_up_is_named():
     groups = trace()
     groups["sample_stats"]["lp"][3] += np.linspace(-200_000.0, -20_000.0, T)
     lines = found(groups, "bad")
-    assert lines[0].startswith("chain 3 sits in another mode: log posterior lower by ")
+    assert lines[0].startswith("chain 3 is in another mode: log posterior lower by ")
     assert "(sd within chains 3" in lines[0]
     assert lines[1].startswith("the log posterior of chain 3 still rises: ")
 
@@ -130,7 +130,7 @@ def test_one_chain_may_be_above_the_others():
     groups["sample_stats"]["lp"][1] += 500.0
     groups["sample_stats"]["lp"][3] -= 700.0
     (line,) = found(groups, "bad")
-    assert line.startswith("chains 0, 2, 3 sit in other modes than chain 1: log posterior lower by ")
+    assert line.startswith("chains 0, 2, 3 are in other modes than chain 1: log posterior lower by ")
     lower = [
         int(each) for each in line.split("lower by ")[1].split(" (sd")[0].replace("1,2", "12").replace(",", "").split()
     ]
@@ -158,11 +158,11 @@ def test_topics_that_the_chains_disagree_on_are_named_by_number_and_words():
     reference = result.alignment.reference
     words = groups["constant_data"]["phi_mean"].values[reference, 3].argsort()[::-1][:3]
     named = " ".join(f"w{v}" for v in words)
-    assert line.startswith(f"chains do not agree on 1 of 5 topics, by the numbers of chain {reference}: 3 ({named}); ")
+    assert line.startswith(f"chains do not agree on 1 of 5 topics, numbered as in chain {reference}: 3 ({named}); ")
     assert "all chains have 4 of 5 topics" in result.summary
 
 
-def test_slow_chains_are_told_how_many_more_draws():
+def test_slow_chains_need_a_stated_number_of_draws():
     groups = trace(draws=2000)
     rng = np.random.default_rng(2)
     # IF = (1 + rho) / (1 - rho) = 39: 8,000 draws are worth 205, so each chain needs about 1,900 more for 400.
@@ -175,10 +175,10 @@ def test_slow_chains_are_told_how_many_more_draws():
     assert 1000 < result.more_draws < 4500
     line = next(line for line in found(groups) if "effective" in line)
     assert line.startswith("tau has ")
-    assert line.endswith(f"400 are wanted; needs about {result.more_draws:,} more draws a chain")
+    assert line.endswith(f"and 400 are needed; needs about {result.more_draws:,} more draws per chain")
 
 
-def test_switches_inexact_kernels_and_standing_still_are_told():
+def test_switches_inexact_kernels_and_standing_still_are_named():
     groups = trace()
     phi = groups["posterior"]["phi"].values
     phi[1, 150:, [0, 1]] = phi[1, 150:, [1, 0]]
@@ -186,9 +186,9 @@ def test_switches_inexact_kernels_and_standing_still_are_told():
     groups["sample_stats"]["acceptance_rate"][:] = 0.01
     assert verdict(groups).level != "converged"
     lines = found(groups)
-    assert any(line.startswith("topics 0, 1 exchange their numbers in chain 1 at draw 150; ") for line in lines)
+    assert any(line.startswith("topics 0, 1 swap numbers in chain 1 at draw 150; ") for line in lines)
     assert any(line.startswith("a kernel of this run is not exact") for line in found(groups, "unsure"))
-    assert "z:light accepts 1.0% of what it proposes; see `ppl-topics plan` for kernels that would do better" in lines
+    assert "z:light accepts 1.0% of its proposals; see `ppl-topics plan` for alternatives" in lines
 
 
 @pytest.mark.parametrize("draws", [1, 2, 3, 5, 19])
@@ -196,13 +196,13 @@ def test_few_draws_tell_nothing(draws):
     groups = trace(draws=draws)
     result = verdict(groups)
     assert result.level == "cannot tell"
-    assert any("little of ESS, IF and R-hat; draw 20 or more" in line for line in found(groups, "unsure"))
+    assert any("little about ESS, IF and R-hat; draw 20 or more" in line for line in found(groups, "unsure"))
 
 
 def test_few_draws_show_another_mode_all_the_same():
     groups = trace(draws=10)
     groups["sample_stats"]["lp"][2] -= 1340.0
-    assert found(groups, "bad")[0].startswith("chain 2 sits in another mode: log posterior lower by 1,3")
+    assert found(groups, "bad")[0].startswith("chain 2 is in another mode: log posterior lower by 1,3")
 
 
 def test_one_chain_cannot_tell():
@@ -210,7 +210,8 @@ def test_one_chain_cannot_tell():
     result = verdict(groups)
     assert result.level == "cannot tell"
     assert found(groups) == [
-        "one chain: R-hat compares its halves only, and another mode would not be seen; run --chains 2 or more",
+        "one chain: R-hat only compares its halves, and another mode would go unnoticed; "
+        "run at least 2 chains (--chains)",
         *found(groups)[1:],
     ]
 
@@ -227,7 +228,7 @@ def test_traces_that_lack_things():
     assert all(np.isnan(each.rhat) for each in quantities(bare, None, range(C)) if each.name in ("theta", "eta"))
     numbers = {"posterior": groups["posterior"][["tau"]], "sample_stats": groups["sample_stats"]}
     assert verdict(numbers).level == "converged"
-    with pytest.raises(TraceError, match="lacks the dims chain and draw"):
+    with pytest.raises(TraceError, match="lacks the dimensions chain and draw"):
         verdict({"posterior": xr.Dataset()})
     broken = {**groups, "sample_stats": groups["sample_stats"].copy(deep=True)}
     broken["sample_stats"]["lp"][0, 3] = np.nan
@@ -242,7 +243,7 @@ def test_each_response_has_modes_of_its_own():
     both[3, :, 1] -= 900.0
     groups["sample_stats"]["lp"] = both
     (line,) = found(groups, "bad")
-    assert line.startswith("chain 3 sits in another mode for response 'b': log posterior lower by ")
+    assert line.startswith("chain 3 is in another mode for response 'b': log posterior lower by ")
 
 
 def test_rhat_by_chance_is_what_independent_draws_give():

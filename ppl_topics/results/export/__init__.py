@@ -1,4 +1,4 @@
-"""Fits for other programs: tables, the state of MALLET, and topics and documents as JSON."""
+"""Exports of a fit to other programs: tables, MALLET's state, and topics and documents as JSON."""
 
 from ppl_topics.results.export.mallet import mallet_state
 from ppl_topics.results.export.model_json import SCHEMA, topic_model

@@ -18,35 +18,36 @@ from ppl_topics.results.export.writing import written_text
 __all__ = ["SUFFIXES", "mallet_state", "write_state"]
 
 SUFFIXES = (".gz",)
-"""MALLET reads and writes compressed states only."""
+"""MALLET reads and writes only compressed states."""
 
 HEADER = "#doc source pos typeindex type topic"
 
 CHUNK = 100_000
-"""Tokens that are written at a time."""
+"""Tokens written at a time."""
 
 SPACE = re.compile(r"\s")
 
 
 def mallet_state(groups: Mapping[str, xr.Dataset], *, chain: int = 0, response: str | None = None) -> Iterator[str]:
-    """Yield the lines of the last state of a chain as MALLET writes them, those of some thousand tokens at a time.
+    """Yield the lines of a chain's last state as MALLET's ``--output-state`` writes them, many lines at a time.
 
-    After the lines ``#doc source pos typeindex type topic``, ``#alpha : ...`` and ``#beta : ...`` comes one for each
-    token: number of the document, its id, place in the document, number of the word, word, topic. Numbers are from 0;
-    those of the words are places in the vocabulary. A document without tokens has no line.
+    The lines ``#doc source pos typeindex type topic``, ``#alpha : ...`` and ``#beta : ...`` are followed by one for
+    each token: number of the document, its id, position in the document, number of the word, word, topic. Numbers start
+    at 0; those of words are positions in the vocabulary. A document without tokens has no line.
 
-    The format parts its fields by spaces and has no escape: each white-space character of a word or an id is written
-    as ``_``, an empty word as ``_``, an empty id as ``NA``. The numbers of documents and words still tell them apart.
-    It has one beta for all words: where betas differ, their mean is written. Concentrations that are sampled are those
-    of the last draw, which belongs to the last assignments.
+    The format separates fields by spaces and has no escapes: each white-space character in a word or id is written as
+    ``_``, an empty word as ``_``, and an empty id as ``NA``. The numbers still tell words and documents apart. The
+    format has one beta for all words: if betas differ, their mean is written. Sampled concentrations are those of the
+    last draw, which belongs to the last assignments.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     chain : int
+        Chains number their topics independently, so they are not combined.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+        Whose topics; required if each response has its own topics (one-vs-all), and not allowed otherwise.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def _lines(
 ) -> Iterator[str]:
     yield f"{HEADER}\n"
     yield f"#alpha : {' '.join(map(repr, alpha.tolist()))} \n"
-    # The mean of equal numbers need not be that number.
+    # Rounding may change the mean of equal numbers.
     yield f"#beta : {float(beta[0] if (beta == beta[0]).all() else beta.mean())!r}\n"
     docs = np.repeat(np.arange(len(lengths)), lengths)
     places = np.arange(len(words)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -89,21 +90,13 @@ def _lines(
 
 
 def _fields(values: xr.DataArray, empty: str) -> list[str]:
-    """Return texts that hold no white space and are not empty."""
+    """Return texts without white space, and with a substitute for empty ones."""
     texts: list[Any] = values.values.tolist()
     return [SPACE.sub("_", str(text)) or empty for text in texts]
 
 
 def write_state(groups: Mapping[str, xr.Dataset], path: Path, *, chain: int, response: str | None) -> None:
-    """Write what `mallet_state` yields.
-
-    Raises
-    ------
-    TraceError
-        As `mallet_state` does.
-    PplTopicsError
-        If it cannot be written.
-    """
+    """Write what `mallet_state` yields."""
     lines = mallet_state(groups, chain=chain, response=response)
     with written_text(path) as text:
         text.writelines(lines)

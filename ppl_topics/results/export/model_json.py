@@ -1,4 +1,4 @@
-"""A fit as JSON: topics with their words, coefficients, and documents with their shares of topics."""
+"""A fit as JSON: topics with their words, coefficients, and documents with their topic shares."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SCHEMA: dict[str, Any] = {
         format={"const": FORMAT},
         version={"const": VERSION},
         model=_record(
-            name=_TEXT, yaml={"type": ["string", "null"], "description": "the model, resolved; runs it again"}
+            name=_TEXT, yaml={"type": ["string", "null"], "description": "the resolved model, which can be run again"}
         ),
         corpus=_record(
             name=_TEXT,
@@ -54,15 +54,18 @@ SCHEMA: dict[str, Any] = {
             tokens={"type": "integer", "minimum": 0},
             words={"type": "integer", "minimum": 0, "description": "size of the vocabulary"},
         ),
-        chain={"type": "integer", "description": "whose topics; chains number theirs each in its own way"},
-        response={"type": ["string", "null"], "description": "whose topics, where each response has its own"},
-        draws={"type": "integer", "minimum": 1, "description": "that the means are over"},
+        chain={
+            "type": "integer",
+            "description": "chain that the topics belong to; chains number their topics independently",
+        },
+        response={"type": ["string", "null"], "description": "response that the topics belong to, if each has its own"},
+        draws={"type": "integer", "minimum": 1, "description": "number of draws that means are over"},
         seed={"type": ["integer", "null"]},
-        probability={**_SHARE, "description": "of the equal-tailed intervals low to high"},
+        probability={**_SHARE, "description": "probability of the equal-tailed intervals from low to high"},
         alpha={
             "type": ["array", "null"],
             "items": _NUMBER,
-            "description": "concentration of each topic in documents; the posterior mean where sampled; null: unknown",
+            "description": "concentration of each topic in documents; the posterior mean if sampled; null if unknown",
         },
         beta={
             "type": ["array", "number", "null"],
@@ -72,7 +75,7 @@ SCHEMA: dict[str, Any] = {
         topics={
             "type": "array",
             "items": _record(
-                topic={"type": "integer", "minimum": 0, "description": "its number, in all places of the file"},
+                topic={"type": "integer", "minimum": 0, "description": "its number, the same everywhere in the file"},
                 share={"type": ["number", "null"], "description": "of the tokens"},
                 words={
                     "type": "array",
@@ -83,11 +86,11 @@ SCHEMA: dict[str, Any] = {
         },
         coefficients={
             "type": ["array", "null"],
-            "description": "null: the model has no response, or they were not recorded",
+            "description": "null if the model has no response, or they were not recorded",
             "items": _record(
                 response=_TEXT,
                 coefficient={**_TEXT, "description": "topic 0, ..., the name of a covariate, or intercept"},
-                topic={"type": ["integer", "null"], "description": "null: of a covariate, or the intercept"},
+                topic={"type": ["integer", "null"], "description": "null for a covariate or the intercept"},
                 mean=_NUMBER,
                 sd=_MISSING,
                 low=_MISSING,
@@ -103,12 +106,16 @@ SCHEMA: dict[str, Any] = {
             "items": _record(
                 id=_TEXT,
                 tokens={"type": ["integer", "null"]},
-                shares={"type": "array", "items": _SHARE, "description": "of the topics, in the order of `topics`"},
+                shares={
+                    "type": "array",
+                    "items": _SHARE,
+                    "description": "share of each topic, in the order of `topics`",
+                },
             ),
         },
     ),
 }
-"""JSON Schema of what `topic_model` returns. ``version`` grows when a reader of the former one could go wrong."""
+"""JSON Schema of what `topic_model` returns. ``version`` increases when a reader of the previous one could fail."""
 
 
 def topic_model(
@@ -120,27 +127,27 @@ def topic_model(
     probability: float = 0.9,
     estimate: Estimate = "auto",
 ) -> dict[str, Any]:
-    """Return one chain of a fit as plain data for JSON, by the schema `SCHEMA`.
+    """Return one chain of a fit as plain data for JSON, as described by the schema `ppl_topics.results.export.SCHEMA`.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all); it must be given there, and only there.
+        Whose topics; required if each response has its own topics (one-vs-all), and not allowed otherwise.
     n_words : int, optional
-        Words of each topic; None for all of positive probability.
+        Words per topic; None for all of positive probability.
     probability : float
-        Of the equal-tailed intervals.
+        Probability of the equal-tailed intervals.
     estimate : {"auto", "draws", "z_last"}
-        Of the shares of documents; see `document_table`.
+        Estimate of the topic shares of documents; see `document_table`.
 
     Returns
     -------
     dict
-        Plain data: `json.dumps` takes it. Numbers are rounded to 9 digits; what is missing is None.
+        Plain data that `json.dumps` accepts. Numbers are rounded to 9 digits; missing values are None.
 
     Raises
     ------
@@ -153,15 +160,7 @@ def topic_model(
 
 
 def write_topic_model(groups: Mapping[str, xr.Dataset], path: Path, **options: Any) -> None:
-    """Write what `topic_model` returns, a document a line, without holding all of them as text.
-
-    Raises
-    ------
-    TraceError
-        As `topic_model` does.
-    PplTopicsError
-        If it cannot be written.
-    """
+    """Write what `topic_model` returns, one document per line, without holding the whole text in memory."""
     estimate = options.pop("estimate", "auto")
     result = _without_documents(
         groups, options["chain"], options["response"], options["n_words"], options["probability"]
@@ -216,7 +215,7 @@ def _without_documents(
 
 
 def _topics(words: pd.DataFrame, shares: FloatArray, numbers: list[int]) -> list[dict[str, Any]]:
-    """Return the topics in the order of their numbers; one without any word of positive probability has none."""
+    """Return the topics by number; one without a word of positive probability has an empty list of words."""
     by_topic: dict[Any, pd.DataFrame] = dict(list(words.groupby("topic")))
     result = []
     for number, share in zip(numbers, shares.tolist(), strict=True):
@@ -238,7 +237,7 @@ def _coefficients(
     try:
         table = coefficient_summary(groups, response=response, chain=chain, probability=probability, n_words=1)
     except TraceError:
-        # No response, or its coefficients were not recorded: the schema says null.
+        # The model has no response, or its coefficients were not recorded.
         return None
     columns = ["response", "coefficient", "topic", "mean", "sd", "low", "high"]
     rows = table[columns].astype({"topic": object}).to_dict("records")
@@ -262,7 +261,7 @@ def _documents(
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON holds it: None where it is missing, and no digits that say nothing."""
+    """Return a value for JSON: None if it is missing, and numbers rounded to 9 digits."""
     if value is None or value is pd.NA:
         return None
     if hasattr(value, "item"):

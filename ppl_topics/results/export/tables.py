@@ -1,4 +1,4 @@
-"""Documents as a table for pandas."""
+"""Topic shares of documents as a table."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ def document_table(
     response: str | None = None,
     estimate: Estimate = "auto",
 ) -> pd.DataFrame:
-    """Return the shares of the topics in each training document, a row for each document.
+    """Return the topic shares of the training documents, with a row for each document.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     chain : int
-        Chains number their topics each in its own way, so they are not put together.
+        Chains number their topics independently, so they are not combined.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all); by default those of all.
+        Whose topics, if each response has its own topics (one-vs-all); by default those of all responses.
     estimate : {"auto", "draws", "z_last"}
-        See `ppl_topics.results.documents.document_topics`: the mean of the recorded draws of theta, or E[theta | z,
-        alpha] at the last state of the chain. ``auto`` is the first if all documents have draws, else the second.
+        The mean of the recorded draws of theta, or E[theta | z, alpha] at the last state of the chain. ``auto`` is the
+        first if theta was recorded for all documents, else the second; see
+        `ppl_topics.results.documents.document_topics`.
 
     Returns
     -------
     pandas.DataFrame
         Columns ``doc`` (its id), ``tokens``, ``estimate`` (``draws`` or ``z_last``, the same in all rows), and
-        ``topic 0``, ``topic 1``, ..., which sum to 1. Where each response has topics of its own, ``response`` comes
-        first. ``attrs`` holds ``chain`` and ``estimate``.
+        ``topic 0``, ``topic 1``, ..., which sum to 1. If each response has its own topics, ``response`` is the first
+        column. ``attrs`` holds ``chain`` and ``estimate``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and tables in the format of their suffix."""
+"""Files that are written completely or not at all, and tables in the format of their suffix."""
 
 from __future__ import annotations
 
@@ -24,31 +24,18 @@ __all__ = ["TABLE_SUFFIXES", "check_suffix", "suffix_of", "write_table", "writte
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 
 DIGITS = "%.9g"
-"""Of numbers in text: as many as tell any two numbers of single precision apart."""
+"""Format of numbers in text: enough digits to distinguish any two single-precision numbers."""
 
 
 def suffix_of(path: Path, suffixes: tuple[str, ...]) -> str | None:
-    """Return the suffix of a path, of some, the longest that fits; None if it has none of them."""
+    """Return the longest of the given suffixes that a path has, or None."""
     name = path.name.lower()
     fitting = [suffix for suffix in suffixes if name.endswith(suffix) and len(name) > len(suffix)]
     return max(fitting, key=len, default=None)
 
 
 def check_suffix(path: str | Path, suffixes: tuple[str, ...], what: str) -> tuple[Path, str]:
-    """Return a path that a file can be written to, and its suffix.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-    suffixes : tuple of str
-    what : str
-        What is to be written, for the message.
-
-    Raises
-    ------
-    PplTopicsError
-        If it has another suffix, is a folder, or its folder does not exist.
-    """
+    """Return a path that a file can be written to, and its suffix; ``what`` is to be written, for messages."""
     place = as_path(path, "a file to write", PplTopicsError)
     if os.path.isdir(place):
         raise PplTopicsError(f"{place}: this is a folder; name a file to write {what} to")
@@ -62,18 +49,12 @@ def check_suffix(path: str | Path, suffixes: tuple[str, ...], what: str) -> tupl
 
 @contextmanager
 def written(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to write to, and move it to its place once it is complete; ``.gz`` is compressed.
-
-    Raises
-    ------
-    PplTopicsError
-        If it cannot be written.
-    """
+    """Yield a file to write to, and move it into place once it is complete; ``.gz`` is compressed."""
     check_replaceable(path, PplTopicsError)
     try:
         with replaced(path) as work, work.open("wb") as raw:
             if path.suffix.lower() == ".gz":
-                # No time and no name inside: the same fit gives the same bytes.
+                # Without time and file name, so that the same fit gives the same bytes.
                 with gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as zipped:
                     yield zipped  # type: ignore[misc]
             else:
@@ -82,12 +63,14 @@ def written(path: Path) -> Iterator[BinaryIO]:
         raise PplTopicsError(f"{path}: cannot be written ({error.strerror or error})") from None
     except UnicodeEncodeError as error:
         held = error.object[error.start : error.end]
-        raise PplTopicsError(f"{path}: cannot be written: a word or id holds {held!r}, no character of UTF-8") from None
+        raise PplTopicsError(
+            f"{path}: cannot be written: a word or id holds {held!r}, which UTF-8 cannot encode"
+        ) from None
 
 
 @contextmanager
 def written_text(path: Path) -> Iterator[IO[str]]:
-    """Do what `written` does, for UTF-8 text with the line ends of Unix."""
+    """Like `written`, for UTF-8 text with Unix line ends."""
     with written(path) as raw:
         text = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
         yield text
@@ -96,14 +79,9 @@ def written_text(path: Path) -> Iterator[IO[str]]:
 
 
 def write_table(table: pd.DataFrame, path: Path, suffix: str) -> None:
-    """Write a table: as CSV or TSV, quoted where needed (RFC 4180), or as Parquet.
+    """Write a table as CSV or TSV, quoted where needed (RFC 4180), or as Parquet, which also keeps its ``attrs``.
 
-    Missing values are empty cells of text, and null in Parquet; there ``attrs`` of the table are kept too.
-
-    Raises
-    ------
-    PplTopicsError
-        If it cannot be written, or pyarrow is not installed.
+    Missing values are empty cells of text, and null in Parquet.
     """
     if suffix == ".parquet":
         if find_spec("pyarrow") is None:
@@ -115,7 +93,7 @@ def write_table(table: pd.DataFrame, path: Path, suffix: str) -> None:
             table.to_parquet(raw, index=False, engine="pyarrow")
         return
     separator = "\t" if suffix.startswith(".tsv") else ","
-    # Python 3.11 does not quote a carriage return for its own sake, and readers take it for the end of a row.
+    # Python 3.11 does not quote a lone carriage return, which readers take for the end of a row.
     returns = any("\r" in str(cell) for name in table.select_dtypes(["object", "string"]) for cell in table[name])
     quoting: Literal[0, 1] = csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
     with written_text(path) as text:

@@ -84,8 +84,6 @@ def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, s
         raise TraceError(
             f"{path}: holds {array.shape[1]:,} draws, but the checkpoints say {draws:,}; part of it is missing"
         )
-    if not all(array.chunks):
-        raise TraceError(f"{path}: claims that its chunks are empty; it was not written by ppl-topics")
     size = _expanded(array)
     if size > MAX_CHUNK_BYTES:
         raise TraceError(f"{path}: claims chunks of {size:,} bytes; a run writes none so large")

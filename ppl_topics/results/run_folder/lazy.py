@@ -6,6 +6,7 @@ be read is there, and none holds more than a run would put into one (see `ppl_to
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -128,6 +129,13 @@ def lazy_group(
         raise TraceError(f"{place}: its arrays do not fit together ({error})") from None
 
 
+def _check_chunk_shape(path: Path) -> None:
+    """Refuse chunks of length 0 as stored, since zarr 3.4 and later read a 0 as 1, with a warning."""
+    grid = json.loads((path / "zarr.json").read_bytes()).get("chunk_grid", {})
+    if not all(grid.get("configuration", {}).get("chunk_shape", ())):
+        raise TraceError(f"{path}: has a chunk length of 0, which ppl-topics never writes; the file is damaged")
+
+
 def open_arrays(place: Path, mode: Literal["r", "r+"]) -> tuple[dict[str, Any], dict[str, zarr.Array[Any]]]:
     """Open a group of a store, and return its attributes and its arrays by name."""
     path = place
@@ -136,11 +144,12 @@ def open_arrays(place: Path, mode: Literal["r", "r+"]) -> tuple[dict[str, Any], 
         arrays = {}
         # One after another: where several that are opened at once fail, asyncio prints a traceback for all but one.
         for path in sorted(each.parent for each in place.glob("*/zarr.json")):
+            _check_chunk_shape(path)
             found = group[path.name]
             if isinstance(found, zarr.Array):
                 arrays[path.name] = found
         return dict(group.attrs), arrays
-    except MemoryError:
+    except (MemoryError, TraceError):
         raise
     except Exception as error:
         reason = str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Coherences: windows against sets counted by brute force, and gensim's CoherenceModel."""
+"""Words of topics that no document holds."""
 
 import itertools
 import math
@@ -16,9 +16,11 @@ from ppl_topics.diagnostics.quality import cooccurrence as counting
 from ppl_topics.diagnostics.quality.cooccurrence import count_together
 
 UNKNOWN = ["qwertz", "uiopue"]
-"""Words of topics that no document holds."""
+
 
 COHERENCES = {"u_mass": umass_coherence, "c_npmi": npmi_coherence, "c_v": cv_coherence}
+
+
 TOLERANCE = {"u_mass": 1e-6, "c_npmi": 1e-6, "c_v": 1e-3}
 
 
@@ -212,3 +214,28 @@ def test_order_of_the_reference():
     ):
         with pytest.raises(pt.CorpusError, match=message):
             Reference.of(wrong, vocabulary)
+
+
+DOCUMENTS = [["a", "b", "b"], ["a", "c"], ["b", "c", "d"], ["d"], [], ["a", "b", "c"]]
+
+
+def umass_by_hand(words):
+    held = [set(document) for document in DOCUMENTS]
+
+    def count(*given):
+        return sum(set(given) <= document for document in held)
+
+    pairs = itertools.combinations(words, 2)
+    return sum(math.log((count(first, later) + 1) / count(first)) for first, later in pairs if count(first))
+
+
+@pytest.mark.parametrize("words", ["abc", "cba", "dab", "ad", "b", "zab"])
+def test_umass_by_hand(words):
+    corpus = pt.Corpus.from_tokens(DOCUMENTS, vocabulary=["a", "b", "c", "d", "z"])
+    ids = [corpus.vocabulary.tolist().index(word) for word in words]
+    assert umass_coherence([ids], corpus)[0] == pytest.approx(umass_by_hand(words), abs=1e-12)
+    assert umass_coherence([ids, ids], corpus).shape == (2,)
+
+
+def test_coherence_depends_on_the_order_of_words():
+    assert umass_by_hand("ad") != umass_by_hand("da")

@@ -8,7 +8,7 @@ from scipy import stats
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.efficiency import ess, rhat
-from ppl_topics.diagnostics.report import summary
+from ppl_topics.diagnostics.summary import summary
 from ppl_topics.diagnostics.tables import (
     coefficient_table,
     effective_coefficients,

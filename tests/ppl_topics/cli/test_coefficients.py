@@ -8,7 +8,7 @@ import pytest
 import ppl_topics as pt
 from ppl_topics.cli import main
 from ppl_topics.cli.report import reading_lines
-from ppl_topics.diagnostics.report import summary
+from ppl_topics.diagnostics.summary import summary
 
 FAST = {"topics": 3, "draws": 10, "warmup": 20, "chains": 2, "seed": 1, "threads": 1, "progress": False}
 COLOURS = {"warm": "red orange yellow", "cold": "blue green teal", "dark": "black brown gray"}
@@ -137,7 +137,7 @@ def test_errors_are_one_line(capsys):
     assert "no response 'worm'; did you mean 'warm'?" in refused(capsys, "shared.nc", "--response", "worm")
     assert "no chain 2; it has 0, 1" in refused(capsys, "shared.nc", "--chain", "2")
     assert "between 0 and 1" in refused(capsys, "shared.nc", "--probability", "90")
-    assert "top: must be a whole number, 1 at least" in refused(capsys, "shared.nc", "--top", "0")
+    assert "top: must be a whole number of at least 1" in refused(capsys, "shared.nc", "--top", "0")
     assert "at least 1" in refused(capsys, "shared.nc", "--words", "0")
     # What the trace lacks is told with its name, which stands there once.
     assert refused(capsys, "none.nc").startswith("error: none.nc: no such file")

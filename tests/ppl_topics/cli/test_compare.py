@@ -59,7 +59,9 @@ def test_json_and_names_of_runs(capsys):
     assert found["runs"] == ["lda.nc", "sub/lda.nc", "lda_collapsed.nc"]
     assert [row["variable"] for row in found["variables"]] == ["theta"] * 3
     assert found["variables"][0]["ratio"] == 1.0
-    assert found["notes"] == ["sub/lda.nc is of another posterior than lda.nc: the models differ (topics 3 and 2)"]
+    assert found["notes"] == [
+        "sub/lda.nc and lda.nc have different posteriors, since their models differ (topics 3 and 2)"
+    ]
     assert {row["kernel"] for row in found["kernels"]} >= {"z:collapsed_gibbs"}
     assert found["inefficiency"][0]["mean"] > 0
 
@@ -68,7 +70,7 @@ def test_json_and_names_of_runs(capsys):
     ("arguments", "message"),
     [
         (["lda.nc", "other.nc"], "lda and other are runs on different corpora"),
-        (["lda.nc"], "takes two at least, got 1"),
+        (["lda.nc"], "at least two runs, got 1"),
         (["lda.nc", "none.nc"], "none.nc: no such file"),
         (["lda.nc", "lda_collapsed.nc", "lda.nc"], "lda.nc: the run is given twice; give runs that differ"),
         (["lda.nc", "./sub/../lda.nc"], "the run is given twice (lda.nc and ./sub/../lda.nc are one file)"),

@@ -97,7 +97,7 @@ def test_errors_are_one_line(capsys):
     )
     assert "--particles: must be a multiple of 4" in refused(capsys, "lda.nc", *data, "--particles", "7")
     assert "--phi: expected mean or draws" in refused(capsys, "lda.nc", *data, "--phi", "last")
-    assert "error: lda.nc: response: all share the topics in this fit; leave out 'warm'" in refused(
+    assert "error: lda.nc: response: all responses share the topics ; omit 'warm'" in refused(
         capsys, "lda.nc", *data, "--response", "warm"
     )
     assert "none of the 2 tokens is a word" in refused(capsys, "lda.nc", "--data", "other.jsonl")

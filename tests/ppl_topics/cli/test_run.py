@@ -60,7 +60,7 @@ def test_run_then_topics_and_diagnose(capsys, folder):
     assert "chains 2, draws 6, warmup 2, thin 1, seed 1, all kernels exact" in out
     assert "phi:dirichlet_rows" in out
     assert "verdict: cannot tell: 2 chains of 6 draws" in out
-    assert "- 6 draws a chain say little of ESS, IF and R-hat; draw 20 or more" in out
+    assert "- 6 draws per chain say little about ESS, IF and R-hat; draw 20 or more" in out
     found = json.loads(call(capsys, "diagnose", "a.nc", "--var", "phi", "--json")[1])
     assert list(found["efficiency"]) == ["phi"]
     assert found["stopped"] is False

@@ -5,8 +5,8 @@ import pytest
 from hostile_runs import CORPUS, OPTIONS, TEXTS
 
 import ppl_topics as pt
-from ppl_topics.diagnostics.page.traces import traces_section
-from ppl_topics.diagnostics.report import seconds_by_kernel
+from ppl_topics.diagnostics.report.traces import traces_section
+from ppl_topics.diagnostics.summary import seconds_by_kernel
 from ppl_topics.fit import Fit
 from ppl_topics.results.store import save_groups
 from ppl_topics.results.validation import check_groups
@@ -45,7 +45,7 @@ def test_draws_of_topics_that_are_not_there(value, tmp_path):
         lambda: fit.predictive_checks(draws=2, replications=2),
         lambda: fit.plot_document(0),
     ):
-        with pytest.raises(pt.TraceError, match="draws of z that are no topics below 2"):
+        with pytest.raises(pt.TraceError, match="draws of z that are not topics from 0 to 1"):
             read()
 
 
@@ -76,7 +76,7 @@ def test_steps_that_have_one_name(runs):
     groups = dict(runs["lda"])
     draws = groups["sample_stats"]
     groups["sample_stats"] = draws.assign_coords(kernel=["z:x"] * draws.sizes["kernel"])
-    with pytest.raises(pt.TraceError, match="of the warm-up is not of the steps"):
+    with pytest.raises(pt.TraceError, match="of the warm-up and of the draws belong to different steps"):
         traces_section(groups)
 
 
@@ -129,7 +129,7 @@ def test_coefficients_of_a_model_without_response(runs):
 def test_coefficients_of_no_response(runs):
     groups = dict(runs["medlda"])
     groups["posterior"] = groups["posterior"].isel(response=[])
-    with pytest.raises(pt.TraceError, match="coefficients of no response"):
+    with pytest.raises(pt.TraceError, match="coefficients without a response"):
         Fit(groups).signal_topics()
 
 

@@ -166,7 +166,7 @@ def test_chunks_of_nothing(run):
     described = json.loads(path.read_text())
     described["chunk_grid"]["configuration"]["chunk_shape"][2] = 0
     path.write_text(json.dumps(described))
-    with pytest.raises(pt.TraceError, match="its chunks are empty"):
+    with pytest.raises(pt.TraceError, match="theta: has a chunk length of 0"):
         pt.load_fit(run)
 
 

@@ -1,0 +1,191 @@
+"""Forest plots of supervised models: coefficients with a panel for each response, and the relevance of topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ppl_topics._util.arrays import BoolArray
+from ppl_topics.diagnostics.plots.canvas import (
+    MOST_PANELS,
+    SURE,
+    UNSURE,
+    bare,
+    given_axes,
+    groups_of,
+    new_figure,
+    plain,
+    sequence_of,
+)
+from ppl_topics.diagnostics.tables import coefficient_table, topic_relevance
+from ppl_topics.errors import TraceError
+from ppl_topics.results.coefficient_draws import coefficient_draws
+
+__all__ = ["plot_coefficients", "plot_relevance"]
+
+ROW_HEIGHT, PANEL_WIDTH, MARGIN = 0.28, 7.5, 1.1
+"""Inches."""
+
+
+def plot_coefficients(
+    groups: Any,
+    response: str | Sequence[str] | None = None,
+    *,
+    chain: int = 0,
+    probability: float = 0.9,
+    top: int | None = 20,
+    n_words: int = 5,
+    axes: Any = None,
+) -> NDArray[Any]:
+    """Plot the coefficients of each response as a forest, with the words of topics as labels.
+
+    Each panel shows a response, as in figures 5 and 6 of Magnusson, Jonsson, Villani (2020): posterior mean and
+    interval, the largest at the top and the intercept at the bottom. Intervals that exclude 0 are dark.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
+        A trace.
+    response : str or sequence of str, optional
+        Which classes, labels or targets; by default all.
+    chain : int
+        Chains number their topics independently, so they are not combined.
+    probability : float
+        Probability of the equal-tailed intervals.
+    top : int, optional
+        Number of coefficients of each response, the largest by abs(mean), besides the intercept; None for all.
+    n_words : int
+        Words in a topic's label.
+    axes : matplotlib.axes.Axes or array of them, optional
+        Axes to draw on, one for each response; by default those of a new figure.
+
+    Returns
+    -------
+    ndarray of matplotlib.axes.Axes, shape (number of responses,)
+
+    Raises
+    ------
+    TraceError
+        If the model has no response or no coefficients, they were not recorded, there is no such response or chain, or
+        the number of axes is not the number of responses.
+    PplTopicsError
+        If matplotlib is not installed.
+    """
+    groups = groups_of(groups)
+    names = list(coefficient_draws(groups, chain).responses) if response is None else list(sequence_of(response))
+    options: dict[str, Any] = {"chain": chain, "probability": probability, "top": top, "n_words": n_words}
+    tables = [coefficient_table(groups, response=name, **options) for name in names]
+    if not tables:
+        raise TraceError("response: name at least one")
+    if axes is None and len(tables) > MOST_PANELS:
+        raise TraceError(f"there are {len(tables)} responses, too many for one figure; name some of them (response=)")
+    if not len(tables[0]):
+        raise TraceError(
+            "the model has no coefficients of topics, covariates or an intercept, so there is nothing to plot"
+        )
+    panels = _panels(axes, [len(table) for table in tables])
+    for panel, table, name in zip(panels, tables, names, strict=True):
+        slopes = table[table["coefficient"] != "intercept"]
+        others = table[table["coefficient"] == "intercept"]
+        _forest(panel, pd.concat([slopes, others]), "mean", len(slopes), table["excludes_0"].to_numpy())
+        panel.axvline(0.0, color="black", linewidth=0.8, zorder=0)
+        panel.set_title(plain(name))
+        panel.set_xlabel(f"coefficient, {_percent(probability)} interval")
+    return panels
+
+
+def plot_relevance(
+    groups: Any,
+    response: str | None = None,
+    *,
+    chain: int = 0,
+    probability: float = 0.9,
+    top: int | None = 20,
+    n_words: int = 5,
+    ax: Any = None,
+) -> Any:
+    """Plot how much the responses depend on each topic, with the largest at the top; see `topic_relevance`.
+
+    Parameters
+    ----------
+    groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
+        A trace.
+    response : str, optional
+        Whose topics; required if each response has its own topics (one-vs-all), and not allowed otherwise.
+    chain, probability, n_words
+        As in `plot_coefficients`.
+    top : int, optional
+        Number of topics; None for all.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    TraceError
+        If the model has no response or no topic with coefficients, they were not recorded, or there is no such response
+        or chain.
+    PplTopicsError
+        If matplotlib is not installed.
+    """
+    groups = groups_of(groups)
+    coefficients = coefficient_draws(groups, chain)
+    table = topic_relevance(groups, chain=chain, probability=probability, n_words=n_words)
+    if coefficients.apart:
+        if response is None:
+            raise TraceError("each response has its own topics; name one of them (response=)")
+        coefficients.positions(response)
+        table = table[table["response"] == response]
+    elif response is not None:
+        raise TraceError("response: all responses share the topics, and relevance covers them all; omit response=")
+    if not len(table):
+        raise TraceError("no topic of the model has coefficients (supervised_topics: 0), so there is nothing to plot")
+    table = table.head(top) if top is not None else table
+    table = table.assign(coefficient=[f"topic {topic}" for topic in table["topic"]])
+    (panel,) = _panels(ax, [len(table)])
+    _forest(panel, table, "relevance", len(table), np.ones(len(table), dtype=bool))
+    panel.set_xlim(left=0.0)
+    panel.set_xlabel(f"relevance, sum of |coefficient|, {_percent(probability)} interval")
+    return panel
+
+
+def _panels(axes: Any, rows: list[int]) -> NDArray[Any]:
+    """Return the axes, those of a new figure if none are given, with heights in proportion to their rows."""
+    if axes is not None:
+        return given_axes(axes, len(rows), "responses")
+    heights = [ROW_HEIGHT * number + MARGIN for number in rows]
+    size = (PANEL_WIDTH, sum(heights))
+    return np.asarray(new_figure(len(rows), 1, figsize=size, gridspec_kw={"height_ratios": heights})[:, 0])
+
+
+def _forest(panel: Any, table: pd.DataFrame, middle: str, n_slopes: int, sure: BoolArray) -> None:
+    """Draw each row of a table, the first at the top, and those after the slopes below a line."""
+    apart = np.arange(len(table)) >= n_slopes
+    heights = -np.arange(len(table), dtype=float) - 0.5 * apart
+    value = table[middle].to_numpy(dtype=float)
+    low, high = (table[end].to_numpy(dtype=float) for end in ("low", "high"))
+    # With one draw there is no interval, only the mean.
+    known = ~np.isnan(low)
+    colours = np.where(sure, SURE, UNSURE)
+    panel.hlines(heights[known], low[known], high[known], colors=colours[known], linewidth=2.0)
+    panel.scatter(value, heights, c=colours, s=22, zorder=3)
+    if apart.any() and n_slopes:
+        panel.axhline(-n_slopes + 0.25, color="black", linewidth=0.5, linestyle=":")
+    labels = [
+        f"{words}  ({name})" if words else str(name)
+        for words, name in zip(table["words"], table["coefficient"], strict=True)
+    ]
+    panel.set_yticks(heights, [plain(label) for label in labels], fontsize="small")
+    panel.set_ylim(heights[-1] - 0.7, 0.7)
+    bare(panel)
+
+
+def _percent(probability: float) -> str:
+    return f"{100 * probability:g}%"
