@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from ppl_topics import prediction
 from ppl_topics._util.paths import as_path
-from ppl_topics.diagnostics import alignment, page, plots, predictive_checks, quality, report, tables, verdict
+from ppl_topics.diagnostics import alignment, plots, predictive_checks, quality, summary, tables, verdict
+from ppl_topics.diagnostics import report as html_report
 from ppl_topics.diagnostics.tables import export
 from ppl_topics.errors import TraceError, on_one_line
 from ppl_topics.results import topics
@@ -81,9 +82,9 @@ class Fit:
     held_out = method_of(prediction.held_out)
 
     # Convergence.
-    efficiency = method_of(report.efficiency)
+    efficiency = method_of(summary.efficiency)
     verdict = method_of(verdict.verdict)
-    report = method_of(page.write_report)
+    report = method_of(html_report.write_report)
 
     # Topics and their quality.
     topics = method_of(topics.top_words)
