@@ -159,12 +159,12 @@ class TinyModel:
 
     def set_values(self, state: ChainState, values: Mapping[str, NDArray[np.floating]]) -> None:
         """Set the variables that the chain holds, given by role."""
-        # Of topics held as lists, probabilities have no place before the words that they belong to are included.
-        in_lists = {self.model.names.get(role, role) for role in ("included", "phi")}
+        # Sparse topics have no place for probabilities of words that are not included yet.
+        in_sparse = {self.model.names.get(role, role) for role in ("included", "phi")}
         for role in sorted(values, key=lambda role: role == "phi"):
             value = values[role]
             name = self.model.names.get(role, "")
-            if name in state.arrays or (name in in_lists and state.lists is not None):
+            if name in state.arrays or (name in in_sparse and state.sparse_topics is not None):
                 state.set_value(name, value)
 
     def conditional(self, state: ChainState, rng: np.random.Generator) -> dict[str, NDArray[np.floating]]:

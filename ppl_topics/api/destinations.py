@@ -60,9 +60,7 @@ def check_file(out: str | Path, overwrite: bool, name: str = "out") -> Path:
         raise PplTopicsError(f"{out}: an existing folder; name a file")
     if os.path.exists(path):
         if not path.is_file():
-            raise PplTopicsError(
-                f"{out}: exists and is neither a file nor a folder; choose another {argument(name)}"
-            )
+            raise PplTopicsError(f"{out}: exists and is neither a file nor a folder; choose another {argument(name)}")
         if not overwrite:
             raise PplTopicsError(
                 f"{out}: the file already exists; choose another {argument(name)}, or give {argument('overwrite')}"

@@ -101,7 +101,7 @@ class Block(pydantic.BaseModel):
 
     @property
     def sparse_storage(self) -> bool:
-        """Whether a chain holds the topics of this block as lists of what is not zero, not as arrays."""
+        """Whether a chain holds only the cells of these topics that are not zero."""
         return False
 
     def included_share(self, blocks: Mapping[str, Block]) -> float:
@@ -131,5 +131,5 @@ class Block(pydantic.BaseModel):
 
 
 def sparse_topics_block(blocks: Mapping[str, Block]) -> Block | None:
-    """Return the block of topics that a chain holds as lists, if the model has one."""
+    """Return the block of sparse topics, if the model has one."""
     return next((block for block in blocks.values() if block.sparse_storage), None)

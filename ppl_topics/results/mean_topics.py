@@ -1,4 +1,4 @@
-"""The mean topics of a trace: as an array, or, of chains that held their topics as lists, as lists too."""
+"""The mean topics of a trace: as a dense array, or as a sparse one where the chains held sparse topics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEANS = ("phi_mean", VALUE, TOPIC, WORD, CHAIN, REST)
 
 @dataclass
 class SparseMean:
-    """The mean of topics that are held as lists: of the cells that had tokens in a draw, and of all others together.
+    """The mean of sparse topics: of the cells that had tokens in a draw, and of all others together.
 
     The mean of phi_kw is the value of its cell, 0 where that has none, plus ``rest[k] * beta[w] / beta.sum()``: what a
     topic gives to words without tokens in it is spread over all words as the prior has them. Given the counts, the
@@ -110,7 +110,7 @@ def mean_topics(groups: Mapping[str, xr.Dataset], chain: int | None = None) -> x
     -------
     xarray.DataArray of float32
         With dims (chain, topic, word), or (topic, word) of one chain, and perhaps ``response`` before the last two.
-        Of topics that were held as lists see `SparseMean`.
+        Of sparse topics see `SparseMean`.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from ppl_topics._util.compiled import inlined, tight
 from ppl_topics.samplers.assignments.collapsed_tiles import Places, Tile, draw_in_logs, ratio_of, refresh, weigh
 from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
 from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, Integer, cumulate_counts, find_striped
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, Integer, find_cell, running_sums_of_counts
 from ppl_topics.samplers.variates.streams import uniform
 
 __all__ = ["sweep_dense"]
@@ -52,9 +52,9 @@ def sweep_dense(
         # The counts without the token, in registers: most tokens stay where they are, and then nothing is written.
         ratio_left = ratio_of(old, n_k[old] - 1, tile)
         weight_left = (np.float32(in_doc[old] - 1) + alpha[old]) * ratio_left
-        total = cumulate_counts(weight, n_wk, word, tile.priors.beta32[word], old, weight_left, sums)
+        total = running_sums_of_counts(weight, n_wk, word, tile.priors.beta32[word], old, weight_left, sums)
         if total >= SAFE_TOTAL:
-            new = find_striped(sums, n_topics, np.float32(uniform(tile.stream) * total))
+            new = find_cell(sums, n_topics, np.float32(uniform(tile.stream) * total))
         else:
             new = draw_in_logs(word, old, n_wk, tile)
         if new != old and (not supervised or accepts(tile.stream, tile.cursor[0], old, new, term)):

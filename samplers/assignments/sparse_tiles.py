@@ -21,11 +21,11 @@ from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
 from ppl_topics.samplers.variates.simd_categorical import (
     SAFE_TOTAL,
     Integer,
-    cumulate_counts,
-    cumulate_listed,
-    cumulate_products,
-    find_listed,
-    find_striped,
+    find_cell,
+    find_entry,
+    running_sums_of_counts,
+    running_sums_of_list,
+    running_sums_of_products,
 )
 from ppl_topics.samplers.variates.streams import uniform
 
@@ -69,9 +69,9 @@ def sweep_sparse(
         weight_left = (np.float32(in_doc[old] - 1) + alpha[old]) * ratio_left
         size, slot = remove_topic(word, old, lists), np.int64(-1)
         if size == DENSE:
-            everything = cumulate_counts(weight, n_wk, word, tile.priors.beta32[word], old, weight_left, sums)
+            everything = running_sums_of_counts(weight, n_wk, word, tile.priors.beta32[word], old, weight_left, sums)
             if everything >= SAFE_TOTAL:
-                new = find_striped(sums, n_topics, np.float32(uniform(tile.stream) * everything))
+                new = find_cell(sums, n_topics, np.float32(uniform(tile.stream) * everything))
             else:
                 new = draw_in_logs(word, old, n_wk, tile)
             smooth[0] += np.float64(weight_left) - weight[old]
@@ -80,17 +80,18 @@ def sweep_sparse(
             smooth[0] += np.float64(weight_left) - weight[old]
             ratio[old], weight[old] = ratio_left, weight_left
             begin = lists.ptr[word]
-            listed = np.float64(cumulate_listed(tile.scratch.as_row, 0, lists.topics, lists.counts, begin, size, sums))
+            as_row, topics, counts = tile.scratch.as_row, lists.topics, lists.counts
+            listed = np.float64(running_sums_of_list(as_row, 0, topics, counts, begin, size, sums))
             total = listed + tile.priors.beta[word] * smooth[0]
             target = uniform(tile.stream) * total
             if not total >= SAFE_TOTAL:
                 new = draw_in_logs(word, old, n_wk, tile)
             elif target < listed:
-                slot = begin + find_listed(sums, size, np.float32(target))
+                slot = begin + find_entry(sums, size, np.float32(target))
                 new = np.int64(lists.topics[slot])
             else:
                 share = np.float32((target - listed) / (total - listed))
-                new = find_striped(sums, n_topics, share * cumulate_products(weight, tile.scratch.ones, 0, sums))
+                new = find_cell(sums, n_topics, share * running_sums_of_products(weight, tile.scratch.ones, 0, sums))
         if supervised and new != old and not accepts(tile.stream, tile.cursor[0], old, new, term):
             new, slot = old, np.int64(-1)
         if slot >= 0:

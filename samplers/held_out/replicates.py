@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray
 from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.assignments.given_phi import draw_in_log_space
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_products, find_striped
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, find_cell, running_sums_of_products
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
 __all__ = [
@@ -60,7 +60,7 @@ def total_of(
     sums: Float32Array,
 ) -> float:
     """Return the sum over topics of (counts_k + alpha_k) factors[row, k], in float64 where float32 would underflow."""
-    total = float(cumulate_products(weight, factors, row, sums))
+    total = float(running_sums_of_products(weight, factors, row, sums))
     if total < SAFE_TOTAL:
         total = 0.0
         for topic in range(alpha.size):
@@ -92,7 +92,7 @@ def draw_topic(
     sums : ndarray of float32
         From `new_sums` for K cells; overwritten.
     """
-    total = cumulate_products(weight, factors, row, sums)
+    total = running_sums_of_products(weight, factors, row, sums)
     if total >= SAFE_TOTAL:
-        return find_striped(sums, weight.size, uniform(stream) * total)  # type: ignore[no-any-return]
+        return find_cell(sums, weight.size, uniform(stream) * total)  # type: ignore[no-any-return]
     return draw_in_log_space(stream, 0, row, counts, alpha, factors)
