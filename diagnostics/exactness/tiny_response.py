@@ -5,7 +5,6 @@ Of the coefficients, the scales of their prior, and the augmentation, what the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -33,9 +32,6 @@ COUNTS = ((2, 0, -1), (0, 3, 1), (1, 1, 0), (4, 0, 2))
 
 COVARIATES = ((0.8, 1.0), (-0.5, 0.0), (0.3, 1.0), (-0.9, 0.0))
 """Of the four documents: a number, and a category."""
-
-SCALES = ("tau", "lambda", "slab")
-"""Roles of the scales of shrinkage priors."""
 
 
 def tiny_observed(response: Response, n_docs: int, columns: int, covariates: bool = False) -> Observed:
@@ -181,15 +177,17 @@ class TinyResponse:
         return result
 
 
-def response_statistics(names: Mapping[str, str], state: ChainState) -> dict[str, float]:
+def response_statistics(bound: BoundModel, state: ChainState) -> dict[str, float]:
     """Return bounded statistics of coefficients, scales of their prior, and augmentation."""
+    names = bound.model.names
     if "eta" not in names:
         return {}
+    roles = [role for role, _ in bound.block(names["eta"]).auxiliaries().values()]
     values: dict[str, float] = {}
     eta = ndtr(state.arrays[names["eta"]])
     augmentation = state.arrays[names["augmentation"]]
     bounded = augmentation / (1.0 + np.abs(augmentation))
-    scales = {role: state.arrays[names[role]] for role in SCALES if role in names}
+    scales = {role: state.arrays[names[role]] for role in roles}
     scales = {role: array / (1.0 + array) for role, array in scales.items()}
     for name, array in {"eta": eta, "augmentation": bounded, **scales}.items():
         weights = np.cos(1 + 2 * np.arange(array.size)).reshape(array.shape)
@@ -206,11 +204,9 @@ def response_statistics(names: Mapping[str, str], state: ChainState) -> dict[str
     assert state.observed is not None, "coefficients without targets"
     # What the words are to phi z: in Geweke's test, where targets are drawn, it sees whether they were heeded.
     values["eta z y"] = float(np.nansum(np.tanh(state.observed.targets) * (fitted - 0.5)))
-    if "lambda" in scales:
-        # Scales and coefficients trade off: either alone hardly tells that they do not fit together.
-        slopes = np.abs(eta[:, : scales["lambda"].shape[1]] - 0.5)
-        values["eta lambda"] = float((slopes * scales["lambda"]).sum())
-        values["eta tau"] = float((slopes * scales["tau"][:, None]).sum())
-    if "slab" in scales:
-        values["eta slab"] = float((slopes * scales["slab"][:, None]).sum())
+    # Scales and coefficients trade off: neither shows by itself that they do not fit together.
+    slopes = np.abs(eta[:, : state.sizes.slopes] - 0.5)
+    for role in sorted(scales, key=lambda role: -scales[role].ndim):
+        of_slopes = scales[role].reshape(len(slopes), -1)
+        values[f"eta {role}"] = float((slopes * of_slopes).sum())
     return values

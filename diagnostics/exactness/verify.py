@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ppl_topics._util.arguments import MAX_SEED, check_whole
 from ppl_topics._util.nearest import nearest
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.kernel import KernelSpec
@@ -17,7 +20,7 @@ from ppl_topics.diagnostics.exactness.goodness import expected_total_variation, 
 from ppl_topics.diagnostics.exactness.sequential import Verdict, sequential_test
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_distribution, with_heavy_topics
-from ppl_topics.errors import ScheduleError
+from ppl_topics.errors import PplTopicsError, ScheduleError
 from ppl_topics.schedule import Plan
 from ppl_topics.schedule.assign import assign
 from ppl_topics.schedule.plan import make_plan
@@ -186,6 +189,8 @@ def verify(
 
     Raises
     ------
+    PplTopicsError
+        If an argument has a wrong type or is out of range.
     SpecError, ScheduleError
         If the model is wrong, or a kernel that was asked for cannot serve in it.
     RunError
@@ -197,14 +202,15 @@ def verify(
     >>> result.passed
     True
     """
+    settings = _Settings(seed, replicates, sweeps, long_run, false_alarm).check()
+    asked = _asked(kernel)
     spec = tiny_spec(load_spec(model, parameters, call="argument {name}"))
-    settings = _Settings(seed, replicates, sweeps, long_run, false_alarm)
     # The tiny corpus gives a second thread nothing to do; draws do not depend on their number.
     with using_threads(1):
         if schedule is not None:
             plan = make_plan(spec.with_schedule(schedule, "argument schedule"), partial=True)
             return Verification(spec.name, false_alarm, (_certify(plan, None, settings),), {})
-        return _verify_kernels(spec, kernel, settings)
+        return _verify_kernels(spec, asked, settings)
 
 
 @dataclass(frozen=True)
@@ -215,10 +221,34 @@ class _Settings:
     long_run: int
     false_alarm: float
 
+    def check(self) -> _Settings:
+        """Return the settings, or refuse the first that is no number of its range."""
+        check_whole("argument seed", self.seed, 0, MAX_SEED)
+        for name, least in (("replicates", 2), ("sweeps", 1), ("long_run", 1)):
+            check_whole(f"argument {name}", getattr(self, name), least)
+        number = isinstance(self.false_alarm, float | int | np.floating) and not isinstance(self.false_alarm, bool)
+        if not number or not 0.0 < self.false_alarm < 1.0:
+            raise PplTopicsError(
+                f"argument false_alarm: must be a number between 0 and 1, such as 1e-5, got {self.false_alarm!r}"
+            )
+        return self
 
-def _verify_kernels(spec: Spec, kernel: str | Iterable[str] | None, settings: _Settings) -> Verification:
+
+def _asked(kernel: Any) -> list[str] | None:
+    """Return the kernels that were asked for as a list, or None for all."""
+    if kernel is None:
+        return None
+    names = [kernel] if isinstance(kernel, str) else list(kernel) if isinstance(kernel, Iterable) else []
+    if not names or not all(isinstance(name, str) for name in names):
+        raise PplTopicsError(
+            f"argument kernel: must be the name of a kernel, or a list of such names, got {kernel!r}; "
+            "leave it out to test all kernels"
+        )
+    return names
+
+
+def _verify_kernels(spec: Spec, asked: list[str] | None, settings: _Settings) -> Verification:
     model = Model.of(spec)
-    asked = None if kernel is None else [kernel] if isinstance(kernel, str) else list(kernel)
     roles = {variable.role for variable in model.latent.values()}
     candidates = [k for k in kernels().values() if set(k.updates) & roles] if asked is None else _named(asked)
     certificates: list[Certificate] = []
@@ -248,7 +278,7 @@ def _named(names: list[str]) -> list[KernelSpec]:
     known = kernels()
     for name in names:
         if name not in known:
-            raise ScheduleError(f"--kernel {name}: no kernel has this name{nearest(name, known)}")
+            raise ScheduleError(f"kernel {name!r}: no kernel has this name{nearest(name, known)}")
     return [known[name] for name in names]
 
 

@@ -38,6 +38,9 @@ class Block(pydantic.BaseModel):
     own_role : str or None
         Role of the variable in every model (``z``, ``w``, of labels ``y``, of covariates ``x``); None where the block
         that refers to it gives the role (``theta``, ``phi``, ``alpha``, ``beta``, ``eta``).
+    tiny_parameters : dict
+        Values of fields for the tiny corpus of `verify`: such that the data matter, and that no two factors of the
+        density are equal, so that a kernel that mistakes one for another is refused.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -47,6 +50,7 @@ class Block(pydantic.BaseModel):
     handled_as: ClassVar[frozenset[str]] = frozenset()
     references: ClassVar[Mapping[str, str]] = {}
     own_role: ClassVar[str | None] = None
+    tiny_parameters: ClassVar[Mapping[str, Any]] = {}
 
     def reference_role(self, key: str, own_role: str) -> str:
         """Return the role that this block, itself in ``own_role``, gives to the block named under ``key``."""
