@@ -39,7 +39,8 @@ def drawing_order(model: Model) -> list[tuple[str, str]]:
     The parents of a variable are the variables of the blocks that its block refers to, and those that its block brings
     along. Concentrations come first; assignments and words last.
     """
-    blocks, order = model.spec.blocks, {}
+    blocks = model.spec.blocks
+    order: dict[str, str] = {}
     role_of = {name: role for role, name in model.names.items()}
 
     def visit(name: str) -> None:

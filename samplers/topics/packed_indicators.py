@@ -61,7 +61,8 @@ def pack(n_wk: Int32Array, included: UInt8Array, packed: PackedIndicators) -> In
                     row |= now << (topic & (BLOCK - 1))
                     partial[chunk, topic] += now
                 occupied_bytes[block, word], included_bytes[block, word] = has, row
-    return partial.sum(axis=0)
+    number: IntArray = partial.sum(axis=0)
+    return number
 
 
 @parallel
@@ -91,7 +92,8 @@ def pack_sparse(sparse: SparseTopics, packed: PackedIndicators) -> IntArray:
                 if counts[place] > 0:
                     occupied_bytes[topic // BLOCK, word] |= bit
                 partial[chunk, topic] += 1
-    return partial.sum(axis=0)
+    number: IntArray = partial.sum(axis=0)
+    return number
 
 
 def unpack_sparse(packed: PackedIndicators, before: SparseTopics) -> SparseTopics:
