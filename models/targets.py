@@ -19,18 +19,6 @@ def encode_signs(labels: Labels) -> tuple[FloatArray, list[str]]:
     """Return +1 where a class is the document's, or a label holds, and -1 elsewhere.
 
     Two classes make one response, named after the second; more make one each, which share the topics.
-
-    Returns
-    -------
-    targets : ndarray of float64, shape (D, C)
-        NaN where missing.
-    names : list of str
-        Of the responses.
-
-    Raises
-    ------
-    CorpusError
-        If the labels are numbers, or there is but one class.
     """
     names = [str(name) for name in labels.classes]
     if labels.kind == "multi_label":
@@ -51,13 +39,7 @@ def encode_signs(labels: Labels) -> tuple[FloatArray, list[str]]:
 
 
 def encode_numbers(labels: Labels) -> tuple[FloatArray, list[str]]:
-    """Return real targets as they are, shape (D, R), NaN where missing, and their names.
-
-    Raises
-    ------
-    CorpusError
-        If the labels are no numbers, or too large to be squared.
-    """
+    """Return real targets as they are, shape (D, R), NaN where missing, and their names."""
     if labels.kind not in ("real", "count"):
         raise CorpusError(_no_numbers(labels.kind, "real"))
     targets = _columns(labels)
@@ -67,13 +49,7 @@ def encode_numbers(labels: Labels) -> tuple[FloatArray, list[str]]:
 
 
 def encode_counts(labels: Labels) -> tuple[FloatArray, list[str]]:
-    """Return counts as they are, shape (D, R), NaN where missing, and their names.
-
-    Raises
-    ------
-    CorpusError
-        If the labels are no counts.
-    """
+    """Return counts as they are, shape (D, R), NaN where missing, and their names."""
     if labels.kind != "count":
         raise CorpusError(_no_numbers(labels.kind, "count"))
     targets = _columns(labels)

@@ -96,12 +96,7 @@ class TinyResponse:
         return document_features(n_dk, self._state)
 
     def log_evidence(self, n_dk: NDArray[Any]) -> FloatArray:
-        """Return log p(targets | z) up to a constant for each state.
-
-        Parameters
-        ----------
-        n_dk : ndarray of int, shape (S, D, K)
-        """
+        """Return log p(targets | z) up to a constant for each state."""
         return np.array([self._distribution(counts)[0].sum() for counts in n_dk])
 
     def draw(self, n_dk: NDArray[Any], rng: np.random.Generator) -> dict[str, FloatArray]:
