@@ -34,7 +34,7 @@ Probability = Annotated[float, pydantic.AfterValidator(_possible)]
 
 @block("spike_slab")
 class SpikeSlab(Block):
-    """Topics over words of which each includes some and gives the others probability zero.
+    """Topics that include some of the words and give the others probability zero.
 
     An indicator I_kv, Bernoulli(pi), says whether topic k includes word v; phi_k is Dirichlet over the words that it
     includes, with their concentrations, and 0 elsewhere. A topic needs a word: the joint distribution of pi and all

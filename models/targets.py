@@ -27,12 +27,12 @@ def encode_signs(labels: Labels) -> tuple[FloatArray, list[str]]:
         return targets, names
     if labels.kind != "class":
         raise CorpusError(
-            f"it tells classes apart, and these labels are of kind {labels.kind!r}; "
+            f"it needs classes, but these labels are of kind {labels.kind!r}; "
             "give label_kind='class' (--label-kind class), or use a model of numbers"
         )
     if len(names) < 2:
         found = f"all labels are {names[0]!r}" if names else "all labels are missing"
-        raise CorpusError(f"it tells classes apart, and {found}; give documents of two classes at least")
+        raise CorpusError(f"it needs at least two classes, but {found}")
     targets = np.where(labels.values[:, None] == np.arange(len(names)), 1.0, -1.0)
     targets[labels.missing] = np.nan
     return (targets[:, 1:], names[1:]) if len(names) == 2 else (targets, names)
@@ -67,6 +67,6 @@ def _names(labels: Labels, size: int) -> list[str]:
 
 def _no_numbers(kind: str, expected: str) -> str:
     return (
-        f"its targets are numbers, and these labels are of kind {kind!r}; "
+        f"it needs numbers, but these labels are of kind {kind!r}; "
         f"if they are numbers, give label_kind={expected!r} (--label-kind {expected})"
     )

@@ -34,7 +34,7 @@ EXPECTED_VISITS = 100
 """Expected visits from which the long chain must have been in a state."""
 
 CHECKED_SWEEPS = 100
-"""Sweeps in which each kernel is held to its declaration."""
+"""Sweeps after which each kernel is checked against its declaration."""
 
 EXACT_DRAWS = 400
 """Exact draws that the quarters of the continuous distributions are estimated from."""

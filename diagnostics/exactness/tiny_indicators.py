@@ -1,6 +1,6 @@
 """Topics that include some words only, on the tiny corpus: their distribution given z, by sums over all subsets.
 
-Of the indicators and of the probability of inclusion, what the schedule leaves as it is counts as given.
+Indicators and the probability of inclusion are given where the schedule does not change them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The response of a model on the tiny corpus: its distribution given z, by quadrature over the coefficients.
 
-Of the coefficients, the scales of their prior, and the augmentation, what the schedule leaves as it is counts as given.
+Coefficients, the scales of their prior, and the augmentation are given where the schedule does not change them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def tiny_observed(response: Response, n_docs: int, columns: int, covariates: boo
         fixed = np.hstack([np.array(COVARIATES)[:n_docs], np.ones((n_docs, 1))])
         wanted = fixed[:, 0 if covariates else 2 : 3 if response.intercept else 2]
         return observed_of(targets, Design.of(wanted), responses, names_of_columns, response.intercept)
-    raise CorpusError(f"block {response.kind!r} takes neither signs, nor numbers, nor counts; nothing to verify it on")
+    raise CorpusError(
+        f"block {response.kind!r} accepts neither classes, numbers nor counts, so `verify` cannot test it"
+    )
 
 
 def document_features(n_dk: NDArray[Any], state: ChainState) -> FloatArray:
@@ -87,7 +89,7 @@ class TinyResponse:
         self._given_augmentation = state.arrays[self.names["augmentation"]].copy()
         self._given_scales = cumulated_weights(self.nodes.weights_given(self._given_eta))
         self._distributions: dict[bytes, tuple[FloatArray, FloatArray]] = {}
-        # Unless something that documents share is summed over, each has a factor of its own; few of those differ.
+        # Each document has its own factor unless something that they share is summed over; few factors differ.
         self._adds_up = type(response).log_evidence is Response.log_evidence or not self.moves_augmentation
         self._by_document: dict[tuple[int, bytes], FloatArray] = {}
 

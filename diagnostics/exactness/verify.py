@@ -32,7 +32,7 @@ __all__ = ["Certificate", "Verification", "verify"]
 
 REPLICATES = 4_000
 SWEEPS = 5
-"""What a kernel does with values that are a sweep old shows from the third sweep on."""
+"""Errors from values that are a sweep old only show from the third sweep on."""
 LONG_RUN = 20_000
 FALSE_ALARM = 1e-5
 
@@ -92,7 +92,7 @@ class Verification:
     ----------
     model : str
     false_alarm : float
-        Bound on the probability that a right kernel is refused.
+        Bound on the probability that a correct kernel is refused.
     certificates : tuple of Certificate
     not_admissible : dict of str to str
         Kernels that the model does not admit, with the reason.
@@ -152,15 +152,14 @@ def verify(
 ) -> Verification:
     """Test whether kernels leave the posterior of a model invariant, and reach all of it.
 
-    Each kernel runs in the model's default schedule, in the place of the kernel that this has for the same
-    variable, on a corpus of six tokens. Two tests decide: the enumerated posterior of z against the last
+    Each kernel runs in the model's default schedule, instead of the kernel for the same variable there, on a
+    corpus of six tokens. Two tests decide: the enumerated posterior of z against the last
     states of short chains that begin in exact draws, and Geweke's joint-distribution test, with small
-    concentrations of phi and with large ones. Of a model with a response, the former is made with three responses and
-    with one, the coefficients and the scales of their prior being summed over by quadrature; the latter, where the
-    response is a distribution of its targets (of a hinge loss there is none to draw). Each test goes by Gandy and
-    Scott's sequential rule at its share of ``false_alarm``. Beside them a long chain must reach all of the posterior,
-    so a schedule that is exact but moves only once in hundreds of sweeps is refused as well; give it a longer
-    ``long_run``.
+    concentrations of phi and with large ones. In a model with a response, the former runs with three responses and with
+    one, and sums over the coefficients and the scales of their prior by quadrature; the latter runs where the response
+    is a distribution of its targets (a hinge loss is not, so none can be drawn). Each test follows Gandy and
+    Scott's sequential rule at its share of ``false_alarm``. A long chain must also reach all of the posterior, so a
+    schedule that is exact but moves only once in hundreds of sweeps is refused too, unless ``long_run`` is longer.
 
     Parameters
     ----------
@@ -169,7 +168,7 @@ def verify(
         Kernels to test; by default all that are registered for the model's variables, and the model's own
         schedule where it has one.
     schedule : mapping or list, optional
-        A schedule to test instead; it may leave variables as they are, which are then given.
+        A schedule to test instead. Variables that it does not update are taken as given.
     seed : int
     replicates : int
         Short chains of the first look.
@@ -178,10 +177,10 @@ def verify(
     long_run : int
         Sweeps of the long chain.
     false_alarm : float
-        Bound on the probability that the tests refuse a right kernel.
+        Bound on the probability that the tests refuse a correct kernel.
     **parameters
-        Model parameters to set. The number of topics, fixed concentrations and priors of the others are those of the
-        tiny corpus.
+        Model parameters to set. The number of topics and the parameters of priors are replaced by those of
+        the tiny corpus.
 
     Returns
     -------
@@ -262,7 +261,7 @@ def _verify_kernels(spec: Spec, asked: list[str] | None, settings: _Settings) ->
                 raise
             refused[candidate.name] = str(error)
             continue
-        # The default schedule serves all of its own kernels; it is tested once.
+        # The default schedule is the same for all of its own kernels: test it once.
         text = str(plan)
         certificate = by_schedule.get(text) or _certify(plan, candidate, settings)
         by_schedule[text] = certificate
@@ -305,8 +304,8 @@ def _plan_with(model: Model, kernel: KernelSpec) -> Plan:
 def _tiny_distributions(plan: Plan) -> list[TinyModel]:
     """Return the models that Geweke's test draws from.
 
-    Two where the schedule updates phi and its concentrations are fixed. One of a model with a response, and none where
-    that is a pseudo-likelihood and no distribution to draw targets from.
+    Two where the schedule updates phi and its concentrations are fixed. One for a model with a response, or none where
+    that is a pseudo-likelihood, from which no targets can be drawn.
     """
     if plan.model.supervised:
         distribution = with_a_distribution(plan)

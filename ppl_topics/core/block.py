@@ -76,7 +76,7 @@ class Block(pydantic.BaseModel):
         return result
 
     def check(self, role: str, topics: int) -> str | None:
-        """Return what is wrong with this block in the given role of a model of so many topics, or None."""
+        """Return what is wrong with this block in the given role of a model with this many topics, or None."""
         return None
 
     def check_references(self, roles: Mapping[str, str]) -> str | None:

@@ -254,7 +254,7 @@ class FixedFeatures(Block):
 
     def check_references(self, roles: Mapping[str, str]) -> str | None:
         """Return what is wrong where no response has the features, or None."""
-        return None if "y" in roles.values() else "no block has these features; add a response, or remove the block"
+        return None if "y" in roles.values() else "no response uses these features; add a response, or remove the block"
 
 
 class LabelResponse(Response):

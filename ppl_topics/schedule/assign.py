@@ -30,10 +30,10 @@ PREFERRED = ("lambda", "tau", "slab", "augmentation", "eta", "z", "alpha", "beta
 def assign(model: Model, corpus: CorpusSizes | None = None) -> Node:
     """Choose for each latent variable an exact kernel that the model admits, so that the whole sweep is cheapest.
 
-    Whole sweeps are compared, of all combinations that keep the rules: a kernel that fits the others counts with what
-    they take. Of sweeps that cost at most `MARGIN` more than the cheapest, the one that integrates out most variables
-    is taken, which mixes best (Liu 1994, The collapsed Gibbs sampler in Bayesian computations). Seconds are of the
-    nominal machine at `NOMINAL_THREADS` threads, so that the same seed gives the same draws anywhere.
+    Whole sweeps are compared, over all combinations that keep the rules. Among those that cost at most `MARGIN` more
+    than the cheapest, the one that integrates out most variables is chosen, since it mixes best (Liu 1994, The
+    collapsed Gibbs sampler in Bayesian computations). Seconds are those of the nominal machine at `NOMINAL_THREADS`
+    threads, so that the same seed gives the same draws anywhere.
     """
     ordered = sweep_order(list(model.latent.values()))
     sizes = (corpus or nominal_sizes()).for_model(model)
@@ -110,7 +110,7 @@ def _problem(node: Node, model: Model, partial: bool = False) -> str:
 
 
 def _reason(index: int, step: Step, valid: Sequence[tuple[float, tuple[Step, ...]]], where: str) -> str:
-    """Say what whole sweeps would take at best with each other kernel for the variable."""
+    """Say how long the best sweep with each other kernel for the variable would take."""
     best: dict[str, float] = {}
     for seconds, chosen in valid:
         best.setdefault(chosen[index].kernel.name, seconds)
