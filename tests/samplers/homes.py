@@ -1,7 +1,7 @@
 """Models that responses, priors and kernels are tested in, found in the registry: a new part is tested unasked."""
 
 import ppl_topics as pt
-from ppl_topics.core.prior import Coefficients
+from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.registry import blocks
 from ppl_topics.core.response import Response
 from ppl_topics.schedule.plan import make_plan
@@ -58,7 +58,7 @@ def augmentations():
 def scale_kernels():
     """Sets of kernels that draw all scales of a prior of coefficients, each kernel in one set: (prior, kernels)."""
     sets = []
-    for prior, block in kinds_of(Coefficients).items():
+    for prior, block in kinds_of(CoefficientPrior).items():
         scales = [role for role, _ in block.model_construct().auxiliaries().values()]
         found = {
             role: sorted(n for n, k in exact_kernels().items() if role in k.updates and prior in k.handles)
