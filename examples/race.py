@@ -52,7 +52,7 @@ def results(paths: pd.DataFrame) -> pd.DataFrame:
 
 
 def kernels_of_z() -> list[str]:
-    """Return the registered kernels of z, but for those of topics that are held as lists."""
+    """Return the registered kernels of z, but for those of sparse topics."""
     return [name for name, kernel in pt.kernels().items() if "z" in kernel.updates and "words" in kernel.handles]
 
 

@@ -33,6 +33,7 @@ class Beta(Block):
     """
 
     seams: ClassVar[frozenset[str]] = frozenset({"probability"})
+    tiny_parameters: ClassVar[Mapping[str, Any]] = {"a": 1.4, "b": 0.8}
 
     block: Literal["beta"] = "beta"
     a: float = pydantic.Field(gt=0)

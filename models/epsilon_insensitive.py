@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pydantic
@@ -40,6 +41,7 @@ class EpsilonInsensitive(Response):
     augmentation_dims: ClassVar[tuple[str, ...]] = ("doc", "response", "side")
     probabilistic: ClassVar[bool] = False
     numeric: ClassVar[bool] = True
+    tiny_parameters: ClassVar[Mapping[str, Any]] = {"cost": 1.4, "epsilon": 0.3}
 
     block: Literal["epsilon_insensitive"] = "epsilon_insensitive"
     observed: Literal["labels"] = "labels"

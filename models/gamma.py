@@ -30,6 +30,7 @@ class Gamma(Block):
     """
 
     seams: ClassVar[frozenset[str]] = frozenset({"concentration"})
+    tiny_parameters: ClassVar[Mapping[str, Any]] = {"shape": 1.7, "rate": 2.4}
 
     block: Literal["gamma"] = "gamma"
     shape: float = pydantic.Field(gt=0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pydantic
@@ -35,6 +36,7 @@ class Gaussian(Response):
     augmentation: ClassVar[str] = "sigma2"
     augmentation_dims: ClassVar[tuple[str, ...]] = ("response",)
     numeric: ClassVar[bool] = True
+    tiny_parameters: ClassVar[Mapping[str, Any]] = {"shape": 2.8, "rate": 0.8}
 
     block: Literal["gaussian"] = "gaussian"
     observed: Literal["labels"] = "labels"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pydantic
@@ -41,6 +42,8 @@ class Hinge(LabelResponse):
 
     augmentation: ClassVar[str] = "xi"
     probabilistic: ClassVar[bool] = False
+    tiny_parameters: ClassVar[Mapping[str, Any]] = {"cost": 1.5, "margin": 0.7}
+    tiny_with_scales: ClassVar[Mapping[str, Any]] = {"cost": 0.8}
 
     block: Literal["hinge"] = "hinge"
     observed: Literal["labels"] = "labels"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from numpy.typing import NDArray
 
@@ -29,6 +29,8 @@ class Horseshoe(Shrinkage):
         Median of tau a priori.
     intercept_variance : float
     """
+
+    tiny_parameters: ClassVar[Mapping[str, Any]] = {"scale": 0.6, "intercept_variance": 3.7}
 
     block: Literal["horseshoe"] = "horseshoe"
 

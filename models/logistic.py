@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pydantic
@@ -39,6 +40,9 @@ class Logistic(LabelResponse):
     """
 
     augmentation: ClassVar[str] = "omega"
+    tiny_parameters: ClassVar[Mapping[str, Any]] = {"c": 3.2}
+    tiny_with_scales: ClassVar[Mapping[str, Any]] = {"c": 1.5}
+    generative_parameters: ClassVar[Mapping[str, Any]] = {"c": 1.0}
 
     block: Literal["logistic"] = "logistic"
     observed: Literal["labels"] = "labels"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pydantic
@@ -37,6 +38,7 @@ class NegativeBinomial(Response):
 
     augmentation: ClassVar[str] = "omega"
     numeric: ClassVar[bool] = True
+    tiny_parameters: ClassVar[Mapping[str, Any]] = {"dispersion": 2.6}
 
     block: Literal["negative_binomial"] = "negative_binomial"
     observed: Literal["labels"] = "labels"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pydantic
@@ -28,6 +28,8 @@ class Normal(CoefficientPrior):
     variance : float
     intercept_variance : float
     """
+
+    tiny_parameters: ClassVar[Mapping[str, Any]] = {"variance": 2.4, "intercept_variance": 3.7}
 
     block: Literal["normal"] = "normal"
     per: Literal["response"] = "response"

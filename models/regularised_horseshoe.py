@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pydantic
@@ -38,6 +38,13 @@ class RegularisedHorseshoe(Shrinkage):
     slab_scale, slab_df : float
     intercept_variance : float
     """
+
+    tiny_parameters: ClassVar[Mapping[str, Any]] = {
+        "scale": 0.9,
+        "slab_scale": 1.4,
+        "slab_df": 3.0,
+        "intercept_variance": 3.7,
+    }
 
     block: Literal["regularised_horseshoe"] = "regularised_horseshoe"
     slab_scale: float = pydantic.Field(default=2.0, ge=1e-20, le=1e20)

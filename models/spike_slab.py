@@ -34,7 +34,7 @@ Probability = Annotated[float, pydantic.AfterValidator(_possible)]
 
 @block("spike_slab")
 class SpikeSlab(Block):
-    """Topics over words of which each includes some and gives the others probability zero.
+    """Topics that include some of the words and give the others probability zero.
 
     An indicator I_kv, Bernoulli(pi), says whether topic k includes word v; phi_k is Dirichlet over the words that it
     includes, with their concentrations, and 0 elsewhere. A topic needs a word: the joint distribution of pi and all
@@ -53,7 +53,7 @@ class SpikeSlab(Block):
         plain Dirichlet.
     storage : {"dense", "sparse"}
         Whether a chain holds phi, the indicators and the counts of words as arrays with a cell for each word and topic,
-        or what is not zero of them as lists. Dense is faster where most words are included, and goes with more kernels;
+        or only the cells that are not zero. Dense is faster where most words are included, and goes with more kernels;
         sparse takes a ninth of the memory where a tenth of the words is.
 
     References
@@ -85,7 +85,7 @@ class SpikeSlab(Block):
         return {"included": ("included", ("topic", "word"))}
 
     def forms(self, blocks: Mapping[str, Block]) -> tuple[str, ...]:
-        """Return ``spike_slab``; where the topics are held as lists, ``listed_spike_slab``."""
+        """Return ``spike_slab``; where the topics are sparse, ``listed_spike_slab``."""
         return ("spike_slab, storage: sparse", "listed_spike_slab") if self.sparse_storage else (self.kind,)
 
     @property
@@ -132,7 +132,7 @@ class SpikeSlab(Block):
     def init(self, role: str, state: ChainState) -> NDArray[Any]:
         """Return ones for the indicators, and for phi its mean given z and the indicators.
 
-        Topics that are held as lists begin with the words that have tokens in them, whatever stands here.
+        Sparse topics begin with the words that have tokens in them instead.
         """
         if role == "included":
             self.probability(state)
@@ -181,13 +181,13 @@ class SpikeSlab(Block):
 
 def words_included(state: ChainState) -> IntArray:
     """Return how many topics include each word, shape (V,)."""
-    if state.lists is not None:
-        return state.lists.topics_of_words
+    if state.sparse_topics is not None:
+        return state.sparse_topics.topics_of_words
     return np.asarray(state.arrays["included"].sum(axis=1, dtype=np.int64))
 
 
 def topics_included(state: ChainState) -> IntArray:
     """Return how many words each topic includes, shape (K,)."""
-    if state.lists is not None:
-        return state.lists.words_of_topics
+    if state.sparse_topics is not None:
+        return state.sparse_topics.words_of_topics
     return np.asarray(state.arrays["included"].sum(axis=0, dtype=np.int64))

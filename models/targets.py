@@ -19,18 +19,6 @@ def encode_signs(labels: Labels) -> tuple[FloatArray, list[str]]:
     """Return +1 where a class is the document's, or a label holds, and -1 elsewhere.
 
     Two classes make one response, named after the second; more make one each, which share the topics.
-
-    Returns
-    -------
-    targets : ndarray of float64, shape (D, C)
-        NaN where missing.
-    names : list of str
-        Of the responses.
-
-    Raises
-    ------
-    CorpusError
-        If the labels are numbers, or there is but one class.
     """
     names = [str(name) for name in labels.classes]
     if labels.kind == "multi_label":
@@ -39,25 +27,19 @@ def encode_signs(labels: Labels) -> tuple[FloatArray, list[str]]:
         return targets, names
     if labels.kind != "class":
         raise CorpusError(
-            f"it tells classes apart, and these labels are of kind {labels.kind!r}; "
+            f"it needs classes, but these labels are of kind {labels.kind!r}; "
             "give label_kind='class' (--label-kind class), or use a model of numbers"
         )
     if len(names) < 2:
         found = f"all labels are {names[0]!r}" if names else "all labels are missing"
-        raise CorpusError(f"it tells classes apart, and {found}; give documents of two classes at least")
+        raise CorpusError(f"it needs at least two classes, but {found}")
     targets = np.where(labels.values[:, None] == np.arange(len(names)), 1.0, -1.0)
     targets[labels.missing] = np.nan
     return (targets[:, 1:], names[1:]) if len(names) == 2 else (targets, names)
 
 
 def encode_numbers(labels: Labels) -> tuple[FloatArray, list[str]]:
-    """Return real targets as they are, shape (D, R), NaN where missing, and their names.
-
-    Raises
-    ------
-    CorpusError
-        If the labels are no numbers, or too large to be squared.
-    """
+    """Return real targets as they are, shape (D, R), NaN where missing, and their names."""
     if labels.kind not in ("real", "count"):
         raise CorpusError(_no_numbers(labels.kind, "real"))
     targets = _columns(labels)
@@ -67,13 +49,7 @@ def encode_numbers(labels: Labels) -> tuple[FloatArray, list[str]]:
 
 
 def encode_counts(labels: Labels) -> tuple[FloatArray, list[str]]:
-    """Return counts as they are, shape (D, R), NaN where missing, and their names.
-
-    Raises
-    ------
-    CorpusError
-        If the labels are no counts.
-    """
+    """Return counts as they are, shape (D, R), NaN where missing, and their names."""
     if labels.kind != "count":
         raise CorpusError(_no_numbers(labels.kind, "count"))
     targets = _columns(labels)
@@ -91,6 +67,6 @@ def _names(labels: Labels, size: int) -> list[str]:
 
 def _no_numbers(kind: str, expected: str) -> str:
     return (
-        f"its targets are numbers, and these labels are of kind {kind!r}; "
+        f"it needs numbers, but these labels are of kind {kind!r}; "
         f"if they are numbers, give label_kind={expected!r} (--label-kind {expected})"
     )

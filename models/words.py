@@ -42,7 +42,7 @@ class Words(Block):
         return {"topics": "phi", "assignments": "z"}[key]
 
     def forms(self, blocks: Mapping[str, Block]) -> tuple[str, ...]:
-        """Return ``words``; where the topics are held as lists, ``listed_words``."""
+        """Return ``words``; where the topics are sparse, ``listed_words``."""
         return ("words, storage: sparse", "listed_words") if blocks[self.topics].sparse_storage else ("words",)
 
     def simulate(

@@ -31,8 +31,8 @@ from ppl_topics.samplers.topics.beta_inclusion import beta_inclusion
 from ppl_topics.samplers.topics.dirichlet_rows import dirichlet_rows, dirichlet_weights
 from ppl_topics.samplers.topics.included_rows import included_rows
 from ppl_topics.samplers.topics.indicator_scan import indicator_scan
-from ppl_topics.samplers.topics.listed_rows import listed_rows
-from ppl_topics.samplers.topics.listed_scan import listed_scan
+from ppl_topics.samplers.topics.sparse_rows import listed_rows
+from ppl_topics.samplers.topics.sparse_scan import listed_scan
 
 __all__ = [
     "ad_lda",

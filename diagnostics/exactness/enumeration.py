@@ -119,7 +119,7 @@ def enumerate_posterior(
         alpha_nodes=alpha_nodes,
         beta_nodes=beta_nodes,
         alpha_given=np.exp(theta_part - theta_total[:, None]),
-        # Of impossible states, which have no such distribution, nothing is asked.
+        # Impossible states have no such distribution; it is never used.
         beta_given=np.exp(phi_part - np.where(np.isfinite(phi_total), phi_total, 0.0)[:, None]),
     )
 

@@ -24,16 +24,41 @@ from ppl_topics.diagnostics.exactness.statistics import paired_p_values, state_s
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_response import document_features
 from ppl_topics.engine.executor import Executor
+from ppl_topics.spec import Model
 
-__all__ = ["GewekeTest"]
-
-PARAMETERS = ("theta", "pi", "included", "phi", "tau", "lambda", "slab", "eta")
-ORDER = ("alpha", "beta", *PARAMETERS, "z", "w")
-"""Each after its parents."""
+__all__ = ["GewekeTest", "drawing_order"]
 
 LARGEST_TARGET = 50.0
-"""Data with larger ones are drawn anew. The posterior given the others is the same, and scales of heavy tails give
-targets that no model is for: such as counts so large that their augmentation takes minutes."""
+"""Data with larger targets are drawn again. The posterior given the others is the same, and scales with heavy tails
+give targets that no model is made for, such as counts so large that their augmentation takes minutes."""
+
+
+def drawing_order(model: Model) -> list[tuple[str, str]]:
+    """Return the roles of all variables but the labels and covariates, each after its parents, and their blocks.
+
+    The parents of a variable are the variables of the blocks that its block refers to, and those that its block brings
+    along. Concentrations come first; assignments and words last.
+    """
+    blocks = model.spec.blocks
+    order: dict[str, str] = {}
+    role_of = {name: role for role, name in model.names.items()}
+
+    def visit(name: str) -> None:
+        if name in order.values():
+            return
+        block = blocks[name]
+        for parent in block.referred().values():
+            visit(parent)
+        for role, _ in block.auxiliaries().values():
+            order[role] = name
+        order[role_of[name]] = name
+
+    names = [name for name, block in blocks.items() if block.own_role not in ("x", "y")]
+    for name in sorted(
+        names, key=lambda name: (blocks[name].own_role is not None, "concentration" not in blocks[name].seams)
+    ):
+        visit(name)
+    return list(order.items())
 
 
 class GewekeTest:
@@ -76,7 +101,8 @@ class GewekeTest:
                 continue
             state.tokens = self.tiny.with_data(values["w"]).tokens
             state.set_z(values["z"])
-            self.tiny.set_values(state, {role: values[role] for role in PARAMETERS if role in values})
+            drawn = {role: value for role, value in values.items() if role not in ("alpha", "beta", "z", "w")}
+            self.tiny.set_values(state, drawn)
             targets = None if state.observed is None else self._draw_targets(rng)
             if targets is None or np.nanmax(np.abs(targets)) <= LARGEST_TARGET:
                 return Executor(self.tiny.with_data(values["w"], targets))
@@ -84,14 +110,8 @@ class GewekeTest:
     def _draw(self, rng: np.random.Generator) -> Mapping[str, Any] | None:
         """Draw the parameters, z and the words; None where the prior excludes what was drawn."""
         model, state = self.tiny.model, self.state
-        values: dict[str, Any] = {}
-        for role in ORDER:
-            if role not in model.names:
-                if role in ("alpha", "beta"):
-                    values[role] = getattr(state, role)
-                continue
-            name = model.names[role]
-            block = model.variables[name].block if name in model.variables else name
+        values: dict[str, Any] = {role: getattr(state, role) for role in ("alpha", "beta") if role not in model.names}
+        for role, block in drawing_order(model):
             value = model.spec.blocks[block].simulate(role, values, state, rng)
             if value is None:
                 return None

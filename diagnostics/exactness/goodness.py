@@ -27,12 +27,6 @@ def chi_square(observed: IntArray, probability: FloatArray) -> float:
     The statistic is Cressie and Read's, of power 2/3. Its tail follows the chi-square distribution about down to
     p-values of 1e-6, where Pearson's exceeds it twofold and more, and so would break the stated rate of false alarms.
     Cells are joined, rarest first, until each is expected about 10 times; never less than 5.
-
-    Parameters
-    ----------
-    observed : ndarray of int, shape (S,)
-        How often each cell was drawn.
-    probability : ndarray of float64, shape (S,)
     """
     impossible = probability <= 0
     if observed[impossible].any():
@@ -59,13 +53,7 @@ def chi_square(observed: IntArray, probability: FloatArray) -> float:
 
 
 def paired_mean(before: NDArray[Any], after: NDArray[Any]) -> float:
-    """Return the p-value of the hypothesis that paired values have the same mean, by the normal distribution.
-
-    Parameters
-    ----------
-    before, after : ndarray of float, shape (n,)
-        Bounded statistics of n independent pairs; n in the thousands.
-    """
+    """Return the p-value of the hypothesis that paired values have the same mean, by the normal distribution."""
     difference = np.asarray(after, dtype=np.float64) - before
     if not np.isfinite(difference).all():
         return 0.0

@@ -65,16 +65,7 @@ class PriorNodes:
         self.eta = ndtri(points[:, : sizes.coefficients]) / np.sqrt(self.precision)
 
     def weights_given(self, eta: FloatArray) -> FloatArray:
-        """Return the log weights of the nodes as points of the distribution of the scales given the coefficients.
-
-        Parameters
-        ----------
-        eta : ndarray of float64, shape (C, F)
-
-        Returns
-        -------
-        ndarray of float64, shape (NODES, C)
-        """
+        """Return the log weights of the nodes as points of the distribution of the scales given the coefficients."""
         value: FloatArray = 0.5 * (np.log(self.precision) - self.precision * eta[:, None] ** 2).sum(axis=2)
         return value.T
 

@@ -57,8 +57,8 @@ def sequential_test(
     """Test with at most ``looks`` independent samples.
 
     A look rejects where the p-value is tiny, accepts where it is unremarkable, and otherwise asks for a
-    fresh sample: so a right program is nearly always accepted at the first look, and a wrong one gets no
-    benefit of the doubt.
+    fresh sample: so a correct program is nearly always accepted at the first look, and a wrong one is not
+    accepted by luck.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def sequential_test(
     samples : int
         Size of the first sample; the later ones have four times as many.
     false_alarm : float
-        Upper bound on the probability that a right program is rejected.
+        Upper bound on the probability that a correct program is rejected.
     looks : int
 
     Returns
@@ -79,7 +79,7 @@ def sequential_test(
     gamma = beta ** (1.0 / looks)
     verdict = Verdict(True, {}, 0, samples)
     for look in range(looks):
-        # No p-value at all, as of a statistic that is not finite, speaks against the program.
+        # A missing p-value, of a statistic that is not finite, counts against the program.
         p_values = {name: p if p >= 0 else 0.0 for name, p in sample_p_values(look, samples).items()}
         verdict = Verdict(True, p_values, look + 1, samples)
         if verdict.p_value <= beta:

@@ -34,7 +34,7 @@ EXPECTED_VISITS = 100
 """Expected visits from which the long chain must have been in a state."""
 
 CHECKED_SWEEPS = 100
-"""Sweeps in which each kernel is held to its declaration."""
+"""Sweeps after which each kernel is checked against its declaration."""
 
 EXACT_DRAWS = 400
 """Exact draws that the quarters of the continuous distributions are estimated from."""
@@ -145,13 +145,7 @@ class StationaryTest:
         return distributions | paired_p_values(before, after)
 
     def check_declarations(self) -> None:
-        """Run a few sweeps from exact draws, checking after each kernel what it changed.
-
-        Raises
-        ------
-        RunError
-            If a kernel changes what it does not declare, leaves wrong counts, or writes what is not finite.
-        """
+        """Run a few sweeps from exact draws, checking after each kernel what it changed."""
         rng = Key(self.seed, 0, 3, Reserved.INITIAL).generator()
         executor = Executor(self.tiny.bound, debug=True)
         for sweep in range(CHECKED_SWEEPS):

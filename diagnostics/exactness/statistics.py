@@ -38,7 +38,7 @@ def state_statistics(tiny: TinyModel, state: ChainState) -> dict[str, float]:
             values[f"{role} z"] = _mean_probability(array, state, role)
             values[f"mix of {role}"] = _mix(array)
     values |= indicator_statistics(tiny.model.names, state)
-    return values | response_statistics(tiny.model.names, state)
+    return values | response_statistics(tiny.bound, state)
 
 
 def paired_p_values(before: Sequence[Mapping[str, float]], after: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -15,7 +15,6 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.enumeration import token_counts
 from ppl_topics.diagnostics.exactness.tiny_response import tiny_observed
 from ppl_topics.engine.bind import BoundModel, bind_tokens, index_tokens
-from ppl_topics.models.beta import Beta
 from ppl_topics.models.dirichlet import Dirichlet
 from ppl_topics.models.gamma import Gamma
 from ppl_topics.models.spike_slab import SpikeSlab
@@ -35,35 +34,15 @@ BETA = (0.2, 0.6, 0.3, 0.5)
 HEAVY_BETA = (9.0, 14.0, 6.0, 11.0)
 HEAVY_EQUAL_BETA = (10.0,) * 4
 INCLUSION = (0.3, 0.7, 0.55, 0.4)
-SHAPE, RATE = 1.7, 2.4
-A, B = 1.4, 0.8
-SUPERVISED: Mapping[str, Mapping[str, float]] = {
-    "hinge": {"cost": 1.5, "margin": 0.7},
-    "epsilon_insensitive": {"cost": 1.4, "epsilon": 0.3},
-    "logistic": {"c": 3.2},
-    "gaussian": {"shape": 2.8, "rate": 0.8},
-    "negative_binomial": {"dispersion": 2.6},
-    "normal": {"variance": 2.4, "intercept_variance": 3.7},
-    "horseshoe": {"scale": 0.6, "intercept_variance": 3.7},
-    "regularised_horseshoe": {"scale": 0.9, "slab_scale": 1.4, "slab_df": 3.0, "intercept_variance": 3.7},
-}
-"""Parameters of responses and of priors of coefficients at which the targets matter, and no two factors are alike."""
-
-SHRUNK: Mapping[str, Mapping[str, float]] = {"hinge": {"cost": 0.8}, "logistic": {"c": 1.5}}
-"""Parameters where the prior of the coefficients has scales, with heavy tails. Of sharper pseudo-likelihoods
-only a few dozen nodes would matter, and the sums err by a tenth; of these they err by a hundredth or two."""
-
-DISTRIBUTIONS: Mapping[str, Mapping[str, float]] = {"logistic": {"c": 1.0}}
-"""Parameters at which a pseudo-likelihood is a distribution of the targets."""
 
 
 def tiny_spec(spec: Spec) -> Spec:
-    """Return the model with 2 or 3 topics, its fixed concentrations asymmetric, and priors of the others not 1.
+    """Return the model with 2 or 3 topics, unequal fixed concentrations, and the blocks' `tiny_parameters`.
 
     Unequal concentrations show errors that equal ones hide, such as an index taken for another; so do priors
     whose shape and rate differ from 1, such as a rate taken for a scale.
     """
-    shrunk = any(isinstance(b, CoefficientPrior) and b.auxiliaries() for b in spec.blocks.values())
+    scales = any(isinstance(b, CoefficientPrior) and b.auxiliaries() for b in spec.blocks.values())
     topics = 2 if any(isinstance(b, Gamma) and b.per == "topic" for b in spec.blocks.values()) else 3
     blocks = {}
     for name, block in spec.blocks.items():
@@ -72,13 +51,10 @@ def tiny_spec(spec: Spec) -> Spec:
             block = block.model_copy(update={"concentration": list(values)})
         if isinstance(block, SpikeSlab):
             block = block.model_copy(update={"concentration": list(BETA), "inclusion": _tiny_inclusion(block)})
-        if isinstance(block, Beta):
-            block = block.model_copy(update={"a": A, "b": B})
-        if isinstance(block, Gamma):
-            block = block.model_copy(update={"shape": SHAPE, "rate": RATE})
-        if block.kind in SUPERVISED:
-            gentler = SHRUNK.get(block.kind, {}) if shrunk else {}
-            block = block.model_copy(update={**SUPERVISED[block.kind], **gentler})
+        update = dict(block.tiny_parameters)
+        if isinstance(block, Response) and scales:
+            update |= block.tiny_with_scales
+        block = block.model_copy(update=update)
         blocks[name] = block
     return replace(spec, blocks=blocks, topics=topics)
 
@@ -111,8 +87,11 @@ def with_a_distribution(plan: Plan) -> Plan | None:
     """Return the plan with a response that is a distribution of the targets, or None if there is none."""
     name = plan.model.names["y"]
     blocks = plan.model.spec.blocks
-    response = blocks[name].model_copy(update=dict(DISTRIBUTIONS.get(blocks[name].kind, {})))
-    if not isinstance(response, Response) or not response.generative:
+    response = blocks[name]
+    if not isinstance(response, Response):
+        return None
+    response = response.model_copy(update=dict(response.generative_parameters))
+    if not response.generative:
         return None
     return replace(plan, model=Model.of(replace(plan.model.spec, blocks={**blocks, name: response})))
 
@@ -159,12 +138,12 @@ class TinyModel:
 
     def set_values(self, state: ChainState, values: Mapping[str, NDArray[np.floating]]) -> None:
         """Set the variables that the chain holds, given by role."""
-        # Of topics held as lists, probabilities have no place before the words that they belong to are included.
-        in_lists = {self.model.names.get(role, role) for role in ("included", "phi")}
+        # Sparse topics have no place for probabilities of words that are not included yet.
+        in_sparse = {self.model.names.get(role, role) for role in ("included", "phi")}
         for role in sorted(values, key=lambda role: role == "phi"):
             value = values[role]
             name = self.model.names.get(role, "")
-            if name in state.arrays or (name in in_lists and state.lists is not None):
+            if name in state.arrays or (name in in_sparse and state.sparse_topics is not None):
                 state.set_value(name, value)
 
     def conditional(self, state: ChainState, rng: np.random.Generator) -> dict[str, NDArray[np.floating]]:

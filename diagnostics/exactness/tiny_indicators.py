@@ -1,6 +1,6 @@
 """Topics that include some words only, on the tiny corpus: their distribution given z, by sums over all subsets.
 
-Of the indicators and of the probability of inclusion, what the schedule leaves as it is counts as given.
+Indicators and the probability of inclusion are given where the schedule does not change them.
 """
 
 from __future__ import annotations
@@ -74,12 +74,7 @@ class TinyIndicators:
         return self._given_phi
 
     def log_evidence(self, n_kw: NDArray[Any]) -> FloatArray:
-        """Return log p(w | z) of each state, indicators and pi summed over, up to a constant.
-
-        Parameters
-        ----------
-        n_kw : ndarray of int, shape (S, K, V)
-        """
+        """Return log p(w | z) of each state, indicators and pi summed over, up to a constant."""
         return np.array([logsumexp(self._log_weights(counts)) for counts in n_kw])
 
     def draw(self, n_wk: NDArray[Any], rng: np.random.Generator) -> dict[str, NDArray[Any]]:

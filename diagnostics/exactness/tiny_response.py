@@ -1,11 +1,10 @@
 """The response of a model on the tiny corpus: its distribution given z, by quadrature over the coefficients.
 
-Of the coefficients, the scales of their prior, and the augmentation, what the schedule leaves as it is counts as given.
+Coefficients, the scales of their prior, and the augmentation are given where the schedule does not change them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -34,9 +33,6 @@ COUNTS = ((2, 0, -1), (0, 3, 1), (1, 1, 0), (4, 0, 2))
 COVARIATES = ((0.8, 1.0), (-0.5, 0.0), (0.3, 1.0), (-0.9, 0.0))
 """Of the four documents: a number, and a category."""
 
-SCALES = ("tau", "lambda", "slab")
-"""Roles of the scales of shrinkage priors."""
-
 
 def tiny_observed(response: Response, n_docs: int, columns: int, covariates: bool = False) -> Observed:
     """Return targets of the tiny corpus in so many columns, of the kind that the response takes, and covariates."""
@@ -51,7 +47,9 @@ def tiny_observed(response: Response, n_docs: int, columns: int, covariates: boo
         fixed = np.hstack([np.array(COVARIATES)[:n_docs], np.ones((n_docs, 1))])
         wanted = fixed[:, 0 if covariates else 2 : 3 if response.intercept else 2]
         return observed_of(targets, Design.of(wanted), responses, names_of_columns, response.intercept)
-    raise CorpusError(f"block {response.kind!r} takes neither signs, nor numbers, nor counts; nothing to verify it on")
+    raise CorpusError(
+        f"block {response.kind!r} accepts neither classes, numbers nor counts, so `verify` cannot test it"
+    )
 
 
 def document_features(n_dk: NDArray[Any], state: ChainState) -> FloatArray:
@@ -91,7 +89,7 @@ class TinyResponse:
         self._given_augmentation = state.arrays[self.names["augmentation"]].copy()
         self._given_scales = cumulated_weights(self.nodes.weights_given(self._given_eta))
         self._distributions: dict[bytes, tuple[FloatArray, FloatArray]] = {}
-        # Unless something that documents share is summed over, each has a factor of its own; few of those differ.
+        # Each document has its own factor unless something that they share is summed over; few factors differ.
         self._adds_up = type(response).log_evidence is Response.log_evidence or not self.moves_augmentation
         self._by_document: dict[tuple[int, bytes], FloatArray] = {}
 
@@ -100,12 +98,7 @@ class TinyResponse:
         return document_features(n_dk, self._state)
 
     def log_evidence(self, n_dk: NDArray[Any]) -> FloatArray:
-        """Return log p(targets | z) up to a constant for each state.
-
-        Parameters
-        ----------
-        n_dk : ndarray of int, shape (S, D, K)
-        """
+        """Return log p(targets | z) up to a constant for each state."""
         return np.array([self._distribution(counts)[0].sum() for counts in n_dk])
 
     def draw(self, n_dk: NDArray[Any], rng: np.random.Generator) -> dict[str, FloatArray]:
@@ -181,15 +174,17 @@ class TinyResponse:
         return result
 
 
-def response_statistics(names: Mapping[str, str], state: ChainState) -> dict[str, float]:
+def response_statistics(bound: BoundModel, state: ChainState) -> dict[str, float]:
     """Return bounded statistics of coefficients, scales of their prior, and augmentation."""
+    names = bound.model.names
     if "eta" not in names:
         return {}
+    roles = [role for role, _ in bound.block(names["eta"]).auxiliaries().values()]
     values: dict[str, float] = {}
     eta = ndtr(state.arrays[names["eta"]])
     augmentation = state.arrays[names["augmentation"]]
     bounded = augmentation / (1.0 + np.abs(augmentation))
-    scales = {role: state.arrays[names[role]] for role in SCALES if role in names}
+    scales = {role: state.arrays[names[role]] for role in roles}
     scales = {role: array / (1.0 + array) for role, array in scales.items()}
     for name, array in {"eta": eta, "augmentation": bounded, **scales}.items():
         weights = np.cos(1 + 2 * np.arange(array.size)).reshape(array.shape)
@@ -206,11 +201,9 @@ def response_statistics(names: Mapping[str, str], state: ChainState) -> dict[str
     assert state.observed is not None, "coefficients without targets"
     # What the words are to phi z: in Geweke's test, where targets are drawn, it sees whether they were heeded.
     values["eta z y"] = float(np.nansum(np.tanh(state.observed.targets) * (fitted - 0.5)))
-    if "lambda" in scales:
-        # Scales and coefficients trade off: either alone hardly tells that they do not fit together.
-        slopes = np.abs(eta[:, : scales["lambda"].shape[1]] - 0.5)
-        values["eta lambda"] = float((slopes * scales["lambda"]).sum())
-        values["eta tau"] = float((slopes * scales["tau"][:, None]).sum())
-    if "slab" in scales:
-        values["eta slab"] = float((slopes * scales["slab"][:, None]).sum())
+    # Scales and coefficients trade off: neither shows by itself that they do not fit together.
+    slopes = np.abs(eta[:, : state.sizes.slopes] - 0.5)
+    for role in sorted(scales, key=lambda role: -scales[role].ndim):
+        of_slopes = scales[role].reshape(len(slopes), -1)
+        values[f"eta {role}"] = float((slopes * of_slopes).sum())
     return values

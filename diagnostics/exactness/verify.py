@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ppl_topics._util.arguments import MAX_SEED, check_whole
 from ppl_topics._util.nearest import nearest
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.kernel import KernelSpec
@@ -17,7 +20,7 @@ from ppl_topics.diagnostics.exactness.goodness import expected_total_variation, 
 from ppl_topics.diagnostics.exactness.sequential import Verdict, sequential_test
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_distribution, with_heavy_topics
-from ppl_topics.errors import ScheduleError
+from ppl_topics.errors import PplTopicsError, ScheduleError
 from ppl_topics.schedule import Plan
 from ppl_topics.schedule.assign import assign
 from ppl_topics.schedule.plan import make_plan
@@ -29,7 +32,7 @@ __all__ = ["Certificate", "Verification", "verify"]
 
 REPLICATES = 4_000
 SWEEPS = 5
-"""What a kernel does with values that are a sweep old shows from the third sweep on."""
+"""Errors from values that are a sweep old only show from the third sweep on."""
 LONG_RUN = 20_000
 FALSE_ALARM = 1e-5
 
@@ -89,7 +92,7 @@ class Verification:
     ----------
     model : str
     false_alarm : float
-        Bound on the probability that a right kernel is refused.
+        Bound on the probability that a correct kernel is refused.
     certificates : tuple of Certificate
     not_admissible : dict of str to str
         Kernels that the model does not admit, with the reason.
@@ -149,15 +152,14 @@ def verify(
 ) -> Verification:
     """Test whether kernels leave the posterior of a model invariant, and reach all of it.
 
-    Each kernel runs in the model's default schedule, in the place of the kernel that this has for the same
-    variable, on a corpus of six tokens. Two tests decide: the enumerated posterior of z against the last
+    Each kernel runs in the model's default schedule, instead of the kernel for the same variable there, on a
+    corpus of six tokens. Two tests decide: the enumerated posterior of z against the last
     states of short chains that begin in exact draws, and Geweke's joint-distribution test, with small
-    concentrations of phi and with large ones. Of a model with a response, the former is made with three responses and
-    with one, the coefficients and the scales of their prior being summed over by quadrature; the latter, where the
-    response is a distribution of its targets (of a hinge loss there is none to draw). Each test goes by Gandy and
-    Scott's sequential rule at its share of ``false_alarm``. Beside them a long chain must reach all of the posterior,
-    so a schedule that is exact but moves only once in hundreds of sweeps is refused as well; give it a longer
-    ``long_run``.
+    concentrations of phi and with large ones. In a model with a response, the former runs with three responses and with
+    one, and sums over the coefficients and the scales of their prior by quadrature; the latter runs where the response
+    is a distribution of its targets (a hinge loss is not, so none can be drawn). Each test follows Gandy and
+    Scott's sequential rule at its share of ``false_alarm``. A long chain must also reach all of the posterior, so a
+    schedule that is exact but moves only once in hundreds of sweeps is refused too, unless ``long_run`` is longer.
 
     Parameters
     ----------
@@ -166,7 +168,7 @@ def verify(
         Kernels to test; by default all that are registered for the model's variables, and the model's own
         schedule where it has one.
     schedule : mapping or list, optional
-        A schedule to test instead; it may leave variables as they are, which are then given.
+        A schedule to test instead. Variables that it does not update are taken as given.
     seed : int
     replicates : int
         Short chains of the first look.
@@ -175,10 +177,10 @@ def verify(
     long_run : int
         Sweeps of the long chain.
     false_alarm : float
-        Bound on the probability that the tests refuse a right kernel.
+        Bound on the probability that the tests refuse a correct kernel.
     **parameters
-        Model parameters to set. The number of topics, fixed concentrations and priors of the others are those of the
-        tiny corpus.
+        Model parameters to set. The number of topics and the parameters of priors are replaced by those of
+        the tiny corpus.
 
     Returns
     -------
@@ -186,6 +188,8 @@ def verify(
 
     Raises
     ------
+    PplTopicsError
+        If an argument has a wrong type or is out of range.
     SpecError, ScheduleError
         If the model is wrong, or a kernel that was asked for cannot serve in it.
     RunError
@@ -197,14 +201,15 @@ def verify(
     >>> result.passed
     True
     """
+    settings = _Settings(seed, replicates, sweeps, long_run, false_alarm).check()
+    asked = _asked(kernel)
     spec = tiny_spec(load_spec(model, parameters, call="argument {name}"))
-    settings = _Settings(seed, replicates, sweeps, long_run, false_alarm)
     # The tiny corpus gives a second thread nothing to do; draws do not depend on their number.
     with using_threads(1):
         if schedule is not None:
             plan = make_plan(spec.with_schedule(schedule, "argument schedule"), partial=True)
             return Verification(spec.name, false_alarm, (_certify(plan, None, settings),), {})
-        return _verify_kernels(spec, kernel, settings)
+        return _verify_kernels(spec, asked, settings)
 
 
 @dataclass(frozen=True)
@@ -215,10 +220,34 @@ class _Settings:
     long_run: int
     false_alarm: float
 
+    def check(self) -> _Settings:
+        """Return the settings, or refuse the first that is no number of its range."""
+        check_whole("argument seed", self.seed, 0, MAX_SEED)
+        for name, least in (("replicates", 2), ("sweeps", 1), ("long_run", 1)):
+            check_whole(f"argument {name}", getattr(self, name), least)
+        number = isinstance(self.false_alarm, float | int | np.floating) and not isinstance(self.false_alarm, bool)
+        if not number or not 0.0 < self.false_alarm < 1.0:
+            raise PplTopicsError(
+                f"argument false_alarm: must be a number between 0 and 1, such as 1e-5, got {self.false_alarm!r}"
+            )
+        return self
 
-def _verify_kernels(spec: Spec, kernel: str | Iterable[str] | None, settings: _Settings) -> Verification:
+
+def _asked(kernel: Any) -> list[str] | None:
+    """Return the kernels that were asked for as a list, or None for all."""
+    if kernel is None:
+        return None
+    names = [kernel] if isinstance(kernel, str) else list(kernel) if isinstance(kernel, Iterable) else []
+    if not names or not all(isinstance(name, str) for name in names):
+        raise PplTopicsError(
+            f"argument kernel: must be the name of a kernel, or a list of such names, got {kernel!r}; "
+            "leave it out to test all kernels"
+        )
+    return names
+
+
+def _verify_kernels(spec: Spec, asked: list[str] | None, settings: _Settings) -> Verification:
     model = Model.of(spec)
-    asked = None if kernel is None else [kernel] if isinstance(kernel, str) else list(kernel)
     roles = {variable.role for variable in model.latent.values()}
     candidates = [k for k in kernels().values() if set(k.updates) & roles] if asked is None else _named(asked)
     certificates: list[Certificate] = []
@@ -232,7 +261,7 @@ def _verify_kernels(spec: Spec, kernel: str | Iterable[str] | None, settings: _S
                 raise
             refused[candidate.name] = str(error)
             continue
-        # The default schedule serves all of its own kernels; it is tested once.
+        # The default schedule is the same for all of its own kernels: test it once.
         text = str(plan)
         certificate = by_schedule.get(text) or _certify(plan, candidate, settings)
         by_schedule[text] = certificate
@@ -248,7 +277,7 @@ def _named(names: list[str]) -> list[KernelSpec]:
     known = kernels()
     for name in names:
         if name not in known:
-            raise ScheduleError(f"--kernel {name}: no kernel has this name{nearest(name, known)}")
+            raise ScheduleError(f"kernel {name!r}: no kernel has this name{nearest(name, known)}")
     return [known[name] for name in names]
 
 
@@ -275,8 +304,8 @@ def _plan_with(model: Model, kernel: KernelSpec) -> Plan:
 def _tiny_distributions(plan: Plan) -> list[TinyModel]:
     """Return the models that Geweke's test draws from.
 
-    Two where the schedule updates phi and its concentrations are fixed. One of a model with a response, and none where
-    that is a pseudo-likelihood and no distribution to draw targets from.
+    Two where the schedule updates phi and its concentrations are fixed. One for a model with a response, or none where
+    that is a pseudo-likelihood, from which no targets can be drawn.
     """
     if plan.model.supervised:
         distribution = with_a_distribution(plan)

@@ -38,6 +38,9 @@ class Block(pydantic.BaseModel):
     own_role : str or None
         Role of the variable in every model (``z``, ``w``, of labels ``y``, of covariates ``x``); None where the block
         that refers to it gives the role (``theta``, ``phi``, ``alpha``, ``beta``, ``eta``).
+    tiny_parameters : dict
+        Values of fields for the tiny corpus of `verify`: such that the data matter, and that no two factors of the
+        density are equal, so that a kernel that mistakes one for another is refused.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -47,6 +50,7 @@ class Block(pydantic.BaseModel):
     handled_as: ClassVar[frozenset[str]] = frozenset()
     references: ClassVar[Mapping[str, str]] = {}
     own_role: ClassVar[str | None] = None
+    tiny_parameters: ClassVar[Mapping[str, Any]] = {}
 
     def reference_role(self, key: str, own_role: str) -> str:
         """Return the role that this block, itself in ``own_role``, gives to the block named under ``key``."""
@@ -72,7 +76,7 @@ class Block(pydantic.BaseModel):
         return result
 
     def check(self, role: str, topics: int) -> str | None:
-        """Return what is wrong with this block in the given role of a model of so many topics, or None."""
+        """Return what is wrong with this block in the given role of a model with this many topics, or None."""
         return None
 
     def check_references(self, roles: Mapping[str, str]) -> str | None:
@@ -101,7 +105,7 @@ class Block(pydantic.BaseModel):
 
     @property
     def sparse_storage(self) -> bool:
-        """Whether a chain holds the topics of this block as lists of what is not zero, not as arrays."""
+        """Whether a chain holds only the cells of these topics that are not zero."""
         return False
 
     def included_share(self, blocks: Mapping[str, Block]) -> float:
@@ -131,5 +135,5 @@ class Block(pydantic.BaseModel):
 
 
 def sparse_topics_block(blocks: Mapping[str, Block]) -> Block | None:
-    """Return the block of topics that a chain holds as lists, if the model has one."""
+    """Return the block of sparse topics, if the model has one."""
     return next((block for block in blocks.values() if block.sparse_storage), None)

@@ -55,7 +55,7 @@ FORMULA_NAMES: Mapping[str, str] = {
     "F_d": "topics and covariates of a document that are not 0, on average",
     "K_d": "topics that a token finds in its document, on average",
     "K_w": "topics that a token finds its word in, on average",
-    "L": "cells of phi that are held: V K, or of topics held as lists those that are not 0, on average",
+    "L": "cells of phi that are held: V K, or of sparse topics those that are not 0, on average",
 }
 """What kernels' formulas may use, beside their own options that are numbers, ``min`` and ``max``."""
 

@@ -136,8 +136,7 @@ def kernel(
         in its document, and its word in, on average), ``min``, ``max`` and those of the kernel's options that are
         numbers. The nominal machine is the one of ``benchmarks/README.md``.
     tasks : str
-        Formula for how many threads find work at the same time, where `parallel_over` is set. The work is taken to be
-        shared evenly by so many.
+        Formula for how many threads find work at the same time, where `parallel_over` is set; they share it evenly.
     memory : str
         Formula for the bytes that one chain of the kernel keeps or has in use at a time, beside the state.
     reference : str
@@ -280,7 +279,7 @@ def _names(kernel: str, key: str, value: object) -> tuple[str, ...]:
 def _check_fields(name: str, cls: type[Block]) -> None:
     for key in ("block", *cls.references):
         if key not in cls.model_fields:
-            hint = f"`block: Literal[{name!r}] = {name!r}`" if key == "block" else f"{key!r}, which it refers by"
+            hint = f"`block: Literal[{name!r}] = {name!r}`" if key == "block" else f"{key!r}, which `references` names"
             raise SpecError(f"block {name!r}: the class must declare the field {hint}")
 
 
@@ -291,7 +290,9 @@ def _check_declaration(spec: KernelSpec) -> None:
     # A kernel that marginalises a variable cannot depend on its value, nor leave it with a new one.
     both = sorted(set(spec.integrates_out) & {*spec.updates, *spec.reads})
     if both:
-        raise SpecError(f"{what}: {both[0]!r} stands under `integrates_out` and under `updates` or `reads`; keep one")
+        raise SpecError(
+            f"{what}: {both[0]!r} is in `integrates_out` and also in `updates` or `reads`; remove it from one"
+        )
     for key, formula in (("cost", spec.cost), ("tasks", spec.tasks), ("memory", spec.memory)):
         _check_formula(f"{what}: {key} {formula!r}", formula, spec)
 
@@ -301,7 +302,7 @@ def _check_formula(what: str, formula: str, spec: KernelSpec) -> None:
     try:
         value = spec.evaluate(formula, TRIAL_SIZES)
     except Exception as error:
-        raise SpecError(f"{what} is no formula in {names} and numeric options ({error})") from None
+        raise SpecError(f"{what} is not a formula in {names} and numeric options ({error})") from None
     if not (isinstance(value, int | float) and 0 <= value < float("inf")):
         raise SpecError(f"{what} gives {value!r}; write a formula in {names}")
 
@@ -323,7 +324,7 @@ def _check_name(what: str, name: str, present: object, new: object) -> None:
     # The same function, defined again by a reload or a re-run cell, replaces itself.
     same = (before.__module__, before.__qualname__) == (new.__module__, new.__qualname__)  # type: ignore[attr-defined]
     if not same:
-        raise SpecError(f"a {what} named {name!r} is registered already ({before!r}); choose another name")
+        raise SpecError(f"a {what} named {name!r} is already registered ({before!r}); choose another name")
 
 
 def _options(name: str, build: Callable[..., Any]) -> type[pydantic.BaseModel]:
@@ -367,5 +368,5 @@ def _load() -> None:
                 _registry.loaded = False
                 raise SpecError(
                     f"entry point {point.name!r} of group {group!r} ({point.value}) fails to load: "
-                    f"{type(error).__name__}: {error}; repair or uninstall that package"
+                    f"{type(error).__name__}: {error}; fix or uninstall that package"
                 ) from error

@@ -57,6 +57,12 @@ class Response(Block):
         Whether the pseudo-likelihood is a distribution of the target, so that predictions have probabilities.
     numeric : bool
         Whether targets are numbers to be predicted, not classes or labels.
+    tiny_with_scales : dict
+        Values that `verify` takes beside `tiny_parameters` where the prior of the coefficients has scales, with heavy
+        tails. A sharp pseudo-likelihood gives weight to only a few dozen of the nodes that the coefficients are
+        summed over, and the sums err by a tenth; gentler ones make that a hundredth or two.
+    generative_parameters : dict
+        Values at which the pseudo-likelihood is a distribution of the targets, for `verify`.
     coefficients : str
         Name of the block of coefficients.
     features : list of str
@@ -74,6 +80,8 @@ class Response(Block):
     augmentation_dims: ClassVar[tuple[str, ...]] = ("doc", "response")
     probabilistic: ClassVar[bool] = True
     numeric: ClassVar[bool] = False
+    tiny_with_scales: ClassVar[Mapping[str, Any]] = {}
+    generative_parameters: ClassVar[Mapping[str, Any]] = {}
 
     coefficients: str
     features: list[str]
@@ -246,7 +254,7 @@ class FixedFeatures(Block):
 
     def check_references(self, roles: Mapping[str, str]) -> str | None:
         """Return what is wrong where no response has the features, or None."""
-        return None if "y" in roles.values() else "no block has these features; add a response, or remove the block"
+        return None if "y" in roles.values() else "no response uses these features; add a response, or remove the block"
 
 
 class LabelResponse(Response):

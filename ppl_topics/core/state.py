@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray
 from ppl_topics.core.observed import Observed
-from ppl_topics.core.sparse_topics import TopicLists
+from ppl_topics.core.sparse_topics import SparseTopics
 from ppl_topics.core.tokens import Sizes, Tokens
 from ppl_topics.errors import RunError
 
@@ -33,7 +33,7 @@ class ChainState:
     z : ndarray of uint8 or uint16, shape (N,)
         Topic of each token.
     n_wk : ndarray of int32, shape (V, K)
-        Tokens of word w in topic k, word-major; of shape (0, K) where there are `lists`.
+        Tokens of word w in topic k, word-major; of shape (0, K) where there are `sparse_topics`.
     n_k : ndarray of int64, shape (K,)
     arrays : dict of str to ndarray
         Every other variable by its name in the model: phi (V x K, float32, word-major), theta
@@ -42,8 +42,10 @@ class ChainState:
         By role (``alpha``, ``beta``): a fixed vector, or the name of the variable that holds it.
     observed : Observed, optional
         Of a supervised model.
-    lists : TopicLists, optional
-        What a model whose topics are held as lists has instead of the counts by word, phi and the indicators.
+    sparse_topics : SparseTopics, optional
+        Instead of the counts by word, phi and the indicators, where the model asks for ``storage: sparse``.
+    phi_name : str
+        Name in the model of the topics that `sparse_topics` holds.
     """
 
     tokens: Tokens
@@ -54,7 +56,8 @@ class ChainState:
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     concentrations: Mapping[str, FloatArray | str] = field(default_factory=dict)
     observed: Observed | None = None
-    lists: TopicLists | None = None
+    sparse_topics: SparseTopics | None = None
+    phi_name: str = "phi"
 
     @property
     def alpha(self) -> FloatArray:
@@ -83,40 +86,41 @@ class ChainState:
 
     @property
     def counts_by_word(self) -> Int32Array:
-        """Tokens of word w in topic k, shape (V, K), in dense memory also where the state has lists."""
-        return self.n_wk if self.lists is None else self.lists.dense("counts")
+        """Tokens of word w in topic k, shape (V, K), as a dense array also where the topics are sparse."""
+        return self.n_wk if self.sparse_topics is None else self.sparse_topics.dense("counts")
 
     @property
     def values(self) -> dict[str, NDArray[Any]]:
-        """Every variable but z by its name, as dense arrays also where the state has lists."""
-        if self.lists is None:
+        """Every variable but z by its name, as dense arrays also where the topics are sparse."""
+        if self.sparse_topics is None:
             return self.arrays
-        return {**self.arrays, "included": self.lists.dense("included"), self.lists.name: self.lists.dense("phi")}
+        sparse = self.sparse_topics
+        return {**self.arrays, "included": sparse.dense("included"), self.phi_name: sparse.dense("phi")}
 
     def set_value(self, name: str, value: Any) -> None:
-        """Set a variable but z to a value; of lists, the indicators before the probabilities."""
-        if self.lists is None or name in self.arrays:
+        """Set a variable but z to a value; of sparse topics, the indicators before the probabilities."""
+        if self.sparse_topics is None or name in self.arrays:
             self.arrays[name][...] = value
         elif name == "included":
-            self._relist(np.asarray(value), self._counts()[0])
+            self._include(np.asarray(value), self._counts()[0])
         else:
-            self.lists.set_phi(np.asarray(value))
+            self.sparse_topics.set_phi(np.asarray(value))
 
     def set_z(self, z: NDArray[Any]) -> None:
         """Replace the assignments and count them again; words are included where they have tokens now."""
         self.z[:] = z
         n_wk, self.n_k[:] = self._counts()
-        if self.lists is None:
+        if self.sparse_topics is None:
             self.n_wk[:] = n_wk
         else:
-            self._relist((n_wk > 0) | (self.lists.dense("included") > 0), n_wk)
+            self._include((n_wk > 0) | (self.sparse_topics.dense("included") > 0), n_wk)
 
-    def _relist(self, included: NDArray[Any], n_wk: NDArray[Any]) -> None:
-        """Make the lists anew; words that stay keep their probabilities."""
-        assert self.lists is not None, "a state without lists"
-        phi = self.lists.dense("phi")
-        self.lists = TopicLists.of(self.lists.name, included, n_wk)
-        self.lists.set_phi(phi)
+    def _include(self, included: NDArray[Any], n_wk: NDArray[Any]) -> None:
+        """Build the sparse topics again; words that stay keep their probabilities."""
+        assert self.sparse_topics is not None, "a state without sparse topics"
+        phi = self.sparse_topics.dense("phi")
+        self.sparse_topics = SparseTopics.of(included, n_wk)
+        self.sparse_topics.set_phi(phi)
 
     def _counts(self) -> tuple[Int32Array, IntArray]:
         cells = self.tokens.words.astype(np.int64) * self.sizes.topics + self.z
@@ -136,7 +140,8 @@ class ChainState:
             arrays,
             self.concentrations,
             self.observed,
-            None if self.lists is None else self.lists.copy(),
+            None if self.sparse_topics is None else self.sparse_topics.copy(),
+            self.phi_name,
         )
 
     def check(self) -> None:

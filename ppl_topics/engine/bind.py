@@ -23,7 +23,7 @@ from ppl_topics.engine.label_initialisation import label_groups
 from ppl_topics.errors import RunError, SpecError
 from ppl_topics.samplers.assignments.initial import draw_by_group
 from ppl_topics.samplers.counts import count_tokens, make_chunks, point_to_words, sort_by_word
-from ppl_topics.samplers.topics.listing import list_assigned, set_listed_mean
+from ppl_topics.samplers.topics.sparse_counts import assigned_topics, set_mean_phi
 from ppl_topics.schedule import Plan
 from ppl_topics.spec import Model
 
@@ -91,22 +91,23 @@ class BoundModel:
         """Return a state whose tokens are all in topic 0 and that holds no other variable."""
         words, topics, tokens = self.sizes.words, self.sizes.topics, self.sizes.tokens
         z = np.zeros(tokens, dtype=topic_dtype(topics))
-        n_wk = np.zeros((0 if self.lists else words, topics), dtype=np.int32)
+        n_wk = np.zeros((0 if self.sparse else words, topics), dtype=np.int32)
         n_k = np.zeros(topics, dtype=np.int64)
         state = ChainState(self.tokens, self.sizes, z, n_wk, n_k, {}, self.concentrations, self.observed_by(chain))
         self.count(state)
         return state
 
     @property
-    def lists(self) -> bool:
-        """Whether chains hold the topics as lists."""
+    def sparse(self) -> bool:
+        """Whether chains hold sparse topics."""
         return sparse_topics_block(self.model.spec.blocks) is not None
 
     def count(self, state: ChainState) -> None:
-        """Count the tokens of a state; where it holds topics as lists, these are made anew."""
-        if self.lists:
+        """Count the tokens of a state; sparse topics are built again."""
+        if self.sparse:
             state.n_k[:] = np.bincount(state.z, minlength=self.sizes.topics)
-            state.lists = list_assigned(self.model.names["phi"], self.tokens, state.z, state.n_k)
+            state.phi_name = self.model.names["phi"]
+            state.sparse_topics = assigned_topics(self.tokens, state.z, state.n_k)
         else:
             count_tokens(self.tokens.words, state.z, state.n_wk, state.n_k)
 
@@ -129,15 +130,15 @@ class BoundModel:
 
     def fill(self, state: ChainState) -> None:
         """Give every latent variable but z its starting value, concentrations before what depends on them."""
-        in_lists = {"phi", "included"} if self.lists else set()
-        latent = [v for v in self.model.latent.values() if v.role not in {"z", *in_lists}]
+        in_sparse = {"phi", "included"} if self.sparse else set()
+        latent = [v for v in self.model.latent.values() if v.role not in {"z", *in_sparse}]
         for variable in sorted(latent, key=lambda v: v.role in ("theta", "phi", "augmentation")):
             value = self.block(variable.name).init(variable.role, state)
             if value is None:
                 raise RunError(f"block {variable.name!r} has no initial value for {variable.name}")
             state.arrays[variable.name] = value
-        if state.lists is not None:
-            set_listed_mean(state.lists, state.n_k, state.beta)
+        if state.sparse_topics is not None:
+            set_mean_phi(state.sparse_topics, state.n_k, state.beta)
 
 
 def index_tokens(doc_ptr: IntArray, words: UInt32Array, n_words: int) -> Tokens:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ppl_topics.core.sparse_topics import TopicLists
+from ppl_topics.core.sparse_topics import SparseTopics
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.recorder import Recorder
@@ -209,11 +209,11 @@ def _read(executor: Executor, state: ChainState) -> dict[str, NDArray[Any]]:
 
 def _kept_state(executor: Executor, state: ChainState) -> dict[str, NDArray[Any]]:
     arrays = {"z": state.z, **{f"value/{name}": array for name, array in _read(executor, state).items()}}
-    if state.lists is not None:
-        used = len(state.lists)
+    if state.sparse_topics is not None:
+        used = state.sparse_topics.size
         for name in LISTED:
-            held = getattr(state.lists, name)
-            # What lies beyond the lists means nothing.
+            held = getattr(state.sparse_topics, name)
+            # The last entries are unused.
             arrays[f"list/{name}"] = held if name == "pointer" else held[:used]
     return arrays
 
@@ -225,11 +225,11 @@ def _put_state(executor: Executor, state: ChainState, arrays: Mapping[str, NDArr
     executor.bound.count(state)
     for name, array in _read(executor, state).items():
         array[...] = _checked(name, arrays[f"value/{name}"], array)
-    if state.lists is not None:
+    if state.sparse_topics is not None:
         held = {name: arrays[f"list/{name}"] for name in LISTED}
-        state.lists = TopicLists.restored(state.lists.name, state.sizes.topics, **held)
-        if state.lists.shape[0] != state.sizes.words:
-            raise ValueError("lists of another number of words")
+        state.sparse_topics = SparseTopics.restored(state.sizes.topics, **held)
+        if state.sparse_topics.shape[0] != state.sizes.words:
+            raise ValueError("sparse topics of another number of words")
 
 
 def _kept_memories(executor: Executor, memories: list[Any]) -> dict[str, NDArray[Any]]:

@@ -200,9 +200,9 @@ class Executor:
         state = sweep.state
         names = self.bound.model.names
         declared = {names[role] for role in step.kernel.updates if role in names}
-        if state.lists is not None and "included" in declared:
+        if state.sparse_topics is not None and "included" in declared:
             # Lists have no place for the probabilities of words that are left out; they are stale.
-            declared.add(state.lists.name)
+            declared.add(state.phi_name)
         z = names["z"]
         changed = [z] if not np.array_equal(before.z, state.z) else []
         earlier = before.values

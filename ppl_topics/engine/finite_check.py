@@ -63,8 +63,8 @@ class FiniteCheck:
             if array is None or index is None:
                 continue
             place = (
-                _listed_place(state, index[0])
-                if array.ndim == 1 and _is_listed(state, variable.name)
+                _sparse_place(state, index[0])
+                if array.ndim == 1 and _is_sparse(state, variable.name)
                 else (_place(variable, index, state))
             )
             raise NotFiniteError(
@@ -100,20 +100,20 @@ def check_recorded(values: Mapping[str, Any], sweep: int, chain: int) -> None:
 
 def _held(state: ChainState, name: str) -> NDArray[Any] | None:
     """Return the floats that a state holds of a variable: all of an array, or of a list what is included."""
-    if _is_listed(state, name):
-        assert state.lists is not None, "a variable that is held as a list, and no lists"
-        return state.lists.values[: len(state.lists)]
+    if _is_sparse(state, name):
+        assert state.sparse_topics is not None, "a state without sparse topics"
+        return state.sparse_topics.values[: state.sparse_topics.size]
     return state.arrays.get(name)
 
 
-def _is_listed(state: ChainState, name: str) -> bool:
-    return state.lists is not None and name == state.lists.name and name not in state.arrays
+def _is_sparse(state: ChainState, name: str) -> bool:
+    return state.sparse_topics is not None and name == state.phi_name and name not in state.arrays
 
 
-def _listed_place(state: ChainState, entry: int) -> str:
-    assert state.lists is not None, "a place in lists, and no lists"
-    word = int(np.searchsorted(state.lists.pointer, entry, side="right")) - 1
-    return f" of word {word}, topic {int(state.lists.topics[entry])}"
+def _sparse_place(state: ChainState, entry: int) -> str:
+    assert state.sparse_topics is not None, "a state without sparse topics"
+    word = int(np.searchsorted(state.sparse_topics.pointer, entry, side="right")) - 1
+    return f" of word {word}, topic {int(state.sparse_topics.topics[entry])}"
 
 
 def _place(variable: Variable, index: tuple[int, ...], state: ChainState) -> str:

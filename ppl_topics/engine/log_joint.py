@@ -94,10 +94,10 @@ def log_included_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, mas
 
 
 @parallel
-def log_listed_phi_part(
+def log_sparse_phi_part(
     pointer: IntArray, counts: Int32Array, n_k: IntArray, beta: FloatArray, mass: FloatArray
 ) -> float:
-    """As `log_included_phi_part`, of topics held as lists (see `ppl_topics.core.sparse_topics.TopicLists`)."""
+    """As `log_included_phi_part`, of sparse topics (see `ppl_topics.core.sparse_topics.SparseTopics`)."""
     n_words = beta.size
     partial = np.zeros(CHUNKS)
     for chunk in numba.prange(CHUNKS):

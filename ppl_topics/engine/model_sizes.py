@@ -30,7 +30,7 @@ DESIGN = 10
 """Of a value of the covariates that is not zero, with its column, as the kernels have it."""
 
 LISTS = 10
-"""Of a cell of topics that are held as lists: topic, count and probability."""
+"""Of a cell of sparse topics: topic, count and probability."""
 
 MEAN_OF_LISTS = 14
 """Of a cell of their mean, while the trace is put together; there are at most as many as tokens at a time."""

@@ -177,7 +177,7 @@ class Recorder:
         self.bound = bound
         self.selections = selections(bound)
         self.sink = sink
-        self.topics = topic_sums(bound.sizes, indicators="included" in bound.model.names, lists=bound.lists)
+        self.topics = topic_sums(bound.sizes, indicators="included" in bound.model.names, sparse=bound.sparse)
         self.log_posterior = float("nan")
 
     def kept(self, warmup: bool) -> dict[str, Selection]:
@@ -201,7 +201,11 @@ class Recorder:
         tokens = self.bound.tokens
         marginal = log_theta_part(tokens.doc_ptr, state.z, state.alpha) + self.topics.log_words(state)
         blocks = self.bound.model.spec.blocks
-        held = state.arrays if state.lists is None else {**state.arrays, state.lists.name: state.lists.values}
+        held = (
+            state.arrays
+            if state.sparse_topics is None
+            else {**state.arrays, state.phi_name: state.sparse_topics.values}
+        )
         priors = sum(blocks[name].log_density(array, state) for name, array in held.items() if name in blocks)
         fit = self._response_statistics(state)
         return {
@@ -232,8 +236,8 @@ class Recorder:
         variable = selection.variable
         if variable.role == "z":
             return state.z.copy()
-        if state.lists is not None and variable.role in ("phi", "included"):
-            return np.ascontiguousarray(state.lists.dense(variable.role, selection.words).T)
+        if state.sparse_topics is not None and variable.role in ("phi", "included"):
+            return np.ascontiguousarray(state.sparse_topics.dense(variable.role, selection.words).T)
         held = state.arrays.get(variable.name)
         # What the model never holds is drawn from its full conditional: an exact draw of the posterior.
         if variable.role == "theta":

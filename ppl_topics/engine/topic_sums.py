@@ -7,20 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from ppl_topics.core.sparse_topics import TopicLists
+from ppl_topics.core.sparse_topics import SparseTopics
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
 from ppl_topics.engine.log_joint import (
     density_n_kw,
     density_phi,
     log_included_phi_part,
-    log_listed_phi_part,
     log_phi_part,
+    log_sparse_phi_part,
 )
 from ppl_topics.results.mean_topics import SparseMean
-from ppl_topics.samplers.topics.expected import add_expected_listed, update_mean_included_phi, update_mean_phi
+from ppl_topics.samplers.topics.expected import (
+    MeanCells,
+    add_expected_sparse,
+    update_mean_included_phi,
+    update_mean_phi,
+)
 from ppl_topics.samplers.topics.included_rows import included_mass
-from ppl_topics.samplers.topics.listing import listed_mass
+from ppl_topics.samplers.topics.sparse_counts import sparse_mass
 
 __all__ = ["TopicSums", "topic_sums"]
 
@@ -81,37 +86,36 @@ class SomeWords(AllWords):
         update_mean_included_phi(state.n_wk, state.n_k, state.beta, included, mass, weight, self.mean)
 
 
-class ListedWords(TopicSums):
-    """Of topics that are held as lists."""
+class SparseWords(TopicSums):
+    """Of sparse topics."""
 
     def __init__(self, sizes: Sizes) -> None:
         pointer, topics = np.zeros(sizes.words + 1, np.int64), np.zeros(0, np.uint16)
         self.mean = SparseMean(pointer, topics, np.zeros(0), np.ones(sizes.topics))
 
     def log_words(self, state: ChainState) -> float:
-        lists, beta = _lists(state), state.beta
-        mass = listed_mass(beta, lists.pointer, lists.topics, state.sizes.topics)
-        return log_listed_phi_part(lists.pointer, lists.counts, state.n_k, beta, mass)
+        sparse, beta = _sparse(state), state.beta
+        mass = sparse_mass(beta, sparse)
+        return log_sparse_phi_part(sparse.pointer, sparse.counts, state.n_k, beta, mass)
 
     def densities(self, state: ChainState) -> dict[str, float]:
-        lists = _lists(state)
+        sparse = _sparse(state)
         cells = max(1, state.sizes.words * state.sizes.topics)
-        counted = int(np.count_nonzero(lists.counts[: len(lists)]))
-        return {"density_n_kw": counted / cells, "density_phi": len(lists) / cells}
+        counted = int(np.count_nonzero(sparse.counts[: sparse.size]))
+        return {"density_n_kw": counted / cells, "density_phi": sparse.size / cells}
 
     def add(self, state: ChainState, weight: float) -> None:
-        lists, before = _lists(state), self.mean
-        arrays = (lists.pointer, lists.topics, lists.counts, state.n_k, state.beta)
-        pointer, topics, values = add_expected_listed(*arrays, weight, before.pointer, before.topics, before.values)
+        before = MeanCells(self.mean.pointer, self.mean.topics, self.mean.values)
+        pointer, topics, values = add_expected_sparse(_sparse(state), state.n_k, state.beta, weight, before)
         given = np.bincount(topics, values, minlength=state.sizes.topics)
         self.mean = SparseMean(pointer, topics, values, np.maximum(0.0, 1.0 - given))
 
 
-def _lists(state: ChainState) -> TopicLists:
-    assert state.lists is not None, "a state without lists"
-    return state.lists
+def _sparse(state: ChainState) -> SparseTopics:
+    assert state.sparse_topics is not None, "a state without sparse topics"
+    return state.sparse_topics
 
 
-def topic_sums(sizes: Sizes, *, indicators: bool, lists: bool) -> TopicSums:
-    """Return the sums for topics with or without indicators, held as arrays or as lists."""
-    return ListedWords(sizes) if lists else SomeWords(sizes) if indicators else AllWords(sizes)
+def topic_sums(sizes: Sizes, *, indicators: bool, sparse: bool) -> TopicSums:
+    """Return the sums for topics with or without indicators, dense or sparse."""
+    return SparseWords(sizes) if sparse else SomeWords(sizes) if indicators else AllWords(sizes)

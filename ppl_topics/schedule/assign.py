@@ -14,29 +14,28 @@ from ppl_topics.schedule.tree import Cycle, Node, Step
 from ppl_topics.spec.model import Model, Variable
 
 MARGIN = 1.0
-"""Sweeps that cost up to so much more, as a share of the cheapest, are taken where they integrate out more.
+"""A sweep may cost this much more, as a share of the cheapest, if it integrates out more variables.
 
 On 20 Newsgroups sweeps that hold phi, at about the same cost each, take 2.2 times the seconds of collapsed ones to the
 log likelihood that another sampler has after 200 sweeps (benchmarks/README.md, K = 100).
 """
 
 
-__all__ = ["admissible", "assign"]
+__all__ = ["admissible", "assign", "sweep_order"]
 
-ORDER = ("lambda", "tau", "slab", "augmentation", "eta", "z", "alpha", "beta", "theta", "pi", "included", "phi")
-"""Variables that kernels of earlier ones integrate out come later, so that the sweep ends with none stale."""
+PREFERRED = ("lambda", "tau", "slab", "augmentation", "eta", "z", "alpha", "beta", "theta", "pi", "included", "phi")
+"""The order of roles where the kernels leave it open; others come first. It never changes: draws depend on it."""
 
 
 def assign(model: Model, corpus: CorpusSizes | None = None) -> Node:
     """Choose for each latent variable an exact kernel that the model admits, so that the whole sweep is cheapest.
 
-    Whole sweeps are compared, of all combinations that keep the rules: a kernel that fits the others counts with what
-    they take. Of sweeps that cost at most `MARGIN` more than the cheapest, the one that integrates out most variables
-    is taken, which mixes best (Liu 1994, The collapsed Gibbs sampler in Bayesian computations). Seconds are of the
-    nominal machine at `NOMINAL_THREADS` threads, so that the same seed gives the same draws anywhere.
+    Whole sweeps are compared, over all combinations that keep the rules. Among those that cost at most `MARGIN` more
+    than the cheapest, the one that integrates out most variables is chosen, since it mixes best (Liu 1994, The
+    collapsed Gibbs sampler in Bayesian computations). Seconds are those of the nominal machine at `NOMINAL_THREADS`
+    threads, so that the same seed gives the same draws anywhere.
     """
-    rank = {role: i for i, role in enumerate(ORDER)}
-    ordered = sorted(model.latent.values(), key=lambda v: (rank.get(v.role, -1), v.name))
+    ordered = sweep_order(list(model.latent.values()))
     sizes = (corpus or nominal_sizes()).for_model(model)
     sweeps = []
     for chosen in itertools.product(*(_choices(variable, model) for variable in ordered)):
@@ -50,6 +49,23 @@ def assign(model: Model, corpus: CorpusSizes | None = None) -> Node:
     near = [(seconds, chosen) for seconds, chosen in valid if seconds <= (1 + MARGIN) * valid[0][0]]
     _, best = min(near, key=lambda pair: (-_integrated(pair[1]), pair[0]))
     return Cycle(tuple(replace(s, reason=_reason(i, s, valid, where)) for i, s in enumerate(best)))
+
+
+def sweep_order(variables: Sequence[Variable]) -> list[Variable]:
+    """Return variables so that what kernels of some integrate out comes after these: the sweep ends with none stale."""
+    rank = {role: i for i, role in enumerate(PREFERRED)}
+    known = [kernel for kernel in kernels().values() if kernel.exact and kernel.automatic]
+    left = sorted(variables, key=lambda v: (rank.get(v.role, -1), v.name))
+
+    def leaves_stale(first: Variable, second: Variable) -> bool:
+        return any(first.role in k.updates and second.role in k.integrates_out for k in known)
+
+    ordered: list[Variable] = []
+    while left:
+        free = (v for v in left if not any(leaves_stale(other, v) for other in left if other is not v))
+        ordered.append(next(free, left[0]))
+        left.remove(ordered[-1])
+    return ordered
 
 
 def _integrated(chosen: Sequence[Step]) -> int:
@@ -94,7 +110,7 @@ def _problem(node: Node, model: Model, partial: bool = False) -> str:
 
 
 def _reason(index: int, step: Step, valid: Sequence[tuple[float, tuple[Step, ...]]], where: str) -> str:
-    """Say what whole sweeps would take at best with each other kernel for the variable."""
+    """Say how long the best sweep with each other kernel for the variable would take."""
     best: dict[str, float] = {}
     for seconds, chosen in valid:
         best.setdefault(chosen[index].kernel.name, seconds)

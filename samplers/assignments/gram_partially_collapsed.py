@@ -34,8 +34,8 @@ from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.responses.curvature import Curvature, bend, curvature_of, omega_of
 from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, find_striped, new_sums
-from ppl_topics.samplers.variates.simd_exponential_weights import cumulate_tilted
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, find_cell, new_sums
+from ppl_topics.samplers.variates.simd_exponential_weights import running_sums_of_exponentials
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
 __all__ = ["gram_partially_collapsed", "sweep_gram_partially_collapsed"]
@@ -143,9 +143,9 @@ def draw(
     scale, total = curvature.scale[token.doc], np.float32(0.0)
     # False for what is not a number.
     if scale * scratch.largest <= MOST_BENT:
-        total = cumulate_tilted(weight, given.phi, token.word, tilt, curvature.rounded, old, scale, sums)
+        total = running_sums_of_exponentials(weight, given.phi, token.word, tilt, curvature.rounded, old, scale, sums)
     if total >= SAFE_TOTAL:
-        return find_striped(sums, weight.size, uniform(stream) * total)
+        return find_cell(sums, weight.size, uniform(stream) * total)
     return draw_in_log_space(stream, token, old, given, curvature, term, scratch)
 
 

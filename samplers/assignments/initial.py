@@ -11,7 +11,7 @@ from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, UInt32Ar
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.keys import Key
 from ppl_topics.samplers.assignments.given_phi import count_document, draw_in_log_space
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_products, find_striped, new_sums
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, find_cell, new_sums, running_sums_of_products
 from ppl_topics.samplers.variates.streams import integer, new_stream, start, uniform
 
 __all__ = ["draw_by_group", "draw_given_topics"]
@@ -90,8 +90,8 @@ def start_documents(
         start(stream, key, doc)
         for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
             word: Any = np.int64(words[token])
-            total = cumulate_products(weight, phi, word, sums)
+            total = running_sums_of_products(weight, phi, word, sums)
             if total >= SAFE_TOTAL:
-                z[token] = find_striped(sums, n_topics, uniform(stream) * total)
+                z[token] = find_cell(sums, n_topics, uniform(stream) * total)
             else:
                 z[token] = draw_in_log_space(stream, 0, word, others, alpha, phi)

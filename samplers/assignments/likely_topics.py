@@ -14,7 +14,7 @@ from ppl_topics._util.arrays import BoolArray, Float32Array, Int32Array, IntArra
 from ppl_topics._util.compiled import parallel
 from ppl_topics.samplers.counts import WORD_CHUNKS, make_chunks
 from ppl_topics.samplers.variates.simd import FLOATS, LANES, WORD, emit_load, row_of, spread
-from ppl_topics.samplers.variates.simd_categorical import cumulate_products, new_sums
+from ppl_topics.samplers.variates.simd_categorical import new_sums, running_sums_of_products
 
 __all__ = ["LikelyTopics", "eight_at_least", "list_likely_topics"]
 
@@ -58,7 +58,7 @@ def list_likely_topics(word_ptr: IntArray, selected: BoolArray, phi: Float32Arra
     level, rest = np.zeros(len(selected), np.float32), np.zeros(len(selected), np.float32)
     measure_lists(word_ptr, selected, phi, phi.view(np.int32), sizes, level, rest)
     pointer = np.cumsum(sizes)
-    # Eight more than are used, because `cumulate_listed` reads beyond the end.
+    # Eight more than are used, because `running_sums_of_list` reads beyond the end.
     topics, values = np.empty(pointer[-1] + LANES, np.uint16), np.empty(pointer[-1] + LANES, np.float32)
     likely = LikelyTopics(pointer, topics, values, level, rest)
     fill_lists(word_ptr, phi, likely)
@@ -99,7 +99,7 @@ def measure_lists(
                     for topic in range(n_topics):
                         others[0, topic] = phi[word, topic] if phi[word, topic] < least else np.float32(0.0)
                     sizes[word + 1], level[word] = number, least
-                    rest[word] = MARGIN * cumulate_products(ones, others, 0, sums)
+                    rest[word] = MARGIN * running_sums_of_products(ones, others, 0, sums)
 
 
 @parallel

@@ -1,11 +1,11 @@
-"""Partially collapsed Gibbs sampling given topics held as lists by word.
+"""Partially collapsed Gibbs sampling given sparse topics.
 
-A token is drawn from the topics whose list holds its word: all others give the word probability zero. So with the
-topics k of the list of word w,
+A token is drawn from the topics that include its word: all others give the word probability zero. So with the
+topics k that include word w,
 
     p(z_i = k) is proportional to (n_dk^-i + alpha_k) phi_kw,
 
-in a time that grows with the length of the list. In a model with a response the draw is a proposal, as in
+in a time that grows with their number. In a model with a response the draw is a proposal, as in
 `partially_collapsed`.
 
 References
@@ -31,22 +31,22 @@ from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.given_phi import Scratch, compile_sweep
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
-from ppl_topics.samplers.topics.listing import count_listed
+from ppl_topics.samplers.topics.sparse_counts import count_topics
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_listed, find_listed
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, find_entry, running_sums_of_list
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
-__all__ = ["GivenLists", "listed_partially_collapsed", "sweep_listed_partially_collapsed"]
+__all__ = ["GivenSparse", "listed_partially_collapsed", "sweep_listed_partially_collapsed"]
 
 
-class GivenLists(NamedTuple):
+class GivenSparse(NamedTuple):
     """What the distribution of a token's topic depends on besides its document.
 
     Attributes
     ----------
     alpha : ndarray of float64 of shape (K,)
     pointer, topics, values : ndarray
-        Topics of each word and their phi_kw: see `ppl_topics.core.sparse_topics.TopicLists`.
+        Topics of each word and their phi_kw: see `ppl_topics.core.sparse_topics.SparseTopics`.
     """
 
     alpha: FloatArray
@@ -57,20 +57,20 @@ class GivenLists(NamedTuple):
 
 @inlined
 def draw(
-    stream: Stream, token: Token, old: int, given: GivenLists, tables: Any, term: ResponseTerm, scratch: Scratch
+    stream: Stream, token: Token, old: int, given: GivenSparse, tables: Any, term: ResponseTerm, scratch: Scratch
 ) -> Any:
-    """Draw from p(z_i = k), proportional to (n_dk^-i + alpha_k) phi_kw, over the topics of the word's list."""
+    """Draw from p(z_i = k), proportional to (n_dk^-i + alpha_k) phi_kw, over the topics that include the word."""
     begin = given.pointer[token.word]
     size = given.pointer[token.word + 1] - begin
-    total = cumulate_listed(scratch.weights, 0, given.topics, given.values, begin, size, scratch.sums)
+    total = running_sums_of_list(scratch.weights, 0, given.topics, given.values, begin, size, scratch.sums)
     if total >= SAFE_TOTAL:
-        return np.int64(given.topics[begin + find_listed(scratch.sums, size, uniform(stream) * total)])
+        return np.int64(given.topics[begin + find_entry(scratch.sums, size, uniform(stream) * total)])
     return draw_in_log_space(stream, token, old, given)
 
 
 @compiled
-def draw_in_log_space(stream: Stream, token: Token, old: int, given: GivenLists) -> int:
-    """Draw a topic although all weights underflow; if all are zero, or the list is empty, keep the old one."""
+def draw_in_log_space(stream: Stream, token: Token, old: int, given: GivenSparse) -> int:
+    """Draw a topic although all weights underflow; if all are zero, or there are none, keep the old one."""
     begin, end = given.pointer[token.word], given.pointer[token.word + 1]
     log_weights = np.full(end - begin, -np.inf)
     for entry in range(begin, end):
@@ -101,18 +101,18 @@ sweep_listed_partially_collapsed = compile_sweep("listed_partially_collapsed", d
     reference="Magnusson et al. 2018, eq. 4",
 )
 def listed_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_WORDS) -> KernelFunctions:
-    """Partially collapsed Gibbs given topics held as lists: O(topics of the word) a token, parallel over documents."""
+    """Partially collapsed Gibbs given sparse topics: O(topics of the word) a token, parallel over documents."""
     tokens = binding.tokens
     selected = words.mask(tokens.word_counts)
     by_document, n_drawn = tokens.by_document(selected), int(tokens.word_counts[selected].sum())
     make_term = term_of(binding)
 
     def step(state: ChainState, memory: None, key: Key) -> dict[str, float] | None:
-        lists, term = state.lists, make_term(state)
-        assert lists is not None, "a state without lists"
-        given = GivenLists(state.alpha, lists.pointer, lists.topics, lists.values)
+        sparse, term = state.sparse_topics, make_term(state)
+        assert sparse is not None, "a state without sparse topics"
+        given = GivenSparse(state.alpha, sparse.pointer, sparse.topics, sparse.values)
         sweep_listed_partially_collapsed(by_document, state.z, given, (), term, key)
-        count_listed(state.z, tokens.word_ptr, tokens.by_word, lists.pointer, lists.topics, lists.counts, state.n_k)
+        count_topics(state.z, tokens.word_ptr, tokens.by_word, sparse, state.n_k)
         return acceptance(term, n_drawn)
 
     return KernelFunctions(step)

@@ -32,7 +32,7 @@ from ppl_topics.samplers.assignments.given_phi import (
 )
 from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_products, find_striped
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, find_cell, running_sums_of_products
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
 __all__ = ["draw", "partially_collapsed", "sweep_partially_collapsed"]
@@ -41,9 +41,9 @@ __all__ = ["draw", "partially_collapsed", "sweep_partially_collapsed"]
 @inlined
 def draw(stream: Stream, token: Token, old: int, given: GivenPhi, tables: Any, term: ResponseTerm, scratch: Any) -> Any:
     """Draw from p(z_i = k), proportional to (n_dk^-i + alpha_k) phi_kw."""
-    total = cumulate_products(scratch.weight, given.phi, token.word, scratch.sums)
+    total = running_sums_of_products(scratch.weight, given.phi, token.word, scratch.sums)
     if total >= SAFE_TOTAL:
-        return find_striped(scratch.sums, given.alpha.size, uniform(stream) * total)
+        return find_cell(scratch.sums, given.alpha.size, uniform(stream) * total)
     return draw_in_log_space(stream, old, token.word, token.counts, given.alpha, given.phi)
 
 

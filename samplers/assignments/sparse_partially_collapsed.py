@@ -39,11 +39,11 @@ from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 from ppl_topics.samplers.variates.simd_categorical import (
     SAFE_TOTAL,
-    cumulate_listed,
-    cumulate_products,
-    find_listed,
-    find_striped,
+    find_cell,
+    find_entry,
     new_sums,
+    running_sums_of_list,
+    running_sums_of_products,
 )
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
@@ -127,12 +127,12 @@ def draw(
     size = likely.pointer[word + 1] - begin
     new: Any = np.int64(-1)
     if size > 0:
-        listed = cumulate_listed(scratch.weights, 0, likely.topics, likely.values, begin, size, sums)
+        listed = running_sums_of_list(scratch.weights, 0, likely.topics, likely.values, begin, size, sums)
         bound = np.float64(listed) + scratch.heaviest[0] * np.float64(likely.rest[word])
         if bound >= SAFE_TOTAL:
             target = uniform(stream) * bound
             if target < listed:
-                new = np.int64(likely.topics[begin + find_listed(sums, size, target)])
+                new = np.int64(likely.topics[begin + find_entry(sums, size, target)])
             else:
                 new = find_other(target - listed, word, given, likely, scratch)
     return new if new >= 0 else draw_from_all(stream, token, old, given, likely, term, scratch)
@@ -144,8 +144,8 @@ def find_other(target: float, word: int, given: GivenPhi, likely: LikelyTopics, 
     phi, weight, others, level = given.phi, scratch.weight, scratch.others, likely.level[word]
     for topic in range(weight.size):
         others[0, topic] = phi[word, topic] if phi[word, topic] < level else np.float32(0.0)
-    total = cumulate_products(weight, others, 0, scratch.sums)
-    return find_striped(scratch.sums, weight.size, target) if 0.0 <= target < total else -1
+    total = running_sums_of_products(weight, others, 0, scratch.sums)
+    return find_cell(scratch.sums, weight.size, target) if 0.0 <= target < total else -1
 
 
 sweep_sparse_partially_collapsed = compile_sweep(

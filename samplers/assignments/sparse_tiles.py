@@ -38,10 +38,10 @@ from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
 from ppl_topics.samplers.variates.simd_categorical import (
     SAFE_TOTAL,
     Integer,
-    cumulate_listed,
-    cumulate_products,
-    find_listed,
-    find_striped,
+    find_cell,
+    find_entry,
+    running_sums_of_list,
+    running_sums_of_products,
 )
 from ppl_topics.samplers.variates.streams import uniform
 
@@ -95,17 +95,17 @@ def sweep_sparse(
 def draw_listed(word: Integer, old: Integer, size: Integer, lists: WordLists, n_wk: Int32Array, tile: Tile) -> Any:
     """Draw a topic for a word with a list, and return its slot there, or -1 if it comes from the second part."""
     begin, sums = lists.ptr[word], tile.scratch.sums
-    listed = np.float64(cumulate_listed(tile.scratch.as_row, 0, lists.topics, lists.counts, begin, size, sums))
+    listed = np.float64(running_sums_of_list(tile.scratch.as_row, 0, lists.topics, lists.counts, begin, size, sums))
     total = listed + tile.beta[word] * tile.smooth[0]
     target = uniform(tile.stream) * total
     if not total >= SAFE_TOTAL:
         return draw_in_log_space(word, old, n_wk, tile), NO_SLOT
     if target < listed:
-        slot = begin + find_listed(sums, size, np.float32(target))
+        slot = begin + find_entry(sums, size, np.float32(target))
         return np.int64(lists.topics[slot]), slot
     share = np.float32((target - listed) / (total - listed))
-    reached = share * cumulate_products(tile.scratch.weight, tile.scratch.ones, 0, sums)
-    return find_striped(sums, tile.n_k.size, reached), NO_SLOT
+    reached = share * running_sums_of_products(tile.scratch.weight, tile.scratch.ones, 0, sums)
+    return find_cell(sums, tile.n_k.size, reached), NO_SLOT
 
 
 @tight

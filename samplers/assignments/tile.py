@@ -25,9 +25,9 @@ from ppl_topics.samplers.variates.simd import CACHE_LINE
 from ppl_topics.samplers.variates.simd_categorical import (
     SAFE_TOTAL,
     Integer,
-    cumulate_counts,
-    find_striped,
+    find_cell,
     new_sums,
+    running_sums_of_counts,
 )
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
@@ -160,9 +160,9 @@ def without_token(old: Integer, tile: Tile) -> Any:
 def draw_topic(word: Integer, old: Integer, weight_left: Any, n_wk: Int32Array, tile: Tile) -> Any:
     """Draw k in proportion to weight_k (n_wk + beta_w); the token is still counted, the weight of `old` is given."""
     sums = tile.scratch.sums
-    total = cumulate_counts(tile.scratch.weight, n_wk, word, tile.beta32[word], old, weight_left, sums)
+    total = running_sums_of_counts(tile.scratch.weight, n_wk, word, tile.beta32[word], old, weight_left, sums)
     if total >= SAFE_TOTAL:
-        return find_striped(sums, tile.n_k.size, np.float32(uniform(tile.stream) * total))
+        return find_cell(sums, tile.n_k.size, np.float32(uniform(tile.stream) * total))
     return draw_in_log_space(word, old, n_wk, tile)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray
 from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.samplers.assignments.given_phi import draw_in_log_space
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, cumulate_products, find_striped
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, find_cell, running_sums_of_products
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
 __all__ = ["CHUNKS", "REPLICATES", "Factors", "Particle", "count", "draw_topic", "gather_factors", "total_of"]
@@ -64,16 +64,16 @@ def count(topic: Any, change: int, given: Factors, particle: Particle) -> None:
 @inlined
 def draw_topic(stream: Stream, row: Any, given: Factors, particle: Particle) -> Any:
     """Draw a topic with probability proportional to (counts_k + alpha_k) phi[row, k]."""
-    total = cumulate_products(particle.weight, given.phi, row, given.sums)
+    total = running_sums_of_products(particle.weight, given.phi, row, given.sums)
     if total >= SAFE_TOTAL:
-        return find_striped(given.sums, given.alpha.size, uniform(stream) * total)
+        return find_cell(given.sums, given.alpha.size, uniform(stream) * total)
     return draw_in_log_space(stream, 0, row, particle.counts, given.alpha, given.phi)
 
 
 @compiled
 def total_of(row: Any, given: Factors, particle: Particle) -> float:
     """Return the sum over topics of (counts_k + alpha_k) phi[row, k], in float64 if float32 would underflow."""
-    total = float(cumulate_products(particle.weight, given.phi, row, given.sums))
+    total = float(running_sums_of_products(particle.weight, given.phi, row, given.sums))
     if total < SAFE_TOTAL:
         total = 0.0
         for topic in range(given.alpha.size):

@@ -60,29 +60,10 @@ def count_by_word(included: UInt8Array) -> IntArray:
 
 
 @compiled
-def draw_pi(
-    counts: IntArray,
-    size: int,
-    a: float,
-    b: float,
-    key: Key,
-    pi: FloatArray,
-) -> None:
-    """Draw probabilities from Beta(a + included, b + not included).
+def draw_pi(counts: IntArray, size: int, a: float, b: float, key: Key, pi: FloatArray) -> None:
+    """Draw each pi from Beta(a + included, b + not included), given the number included out of `size` indicators.
 
     They are ratios of gamma variates, taken in log space: neither of the two underflows, however small a and b are.
-
-    Parameters
-    ----------
-    counts : ndarray of int64 of shape (n,)
-        Of `size` indicators each, those that are 1.
-    size : int
-    a, b : float
-        Of the prior.
-    key : Key
-        Of the random streams; the unit is the element.
-    pi : ndarray of float64 of shape (n,)
-        Overwritten with the draw.
     """
     stream = new_stream()
     for index in range(counts.size):
@@ -112,13 +93,13 @@ def beta_inclusion(binding: Binding) -> KernelFunctions:
     n_words, n_topics = binding.sizes.words, binding.sizes.topics
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        lists = state.lists
+        sparse = state.sparse_topics
         if prior.per == "word":
             size = n_topics
-            counts = count_by_word(state.arrays[included]) if lists is None else lists.topics_of_words
+            counts = count_by_word(state.arrays[included]) if sparse is None else sparse.topics_of_words
         else:
             size = n_words
-            counts = count_by_topic(state.arrays[included]) if lists is None else lists.words_of_topics
+            counts = count_by_topic(state.arrays[included]) if sparse is None else sparse.words_of_topics
         if prior.per is None:
             counts, size = counts.sum(keepdims=True), n_words * n_topics
         draw_pi(counts, size, prior.a, prior.b, key, np.atleast_1d(state.arrays[pi]))

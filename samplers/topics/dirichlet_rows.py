@@ -13,7 +13,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt8Array, UnsignedArray
+from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -21,7 +21,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.counts import make_chunks
-from ppl_topics.samplers.topics.sparse_gammas import draw_gammas
+from ppl_topics.samplers.topics.sparse_gammas import GammaShapes, draw_gammas
 from ppl_topics.samplers.variates.dirichlet import dirichlet, dirichlet_in_log_space
 from ppl_topics.samplers.variates.streams import new_stream, start
 
@@ -36,14 +36,8 @@ LARGEST_SUM = 3e38
 
 
 @compiled
-def draw_phi(
-    n_wk: Int32Array,
-    n_k: IntArray,
-    beta: FloatArray,
-    key: Key,
-    phi: Float32Array,
-) -> bool:
-    """Draw the topics from Dirichlet(n_k + beta), in parallel over words, then over topics.
+def draw_phi(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, key: Key, phi: Float32Array) -> bool:
+    """Draw phi_k from Dirichlet(n_k + beta), in parallel over words, then topics; return whether all is finite.
 
     A topic is normalised gamma variates, one stream for each word. Where a word has no tokens in the topic and
     beta_w <= 1/2, a variate below c = 2^-40 of a token is stored as zero: the mass so lost is in expectation
@@ -54,66 +48,24 @@ def draw_phi(
     32), it is drawn in log space from a stream of its own: no topic is ever zero, and a word with tokens in a topic
     always has a positive probability there.
 
-    Parameters
-    ----------
-    n_wk : ndarray of int32 of shape (V, K)
-    n_k : ndarray of int64 of shape (K,)
-        Counts of words and of all tokens in the topics.
-    beta : ndarray of float64 of shape (V,)
-        Prior concentrations, at least 1e-300.
-    key : Key
-        Of the random streams; the unit is the word w, or V + k for a topic that is drawn in log space.
-    phi : ndarray of float32 of shape (V, K)
-        Overwritten with the draw.
-
-    Returns
-    -------
-    finite : bool
-        Whether all of phi is.
+    The counts `n_wk` have shape (V, K), beta is at least 1e-300, and phi, of shape (V, K), is overwritten. The unit of
+    the streams is the word w, or V + k for a topic that is drawn in log space.
     """
     beta_sum = 0.0
     for word in range(beta.size):
         beta_sum += beta[word]
-    every_word = np.empty((0, 0), np.uint8)
-    return draw_rows(n_wk, n_k, beta, np.full(n_k.size, beta_sum), every_word, key, phi)
+    shapes = GammaShapes(n_wk, beta, np.empty((0, 0), np.uint8))
+    return draw_rows(shapes, n_k, np.full(n_k.size, beta_sum), key, phi)
 
 
 @parallel
-def draw_rows(
-    n_wk: Int32Array,
-    n_k: IntArray,
-    beta: FloatArray,
-    mass: FloatArray,
-    included: UInt8Array,
-    key: Key,
-    phi: Float32Array,
-) -> bool:
-    """Draw the topics as `draw_phi` does, over all words or over those that they include.
-
-    Parameters
-    ----------
-    n_wk : ndarray of int32 of shape (V, K)
-    n_k : ndarray of int64 of shape (K,)
-    beta : ndarray of float64 of shape (V,)
-    mass : ndarray of float64 of shape (K,)
-        Sum of beta over the words of each topic.
-    included : ndarray of uint8 of shape (V, K) or (0, 0)
-        Of shape (0, 0) where topics include all words; else 1 in at least one word of each topic, and in all that have
-        tokens in it.
-    seed, chain, step, kernel : int
-    phi : ndarray of float32 of shape (V, K)
-        Overwritten with the draw.
-
-    Returns
-    -------
-    finite : bool
-        Whether all of phi is.
-    """
-    n_words, n_topics = n_wk.shape
+def draw_rows(shapes: GammaShapes, n_k: IntArray, mass: FloatArray, key: Key, phi: Float32Array) -> bool:
+    """Draw the topics as `draw_phi` does, over the words they include, given the sum of beta over these, shape (K,)."""
+    n_words, n_topics = phi.shape
     partial = np.zeros((CHUNKS, n_topics))
     for chunk in numba.prange(CHUNKS):
         first, last = n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS
-        draw_gammas(first, last, n_wk, beta, included, key, phi, partial[chunk])
+        draw_gammas(first, last, shapes, key, phi, partial[chunk])
     scale = np.empty(n_topics, np.float32)
     dense, finite = np.empty(n_topics, np.bool_), np.empty(n_topics, np.bool_)
     for topic in range(n_topics):
@@ -130,20 +82,14 @@ def draw_rows(
                 phi[word, topic] *= scale[topic]
     for topic in numba.prange(n_topics):
         if not dense[topic]:
-            finite[topic] = draw_in_log_space(topic, n_wk, beta, included, key, phi)
+            finite[topic] = draw_in_log_space(topic, shapes, key, phi)
     return all_of(finite)
 
 
 @compiled
-def draw_in_log_space(
-    topic: int,
-    n_wk: Int32Array,
-    beta: FloatArray,
-    included: UInt8Array,
-    key: Key,
-    phi: Float32Array,
-) -> bool:
+def draw_in_log_space(topic: int, shapes: GammaShapes, key: Key, phi: Float32Array) -> bool:
     """Draw one topic of `draw_rows` in log space, and return whether all of it is finite."""
+    n_wk, beta, included = shapes.n_wk, shapes.beta, shapes.included
     n_words, every_word = n_wk.shape[0], included.size == 0
     stream, row, size = new_stream(), np.empty(n_words), 0
     start(stream, key, n_words + topic)
@@ -164,7 +110,7 @@ def draw_in_log_space(
 
 @compiled
 def all_of(flags: BoolArray) -> bool:
-    """Tell whether all flags are set."""
+    """Return whether all flags are set."""
     for flag in flags:  # noqa: SIM110
         if not flag:
             return False
@@ -172,27 +118,8 @@ def all_of(flags: BoolArray) -> bool:
 
 
 @parallel
-def draw_theta(
-    doc_ptr: IntArray,
-    z: UnsignedArray,
-    alpha: FloatArray,
-    key: Key,
-    theta: Float32Array,
-) -> None:
-    """Draw the proportions from Dirichlet(n_d + alpha), in parallel over documents.
-
-    Parameters
-    ----------
-    doc_ptr : ndarray of int64 of shape (D + 1,)
-    z : ndarray of uint8 or uint16 of shape (N,)
-        Topics of the tokens.
-    alpha : ndarray of float64 of shape (K,)
-        Prior concentrations, at least 1e-300.
-    key : Key
-        Of the random streams, one for each document.
-    theta : ndarray of float32 of shape (D, K)
-        Overwritten with the draw.
-    """
+def draw_theta(doc_ptr: IntArray, z: UnsignedArray, alpha: FloatArray, key: Key, theta: Float32Array) -> None:
+    """Draw theta_d from Dirichlet(n_d + alpha), alpha at least 1e-300, in parallel over documents."""
     chunk_ptr = make_chunks(doc_ptr, CHUNKS)
     for chunk in numba.prange(CHUNKS):
         stream = new_stream()

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt8Array, UInt16Array
 from ppl_topics._util.compiled import parallel
-from ppl_topics.samplers.topics.listing import listed_mass
+from ppl_topics.core.sparse_topics import SparseTopics
+from ppl_topics.samplers.topics.sparse_counts import sparse_mass
 
-__all__ = ["add_expected_listed", "update_mean_included_phi", "update_mean_phi"]
+__all__ = ["MeanCells", "add_expected_sparse", "update_mean_included_phi", "update_mean_phi"]
+
+
+class MeanCells(NamedTuple):
+    """The running mean of sparse topics in the cells that had tokens in any draw so far.
+
+    Attributes
+    ----------
+    pointer : ndarray of int64, shape (V + 1,)
+        Word w has the entries ``pointer[w]`` to ``pointer[w + 1] - 1``.
+    topics : ndarray of uint16, shape (L,)
+        Ascending for each word.
+    values : ndarray of float64, shape (L,)
+    """
+
+    pointer: IntArray
+    topics: UInt16Array
+    values: FloatArray
 
 
 @parallel
-def update_mean_phi(
-    n_wk: Int32Array,
-    n_k: IntArray,
-    beta: FloatArray,
-    weight: float,
-    mean: Float32Array,
-) -> None:
-    """Move a running mean towards E[phi | z] = (n_wk + beta) / (n_k + sum of beta).
+def update_mean_phi(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, weight: float, mean: Float32Array) -> None:
+    """Move a running mean, shape (V, K), towards E[phi | z] = (n_wk + beta) / (n_k + sum of beta).
 
-    The mean of these expectations has the same limit as the mean of drawn topics, and less noise.
-
-    Parameters
-    ----------
-    n_wk : ndarray of int32 of shape (V, K)
-    n_k : ndarray of int64 of shape (K,)
-    beta : ndarray of float64 of shape (V,)
-    weight : float
-        1 / n for the n-th draw.
-    mean : ndarray of float32 of shape (V, K)
-        Updated in place.
+    The weight is 1 / n for the n-th draw. The mean of these expectations has the same limit as the mean of drawn
+    topics, and less noise.
     """
     scale = 1.0 / (n_k + beta.sum())
     for word in numba.prange(n_wk.shape[0]):
@@ -51,22 +56,7 @@ def update_mean_included_phi(
     weight: float,
     mean: Float32Array,
 ) -> None:
-    """Move a running mean towards E[phi | z, I] = I (n_wk + beta) / (n_k + sum of beta over the included words).
-
-    Parameters
-    ----------
-    n_wk : ndarray of int32 of shape (V, K)
-    n_k : ndarray of int64 of shape (K,)
-    beta : ndarray of float64 of shape (V,)
-    included : ndarray of uint8 of shape (V, K)
-        I: 1 where a topic includes a word.
-    mass : ndarray of float64 of shape (K,)
-        Sum of beta over the words that each topic includes.
-    weight : float
-        1 / n for the n-th draw.
-    mean : ndarray of float32 of shape (V, K)
-        Updated in place.
-    """
+    """Move a running mean towards E[phi | z, I] = I (n_wk + beta) / (n_k + mass), mass the sum of beta included."""
     scale = 1.0 / (n_k + mass)
     for word in numba.prange(n_wk.shape[0]):
         for topic in range(n_wk.shape[1]):
@@ -74,55 +64,23 @@ def update_mean_included_phi(
             mean[word, topic] += weight * (expected - mean[word, topic])
 
 
-def add_expected_listed(
-    pointer: IntArray,
-    topics: UInt16Array,
-    counts: Int32Array,
-    n_k: IntArray,
-    beta: FloatArray,
-    weight: float,
-    mean_pointer: IntArray,
-    mean_topics: UInt16Array,
-    mean_values: FloatArray,
-) -> tuple[IntArray, UInt16Array, FloatArray]:
-    """Move the mean of topics that are held as lists towards E[phi | z, I], in the cells that have tokens.
-
-    Parameters
-    ----------
-    pointer, topics, counts : ndarray
-        Of the lists; see `ppl_topics.core.sparse_topics.TopicLists`.
-    n_k : ndarray of int64 of shape (K,)
-    beta : ndarray of float64 of shape (V,)
-    weight : float
-        1 / n for the n-th draw.
-    mean_pointer, mean_topics, mean_values : ndarray
-        The mean so far, as lists of the cells that had tokens in a draw before.
-
-    Returns
-    -------
-    pointer, topics, values : ndarray
-        The mean, as lists of the cells that had tokens in a draw so far.
-    """
+def add_expected_sparse(
+    sparse: SparseTopics, n_k: IntArray, beta: FloatArray, weight: float, mean: MeanCells
+) -> MeanCells:
+    """Return the mean of sparse topics moved towards E[phi | z, I], in the cells that had tokens in a draw so far."""
     sizes = np.zeros(len(beta) + 1, np.int64)
-    measure_union(pointer, topics, counts, mean_pointer, mean_topics, sizes)
-    union = np.cumsum(sizes)
-    new_topics, values = np.empty(union[-1], np.uint16), np.empty(union[-1])
-    merge_mean(
-        pointer, topics, counts, n_k, beta, weight, mean_pointer, mean_topics, mean_values, union, new_topics, values
-    )
-    return union, new_topics, values
+    measure_union(sparse, mean, sizes)
+    pointer = np.cumsum(sizes)
+    union = MeanCells(pointer, np.empty(pointer[-1], np.uint16), np.empty(pointer[-1]))
+    merge_mean(sparse, n_k, beta, weight, mean, union)
+    return union
 
 
 @parallel
-def measure_union(
-    pointer: IntArray,
-    topics: UInt16Array,
-    counts: Int32Array,
-    mean_pointer: IntArray,
-    mean_topics: UInt16Array,
-    sizes: IntArray,
-) -> None:
-    """Set the sizes of the lists of `add_expected_listed`, in parallel over words."""
+def measure_union(sparse: SparseTopics, mean: MeanCells, sizes: IntArray) -> None:
+    """Count the cells of each word that have tokens now or did before, in parallel over words."""
+    pointer, topics, counts = sparse.pointer, sparse.topics, sparse.counts
+    mean_pointer, mean_topics = mean.pointer, mean.topics
     for word in numba.prange(pointer.size - 1):
         place, end = mean_pointer[word], mean_pointer[word + 1]
         number = end - place
@@ -136,25 +94,17 @@ def measure_union(
 
 @parallel
 def merge_mean(
-    pointer: IntArray,
-    topics: UInt16Array,
-    counts: Int32Array,
-    n_k: IntArray,
-    beta: FloatArray,
-    weight: float,
-    mean_pointer: IntArray,
-    mean_topics: UInt16Array,
-    mean_values: FloatArray,
-    union: IntArray,
-    new_topics: UInt16Array,
-    values: FloatArray,
+    sparse: SparseTopics, n_k: IntArray, beta: FloatArray, weight: float, mean: MeanCells, union: MeanCells
 ) -> None:
-    """Fill the lists that `measure_union` has measured; see `add_expected_listed`."""
-    scale = 1.0 / (n_k + listed_mass(beta, pointer, topics, n_k.size))
+    """Fill the cells that `measure_union` has counted, in parallel over words."""
+    pointer, topics, counts = sparse.pointer, sparse.topics, sparse.counts
+    mean_pointer, mean_topics, mean_values = mean.pointer, mean.topics, mean.values
+    union_pointer, union_topics, union_values = union.pointer, union.topics, union.values
+    scale = 1.0 / (n_k + sparse_mass(beta, sparse))
     for word in numba.prange(pointer.size - 1):
         old, old_end = mean_pointer[word], mean_pointer[word + 1]
         new, new_end = pointer[word], pointer[word + 1]
-        for place in range(union[word], union[word + 1]):
+        for place in range(union_pointer[word], union_pointer[word + 1]):
             while new < new_end and counts[new] == 0:
                 new += 1
             from_old = old < old_end and (new == new_end or mean_topics[old] <= topics[new])
@@ -165,4 +115,4 @@ def merge_mean(
                 value += weight * (counts[new] + beta[word]) * scale[topic]
             old += from_old
             new += from_new
-            new_topics[place], values[place] = topic, value
+            union_topics[place], union_values[place] = topic, value

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt8Array
+from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, UInt8Array
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -19,23 +19,14 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.topics.dirichlet_rows import CHUNKS, draw_rows
+from ppl_topics.samplers.topics.sparse_gammas import GammaShapes
 
 __all__ = ["draw_included_phi", "included_mass", "included_rows"]
 
 
 @parallel
 def included_mass(beta: FloatArray, included: UInt8Array) -> FloatArray:
-    """Sum beta over the words that each topic includes, in an order that does not depend on the threads.
-
-    Parameters
-    ----------
-    beta : ndarray of float64 of shape (V,)
-    included : ndarray of uint8 of shape (V, K)
-
-    Returns
-    -------
-    mass : ndarray of float64 of shape (K,)
-    """
+    """Sum beta over the words that each topic includes, in an order that does not depend on the threads."""
     n_words, n_topics = included.shape
     partial = np.zeros((CHUNKS, n_topics))
     for chunk in numba.prange(CHUNKS):
@@ -50,41 +41,13 @@ def included_mass(beta: FloatArray, included: UInt8Array) -> FloatArray:
 
 
 @compiled
-def draw_included_phi(
-    n_wk: Int32Array,
-    n_k: IntArray,
-    beta: FloatArray,
-    included: UInt8Array,
-    key: Key,
-    phi: Float32Array,
-) -> bool:
-    """Draw the topics from Dirichlet(n_k + beta) over the words they include, in parallel over words, then topics.
+def draw_included_phi(shapes: GammaShapes, n_k: IntArray, key: Key, phi: Float32Array) -> bool:
+    """Draw phi_k from Dirichlet(n_k + beta) over the words that topic k includes; return whether all is finite.
 
-    As `ppl_topics.samplers.topics.dirichlet_rows.draw_phi` does, of whose approximation the same holds: in log space
-    where the concentrations of a topic's words sum to less than 32. A word with tokens in a topic has a positive
-    probability there.
-
-    Parameters
-    ----------
-    n_wk : ndarray of int32 of shape (V, K)
-    n_k : ndarray of int64 of shape (K,)
-        Counts of words and of all tokens in the topics.
-    beta : ndarray of float64 of shape (V,)
-        Prior concentrations, at least 1e-300.
-    included : ndarray of uint8 of shape (V, K)
-        At least one word of each topic, and all that have tokens in it.
-    key : Key
-        Of the random streams; the unit is the word w, or V + k for a topic that is drawn in log space.
-    phi : ndarray of float32 of shape (V, K)
-        Overwritten with the draw.
-
-    Returns
-    -------
-    finite : bool
-        Whether all of phi is.
+    As `ppl_topics.samplers.topics.dirichlet_rows.draw_phi`, with the same approximation. A topic must include at least
+    one word, and all words with tokens in it: these have a positive probability.
     """
-    mass = included_mass(beta, included)
-    return draw_rows(n_wk, n_k, beta, mass, included, key, phi)
+    return draw_rows(shapes, n_k, included_mass(shapes.beta, shapes.included), key, phi)
 
 
 @kernel(
@@ -104,8 +67,8 @@ def included_rows(binding: Binding) -> KernelFunctions:
     phi, included = binding.names["phi"], binding.names["included"]
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        counts, probabilities = (state.n_wk, state.n_k), state.arrays[phi]
-        if not draw_included_phi(*counts, state.beta, state.arrays[included], key, probabilities):
+        shapes = GammaShapes(state.n_wk, state.beta, state.arrays[included])
+        if not draw_included_phi(shapes, state.n_k, key, state.arrays[phi]):
             raise FloatingPointError(f"{phi} is not finite")
 
     return KernelFunctions(step, checked=(phi,))

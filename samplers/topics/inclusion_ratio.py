@@ -18,15 +18,6 @@ def log_inclusion_ratio(others: float, beta: float, tokens: int) -> float:
     multiplied out for few tokens. For large S the four Stirling series are added up term by term (Abramowitz, Stegun
     1964, 6.1.41), where all that is large cancels in symbols; otherwise the two functions of S + n are, if that is
     large, and those of S differ by enough.
-
-    Parameters
-    ----------
-    others : float
-        S, the sum of beta over the other words that the topic includes; positive.
-    beta : float
-        b, of the word; positive.
-    tokens : int
-        n, of the topic; not negative.
     """
     if tokens < FEW:
         product = 1.0

@@ -16,40 +16,82 @@ in topic models. Journal of Computational and Graphical Statistics 27(2), append
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray, UInt8Array
-from ppl_topics._util.compiled import inlined, parallel, tight
+from ppl_topics._util.compiled import compiled, inlined, parallel, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.topics.inclusion_ratio import log_inclusion_ratio
+from ppl_topics.samplers.topics.packed_indicators import BLOCK, PackedIndicators, pack, unpack
 from ppl_topics.samplers.variates.streams import Stream, start, uint64, uniform
 
-__all__ = ["indicator_scan", "log_odds", "scan_indicators", "scan_packed"]
+__all__ = ["ScanGiven", "indicator_scan", "log_odds", "scan_indicators", "scan_packed"]
 
-
-BLOCK = 8
-"""Topics that are scanned side by side: a byte has eight bits, and a random word eight bytes."""
-
-CHUNKS = 64
-"""Pieces of the vocabulary that are counted in parallel."""
 
 CACHED = 4096
 """Odds that are kept for each topic, by the number of words that it includes; a power of 2."""
 
 APART = 128
-"""Length of small arrays, most of which is not used: what two threads write to must not lie side by side in memory."""
+"""Length of small arrays, most of it unused: two threads must not write to the same cache line."""
 
 CERTAIN = 1e300
 """Odds from which a word is included: also those that are infinite, or not a number where that meets an underflow."""
 
 BYTE = np.uint64(255)
+
+
+class ScanGiven(NamedTuple):
+    """What the indicators are drawn given.
+
+    Attributes
+    ----------
+    n_k : ndarray of int64, shape (K,)
+        Tokens of each topic.
+    beta : ndarray of float64, shape (V,)
+    word_log_odds : ndarray of float64, shape (V,)
+    topic_log_odds : ndarray of float64, shape (K,)
+        Their sum is log(pi / (1 - pi)), the prior log odds of inclusion; infinite where it is certain.
+    """
+
+    n_k: IntArray
+    beta: FloatArray
+    word_log_odds: FloatArray
+    topic_log_odds: FloatArray
+
+    @classmethod
+    def of(cls, state: ChainState, pi: FloatArray) -> ScanGiven:
+        """Return what a state gives, with the prior probability of inclusion."""
+        return cls(state.n_k, state.beta, *log_odds(pi, state.sizes.words, state.sizes.topics))
+
+
+class EqualOdds(NamedTuple):
+    """Odds of inclusion in each of eight topics, where beta is the same for all words.
+
+    They depend on the topic and on the number of other words that it includes.
+
+    Attributes
+    ----------
+    number : ndarray of int64, shape (8,)
+        Words that each topic includes.
+    odds, level : ndarray of float64, shape (2, 8)
+        Of a word that is excluded now, and of one that is included: the odds, and 256 times the probability.
+    others : ndarray of int64, shape (8, 4096)
+    kept : ndarray of float64, shape (8, 4096)
+        Odds that have been computed, and for how many other words.
+    """
+
+    number: IntArray
+    odds: FloatArray
+    level: FloatArray
+    others: IntArray
+    kept: FloatArray
 
 
 @inlined
@@ -60,84 +102,43 @@ def level_of(odds: float) -> float:
 
 @inlined
 def draws_inclusion(stream: Stream, byte: np.uint64, level: float) -> bool:
-    """Draw whether a word is included, by eight random bits, and more where they leave it open."""
+    """Draw whether a word is included, by eight random bits, and more where they do not decide."""
     first = np.float64(np.int64(byte))
     if first + 1.0 <= level:
         return True
     return bool(first < level and uniform(stream) < level - first)
 
 
-@tight
-def set_odds(
-    place: int,
-    number: int,
-    tokens: int,
-    beta: float,
-    topic_log_odds: float,
-    odds: FloatArray,
-    held: IntArray,
-    kept: FloatArray,
-) -> None:
-    """Set the odds of words that a topic includes now, and of those that it does not.
-
-    Parameters
-    ----------
-    place : int
-        Of the topic in its block.
-    number : int
-        Words that the topic includes.
-    tokens : int
-        Of the topic.
-    beta, topic_log_odds : float
-    odds : ndarray of float64 of shape (2, 8)
-        Overwritten in this place: with the odds of a word that is excluded, and of one that is included.
-    held : ndarray of int64 of shape (8, 4096)
-    kept : ndarray of float64 of shape (8, 4096)
-        Odds that have been computed, and for how many other words.
-    """
+@inlined
+def set_odds(place: int, tokens: int, beta: float, topic_log_odds: float, equal: EqualOdds) -> None:
+    """Set the odds of words in the topic at `place` of its block, once the number that it includes has changed."""
+    number, kept_others, kept = equal.number, equal.others, equal.kept
     for now in range(2):
-        others = number - now
-        if others <= 0:
-            odds[now, place] = np.inf
-            continue
-        slot = others & (CACHED - 1)
-        if held[place, slot] != others:
-            held[place, slot] = others
-            kept[place, slot] = math.exp(log_inclusion_ratio(others * beta, beta, tokens) + topic_log_odds)
-        odds[now, place] = kept[place, slot]
+        others = number[place] - now
+        odds = np.inf
+        if others > 0:
+            slot = others & (CACHED - 1)
+            if kept_others[place, slot] != others:
+                kept_others[place, slot] = others
+                kept[place, slot] = math.exp(log_inclusion_ratio(others * beta, beta, tokens) + topic_log_odds)
+            odds = kept[place, slot]
+        equal.odds[now, place] = odds
+        equal.level[now, place] = level_of(odds)
 
 
 @tight
-def scan_equal(
-    block: int,
-    size: int,
-    occupied: UInt8Array,
-    n_k: IntArray,
-    beta: float,
-    word_log_odds: FloatArray,
-    topic_log_odds: FloatArray,
-    stream: Stream,
-    number: IntArray,
-    odds: FloatArray,
-    level: FloatArray,
-    held: IntArray,
-    kept: FloatArray,
-    packed: UInt8Array,
-) -> None:
-    """Scan a block of `size` topics where beta is the same for all words (see `scan_indicators`, and `pack`).
-
-    The odds then depend on the topic and the number of other words that it includes: they are computed once for each
-    such number that comes up. See `set_odds` for the arrays. The array `level` is of the shape of `odds`, and `number`,
-    of shape (8,), says how many words each topic includes.
-    """
+def scan_equal(block: int, given: ScanGiven, packed: PackedIndicators, stream: Stream, equal: EqualOdds) -> None:
+    """Scan a block of topics where beta is the same for all words."""
+    occupied, included = packed.occupied, packed.included
+    n_k, topic_log_odds, word_log_odds = given.n_k, given.topic_log_odds, given.word_log_odds
+    number, odds, level, beta = equal.number, equal.odds, equal.level, given.beta[0]
     first = BLOCK * block
+    size = min(BLOCK, n_k.size - first)
     for place in range(size):
-        topic = first + place
-        set_odds(place, number[place], n_k[topic], beta, topic_log_odds[topic], odds, held, kept)
-        level[0, place], level[1, place] = level_of(odds[0, place]), level_of(odds[1, place])
+        set_odds(place, n_k[first + place], beta, topic_log_odds[first + place], equal)
     for word in range(occupied.shape[1]):
         bits = uint64(stream)
-        has, row = np.int64(occupied[block, word]), np.int64(packed[block, word])
+        has, row = np.int64(occupied[block, word]), np.int64(included[block, word])
         # The logarithm of the word's part of the prior odds; 0 unless each word has a probability of its own.
         own = word_log_odds[word]
         for place in range(size):
@@ -150,37 +151,29 @@ def scan_equal(
             now = np.int64(draws_inclusion(stream, byte, chance))
             if now != before:
                 row ^= 1 << place
-                topic = first + place
                 number[place] += now - before
-                set_odds(place, number[place], n_k[topic], beta, topic_log_odds[topic], odds, held, kept)
-                level[0, place], level[1, place] = level_of(odds[0, place]), level_of(odds[1, place])
-        packed[block, word] = row
+                set_odds(place, n_k[first + place], beta, topic_log_odds[first + place], equal)
+        included[block, word] = row
 
 
 @tight
 def scan_unequal(
-    block: int,
-    size: int,
-    occupied: UInt8Array,
-    n_k: IntArray,
-    beta: FloatArray,
-    word_log_odds: FloatArray,
-    topic_log_odds: FloatArray,
-    stream: Stream,
-    before: FloatArray,
-    after: FloatArray,
-    packed: UInt8Array,
+    block: int, given: ScanGiven, packed: PackedIndicators, stream: Stream, before: FloatArray, after: FloatArray
 ) -> None:
-    """Scan a block of `size` topics for any beta (see `scan_indicators`, and `pack`).
+    """Scan a block of topics for any beta.
 
     S is the sum over the words before, which have been drawn, and the words after, which have not: nothing is ever
     subtracted, so it is right for the smallest beta beside the largest. The array `before` has shape (8,), `after`
     (V + 1, 8); both are zero.
     """
+    occupied, included = packed.occupied, packed.included
+    n_k, beta = given.n_k, given.beta
+    word_log_odds, topic_log_odds = given.word_log_odds, given.topic_log_odds
     first, n_words = BLOCK * block, occupied.shape[1]
+    size = min(BLOCK, n_k.size - first)
     for word in range(n_words - 1, -1, -1):
         for place in range(size):
-            after[word, place] = after[word + 1, place] + beta[word] * ((np.int64(packed[block, word]) >> place) & 1)
+            after[word, place] = after[word + 1, place] + beta[word] * ((np.int64(included[block, word]) >> place) & 1)
     for word in range(n_words):
         bits = uint64(stream)
         has, row = np.int64(occupied[block, word]), np.int64(0)
@@ -197,154 +190,58 @@ def scan_unequal(
             if now:
                 row |= 1 << place
                 before[place] += beta[word]
-        packed[block, word] = row
+        included[block, word] = row
 
 
-@parallel
-def pack(n_wk: Int32Array, included: UInt8Array, occupied: UInt8Array, packed: UInt8Array) -> IntArray:
-    """Pack blocks of eight topics into bytes, in parallel over words; return how many words each topic includes.
-
-    A block of topics reads every row of the arrays: from bytes in a row the scan takes about half of the time.
-
-    Parameters
-    ----------
-    n_wk : ndarray of int32 of shape (V, K)
-    included : ndarray of uint8 of shape (V, K)
-    occupied : ndarray of uint8 of shape (blocks, V)
-        Overwritten: a bit is 1 where a word has tokens in the topic.
-    packed : ndarray of uint8 of shape (blocks, V)
-        Overwritten: a bit is 1 there, and where the word is included.
-    """
-    n_words, n_topics = n_wk.shape
-    partial = np.zeros((CHUNKS, n_topics), np.int64)
-    for chunk in numba.prange(CHUNKS):
-        for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
-            for block in range(occupied.shape[0]):
-                has, row = np.int64(0), np.int64(0)
-                for topic in range(BLOCK * block, min(BLOCK * (block + 1), n_topics)):
-                    tokens = np.int64(n_wk[word, topic] > 0)
-                    now = tokens | np.int64(included[word, topic])
-                    has |= tokens << (topic & (BLOCK - 1))
-                    row |= now << (topic & (BLOCK - 1))
-                    partial[chunk, topic] += now
-                occupied[block, word], packed[block, word] = has, row
-    number = np.zeros(n_topics, np.int64)
-    for chunk in range(CHUNKS):
-        number += partial[chunk]
-    return number
-
-
-@parallel
-def unpack(packed: UInt8Array, included: UInt8Array) -> None:
-    """Write the bits of blocks of eight topics as a matrix of indicators, in parallel over words; see `pack`."""
-    for word in numba.prange(included.shape[0]):
-        for topic in range(included.shape[1]):
-            included[word, topic] = (packed[topic // BLOCK, word] >> (topic & (BLOCK - 1))) & 1
-
-
-@parallel
-def scan_packed(
-    in_topic: IntArray,
-    n_k: IntArray,
-    beta: FloatArray,
-    word_log_odds: FloatArray,
-    topic_log_odds: FloatArray,
-    key: Key,
-    occupied: UInt8Array,
-    packed: UInt8Array,
+@compiled
+def scan_block(
+    block: int, equal_beta: bool, in_topic: IntArray, given: ScanGiven, packed: PackedIndicators, key: Key
 ) -> None:
-    """Draw packed indicators (see `pack`), in parallel over blocks of eight topics; see `scan_indicators`.
+    """Scan the eight topics of a block, with a stream and scratch arrays of their own."""
+    first, n_words = BLOCK * block, given.beta.size
+    # A stream, in a long array (see `APART`).
+    stream = np.zeros(APART, np.uint64)
+    start(stream, key, first)
+    if equal_beta:
+        number = np.zeros(APART, np.int64)
+        for place in range(min(BLOCK, in_topic.size - first)):
+            number[place] = in_topic[first + place]
+        odds, level = np.empty((APART, BLOCK)), np.empty((APART, BLOCK))
+        others, kept = np.full((BLOCK, CACHED), -1, np.int64), np.empty((BLOCK, CACHED))
+        scan_equal(block, given, packed, stream, EqualOdds(number, odds, level, others, kept))
+    else:
+        before, after = np.zeros(APART), np.zeros((n_words + 1, BLOCK))
+        scan_unequal(block, given, packed, stream, before, after)
 
-    Parameters
-    ----------
-    in_topic : ndarray of int64 of shape (K,)
-        Words that each topic includes.
-    n_k : ndarray of int64 of shape (K,)
-    beta, word_log_odds : ndarray of float64 of shape (V,)
-    topic_log_odds : ndarray of float64 of shape (K,)
-    key : Key
-        Of the random streams; the unit is the block's first topic.
-    occupied : ndarray of uint8 of shape (blocks, V)
-    packed : ndarray of uint8 of shape (blocks, V)
-        Updated in place.
+
+@parallel
+def scan_packed(in_topic: IntArray, given: ScanGiven, packed: PackedIndicators, key: Key) -> None:
+    """Draw packed indicators from their full conditionals, in parallel over blocks of eight topics.
+
+    The array `in_topic` holds the number of words that each topic includes. The unit of the streams is the block's
+    first topic.
     """
-    n_words, n_topics, n_blocks = beta.size, n_k.size, packed.shape[0]
-    equal = True
-    for word in range(1, n_words):
-        equal &= beta[word] == beta[0]
-    for block in numba.prange(n_blocks):
-        first, size = BLOCK * block, min(BLOCK, n_topics - BLOCK * block)
-        # A stream, in a long array (see `APART`).
-        stream = np.zeros(APART, np.uint64)
-        start(stream, key, first)
-        if equal:
-            number, held = np.zeros(APART, np.int64), np.full((BLOCK, CACHED), -1, np.int64)
-            number[:size] = in_topic[first : first + size]
-            odds, level, kept = np.empty((APART, BLOCK)), np.empty((APART, BLOCK)), np.empty((BLOCK, CACHED))
-            scan_equal(
-                block,
-                size,
-                occupied,
-                n_k,
-                beta[0],
-                word_log_odds,
-                topic_log_odds,
-                stream,
-                number,
-                odds,
-                level,
-                held,
-                kept,
-                packed,
-            )
-        else:
-            before, after = np.zeros(APART), np.zeros((n_words + 1, BLOCK))
-            scan_unequal(block, size, occupied, n_k, beta, word_log_odds, topic_log_odds, stream, before, after, packed)
+    beta = given.beta
+    equal_beta = True
+    for word in range(1, beta.size):
+        equal_beta &= beta[word] == beta[0]
+    for block in numba.prange(packed.included.shape[0]):
+        scan_block(block, equal_beta, in_topic, given, packed, key)
 
 
-def scan_indicators(
-    n_wk: Int32Array,
-    n_k: IntArray,
-    beta: FloatArray,
-    word_log_odds: FloatArray,
-    topic_log_odds: FloatArray,
-    key: Key,
-    included: UInt8Array,
-) -> None:
-    """Draw the indicator of each word in each topic from its full conditional, phi integrated out.
+def scan_indicators(n_wk: Int32Array, given: ScanGiven, key: Key, included: UInt8Array) -> None:
+    """Draw the indicator of each word in each topic, shape (V, K), from its full conditional, phi integrated out.
 
-    In parallel over blocks of eight topics, which are independent; in a topic one word after another.
-
-    Parameters
-    ----------
-    n_wk : ndarray of int32 of shape (V, K)
-    n_k : ndarray of int64 of shape (K,)
-        Counts of words and of all tokens in the topics.
-    beta : ndarray of float64 of shape (V,)
-    word_log_odds : ndarray of float64 of shape (V,)
-    topic_log_odds : ndarray of float64 of shape (K,)
-        Their sum is the prior log odds of inclusion; infinite where it is certain.
-    key : Key
-        Of the random streams; the unit is the block's first topic.
-    included : ndarray of uint8 of shape (V, K)
-        Updated in place.
+    Topics are independent of each other; in a topic one word is drawn after another. Updated in place.
     """
-    n_words, n_topics = n_wk.shape
-    shape = -(-n_topics // BLOCK), n_words
-    occupied, packed = np.empty(shape, np.uint8), np.empty(shape, np.uint8)
-    number = pack(n_wk, included, occupied, packed)
-    scan_packed(number, n_k, beta, word_log_odds, topic_log_odds, key, occupied, packed)
+    packed = PackedIndicators.empty(*n_wk.shape)
+    in_topic = pack(n_wk, included, packed)
+    scan_packed(in_topic, given, packed, key)
     unpack(packed, included)
 
 
 def log_odds(pi: FloatArray, n_words: int, n_topics: int) -> tuple[FloatArray, FloatArray]:
-    """Return log(pi / (1 - pi)) as a sum of a part for each word, shape (V,), and one for each topic, shape (K,).
-
-    Parameters
-    ----------
-    pi : ndarray of float64 of shape (), (V, 1) or (K,)
-    n_words, n_topics : int
-    """
+    """Return log(pi / (1 - pi)), pi of shape (), (V, 1) or (K,), as the sum of a part by word and a part by topic."""
     with np.errstate(divide="ignore"):
         odds = np.log(pi) - np.log1p(-pi)
     of_words, of_topics = np.zeros(n_words), np.zeros(n_topics)
@@ -373,10 +270,8 @@ def indicator_scan(binding: Binding) -> KernelFunctions:
     """Draw which words each topic includes, one word after another, phi integrated out; parallel over topics."""
     included = binding.names["included"]
     block: Any = binding.blocks[binding.names["phi"]]
-    sizes = binding.sizes
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        odds = log_odds(block.probability(state), sizes.words, sizes.topics)
-        scan_indicators(state.n_wk, state.n_k, state.beta, *odds, key, state.arrays[included])
+        scan_indicators(state.n_wk, ScanGiven.of(state, block.probability(state)), key, state.arrays[included])
 
     return KernelFunctions(step)

@@ -13,28 +13,23 @@ distributions. Computing 12, algorithm GS.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.extending import intrinsic
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, UInt8Array, UInt64Array
 from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.core.keys import Key
 from ppl_topics.samplers.variates.gamma import gamma, gamma_above_one
 from ppl_topics.samplers.variates.philox import BUFFER, POSITION, refill
-from ppl_topics.samplers.variates.simd import INTEGERS, LANES, WORD, data_of, emit_load, row_of
+from ppl_topics.samplers.variates.simd import LANES
+from ppl_topics.samplers.variates.simd_masks import CELLS, compare_bytes, eight_positive, eight_set, lowest_bit
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform, uniform_open
 
-__all__ = ["CUTOFF", "draw_exceeding", "draw_gammas", "exceeding_probability"]
+__all__ = ["CUTOFF", "GammaShapes", "draw_exceeding", "draw_gammas", "exceeding_probability"]
 
 CUTOFF = 2.0**-40
 LOG_CUTOFF = math.log(CUTOFF)
-CELLS = 64
-"""Cells that one refill of a stream's buffer, of 64 bytes, decides on."""
-
 ZERO, ONE, FULL = np.uint64(0), np.uint64(1), np.uint64(8)
 COARSE_SHIFT, COARSE_MASK = np.uint64(24), np.uint64(2**24 - 1)
 LARGEST_SERIES = 0.5
@@ -47,75 +42,27 @@ L = tuple(1.0 / (2 * power + 1) for power in range(13))
 E = tuple((-1.0 / 64.0) ** power / math.factorial(power) for power in range(12))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def compare_bytes(typingctx: Any, stream: Any, level: Any) -> Any:
-    """Return two masks of 64 bits: which bytes of a stream's buffer are below `level`, and which are equal to it."""
+class GammaShapes(NamedTuple):
+    """Shapes of gamma variates that, normalised by topic, are a draw of phi: n_wk + beta_w.
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = data_of(context, builder, signature, arguments, 0)
-        kind = ir.VectorType(ir.IntType(8), CELLS)
-        place = builder.gep(data, [ir.Constant(WORD, BUFFER)])
-        cells = builder.load(builder.bitcast(place, kind.as_pointer()), align=8)
-        undefined = ir.Constant(kind, ir.Undefined)
-        single = builder.insert_element(
-            undefined, builder.trunc(arguments[1], ir.IntType(8)), ir.Constant(ir.IntType(32), 0)
-        )
-        level = builder.shuffle_vector(
-            single, undefined, ir.Constant(ir.VectorType(ir.IntType(32), CELLS), [0] * CELLS)
-        )
-        masks = [builder.bitcast(builder.icmp_unsigned(how, cells, level), WORD) for how in ("<", "==")]
-        return context.make_tuple(builder, signature.return_type, masks)
+    Attributes
+    ----------
+    n_wk : ndarray of int32, shape (V, K)
+    beta : ndarray of float64, shape (V,)
+    included : ndarray of uint8, shape (V, K) or (0, 0)
+        Cells of 0 without tokens are left out: their phi is zero. Of shape (0, 0) where topics include all words.
+    """
 
-    return types.UniTuple(types.uint64, 2)(stream, types.uint64), codegen
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def eight_positive(typingctx: Any, counts: Any, row: Any, cell: Any) -> Any:
-    """Return a mask of eight bits: which of the eight counts of a row from `cell` on are positive."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = row_of(context, builder, signature, arguments, 0, arguments[1])
-        cells = emit_load(builder, data, arguments[2], INTEGERS)
-        positive = builder.icmp_signed(">", cells, ir.Constant(INTEGERS, [0] * LANES))
-        return builder.zext(builder.bitcast(positive, ir.IntType(LANES)), WORD)
-
-    return types.uint64(counts, types.int64, types.int64), codegen
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def eight_set(typingctx: Any, flags: Any, row: Any, cell: Any) -> Any:
-    """Return a mask of eight bits: which of the eight bytes of a row from `cell` on are not zero."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = ir.VectorType(ir.IntType(8), LANES)
-        data = row_of(context, builder, signature, arguments, 0, arguments[1])
-        place = builder.bitcast(builder.gep(data, [arguments[2]]), kind.as_pointer())
-        flagged = builder.icmp_unsigned("!=", builder.load(place, align=1), ir.Constant(kind, [0] * LANES))
-        return builder.zext(builder.bitcast(flagged, ir.IntType(LANES)), WORD)
-
-    return types.uint64(flags, types.int64, types.int64), codegen
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def lowest_bit(typingctx: Any, mask: Any) -> Any:
-    """Return the place of the lowest bit of a mask that is not zero."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.uint64), codegen
+    n_wk: Int32Array
+    beta: FloatArray
+    included: UInt8Array
 
 
 @compiled
 def exceeding_probability(shape: float) -> float:
-    """Return the probability that a gamma variate exceeds `CUTOFF`.
+    """Return the probability that a gamma variate of shape below 1 exceeds `CUTOFF`.
 
     The series of the incomplete gamma function (DLMF 8.7.1) has two terms that count: the next is below 2^-81.
-
-    Parameters
-    ----------
-    shape : float
-        In (0, 1).
     """
     correction = math.log1p(-shape * CUTOFF / (shape + 1.0))
     return -math.expm1(shape * LOG_CUTOFF - math.lgamma(shape + 1.0) + correction)
@@ -123,14 +70,7 @@ def exceeding_probability(shape: float) -> float:
 
 @compiled
 def draw_exceeding(stream: Stream, shape: float) -> float:
-    """Draw a gamma variate conditional on exceeding `CUTOFF` (algorithm GS with its first piece cut off).
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    shape : float
-        In (0, 1).
-    """
+    """Draw a gamma variate of shape below 1, given that it exceeds `CUTOFF` (GS without its first piece)."""
     width = -math.expm1(shape * LOG_CUTOFF)
     while True:
         value = finish(stream, shape, width, (width + shape / math.e) * uniform_open(stream))
@@ -142,16 +82,8 @@ def draw_exceeding(stream: Stream, shape: float) -> float:
 def finish(stream: Stream, shape: float, width: float, place: float) -> float:
     """Turn a point of the envelope's mass into a variate, or 0 if it is rejected.
 
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    shape : float
-        In (0, 1).
-    width : float
-        1 - CUTOFF^shape.
-    place : float
-        In (0, width + shape / e): below `width` it stands for the variate (1 - place)^(1 / shape), which lies between
-        CUTOFF and 1; above, for one from the tail beyond 1.
+    The point is in (0, width + shape / e), with width = 1 - CUTOFF^shape: below `width` it stands for the variate
+    (1 - place)^(1 / shape), which lies between CUTOFF and 1; above, for one from the tail beyond 1.
     """
     if place <= width:
         value = math.exp(math.log1p(-place) / shape)
@@ -195,18 +127,8 @@ def propose(raw: UInt64Array, size: int, shape: float, width: float, place: Floa
     """Turn random words into points of the envelope's mass, and these into variates as `finish` does, all at once.
 
     The loop is free of calls and branches, so that it becomes vector instructions: the logarithm is the series of
-    log((1 + s) / (1 - s)), and the exponential that of exp(-t / 64) to the 64th power; both are right to 1e-11.
-
-    Parameters
-    ----------
-    raw : ndarray of uint64 of shape (n,)
-        The 40 upper bits are used.
-    size : int
-        Use the first `size` entries only.
-    shape, width : float
-        As for `finish`, where `width` is at most 1/2.
-    place, value : ndarray of float64 of shape (n,)
-        Overwritten; values of places beyond `width` mean nothing.
+    log((1 + s) / (1 - s)), and the exponential that of exp(-t / 64) to the 64th power; both are right to 1e-11. It
+    uses the 40 upper bits of each word and a width of at most 1/2; values of places beyond `width` mean nothing.
     """
     scale = (width + shape / math.e) * 2.0**-40
     for index in range(size):
@@ -230,32 +152,12 @@ def propose(raw: UInt64Array, size: int, shape: float, width: float, place: Floa
 
 
 @compiled
-def draw_gammas(
-    first: int,
-    last: int,
-    n_wk: Int32Array,
-    beta: FloatArray,
-    included: UInt8Array,
-    key: Key,
-    gammas: Float32Array,
-    total: FloatArray,
-) -> None:
-    """Draw gamma variates of shapes n_wk + beta_w for words `first` to `last` - 1, and add them up by topic.
+def draw_gammas(first: int, last: int, shapes: GammaShapes, key: Key, gammas: Float32Array, total: FloatArray) -> None:
+    """Draw gamma variates for words `first` to `last` - 1, and add them to the `total` of each topic, shape (K,).
 
-    Parameters
-    ----------
-    first, last : int
-    n_wk : ndarray of int32 of shape (V, K)
-    beta : ndarray of float64 of shape (V,)
-    included : ndarray of uint8 of shape (V, K) or (0, 0)
-        Cells of 0 without tokens are left out: they are zero. Of shape (0, 0) where none is.
-    key : Key
-        Of the random streams; the unit is the word.
-    gammas : ndarray of float32 of shape (V, K)
-        Overwritten in the rows of these words. Variates of cells without tokens are 0 below `CUTOFF`.
-    total : ndarray of float64 of shape (K,)
-        Added to.
+    Variates of cells without tokens are 0 below `CUTOFF`. The unit of the streams is the word.
     """
+    n_wk, beta, included = shapes.n_wk, shapes.beta, shapes.included
     n_topics = gammas.shape[1]
     stream = new_stream()
     exceeding, counted = np.empty(n_topics, np.int64), np.empty(n_topics, np.int64)
@@ -333,16 +235,7 @@ def draw_gammas(
 
 @compiled
 def accept(stream: Stream, shape: float, width: float, place: float, value: float, coarse: float) -> float:
-    """Accept what `propose` proposes where it takes more than a comparison, or else draw anew.
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    shape, width, place, value : float
-        See `propose`.
-    coarse : float
-        The first 24 bits of a uniform number.
-    """
+    """Accept what `propose` proposes where that takes more than comparing the 24 bits in `coarse`, or draw again."""
     if place <= width:
         accepted = value if (coarse + uniform(stream)) * 2.0**-24 < math.exp(-value) else 0.0
     else:

@@ -17,16 +17,8 @@ __all__ = ["categorical", "categorical_cumulated", "categorical_in_log_space", "
 def categorical(stream: Stream, weights: RealArray) -> int:
     """Draw an index with probability proportional to its weight.
 
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    weights : ndarray of floating point of shape (n,)
-        Not negative, with a positive and finite sum; they need not sum to 1.
-
-    Returns
-    -------
-    index : int
-        Never an index of weight zero: where rounding carries the scan past the end, the last positive one.
+    The weights are not negative, with a positive and finite sum. An index of weight zero is never drawn: where rounding
+    carries the scan past the end, the last positive one is.
     """
     total = 0.0
     for weight in weights:
@@ -48,13 +40,7 @@ def categorical(stream: Stream, weights: RealArray) -> int:
 def categorical_cumulated(stream: Stream, cumulated: RealArray, size: int) -> int:
     """Draw an index from weights that are already cumulated, by binary search.
 
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    cumulated : ndarray of floating point of shape (n,)
-        Running sums of weights that are not negative; the last one that is used is positive and finite.
-    size : int
-        Use the first `size` entries only.
+    Only the first `size` running sums are used; the last of these is positive and finite.
     """
     return find_cumulated(cumulated, size, uniform(stream) * cumulated[size - 1])
 
@@ -81,16 +67,7 @@ def find_cumulated(cumulated: RealArray, size: int, target: float) -> int:
 def categorical_in_log_space(stream: Stream, log_weights: FloatArray) -> int:
     """Draw an index from the logarithms of its weights: for weights of any size.
 
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    log_weights : ndarray of float64 of shape (n,)
-        Finite, or minus infinity for a weight of zero. Overwritten.
-
-    Returns
-    -------
-    index : int
-        -1 if all weights are zero.
+    The log weights, finite or minus infinity, are overwritten. Returns -1 if all weights are zero.
     """
     largest = -np.inf
     for index in range(log_weights.size):

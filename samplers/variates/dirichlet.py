@@ -24,13 +24,7 @@ def dirichlet(stream: Stream, shape: FloatArray, out: FloatArray) -> None:
     The sum of the gamma variates is itself gamma with the sum of the shapes, so it is far above the
     smallest float64 unless that sum is small: then the variates are drawn in log space.
 
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    shape : ndarray of float64 of shape (n,)
-        Concentrations, at least 1e-300.
-    out : ndarray of float64 of shape (n,)
-        Overwritten with the draw. May be `shape` itself.
+    The concentrations in `shape` are at least 1e-300; `out` may be the same array.
     """
     concentration = 0.0
     for index in range(shape.size):

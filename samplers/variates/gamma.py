@@ -19,14 +19,7 @@ __all__ = ["gamma", "gamma_above_one", "gamma_below_one", "gamma_from_proposal",
 
 @compiled
 def gamma_above_one(stream: Stream, shape: float) -> float:
-    """Draw a gamma variate of shape at least 1 (Marsaglia and Tsang 2000, section 2).
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    shape : float
-        At least 1.
-    """
+    """Draw a gamma variate of shape at least 1 (Marsaglia and Tsang 2000, section 2)."""
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
@@ -50,12 +43,6 @@ def gamma_below_one(stream: Stream, shape: float) -> float:
 
     One uniform number suffices where the variate is tiny, since it is then accepted with probability
     exp(-x) = 1 to the last bit.
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    shape : float
-        In (0, 1]. The variate is zero where it lies below the smallest float64.
     """
     return gamma_from_proposal(stream, shape, (1.0 + shape / math.e) * uniform_open(stream))
 
@@ -64,13 +51,7 @@ def gamma_below_one(stream: Stream, shape: float) -> float:
 def gamma_from_proposal(stream: Stream, shape: float, p: float) -> float:
     """Finish algorithm GS from its first uniform number, for callers that look at that number themselves.
 
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    shape : float
-        In (0, 1].
-    p : float
-        A uniform number on (0, 1 + shape / e): below 1 it proposes p^(1 / shape), above 1 from the tail.
+    The number p is uniform on (0, 1 + shape / e): below 1 it proposes p^(1 / shape), above 1 a variate from the tail.
     """
     bound = 1.0 + shape / math.e
     while True:
@@ -88,14 +69,7 @@ def gamma_from_proposal(stream: Stream, shape: float, p: float) -> float:
 
 @compiled
 def gamma(stream: Stream, shape: float) -> float:
-    """Draw a gamma variate of scale 1.
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    shape : float
-        Positive.
-    """
+    """Draw a gamma variate of scale 1."""
     if shape < 1.0:
         return gamma_below_one(stream, shape)
     return gamma_above_one(stream, shape)
@@ -107,12 +81,6 @@ def log_gamma(stream: Stream, shape: float) -> float:
 
     For shapes below 1 it is log G(a + 1) + log(U) / a (Marsaglia and Tsang 2000, section 6), which neither
     underflows nor loses accuracy for shapes down to 1e-300.
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    shape : float
-        Positive.
     """
     if shape < 1.0:
         boosted = math.log(gamma_above_one(stream, shape + 1.0))

@@ -32,18 +32,7 @@ def inverse_gaussian(stream: Stream, mean: float, shape: float) -> float:
     gives the Levy distribution of s / (standard normal)^2. Where s / m exceeds 1e300, the variate is m itself, from
     which it would differ by less than 1e-149 of m.
 
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    mean : float
-        Positive; may be infinite.
-    shape : float
-        Positive and finite. The variance is mean^3 / shape.
-
-    Returns
-    -------
-    variate : float
-        NaN if the mean is NaN.
+    The mean is positive and may be infinite; the variance is mean^3 / shape. NaN if the mean is NaN.
     """
     ratio = shape / mean
     if ratio > CONSTANT_FROM:

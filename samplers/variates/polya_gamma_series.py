@@ -44,16 +44,7 @@ ENVELOPE = 0.457
 
 @tight
 def draw_by_series(stream: Stream, shape: float, mean: float, excess: float, loss: float) -> float:
-    """Draw a variate of J*(b, v).
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    shape : float
-        b, positive, with b A at most 5: beyond, the series cancels.
-    mean, excess, loss : float
-        u, e and A, from `ppl_topics.samplers.variates.polya_gamma.hyperbolic_terms`.
-    """
+    """Draw a variate of J*(b, v), b A at most 5, given the u, e and A of `polya_gamma.hyperbolic_terms`."""
     log_scale = shape * loss + ENVELOPE * excess
     while True:
         x = inverse_gaussian(stream, shape * mean, shape * shape)
@@ -68,15 +59,6 @@ def series_exceeds(level: float, shape: float, x: float) -> bool:
 
     The ratio t_(n + 1) / t_n decreases in n for every b > 0, so that the terms decrease for good from the first one
     that does not exceed the one before it.
-
-    Parameters
-    ----------
-    level : float
-        Positive.
-    shape : float
-        b, positive.
-    x : float
-        Positive.
     """
     power, factor = math.exp(-2.0 * (shape + 1.0) / x), math.exp(-4.0 / x)
     coefficient, before = power, 1.0

@@ -47,11 +47,6 @@ def rest_sums(half_tilt: float) -> tuple[float, float, float]:
 
     Near v = 0 by Taylor series in v^2 / 2, whose terms shrink by 2 / r_5 = 0.02; elsewhere as the sums over all k,
     which are known (u, V and half the third cumulant of J*(1, v)), less the first four terms.
-
-    Parameters
-    ----------
-    half_tilt : float
-        v, not negative.
     """
     square = half_tilt * half_tilt
     shift = 0.5 * square
@@ -76,16 +71,7 @@ def rest_sums(half_tilt: float) -> tuple[float, float, float]:
 
 @tight
 def draw_by_sum(stream: Stream, shape: float, half_tilt: float) -> float:
-    """Draw a variate of J*(b, v).
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    shape : float
-        b, at least 1.
-    half_tilt : float
-        v, not negative.
-    """
+    """Draw a variate of J*(b, v)."""
     first, second, third = rest_sums(half_tilt)
     scale = third / second
     # Not negative, by the inequality of Cauchy and Schwarz.

@@ -1,6 +1,7 @@
-"""Vectors of eight numbers, written as LLVM code: what a compiler would not make of a loop by itself.
+"""Vectors of eight numbers (SIMD), written as LLVM code: what a compiler would not make of a loop by itself.
 
-Where a processor has shorter vectors, LLVM splits these, and the bits of the results stay.
+Where a processor has shorter vectors, LLVM splits these, and the results keep their bits. `docs/kernels.md` explains
+why, and `plain_simd` has each function as a plain loop.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ IOTA = ir.Constant(INTEGERS, list(range(LANES)))
 CACHE_LINE, PREFETCHED = 16, 256
 
 AHEAD = 4
-"""How many tokens ahead a row is asked for: about as long as it takes to come from memory."""
+"""How many tokens ahead a row is prefetched: about as long as it takes to come from memory."""
 
 
 def word(value: int) -> Any:
@@ -91,7 +92,7 @@ def row_of(context: Any, builder: Any, signature: Any, arguments: Any, index: in
 
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch_row(typingctx: Any, matrix: Any, row: Any) -> Any:
-    """Ask for a row of a matrix of 4-byte numbers (its first 1,024 bytes) to be brought into the cache."""
+    """Prefetch a row of a matrix of 4-byte numbers (its first 1,024 bytes) into the cache; it changes no value."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = row_of(context, builder, signature, arguments, 0, arguments[1])

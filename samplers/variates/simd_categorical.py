@@ -1,10 +1,9 @@
 """Draws from categorical distributions with many cells, eight at a time.
 
-The cells are dealt to eight lanes, and running sums of the weights are kept in each lane: so eight sums advance with
-one instruction, in an order that does not depend on the machine. A draw finds its lane among eight totals, then its
-place in that lane by comparisons that no branch depends on. The instructions are written as LLVM vectors, since a
-compiler may not reorder sums of floating-point numbers by itself; where a processor has shorter vectors, LLVM splits
-them, and the bits stay.
+Cell k belongs to lane k % 8 of a vector, and each lane has running sums of its own: so eight sums advance with one
+instruction, in an order that does not depend on the machine. A draw finds its lane among eight totals, then its place
+in that lane by comparisons without branches. `docs/kernels.md` says why this is written as LLVM code, and `plain_simd`
+has the same as plain loops.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ from ppl_topics.samplers.variates.simd import (
 
 __all__ = [
     "SAFE_TOTAL",
-    "cumulate_counts",
-    "cumulate_listed",
-    "cumulate_products",
-    "find_listed",
-    "find_striped",
+    "find_cell",
+    "find_entry",
     "new_sums",
+    "running_sums_of_counts",
+    "running_sums_of_list",
+    "running_sums_of_products",
 ]
 
 BITS = ir.VectorType(ir.IntType(1), LANES)
@@ -66,7 +65,7 @@ def new_sums(size: int) -> Float32Array:
     return np.zeros(LANES * ((size + LANES - 1) // LANES + 1), dtype=np.float32)
 
 
-def emit_cumulate(builder: Any, sums: Any, size: Any, term: Callable[[Any, Any], Any]) -> Any:
+def emit_running_sums(builder: Any, sums: Any, size: Any, term: Callable[[Any, Any], Any]) -> Any:
     """Emit the running sums by lane of a distribution of at least eight cells, and return its total.
 
     `term(cell, kind)` emits the weights of eight cells that begin at `cell`. The last row, where it is not whole,
@@ -110,10 +109,10 @@ def emit_totals(builder: Any, totals: Any, sums: Any, place: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def cumulate_counts_by_rows(
+def running_sums_of_counts_by_rows(
     typingctx: Any, weight: Any, counts: Any, row: Any, prior: Any, left: Any, left_weight: Any, sums: Any
 ) -> Any:
-    """See `cumulate_counts`; for at least eight cells."""
+    """See `running_sums_of_counts`; for at least eight cells."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         weights, out = (data_of(context, builder, signature, arguments, i) for i in (0, 6))
@@ -129,15 +128,15 @@ def cumulate_counts_by_rows(
             share = builder.fadd(builder.sitofp(count, FLOATS), priors)
             return builder.fmul(builder.select(is_left, left_weights, emit_load(builder, weights, cell, kind)), share)
 
-        return emit_cumulate(builder, out, size, term)
+        return emit_running_sums(builder, out, size, term)
 
     types_of = (weight, counts, types.int64, types.float32, types.int64, types.float32, sums)
     return types.float32(*types_of), codegen
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def cumulate_products_by_rows(typingctx: Any, weight: Any, factors: Any, row: Any, sums: Any) -> Any:
-    """See `cumulate_products`; for at least eight cells."""
+def running_sums_of_products_by_rows(typingctx: Any, weight: Any, factors: Any, row: Any, sums: Any) -> Any:
+    """See `running_sums_of_products`; for at least eight cells."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         left, out = (data_of(context, builder, signature, arguments, i) for i in (0, 3))
@@ -147,13 +146,13 @@ def cumulate_products_by_rows(typingctx: Any, weight: Any, factors: Any, row: An
         def term(cell: Any, kind: Any) -> Any:
             return builder.fmul(emit_load(builder, left, cell, kind), emit_load(builder, right, cell, kind))
 
-        return emit_cumulate(builder, out, size, term)
+        return emit_running_sums(builder, out, size, term)
 
     return types.float32(weight, factors, types.int64, sums), codegen
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def lanes_passed(typingctx: Any, sums: Any, place: Any, target: Any) -> Any:
+def count_lanes_below(typingctx: Any, sums: Any, place: Any, target: Any) -> Any:
     """Return how many of the seven running sums that begin at `place` are at most `target`."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -168,7 +167,7 @@ def lanes_passed(typingctx: Any, sums: Any, place: Any, target: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def probes_passed(typingctx: Any, sums: Any, place: Any, stride: Any, rows: Any, target: Any) -> Any:
+def count_probes_below(typingctx: Any, sums: Any, place: Any, stride: Any, rows: Any, target: Any) -> Any:
     """Return how many of 16 running sums of a lane are at most `target`: a search without branches to mispredict.
 
     They are the last of every `stride` of the `rows` sums that begin at `place`; those beyond are the last one,
@@ -196,7 +195,7 @@ def probes_passed(typingctx: Any, sums: Any, place: Any, stride: Any, rows: Any,
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def cumulate_listed(
+def running_sums_of_list(
     typingctx: Any, weights: Any, row: Any, topics: Any, counts: Any, begin: Any, size: Any, sums: Any
 ) -> Any:
     """Compute the running sums by lane of ``counts[j] * weights[row, topics[j]]`` over a list of topics.
@@ -259,7 +258,7 @@ def cumulate_listed(
 
 
 @inlined
-def cumulate_counts(
+def running_sums_of_counts(
     weight: Float32Array,
     counts: Int32Array,
     row: Integer,
@@ -292,7 +291,7 @@ def cumulate_counts(
     total : float32
     """
     if weight.size >= LANES:
-        return cumulate_counts_by_rows(  # type: ignore[no-any-return]
+        return running_sums_of_counts_by_rows(  # type: ignore[no-any-return]
             weight, counts, row, np.float32(prior), left, np.float32(left_weight), sums
         )
     total = np.float32(0.0)
@@ -309,10 +308,12 @@ def cumulate_counts(
 
 
 @inlined
-def cumulate_products(weight: Float32Array, factors: Float32Array, row: Integer, sums: Float32Array) -> np.float32:
-    """Compute the running sums by lane of ``weight[k] * factors[row, k]``; see `cumulate_counts`."""
+def running_sums_of_products(
+    weight: Float32Array, factors: Float32Array, row: Integer, sums: Float32Array
+) -> np.float32:
+    """Compute the running sums by lane of ``weight[k] * factors[row, k]``; see `running_sums_of_counts`."""
     if weight.size >= LANES:
-        return cumulate_products_by_rows(weight, factors, row, sums)  # type: ignore[no-any-return]
+        return running_sums_of_products_by_rows(weight, factors, row, sums)  # type: ignore[no-any-return]
     total = np.float32(0.0)
     for cell in range(LANES):
         value = weight[cell] * factors[row, cell] if cell < weight.size else np.float32(0.0)
@@ -323,13 +324,13 @@ def cumulate_products(weight: Float32Array, factors: Float32Array, row: Integer,
 
 
 @inlined
-def find_striped(sums: Float32Array, size: Integer, target: Real) -> Any:
+def find_cell(sums: Float32Array, size: Integer, target: Real) -> Any:
     """Find the cell of a row that a point of the interval from 0 to the total falls into.
 
     Parameters
     ----------
     sums : ndarray of float32
-        Running sums by lane, from `cumulate_counts` or `cumulate_products`.
+        Running sums by lane, from `running_sums_of_counts` or `running_sums_of_products`.
     size : int
         Number of cells.
     target : float32
@@ -340,19 +341,19 @@ def find_striped(sums: Float32Array, size: Integer, target: Real) -> Any:
     cell : int
         Never a cell of weight zero, if the total is positive.
     """
-    place = find_listed(sums, size, target)
+    place = find_entry(sums, size, target)
     # The last row, where it is not whole, is the last eight cells.
     return min(place, size - LANES + place % LANES) if size >= LANES else place
 
 
 @inlined
-def find_listed(sums: Float32Array, size: Integer, target: Real) -> Any:
+def find_entry(sums: Float32Array, size: Integer, target: Real) -> Any:
     """Find the entry of a list that a point of the interval from 0 to the total falls into.
 
     Parameters
     ----------
     sums : ndarray of float32
-        Running sums by lane, from `cumulate_listed`.
+        Running sums by lane, from `running_sums_of_list`.
     size : int
         Number of entries, at least 1.
     target : float32
@@ -366,7 +367,7 @@ def find_listed(sums: Float32Array, size: Integer, target: Real) -> Any:
     rows = (size + LANES - 1) // LANES
     totals = LANES * rows
     goal = np.float32(target)
-    lane = min(lanes_passed(sums, totals, goal), size - 1)
+    lane = min(count_lanes_below(sums, totals, goal), size - 1)
     # Rounding may carry the point into a lane of weight zero after the last positive one.
     while lane > 0 and sums[totals - LANES + lane] <= 0.0:
         lane -= 1
@@ -377,7 +378,7 @@ def find_listed(sums: Float32Array, size: Integer, target: Real) -> Any:
     place, left = lane, rows
     while left > FEW_ROWS:
         stride = (left + PROBES - 1) // PROBES
-        passed = stride * probes_passed(sums, place, stride, left, rest)
+        passed = stride * count_probes_below(sums, place, stride, left, rest)
         place += LANES * passed
         left = min(stride, left - passed)
     start = place

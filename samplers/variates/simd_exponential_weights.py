@@ -1,4 +1,4 @@
-"""Running sums, eight at a time, of weights that are tilted by exponentials: for draws from conditionals of a response.
+"""Running sums, eight at a time, of weights times exponentials: for draws from conditionals of a response.
 
 The exponential function is that of Cephes in float32, by a polynomial on an interval about zero and a shift of the
 exponent: two units in the last place from the true value. It is written out, since a compiler would call a library for
@@ -18,9 +18,9 @@ from numba.extending import intrinsic
 from ppl_topics._util.arrays import Float32Array
 from ppl_topics._util.compiled import inlined
 from ppl_topics.samplers.variates.simd import FLOATS, INTEGERS, LANES, data_of, emit_load, row_of, size_of, spread
-from ppl_topics.samplers.variates.simd_categorical import Integer, Real, emit_cumulate
+from ppl_topics.samplers.variates.simd_categorical import Integer, Real, emit_running_sums
 
-__all__ = ["LARGEST_EXPONENT", "cumulate_tilted"]
+__all__ = ["LARGEST_EXPONENT", "running_sums_of_exponentials"]
 
 
 LARGEST_EXPONENT, LEAST_EXPONENT = 80.0, -87.0
@@ -64,41 +64,42 @@ def emit_exp(builder: Any, exponent: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def cumulate_tilted_by_rows(
-    typingctx: Any, weight: Any, factors: Any, row: Any, tilt: Any, bends: Any, left: Any, scale: Any, sums: Any
+def running_sums_of_exponentials_by_rows(
+    typingctx: Any, weight: Any, factors: Any, exponents: Any, slopes: Any, rows: Any, scale: Any, sums: Any
 ) -> Any:
-    """See `cumulate_tilted`; for at least eight cells."""
+    """See `running_sums_of_exponentials`, with ``rows = (row, left)``; for at least eight cells."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        weights, tilts, out = (data_of(context, builder, signature, arguments, i) for i in (0, 3, 7))
-        factor = row_of(context, builder, signature, arguments, 1, arguments[2])
-        bend = row_of(context, builder, signature, arguments, 4, arguments[5])
+        weights, exponent, out = (data_of(context, builder, signature, arguments, i) for i in (0, 2, 6))
+        factor = row_of(context, builder, signature, arguments, 1, builder.extract_value(arguments[4], 0))
+        slope = row_of(context, builder, signature, arguments, 3, builder.extract_value(arguments[4], 1))
         size = size_of(context, builder, signature, arguments, 0)
-        scales = spread(builder, arguments[6])
+        scales = spread(builder, arguments[5])
 
         def term(cell: Any, kind: Any) -> Any:
-            bent = builder.fmul(scales, emit_load(builder, bend, cell, kind))
-            tilted = emit_exp(builder, builder.fadd(emit_load(builder, tilts, cell, kind), bent))
+            scaled = builder.fmul(scales, emit_load(builder, slope, cell, kind))
+            raised = emit_exp(builder, builder.fadd(emit_load(builder, exponent, cell, kind), scaled))
             product = builder.fmul(emit_load(builder, weights, cell, kind), emit_load(builder, factor, cell, kind))
-            return builder.fmul(product, tilted)
+            return builder.fmul(product, raised)
 
-        return emit_cumulate(builder, out, size, term)
+        return emit_running_sums(builder, out, size, term)
 
-    return types.float32(weight, factors, types.int64, tilt, bends, types.int64, types.float32, sums), codegen
+    rows_type = types.UniTuple(types.int64, 2)
+    return types.float32(weight, factors, exponents, slopes, rows_type, types.float32, sums), codegen
 
 
 @inlined
-def cumulate_tilted(
+def running_sums_of_exponentials(
     weight: Float32Array,
     factors: Float32Array,
     row: Integer,
-    tilt: Float32Array,
-    bends: Float32Array,
+    exponents: Float32Array,
+    slopes: Float32Array,
     left: Integer,
     scale: Real,
     sums: Float32Array,
 ) -> Any:
-    """Compute the running sums by lane of ``weight[k] factors[row, k] exp(tilt[k] + scale bends[left, k])``.
+    """Compute running sums by lane of ``weight[k] factors[row, k] exp(exponents[k] + scale slopes[left, k])``.
 
     Parameters
     ----------
@@ -107,25 +108,26 @@ def cumulate_tilted(
     factors : ndarray of float32 of shape (m, n)
         Not negative.
     row : int
-    tilt : ndarray of float32 of shape (n,)
-    bends : ndarray of float32 of shape (n, n)
+    exponents : ndarray of float32 of shape (n,)
+    slopes : ndarray of float32 of shape (n, n)
     left : int
     scale : float32
         No exponent may be above `LARGEST_EXPONENT`.
     sums : ndarray of float32
-        From `simd_categorical.new_sums` for n cells; overwritten. `find_striped` draws from it.
+        From `simd_categorical.new_sums` for n cells; overwritten. `find_cell` draws from it.
 
     Returns
     -------
     total : float32
     """
     if weight.size >= LANES:
-        return cumulate_tilted_by_rows(weight, factors, row, tilt, bends, left, np.float32(scale), sums)
+        rows = np.int64(row), np.int64(left)
+        return running_sums_of_exponentials_by_rows(weight, factors, exponents, slopes, rows, np.float32(scale), sums)
     total = np.float32(0.0)
     for cell in range(LANES):
         value = np.float32(0.0)
         if cell < weight.size:
-            exponent = tilt[cell] + np.float32(scale) * bends[left, cell]
+            exponent = exponents[cell] + np.float32(scale) * slopes[left, cell]
             value = weight[cell] * factors[row, cell] * np.float32(math.exp(exponent))
         total += value
         sums[cell] = value

@@ -47,12 +47,7 @@ INSIDE, SCALE, HEIGHT = normal_tables()
 
 @compiled
 def new_stream() -> Stream:
-    """Allocate a stream; `start` must position it before the first draw.
-
-    Returns
-    -------
-    stream : ndarray of uint64 of shape (15,)
-    """
+    """Allocate a stream; `start` must position it before the first draw."""
     return np.zeros(WORDS, dtype=np.uint64)
 
 
@@ -62,15 +57,6 @@ def start(stream: Stream, key: Key, unit: int) -> None:
 
     The Philox key is (seed, chain) and the counter (0, unit, sweep, kernel), so that
     ``numpy.random.Philox(counter=[0, unit, sweep, kernel], key=[seed, chain])`` gives the same bits.
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-        Overwritten.
-    key : Key
-        Integers are taken modulo 2^64.
-    unit : int
-        Document, word, topic or response.
     """
     stream[0] = ZERO
     stream[1] = np.uint64(unit)
@@ -127,14 +113,7 @@ def uniform_open(stream: Stream) -> float:
 
 @compiled
 def integer(stream: Stream, n: int) -> int:
-    """Draw an integer from 0, ..., n - 1, each with the same probability (Lemire 2019).
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    n : int
-        At least 1.
-    """
+    """Draw an integer from 0, ..., n - 1, each with the same probability (Lemire 2019)."""
     bound = np.uint64(n)
     high, low = multiply(uint64(stream), bound)
     if low < bound:

@@ -22,16 +22,7 @@ FLAT = 1e-14
 
 @compiled
 def truncated_exponential(stream: Stream, rate: float, bound: float) -> float:
-    """Draw an exponential variate that is at most `bound`, by inversion.
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    rate : float
-        At least 0, where it is uniform.
-    bound : float
-        Positive and finite.
-    """
+    """Draw an exponential variate that is at most `bound`, by inversion."""
     share = uniform_open(stream)
     if rate * bound < FLAT:
         return share * bound
@@ -46,15 +37,6 @@ def truncated_gamma(stream: Stream, shape: float, bound: float) -> float:
     Elsewhere t = log(bound / variate) has a density that falls as exp(-shape t - bound exp(-t)), and is drawn by
     rejection from an exponential distribution with the rate of the least rejection, of which Robert (1995) accepts
     above 0.75 in the normal limit.
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    shape : float
-        Positive.
-    bound : float
-        At least 0. At 0 the share is that of the limit, the distribution with density in proportion to share^(shape -
-        1).
     """
     if bound >= shape:
         while True:

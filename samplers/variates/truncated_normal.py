@@ -32,17 +32,7 @@ def truncated_normal(stream: Stream, mean: float, sign: float) -> float:
     / 2) (Robert 1995, section 2.2): at least 0.81, and 1 far out. Since x is what is drawn, not its sum with the mean,
     no digits are lost in the tail.
 
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    mean : float
-    sign : float
-        Positive for a variate on (0, inf), negative for one on (-inf, 0).
-
-    Returns
-    -------
-    variate : float
-        Never zero. NaN if the mean is not finite.
+    It is on (0, inf) where `sign` is positive, on (-inf, 0) where negative, never zero; NaN if the mean is not finite.
     """
     if not abs(mean) < np.inf:
         return np.nan

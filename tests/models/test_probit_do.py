@@ -180,7 +180,7 @@ def test_two_classes_make_one_response():
     targets, names = BLOCK.encode(corpus_of([0, 1, 1, -1], 2).labels)
     np.testing.assert_array_equal(targets[:, 0], [-1, 1, 1, np.nan])
     assert names == ["c1"]
-    with pytest.raises(CorpusError, match="tells classes apart"):
+    with pytest.raises(CorpusError, match="it needs classes, but these labels are of kind"):
         BLOCK.encode(Labels("real", np.ones((3, 1)), np.array(["p"])))
 
 

@@ -71,11 +71,11 @@ REAL, COUNT, SETS = Labels("real", [0.5, 1.0]), Labels("count", [3, 4]), Labels(
 @pytest.mark.parametrize(
     ("block", "labels", "message"),
     [
-        (Hinge, REAL, "tells classes apart, and these labels are of kind 'real'; give label_kind='class'"),
-        (Logistic, COUNT, "tells classes apart, and these labels are of kind 'count'"),
-        (Hinge, ONE, "all labels are 'no'; give documents of two classes at least"),
-        (Logistic, NONE, "all labels are missing; give documents of two classes at least"),
-        (Gaussian, CLASSES, "its targets are numbers, and these labels are of kind 'class'; .*label_kind='real'"),
+        (Hinge, REAL, "it needs classes, but these labels are of kind 'real'; give label_kind='class'"),
+        (Logistic, COUNT, "it needs classes, but these labels are of kind 'count'"),
+        (Hinge, ONE, "needs at least two classes, but all labels are 'no'"),
+        (Logistic, NONE, "needs at least two classes, but all labels are missing"),
+        (Gaussian, CLASSES, "it needs numbers, but these labels are of kind 'class'; .*label_kind='real'"),
         (EpsilonInsensitive, SETS, "these labels are of kind 'multi_label'"),
         (NegativeBinomial, REAL, "these labels are of kind 'real'; .*label_kind='count'"),
         (Gaussian, Labels("real", [1e200, 1.0]), "a target is larger than 1e\\+100; standardise the targets"),

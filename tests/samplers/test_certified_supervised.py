@@ -9,6 +9,7 @@ import itertools
 
 import numpy as np
 import pytest
+from homes import admits, augmentations, exact_kernels, supervised_models
 from scipy.special import logsumexp
 
 import ppl_topics as pt
@@ -18,15 +19,7 @@ from ppl_topics.schedule.plan import make_plan
 
 TOLERANCE = 0.015
 SMALL = {"replicates": 300, "long_run": 2000}
-MODELS = ["medlda", "medlda_regression", "slda_logistic", "slda_gaussian", "slda_counts", "probit"]
-PROBIT = {
-    "extends": "lda",
-    "name": "probit",
-    "blocks": {
-        "eta": {"block": "normal", "per": "response"},
-        "y": {"block": "probit_do", "coefficients": "eta", "features": ["z"], "observed": "labels"},
-    },
-}
+MODELS = supervised_models()
 INTERCEPT = {"extends": "slda_logistic", "name": "logistic_intercept", "blocks": {"y": {"intercept": True}}}
 
 # Of z and of the coefficients: each kernel once, and so each of the augmentation, in turn with each response.
@@ -38,22 +31,15 @@ AT_HOME = [
     ("slda_gaussian", "block_collapsed", "joint_normal"),
     ("slda_counts", "sparse_collapsed", "coordinate_normal"),
     ("slda_counts", "sparse_partially_collapsed", "joint_normal"),
-    ("probit", "gram_partially_collapsed", "coordinate_normal"),
+    ("probit_do", "gram_partially_collapsed", "coordinate_normal"),
 ]
-OF_Z = [name for name, kernel in pt.kernels().items() if kernel.exact and kernel.updates == ("z",)]
-OF_ETA = [name for name, kernel in pt.kernels().items() if kernel.exact and kernel.updates == ("eta",)]
-AUGMENTATION = {
-    "medlda": ("xi", "inverse_gaussian"),
-    "medlda_regression": ("xi", "inverse_gaussian"),
-    "slda_logistic": ("omega", "polya_gamma"),
-    "slda_gaussian": ("sigma2", "inverse_gamma"),
-    "slda_counts": ("omega", "polya_gamma"),
-    "probit": ("a", "truncated_normal"),
-}
+OF_Z = [name for name, kernel in exact_kernels().items() if kernel.updates == ("z",)]
+OF_ETA = [name for name, kernel in exact_kernels().items() if kernel.updates == ("eta",)]
+AUGMENTATION = augmentations()
 
 
 def of_name(model):
-    return PROBIT if model == "probit" else model
+    return MODELS.get(model, model)
 
 
 def certified(model, **options):
@@ -63,22 +49,43 @@ def certified(model, **options):
     return bool(result.certificates)
 
 
+def composed(model, *steps):
+    """A schedule of these steps, with those that any of them needs."""
+    redraw = pt.step("phi", "dirichlet_rows")
+    return pt.cycle(*itertools.chain(*((step, redraw) for step in steps)), pt.step(*AUGMENTATION[model]))
+
+
+def admitted(model, z="partially_collapsed", eta="joint_normal"):
+    """Whether the model admits these kernels of z and of the coefficients."""
+    return admits(of_name(model), composed(model, pt.step("z", z), pt.step("eta", eta)))
+
+
+def everything():
+    """`AT_HOME`, with what the registry has beside it: each new response, and new kernels in the first model."""
+    cases = list(AT_HOME)
+    named = {kernel for case in cases for kernel in case[1:]}
+    cases += [(model, "partially_collapsed", "joint_normal") for model in MODELS if model not in {c[0] for c in cases}]
+    new = [("z", name) for name in OF_Z if name not in named] + [("eta", name) for name in OF_ETA if name not in named]
+    for variable, name in new:
+        chosen = {"z": "partially_collapsed", "eta": "joint_normal"} | {variable: name}
+        model = next((model for model in MODELS if admitted(model, **chosen)), None)
+        cases += [] if model is None else [(model, chosen["z"], chosen["eta"])]
+    return cases
+
+
 def test_every_kernel_and_every_response_is_covered():
     updated = {"z", "eta", "augmentation"}
     handled = {
         name
-        for name, kernel in pt.kernels().items()
-        if kernel.exact
-        and updated & set(kernel.updates)
-        and kernel.build.__module__.startswith("ppl_topics.")
-        # Those of topics held as lists: in `test_topic_lists.py`.
-        and "listed_words" not in kernel.handles
+        for name, kernel in exact_kernels().items()
+        # Those of sparse topics: in `topics/test_sparse_topics.py`.
+        if updated & set(kernel.updates) and "listed_words" not in kernel.handles
     }
-    assert {kernel for model, *kernels in AT_HOME for kernel in (*kernels, AUGMENTATION[model][1])} == handled
-    assert {model for model, *_ in AT_HOME} == set(MODELS)
+    assert {kernel for model, *kernels in everything() for kernel in (*kernels, AUGMENTATION[model][1])} == handled
+    assert {model for model, *_ in everything()} == set(MODELS)
 
 
-@pytest.mark.parametrize(("model", "z", "eta"), AT_HOME)
+@pytest.mark.parametrize(("model", "z", "eta"), everything())
 def test_kernels_are_certified(model, z, eta):
     assert certified(model, schedule=composed(model, pt.step("z", z), pt.step("eta", eta)), **SMALL)
 
@@ -120,12 +127,6 @@ def test_a_model_for_each_class_is_certified():
     assert certified("medlda_one_vs_all", kernel="block_collapsed")
 
 
-def composed(model, *steps):
-    """A schedule of these steps, with those that any of them needs."""
-    redraw = pt.step("phi", "dirichlet_rows")
-    return pt.cycle(*itertools.chain(*((step, redraw) for step in steps)), pt.step(*AUGMENTATION[model]))
-
-
 COMPOSED = {
     "several tries a token before the coefficients": (
         "medlda",
@@ -146,23 +147,23 @@ COMPOSED = {
         pt.cycle(pt.step("z", "block_collapsed"), pt.step("phi", "dirichlet_rows"), pt.step("eta", "joint_normal")),
     ),
     "full conditional of z, a mixture": (
-        "probit",
+        "probit_do",
         composed(
-            "probit",
+            "probit_do",
             pt.mixture(pt.step("z", "gram_partially_collapsed"), pt.step("z", "partially_collapsed")),
             pt.step("eta", "joint_normal"),
         ),
     ),
     "rare words by the full conditional, frequent ones collapsed": (
-        "probit",
+        "probit_do",
         composed(
-            "probit",
+            "probit_do",
             pt.step("z", "gram_partially_collapsed", words={"max_count": 1}),
             pt.step("z", "block_collapsed", words={"min_count": 2}),
             pt.step("eta", "coordinate_normal"),
         ),
     ),
-    "full conditional of z, all else given": ("probit", pt.cycle(pt.step("z", "gram_partially_collapsed"))),
+    "full conditional of z, all else given": ("probit_do", pt.cycle(pt.step("z", "gram_partially_collapsed"))),
     "all but z given": ("slda_counts", pt.cycle(pt.step("z", "sparse_partially_collapsed"))),
     "light with the exp-proposal": (
         "medlda",
@@ -209,15 +210,11 @@ def test_evidence_given_the_assignments(model):
     assert np.ptp(expected) > 20 * TOLERANCE
 
 
-def admitted(model, kernel):
-    """Whether the curvature of the model's response is what the kernel takes it to be."""
-    return kernel != "gram_partially_collapsed" or model in ("probit", "slda_gaussian")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "kernel"),
-    [(model, kernel) for model in MODELS for kernel in (*OF_Z, *OF_ETA) if admitted(model, kernel)],
+    [(model, kernel) for model in MODELS for kernel in OF_Z if admitted(model, z=kernel)]
+    + [(model, kernel) for model in MODELS for kernel in OF_ETA if admitted(model, eta=kernel)],
 )
 def test_kernels_are_certified_by_the_full_test(model, kernel):
     assert certified(model, kernel=kernel)

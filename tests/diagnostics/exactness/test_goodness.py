@@ -102,3 +102,26 @@ def test_verify_names_what_is_wrong():
         pt.verify("lda", kernel="slice_alpha")
     with pytest.raises(pt.ScheduleError, match="rule 3"):
         pt.verify("lda_collapsed", kernel="partially_collapsed")
+
+
+@pytest.mark.parametrize(
+    ("argument", "values", "expected"),
+    [
+        ("kernel", [3, 1.5, [], ["collapsed_gibbs", 3], b"collapsed_gibbs"], "must be the name of a kernel, or a list"),
+        ("seed", [-1, 2**63, 1.5, "1", None, True], f"must be a whole number from 0 to {2**63 - 1}"),
+        ("replicates", [1, -5, 2.0, "many", None], "must be a whole number at least 2"),
+        ("sweeps", [0, 1.0, None], "must be a whole number at least 1"),
+        ("long_run", [0, "long", None], "must be a whole number at least 1"),
+        ("false_alarm", [0, 1.0, -1e-5, "small", None, float("nan"), True], "must be a number between 0 and 1"),
+    ],
+)
+def test_verify_refuses_arguments_of_the_wrong_type(argument, values, expected):
+    for value in values:
+        with pytest.raises(pt.PplTopicsError, match=f"argument {argument}: {expected}.*, got "):
+            pt.verify("lda", **{argument: value})
+
+
+@pytest.mark.parametrize(("argument", "value"), [("model", 3), ("model", None), ("schedule", 3), ("topics", "five")])
+def test_verify_refuses_models_and_schedules_of_the_wrong_type(argument, value):
+    with pytest.raises(pt.PplTopicsError):
+        pt.verify(**({"model": "lda"} | {argument: value}))

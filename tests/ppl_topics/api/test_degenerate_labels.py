@@ -65,7 +65,7 @@ def test_no_labels(model):
 
 @pytest.mark.parametrize("model", ["medlda", "medlda_one_vs_all", "slda_logistic"])
 def test_one_class_only(model):
-    assert "all labels are 'a'; give documents of two classes" in refusal(model, corpus_of(["a"] * 7 + [None]))
+    assert "needs at least two classes, but all labels are 'a'" in refusal(model, corpus_of(["a"] * 7 + [None]))
     assert "all labels are missing" in refusal(model, corpus_of([None] * 8, "class"))
 
 

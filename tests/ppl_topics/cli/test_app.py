@@ -122,7 +122,7 @@ def test_without_a_command_help_is_shown(capsys):
         (["plan", "lda", "--draws", "5"], "--draws: means nothing without --data"),
         (["plan", "lda", "--data", "nowhere.jsonl", "--threads", "0"], "--threads: must be a whole number at least 1"),
         (["schema", "--out", "nowhere/schema.json"], "nowhere/schema.json: cannot be written"),
-        (["verify", "lda", "--kernel", "gibs"], "--kernel gibs: no kernel has this name"),
+        (["verify", "lda", "--kernel", "gibs"], "kernel 'gibs': no kernel has this name"),
         (["verify", "lda", "--set", "beta=-1"], "--set beta: "),
         (["verify", "lda", "--seed", "-1"], "--seed"),
     ],

@@ -65,7 +65,7 @@ def test_name_clash_and_reload():
     def other(binding):
         return KernelFunctions(lambda state, memory, key: None)
 
-    with pytest.raises(SpecError, match=r"a kernel named 'mine' is registered already .*; choose another name"):
+    with pytest.raises(SpecError, match=r"a kernel named 'mine' is already registered .*; choose another name"):
         kernel("mine", **DECLARED)(other)
     assert kernels()["mine"].build is build
 
@@ -80,17 +80,17 @@ def test_bad_names(name):
     ("changed", "expected"),
     [
         ({"updates": ()}, "`updates` is empty"),
-        ({"reads": ("theta", "alpha")}, "'theta' stands under `integrates_out` and under `updates` or `reads`"),
-        ({"integrates_out": "z"}, "'z' stands under `integrates_out` and under"),
-        ({"cost": "N *"}, "cost 'N \\*' is no formula in N, D, V, K, C, F, F_d, K_d, K_w, L and numeric options"),
-        ({"cost": "N * M"}, "cost 'N \\* M' is no formula"),
+        ({"reads": ("theta", "alpha")}, "'theta' is in `integrates_out` and also in `updates` or `reads`"),
+        ({"integrates_out": "z"}, "'z' is in `integrates_out` and also in"),
+        ({"cost": "N *"}, "cost 'N \\*' is not a formula in N, D, V, K, C, F, F_d, K_d, K_w, L and numeric options"),
+        ({"cost": "N * M"}, "cost 'N \\* M' is not a formula"),
         ({"cost": "'a'"}, "gives 'a'"),
-        ({"cost": "N / 0"}, "is no formula"),
+        ({"cost": "N / 0"}, "is not a formula"),
         ({"cost": "-N"}, "write a formula"),
-        ({"cost": "__import__('os')"}, "is no formula"),
-        ({"memory": "8 * M"}, "memory '8 \\* M' is no formula"),
+        ({"cost": "__import__('os')"}, "is not a formula"),
+        ({"memory": "8 * M"}, "memory '8 \\* M' is not a formula"),
         ({"memory": "-V"}, "memory '-V' gives -20000.0; write a formula"),
-        ({"tasks": "K *"}, "tasks 'K \\*' is no formula"),
+        ({"tasks": "K *"}, "tasks 'K \\*' is not a formula"),
     ],
 )
 def test_contradictory_declarations(changed, expected):
@@ -208,7 +208,7 @@ def test_blocks():
     class Other(Block):
         block: Literal["mine"] = "mine"
 
-    with pytest.raises(SpecError, match="a block named 'mine' is registered already"):
+    with pytest.raises(SpecError, match="a block named 'mine' is already registered"):
         block("mine")(Other)
 
 
@@ -222,7 +222,7 @@ def test_bad_blocks():
 
     with pytest.raises(SpecError, match="must declare the field `block: Literal\\['mine'\\] = 'mine'`"):
         block("mine")(NoField)
-    with pytest.raises(SpecError, match="must declare the field 'prior', which it refers by"):
+    with pytest.raises(SpecError, match="must declare the field 'prior', which `references` names"):
         block("mine")(NoReference)
     for wrong in (5, dict, build):
         with pytest.raises(SpecError, match=r"must be a class derived from ppl_topics\.Block"):
@@ -256,7 +256,7 @@ def test_failing_entry_point(own_registry, monkeypatch):
     own_registry.loaded = False
     expected = (
         "entry point 'theirs' of group 'ppl_topics.kernels' (no_such_module_of_theirs) fails to load: "
-        "ModuleNotFoundError: No module named 'no_such_module_of_theirs'; repair or uninstall that package"
+        "ModuleNotFoundError: No module named 'no_such_module_of_theirs'; fix or uninstall that package"
     )
     # The second call must not pretend that all is loaded.
     for _ in range(2):

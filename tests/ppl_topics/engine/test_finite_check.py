@@ -17,6 +17,7 @@ from ppl_topics.engine.finite_check import check_recorded
 from ppl_topics.errors import KernelError, NotFiniteError
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi
 from ppl_topics.samplers.topics.included_rows import draw_included_phi
+from ppl_topics.samplers.topics.sparse_gammas import GammaShapes
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.tree import Cycle
 
@@ -138,15 +139,15 @@ def test_a_kernel_that_draws_it_is_stopped_in_that_sweep(corpus, model, variable
     advance(bound, 6, chain=2)
 
 
-def test_topics_that_are_held_as_lists(corpus):
+def test_sparse_topics(corpus):
     places = []
 
     def write(state):
-        entry = len(state.lists) - 2
-        word = int(np.flatnonzero(state.lists.pointer <= entry)[-1])
-        places.append(f"of word {word}, topic {state.lists.topics[entry]} as not a number")
-        state.lists.values[entry] = np.nan
-        # What lies behind the lists means nothing.
+        entry = state.sparse_topics.size - 2
+        word = int(np.flatnonzero(state.sparse_topics.pointer <= entry)[-1])
+        places.append(f"of word {word}, topic {state.sparse_topics.topics[entry]} as not a number")
+        state.sparse_topics.values[entry] = np.nan
+        # The last entries are unused.
 
     bound = bound_model("lda_spike_slab", corpus, storage="sparse")
     error = caught(with_bug(bound, "phi", write, sweep=3))
@@ -154,7 +155,7 @@ def test_topics_that_are_held_as_lists(corpus):
     assert places[0] in str(error)
 
     def write_beyond(state):
-        state.lists.values[len(state.lists) :] = np.nan
+        state.sparse_topics.values[state.sparse_topics.size :] = np.nan
 
     advance(with_bug(bound, "phi", write_beyond, sweep=3), 6)
 
@@ -180,8 +181,8 @@ def test_kernels_that_look_at_their_sums_tell_of_every_value(beta, tokens):
     phi = np.empty((20, 3), np.float32)
     assert draw_phi(n_wk, n_k, concentrations, Key(1, 0, 0), phi) == np.isfinite(phi).all()
     assert np.isfinite(phi).all() == (beta < 1e39)
-    included = np.ones((20, 3), np.uint8)
-    assert draw_included_phi(n_wk, n_k, concentrations, included, Key(1, 0, 0), phi) == np.isfinite(phi).all()
+    shapes = GammaShapes(n_wk, concentrations, np.ones((20, 3), np.uint8))
+    assert draw_included_phi(shapes, n_k, Key(1, 0, 0), phi) == np.isfinite(phi).all()
 
 
 @pytest.mark.parametrize("model", ["lda_learned", "lda_spike_slab"])

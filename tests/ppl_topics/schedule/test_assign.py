@@ -7,11 +7,12 @@ from ppl_topics.core import registry
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.registry import blocks, kernel, kernels
 from ppl_topics.errors import ScheduleError
+from ppl_topics.schedule.assign import sweep_order
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.plan import make_plan
 from ppl_topics.schedule.rules import check
 from ppl_topics.schedule.tree import Cycle, steps
-from ppl_topics.spec import load_spec
+from ppl_topics.spec import Model, load_spec
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +60,18 @@ def test_shipped_models(model, expected):
     assert [next(iter(e.values()))["reason"] for e in listed["schedule"]["cycle"]] == [
         s.reason for s in steps(plan.schedule)
     ]
+
+
+def test_order_follows_from_what_kernels_integrate_out():
+    """A variable that a kernel of another one integrates out comes later, whatever its name."""
+    model = Model.of(load_spec(HELD))
+    latent = list(model.latent.values())
+    assert [v.name for v in sweep_order(latent)] == ["z", "alpha", "beta", "theta", "phi"]
+    add("leaves_z_stale", updates="phi", integrates_out="z")
+    add("leaves_z_too", updates="theta", integrates_out="z")
+    assert [v.name for v in sweep_order([v for v in latent if v.role in ("z", "alpha")])] == ["z", "alpha"]
+    add("leaves_alpha_stale", updates="beta", integrates_out="alpha")
+    assert [v.name for v in sweep_order(latent)].index("beta") < [v.name for v in sweep_order(latent)].index("alpha")
 
 
 def corpus(docs, length, words):

@@ -22,7 +22,7 @@ from ppl_topics.samplers.assignments.gram_partially_collapsed import sweep_gram_
 from ppl_topics.samplers.responses.curvature import curvature_of, shared_factors
 from ppl_topics.samplers.responses.response_term import new_term
 from ppl_topics.samplers.variates.simd_categorical import new_sums
-from ppl_topics.samplers.variates.simd_exponential_weights import LARGEST_EXPONENT, cumulate_tilted
+from ppl_topics.samplers.variates.simd_exponential_weights import LARGEST_EXPONENT, running_sums_of_exponentials
 from ppl_topics.schedule import make_plan
 
 FALSE_ALARM = 1e-6
@@ -245,7 +245,7 @@ def test_factors_of_no_curvatures():
 
 @numba.njit
 def tilted(weight, factors, row, tilt, bends, left, scale, sums):
-    return cumulate_tilted(weight, factors, row, tilt, bends, left, scale, sums)
+    return running_sums_of_exponentials(weight, factors, row, tilt, bends, left, scale, sums)
 
 
 @pytest.mark.parametrize("size", [1, 5, 8, 9, 16, 100])

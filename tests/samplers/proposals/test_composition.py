@@ -129,7 +129,7 @@ def test_what_registrations_are_refused(changed, message):
 
 
 def test_a_name_is_given_once():
-    with pytest.raises(SpecError, match="a proposal named 'doc' is registered already"):
+    with pytest.raises(SpecError, match="a proposal named 'doc' is already registered"):
         pt.proposal("doc", draw=draw_doc, weight=weigh_doc, exact_given="phi")(no_table)
     assert pt.proposals()["doc"].declaration()["exact_given"] == ["phi", "counts"]
 

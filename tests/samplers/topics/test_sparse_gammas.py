@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from ppl_topics.samplers.topics.sparse_gammas import CUTOFF, draw_exceeding, draw_gammas, exceeding_probability
+from ppl_topics.core.keys import Key
+from ppl_topics.samplers.topics.sparse_gammas import (
+    CUTOFF,
+    GammaShapes,
+    draw_exceeding,
+    draw_gammas,
+    exceeding_probability,
+)
 from ppl_topics.samplers.variates.gamma import gamma
 from ppl_topics.samplers.variates.streams import open_stream, uniform
 
@@ -19,7 +26,8 @@ def draw(counts, beta, seed=1):
     gammas = np.full(counts.shape, np.nan, dtype=np.float32)
     total = np.zeros(counts.shape[1])
     every_word = np.zeros((0, 0), np.uint8)
-    draw_gammas(0, counts.shape[0], counts, np.full(counts.shape[0], beta), every_word, seed, 0, 0, 0, gammas, total)
+    shapes = GammaShapes(counts, np.full(counts.shape[0], beta), every_word)
+    draw_gammas(0, counts.shape[0], shapes, Key(seed, 0, 0), gammas, total)
     assert np.allclose(total, gammas.sum(axis=0, dtype=float), rtol=1e-6)
     return gammas
 

@@ -1,4 +1,4 @@
-"""Topics held as lists: the kernels give what those of dense arrays give, and no array has a cell for all of them."""
+"""Sparse topics: the kernels give what those of dense arrays give, and no array has a cell for all of them."""
 
 import tracemalloc
 
@@ -9,22 +9,23 @@ from corpus_arrays import fixed
 
 import ppl_topics as pt
 from ppl_topics.core.keys import Key
-from ppl_topics.core.sparse_topics import TopicLists
+from ppl_topics.core.sparse_topics import SparseTopics
 from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.diagnostics.exactness.goodness import chi_square
 from ppl_topics.engine.bind import bind, index_tokens
 from ppl_topics.engine.executor import Executor
-from ppl_topics.engine.log_joint import log_included_phi_part, log_listed_phi_part
+from ppl_topics.engine.log_joint import log_included_phi_part, log_sparse_phi_part
 from ppl_topics.engine.recorder import ChainDraws, Recorder
 from ppl_topics.results.mean_topics import mean_topics
-from ppl_topics.samplers.assignments.listed_partially_collapsed import GivenLists, sweep_listed_partially_collapsed
+from ppl_topics.samplers.assignments.listed_partially_collapsed import GivenSparse, sweep_listed_partially_collapsed
 from ppl_topics.samplers.responses.response_term import NO_RESPONSE
-from ppl_topics.samplers.topics.expected import add_expected_listed, update_mean_included_phi
+from ppl_topics.samplers.topics.expected import MeanCells, add_expected_sparse, update_mean_included_phi
 from ppl_topics.samplers.topics.included_rows import draw_included_phi, included_mass
-from ppl_topics.samplers.topics.indicator_scan import log_odds, scan_indicators
-from ppl_topics.samplers.topics.listed_rows import draw_listed_phi
-from ppl_topics.samplers.topics.listed_scan import scan_lists
-from ppl_topics.samplers.topics.listing import count_listed, list_assigned, listed_mass, set_listed_mean
+from ppl_topics.samplers.topics.indicator_scan import ScanGiven, log_odds, scan_indicators
+from ppl_topics.samplers.topics.sparse_counts import assigned_topics, count_topics, set_mean_phi, sparse_mass
+from ppl_topics.samplers.topics.sparse_gammas import GammaShapes
+from ppl_topics.samplers.topics.sparse_rows import draw_sparse_phi
+from ppl_topics.samplers.topics.sparse_scan import scan_sparse
 from ppl_topics.schedule.plan import make_plan
 from ppl_topics.schedule.tree import steps
 from ppl_topics.spec import load_spec
@@ -32,7 +33,7 @@ from ppl_topics.spec import load_spec
 FALSE_ALARM = 1e-6
 ONE_CORE = pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")
 WORDS, TOPICS = 60, 11
-KEY = (1, 2, 3, 4)
+KEY = Key(1, 2, 3, 4)
 
 
 @pytest.fixture(scope="module")
@@ -63,28 +64,28 @@ def dense(tokens, z):
     return n_wk, n_k, included
 
 
-def test_lists_of_assignments(tokens, z):
+def test_sparse_topics_of_assignments(tokens, z):
     n_wk, n_k = counts_of(tokens, z)
-    lists = list_assigned("phi", tokens, z, n_k)
-    assert (lists.dense("counts") == n_wk).all()
-    included = lists.dense("included")
+    sparse = assigned_topics(tokens, z, n_k)
+    assert (sparse.dense("counts") == n_wk).all()
+    included = sparse.dense("included")
     assert (included[:, :-2] == (n_wk > 0)[:, :-2]).all()
     # A topic without tokens has a word, of its own.
     assert (included[:, -2:].sum(axis=0) == 1).all()
     assert included[:, -2:].sum(axis=1).max() == 1
-    lists.counts[:] = -1
-    count_listed(z, tokens.word_ptr, tokens.by_word, lists.pointer, lists.topics, lists.counts, again := n_k * 0)
-    assert (lists.dense("counts") == n_wk).all()
+    sparse.counts[:] = -1
+    count_topics(z, tokens.word_ptr, tokens.by_word, sparse, again := n_k * 0)
+    assert (sparse.dense("counts") == n_wk).all()
     assert (again == n_k).all()
 
 
-def test_dense_rows_of_lists(dense):
+def test_dense_rows(dense):
     n_wk, _, included = dense
-    lists = TopicLists.of("phi", included, n_wk)
+    sparse = SparseTopics.of(included, n_wk)
     chosen = np.array([7, 3, 3, WORDS - 1])
-    assert (lists.dense("included", chosen) == included[chosen]).all()
-    assert (lists.dense("counts", chosen) == n_wk[chosen]).all()
-    assert lists.dense("phi", chosen[:0]).shape == (0, TOPICS)
+    assert (sparse.dense("included", chosen) == included[chosen]).all()
+    assert (sparse.dense("counts", chosen) == n_wk[chosen]).all()
+    assert sparse.dense("phi", chosen[:0]).shape == (0, TOPICS)
 
 
 @pytest.mark.parametrize("equal", [True, False])
@@ -93,18 +94,18 @@ def test_scan_is_that_of_arrays(dense, equal, pi):
     n_wk, n_k, included = dense
     beta = np.full(WORDS, 0.1) if equal else np.linspace(0.05, 2.0, WORDS)
     pi = np.linspace(0.1, 0.9, WORDS)[:, None] if pi == "word" else np.array(pi)
-    odds = log_odds(pi, *n_wk.shape)
-    lists = scan_lists(TopicLists.of("phi", included, n_wk), n_k, beta, *odds, *KEY)
-    scan_indicators(n_wk, n_k, beta, *odds, *KEY, included)
-    assert (lists.dense("included") == included).all()
-    assert (lists.dense("counts") == n_wk).all()
+    given = ScanGiven(n_k, beta, *log_odds(pi, *n_wk.shape))
+    sparse = scan_sparse(SparseTopics.of(included, n_wk), given, KEY)
+    scan_indicators(n_wk, given, KEY, included)
+    assert (sparse.dense("included") == included).all()
+    assert (sparse.dense("counts") == n_wk).all()
 
 
 def test_scan_keeps_probabilities_of_words_that_stay(dense):
     n_wk, n_k, included = dense
-    before = TopicLists.of("phi", included, n_wk)
+    before = SparseTopics.of(included, n_wk)
     before.set_phi(np.random.default_rng(1).random(n_wk.shape))
-    after = scan_lists(before, n_k, np.full(WORDS, 0.1), *log_odds(np.array(0.5), *n_wk.shape), *KEY)
+    after = scan_sparse(before, ScanGiven(n_k, np.full(WORDS, 0.1), *log_odds(np.array(0.5), *n_wk.shape)), KEY)
     stays = (before.dense("included") & after.dense("included")) > 0
     assert 0 < stays.sum() < (after.dense("included") > 0).sum()
     assert (after.dense("phi")[stays] == before.dense("phi")[stays]).all()
@@ -113,18 +114,18 @@ def test_scan_keeps_probabilities_of_words_that_stay(dense):
 def test_sums_are_those_of_arrays(dense):
     n_wk, n_k, included = dense
     beta = np.linspace(0.05, 2.0, WORDS)
-    lists = TopicLists.of("phi", included, n_wk)
-    mass = listed_mass(beta, lists.pointer, lists.topics, TOPICS)
+    sparse = SparseTopics.of(included, n_wk)
+    mass = sparse_mass(beta, sparse)
     assert mass == pytest.approx(included_mass(beta, included), rel=1e-12)
     expected = log_included_phi_part(n_wk, n_k, beta, mass)
-    assert log_listed_phi_part(lists.pointer, lists.counts, n_k, beta, mass) == pytest.approx(expected, rel=1e-12)
-    set_listed_mean(lists, n_k, beta)
-    assert lists.dense("phi") == pytest.approx(included * (n_wk + beta[:, None]) / (n_k + mass), rel=1e-6)
+    assert log_sparse_phi_part(sparse.pointer, sparse.counts, n_k, beta, mass) == pytest.approx(expected, rel=1e-12)
+    set_mean_phi(sparse, n_k, beta)
+    assert sparse.dense("phi") == pytest.approx(included * (n_wk + beta[:, None]) / (n_k + mass), rel=1e-6)
 
 
 def rows(draw, replicates=1500):
     """Cells of phi over draws."""
-    return np.stack([draw((1, 0, step, 0)) for step in range(replicates)])
+    return np.stack([draw(Key(1, 0, step, 0)) for step in range(replicates)])
 
 
 @pytest.mark.parametrize("beta", [0.02, 0.7])
@@ -133,17 +134,17 @@ def test_distribution_of_phi_is_that_of_arrays(dense, beta):
     n_wk, n_k, included = dense
     # One topic is drawn in log space, having so few tokens, the others by gamma variates.
     n_wk, beta = n_wk * np.int32(8), np.full(WORDS, beta)
-    n_k, lists = n_wk.sum(axis=0, dtype=np.int64), TopicLists.of("phi", included, n_wk)
+    n_k, sparse = n_wk.sum(axis=0, dtype=np.int64), SparseTopics.of(included, n_wk)
     phi = np.empty(n_wk.shape, np.float32)
     cells = [(int(w), k) for k in (0, 5, TOPICS - 1) for w in np.flatnonzero(included[:, k])[:3]]
     places = tuple(np.array(cells).T)
 
     def listed(key, n_k=n_k):
-        draw_listed_phi(lists.pointer, lists.topics, lists.counts, n_k, beta, key, lists.values)
-        return lists.dense("phi")[places]
+        draw_sparse_phi(sparse, n_k, beta, key)
+        return sparse.dense("phi")[places]
 
     def arrays(key):
-        draw_included_phi(n_wk, n_k, beta, included, key, phi)
+        draw_included_phi(GammaShapes(n_wk, beta, included), n_k, key, phi)
         return phi[places]
 
     def p_value(one, other):
@@ -157,12 +158,12 @@ def test_distribution_of_phi_is_that_of_arrays(dense, beta):
         return min(1.0, min(p_values) * len(p_values))
 
     drawn = rows(arrays)
-    assert (listed((1, 0, 0, 0)) >= 0).all()
-    assert lists.dense("phi").sum(axis=0) == pytest.approx(1.0, abs=1e-5)
-    assert (lists.dense("phi")[included == 0] == 0).all()
+    assert (listed(Key(1, 0, 0, 0)) >= 0).all()
+    assert sparse.dense("phi").sum(axis=0) == pytest.approx(1.0, abs=1e-5)
+    assert (sparse.dense("phi")[included == 0] == 0).all()
     assert p_value(rows(listed), drawn) > FALSE_ALARM
-    # The planted bug: counts of the next entry of each list.
-    lists.counts = np.roll(lists.counts, 1)
+    # The planted bug: counts of the next entry.
+    sparse.counts[:] = np.roll(sparse.counts, 1)
     assert p_value(rows(listed, 500), drawn) < FALSE_ALARM
 
 
@@ -171,15 +172,15 @@ def test_tokens_follow_their_conditional(dense):
     n_wk, _, included = dense
     word = int(included[: WORDS - 5].sum(axis=1).argmax())
     phi = np.random.default_rng(6).random(n_wk.shape) * included
-    lists = TopicLists.of("phi", included, n_wk)
-    lists.set_phi(phi)
+    sparse = SparseTopics.of(included, n_wk)
+    sparse.set_phi(phi)
     docs = 20_000
     words, alpha = fixed(np.full(docs, word, np.uint32)), np.linspace(0.1, 1.2, TOPICS)
     new = np.zeros(docs, np.uint8)
     pointer = fixed(np.arange(docs + 1))
     tokens = TokensByDocument(np.array([0, docs // 3, docs]), pointer, words, np.ones(WORDS, np.bool_))
-    given = GivenLists(alpha, lists.pointer, lists.topics, lists.values)
-    sweep_listed_partially_collapsed(tokens, new, given, (), NO_RESPONSE, Key(*KEY))
+    given = GivenSparse(alpha, sparse.pointer, sparse.topics, sparse.values)
+    sweep_listed_partially_collapsed(tokens, new, given, (), NO_RESPONSE, KEY)
     distribution = alpha * phi[word]
     counts = np.bincount(new, minlength=TOPICS)
     assert chi_square(counts, distribution / distribution.sum()) > FALSE_ALARM
@@ -188,18 +189,18 @@ def test_tokens_follow_their_conditional(dense):
 
 def test_tiny_weights_are_drawn_with_care(tokens, z, dense):
     n_wk, _, included = dense
-    lists = TopicLists.of("phi", included, n_wk)
-    lists.values[:] = 1e-38
+    sparse = SparseTopics.of(included, n_wk)
+    sparse.values[:] = 1e-38
     new = z.copy()
     alpha = np.full(TOPICS, 0.1)
-    given = GivenLists(alpha, lists.pointer, lists.topics, lists.values)
+    given = GivenSparse(alpha, sparse.pointer, sparse.topics, sparse.values)
     by_document = tokens.by_document(np.ones(WORDS, np.bool_))._replace(chunk_ptr=np.array([0, 15]))
-    sweep_listed_partially_collapsed(by_document, new, given, (), NO_RESPONSE, Key(*KEY))
+    sweep_listed_partially_collapsed(by_document, new, given, (), NO_RESPONSE, KEY)
     assert (included[tokens.words, new] == 1).all()
     assert (new != z).mean() > 0.3
-    lists.values[:] = 0.0
+    sparse.values[:] = 0.0
     kept = new.copy()
-    sweep_listed_partially_collapsed(by_document, kept, given, (), NO_RESPONSE, Key(*KEY))
+    sweep_listed_partially_collapsed(by_document, kept, given, (), NO_RESPONSE, KEY)
     assert (kept == new).all()
 
 
@@ -208,16 +209,15 @@ def test_running_mean(tokens):
     rng, beta = np.random.default_rng(8), np.linspace(0.1, 0.6, WORDS)
     mean, before = (
         np.zeros((WORDS, TOPICS), np.float32),
-        (np.zeros(WORDS + 1, np.int64), np.zeros(0, np.uint16), np.zeros(0)),
+        MeanCells(np.zeros(WORDS + 1, np.int64), np.zeros(0, np.uint16), np.zeros(0)),
     )
     counted = np.zeros((WORDS, TOPICS), bool)
     for number in range(1, 6):
         n_wk, n_k = counts_of(tokens, rng.integers(0, TOPICS, 300))
-        lists = TopicLists.of("phi", (n_wk > 0) | (rng.random(n_wk.shape) < 0.2), n_wk)
-        arrays = (lists.pointer, lists.topics, lists.counts, n_k, beta)
-        before = add_expected_listed(*arrays, 1.0 / number, *before)
+        sparse = SparseTopics.of((n_wk > 0) | (rng.random(n_wk.shape) < 0.2), n_wk)
+        before = add_expected_sparse(sparse, n_k, beta, 1.0 / number, before)
         # Of arrays, in the draws in which a cell has tokens.
-        mass = listed_mass(beta, lists.pointer, lists.topics, TOPICS)
+        mass = sparse_mass(beta, sparse)
         update_mean_included_phi(n_wk, n_k, beta, (n_wk > 0).astype(np.uint8), mass, 1.0 / number, mean)
         counted |= n_wk > 0
     pointer, topics, values = before
@@ -313,12 +313,12 @@ def listed(inclusion, base="lda", **more):
     return {"extends": base, "name": "listed", "blocks": {"phi": {**slab, "inclusion": inclusion}, **more}}
 
 
-def test_all_kernels_of_lists_are_certified_here():
+def test_all_kernels_of_sparse_topics_are_certified_here():
     default = {step.kernel.name for step in steps(make_plan(load_spec(listed(0.4))).schedule)}
     assert default == {name for name, kernel in pt.kernels().items() if "listed_words" in kernel.handles}
 
 
-def test_schedule_of_lists_is_certified():
+def test_schedule_of_sparse_topics_is_certified():
     result = pt.verify(
         listed("pi", pi={"block": "beta", "a": 1.0, "b": 1.0, "per": "topic"}), kernel="listed_rows", **CERTIFIED
     )
@@ -328,7 +328,7 @@ def test_schedule_of_lists_is_certified():
 @pytest.mark.slow
 @pytest.mark.parametrize("base", ["lda", "medlda", "slda_gaussian", "dolda"])
 @pytest.mark.parametrize("inclusion", [0.4, "pi"])
-def test_lists_are_certified_with_responses(base, inclusion):
+def test_sparse_topics_are_certified_with_responses(base, inclusion):
     prior = {} if inclusion == 0.4 else {"pi": {"block": "beta", "a": 1.0, "b": 1.0, "per": "word"}}
     result = pt.verify(listed(inclusion, base, **prior), kernel=["listed_partially_collapsed", "listed_scan"])
     assert result.passed, str(result)
@@ -343,10 +343,10 @@ def test_what_is_left_alone_is_given():
         assert result.passed, str(result)
 
 
-def test_starting_lists(corpus):
+def test_starting_topics(corpus):
     bound = bind(make_plan(load_spec("lda_spike_slab", {"storage": "sparse", "topics": 40})), corpus)
     state = bound.initial_state(1, 0)
     state.check()
     assert set(state.arrays) == set()
-    assert state.lists.dense("included").any(axis=0).all()
+    assert state.sparse_topics.dense("included").any(axis=0).all()
     assert state.values["phi"].sum(axis=0) == pytest.approx(1.0, abs=1e-5)

@@ -9,12 +9,14 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
+from ppl_topics.core.keys import Key
 from ppl_topics.diagnostics.exactness.goodness import chi_square
 from ppl_topics.samplers.topics.beta_inclusion import count_by_topic, count_by_word, draw_pi
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi
 from ppl_topics.samplers.topics.included_rows import draw_included_phi, included_mass
 from ppl_topics.samplers.topics.inclusion_ratio import log_inclusion_ratio
-from ppl_topics.samplers.topics.indicator_scan import log_odds, scan_indicators
+from ppl_topics.samplers.topics.indicator_scan import ScanGiven, log_odds, scan_indicators
+from ppl_topics.samplers.topics.sparse_gammas import GammaShapes
 
 FALSE_ALARM = 1e-6
 REPLICATES = 40_000
@@ -42,7 +44,8 @@ def scan(counts, beta, pi, sweeps, seed=1, topics=REPLICATES):
     odds = log_odds(pi[:, None] if pi.ndim else pi, *n_wk.shape)
     included = np.ones(n_wk.shape, np.uint8)
     for step in range(sweeps):
-        scan_indicators(n_wk, n_wk.sum(axis=0, dtype=np.int64), beta, *odds, seed, 0, step, 0, included)
+        given = ScanGiven(n_wk.sum(axis=0, dtype=np.int64), beta, *odds)
+        scan_indicators(n_wk, given, Key(seed, 0, step), included)
     return included
 
 
@@ -115,11 +118,11 @@ def test_prior_certain_is_plain_dirichlet():
     n_k = n_wk.sum(axis=0, dtype=np.int64)
     for beta in (np.full(300, 0.02), np.full(300, 1e6), rng.gamma(0.5, size=300)):
         included = np.zeros(n_wk.shape, np.uint8)
-        scan_indicators(n_wk, n_k, beta, *log_odds(np.array(1.0), *n_wk.shape), 1, 0, 0, 0, included)
+        scan_indicators(n_wk, ScanGiven(n_k, beta, *log_odds(np.array(1.0), *n_wk.shape)), Key(1, 0, 0), included)
         assert included.all()
         plain, slab = np.empty(n_wk.shape, np.float32), np.empty(n_wk.shape, np.float32)
-        draw_phi(n_wk, n_k, beta, 5, 1, 2, 3, plain)
-        draw_included_phi(n_wk, n_k, beta, included, 5, 1, 2, 3, slab)
+        draw_phi(n_wk, n_k, beta, Key(5, 1, 2, 3), plain)
+        draw_included_phi(GammaShapes(n_wk, beta, included), n_k, Key(5, 1, 2, 3), slab)
         assert np.array_equal(plain, slab)
 
 
@@ -136,7 +139,7 @@ def test_distribution_of_phi(counts, beta):
     counts, beta, allowed = np.array(counts, dtype=np.int32), np.array(beta), np.array([1, 0, 1, 1, 0], np.uint8)
     n_wk, included = (np.repeat(a[:, None], 5000, axis=1) for a in (counts, allowed))
     phi = np.full(n_wk.shape, np.nan, dtype=np.float32)
-    draw_included_phi(n_wk, n_wk.sum(axis=0, dtype=np.int64), beta, included, 1, 0, 0, 0, phi)
+    draw_included_phi(GammaShapes(n_wk, beta, included), n_wk.sum(axis=0, dtype=np.int64), Key(1, 0, 0), phi)
     assert not phi[allowed == 0].any()
     assert np.allclose(phi.sum(axis=0), 1.0, atol=1e-6)
 
@@ -166,8 +169,8 @@ def test_no_row_of_phi_is_empty_and_tokens_keep_theirs():
         phi = np.empty(n_wk.shape, np.float32)
         for step in range(30):
             odds = log_odds(np.array(0.01), *n_wk.shape)
-            scan_indicators(n_wk, n_k, np.full(400, beta), *odds, 1, 0, step, 0, included)
-            draw_included_phi(n_wk, n_k, np.full(400, beta), included, 1, 0, step, 1, phi)
+            scan_indicators(n_wk, ScanGiven(n_k, np.full(400, beta), *odds), Key(1, 0, step), included)
+            draw_included_phi(GammaShapes(n_wk, np.full(400, beta), included), n_k, Key(1, 0, step, 1), phi)
             assert np.allclose(phi.sum(axis=0), 1.0, atol=1e-5)
             assert (phi[n_wk > 0] > 0).all()
             assert not phi[included == 0].any()
@@ -180,12 +183,12 @@ def test_distribution_of_pi():
     assert np.array_equal(count_by_word(included), included.sum(axis=1))
     assert np.allclose(included_mass(np.full(50, 0.5), included), 0.5 * included.sum(axis=0))
     pi = np.empty(20_000)
-    draw_pi(np.full(len(pi), 3), 10, 1.3, 0.4, 7, 0, 0, 0, pi)
+    draw_pi(np.full(len(pi), 3), 10, 1.3, 0.4, Key(7, 0, 0), pi)
     assert stats.kstest(pi, stats.beta(4.3, 7.4).cdf).pvalue > FALSE_ALARM
     assert stats.kstest(pi, stats.beta(8.3, 3.4).cdf).pvalue < FALSE_ALARM
-    draw_pi(np.full(len(pi), 10), 10, 1e-3, 1e-3, 7, 0, 0, 0, pi)
+    draw_pi(np.full(len(pi), 10), 10, 1e-3, 1e-3, Key(7, 0, 0), pi)
     assert pi.max() < 1.0
-    draw_pi(np.full(len(pi), 0), 10, 1e-3, 1e-3, 7, 0, 0, 0, pi)
+    draw_pi(np.full(len(pi), 0), 10, 1e-3, 1e-3, Key(7, 0, 0), pi)
     assert pi.min() > 0.0
 
 
@@ -200,8 +203,10 @@ def test_same_bits_at_any_number_of_threads():
         for threads in (1, 2):
             numba.set_num_threads(threads)
             included, phi = np.ones(n_wk.shape, np.uint8), np.empty(n_wk.shape, np.float32)
-            scan_indicators(n_wk, n_k, beta, *log_odds(np.array(0.4), *n_wk.shape), 1, 2, 3, 4, included)
-            draw_included_phi(n_wk, n_k, beta, included, 1, 2, 3, 5, phi)
+            scan_indicators(
+                n_wk, ScanGiven(n_k, beta, *log_odds(np.array(0.4), *n_wk.shape)), Key(1, 2, 3, 4), included
+            )
+            draw_included_phi(GammaShapes(n_wk, beta, included), n_k, Key(1, 2, 3, 5), phi)
             results.append((included, phi))
         assert np.array_equal(results[0][0], results[1][0])
         assert np.array_equal(results[0][1], results[1][1])

@@ -6,12 +6,12 @@ import pytest
 from scipy import stats
 
 from ppl_topics.samplers.variates.simd_categorical import (
-    cumulate_counts,
-    cumulate_listed,
-    cumulate_products,
-    find_listed,
-    find_striped,
+    find_cell,
+    find_entry,
     new_sums,
+    running_sums_of_counts,
+    running_sums_of_list,
+    running_sums_of_products,
 )
 from ppl_topics.samplers.variates.streams import open_stream, uniform
 
@@ -23,24 +23,24 @@ LIST_SIZES = [0, 1, 7, 8, 9, 16, 30, 100]
 
 @numba.njit
 def products(weight, factors, row, sums):
-    return cumulate_products(weight, factors, row, sums)
+    return running_sums_of_products(weight, factors, row, sums)
 
 
 @numba.njit
 def counted(weight, counts, row, prior, left, left_weight, sums):
-    return cumulate_counts(weight, counts, row, prior, left, left_weight, sums)
+    return running_sums_of_counts(weight, counts, row, prior, left, left_weight, sums)
 
 
 @numba.njit
 def listed(weights, row, topics, counts, begin, size, sums):
-    return cumulate_listed(weights, row, topics, counts, begin, size, sums)
+    return running_sums_of_list(weights, row, topics, counts, begin, size, sums)
 
 
 @numba.njit
 def find_all(sums, size, targets, in_list):
     found = np.empty(targets.size, dtype=np.int64)
     for index in range(targets.size):
-        found[index] = find_listed(sums, size, targets[index]) if in_list else find_striped(sums, size, targets[index])
+        found[index] = find_entry(sums, size, targets[index]) if in_list else find_cell(sums, size, targets[index])
     return found
 
 
@@ -48,7 +48,7 @@ def find_all(sums, size, targets, in_list):
 def draw_all(stream, sums, size, total, n_draws):
     found = np.empty(n_draws, dtype=np.int64)
     for index in range(n_draws):
-        found[index] = find_striped(sums, size, uniform(stream) * total)
+        found[index] = find_cell(sums, size, uniform(stream) * total)
     return found
 
 

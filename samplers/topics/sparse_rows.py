@@ -1,4 +1,4 @@
-"""Topics that are held as lists, given assignments and indicators: Dirichlet over the words that a topic includes.
+"""Sparse topics given assignments and indicators: Dirichlet over the words that a topic includes.
 
 References
 ----------
@@ -11,70 +11,43 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt16Array
+from ppl_topics._util.arrays import BoolArray, FloatArray, IntArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
+from ppl_topics.core.sparse_topics import SparseTopics
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.topics.dirichlet_rows import CHUNKS, SAFE_SUM
-from ppl_topics.samplers.topics.listing import listed_mass
+from ppl_topics.samplers.topics.sparse_counts import sparse_mass
 from ppl_topics.samplers.topics.sparse_gammas import SPARSEST, draw_exceeding, exceeding_probability
 from ppl_topics.samplers.variates.dirichlet import dirichlet_in_log_space
 from ppl_topics.samplers.variates.gamma import gamma
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform
 
-__all__ = ["draw_listed_phi", "listed_rows"]
+__all__ = ["draw_sparse_phi", "listed_rows"]
 
 
 @compiled
 def draw_gamma(stream: Stream, count: int, beta: float, probability: float) -> float:
-    """Draw a gamma variate of shape count + beta; 0 below `sparse_gammas.CUTOFF` where there is no token.
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    count : int
-    beta : float
-    probability : float
-        That a variate of shape beta exceeds the cutoff, where beta is at most 1/2.
-    """
+    """Draw Gamma(count + beta); below `sparse_gammas.CUTOFF`, exceeded with `probability`, 0 where count is 0."""
     if count > 0 or beta > SPARSEST:
         return gamma(stream, count + beta)
     return draw_exceeding(stream, beta) if uniform(stream) < probability else 0.0
 
 
 @parallel
-def draw_listed_phi(
-    pointer: IntArray,
-    topics: UInt16Array,
-    counts: Int32Array,
-    n_k: IntArray,
-    beta: FloatArray,
-    key: Key,
-    values: Float32Array,
-) -> None:
-    """Draw the topics from Dirichlet(n_k + beta) over the words they include, in parallel over words, then topics.
+def draw_sparse_phi(sparse: SparseTopics, n_k: IntArray, beta: FloatArray, key: Key) -> None:
+    """Draw phi_k from Dirichlet(n_k + beta) over the words that topic k includes.
 
-    The distribution is that of `ppl_topics.samplers.topics.included_rows.draw_included_phi`, and so is what is said
-    there of its approximation; the time is that of the cells which are included.
-
-    Parameters
-    ----------
-    pointer, topics, counts : ndarray
-        Of the lists; see `ppl_topics.core.sparse_topics.TopicLists`.
-    n_k : ndarray of int64 of shape (K,)
-        Tokens of each topic.
-    beta : ndarray of float64 of shape (V,)
-        Prior concentrations, at least 1e-300.
-    key : Key
-        Of the random streams; the unit is the word w, or V + k for a topic that is drawn in log space.
-    values : ndarray of float32 of shape (L + 8,)
-        Overwritten with the draw.
+    In parallel over words, then topics. The distribution, and its approximation, is that of
+    `ppl_topics.samplers.topics.included_rows.draw_included_phi`; the time is proportional to the cells included. The
+    unit of the streams is the word w, or V + k for a topic that is drawn in log space.
     """
+    pointer, topics, counts, values = sparse.pointer, sparse.topics, sparse.counts, sparse.values
     n_words, n_topics = beta.size, n_k.size
-    mass = listed_mass(beta, pointer, topics, n_topics)
+    mass = sparse_mass(beta, sparse)
     partial = np.zeros((CHUNKS, n_topics))
     for chunk in numba.prange(CHUNKS):
         stream = new_stream()
@@ -100,20 +73,13 @@ def draw_listed_phi(
         for place in range(pointer[first], pointer[last]):
             values[place] *= scale[topics[place]]
     if not dense.all():
-        draw_small(pointer, topics, counts, beta, dense, key, values)
+        draw_small(sparse, beta, dense, key)
 
 
 @parallel
-def draw_small(
-    pointer: IntArray,
-    topics: UInt16Array,
-    counts: Int32Array,
-    beta: FloatArray,
-    dense: BoolArray,
-    key: Key,
-    values: Float32Array,
-) -> None:
-    """Draw the topics that are not `dense` in log space, in parallel over them (see `draw_listed_phi`)."""
+def draw_small(sparse: SparseTopics, beta: FloatArray, dense: BoolArray, key: Key) -> None:
+    """Draw the topics that are not `dense` in log space, in parallel over them."""
+    pointer, topics, counts, values = sparse.pointer, sparse.topics, sparse.counts, sparse.values
     n_words, n_topics = beta.size, dense.size
     sizes = np.zeros(n_topics + 1, np.int64)
     for place in range(pointer[n_words]):
@@ -151,11 +117,10 @@ def draw_small(
     reference="Magnusson et al. 2018, appendix B",
 )
 def listed_rows(binding: Binding) -> KernelFunctions:
-    """Draw the topics, held as lists, given z and the indicators: Dirichlet over the included words."""
+    """Draw sparse topics given z and the indicators: Dirichlet over the included words."""
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        lists = state.lists
-        assert lists is not None, "a state without lists"
-        draw_listed_phi(lists.pointer, lists.topics, lists.counts, state.n_k, state.beta, key, lists.values)
+        assert state.sparse_topics is not None, "a state without sparse topics"
+        draw_sparse_phi(state.sparse_topics, state.n_k, state.beta, key)
 
     return KernelFunctions(step)
