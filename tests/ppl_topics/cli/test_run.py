@@ -71,7 +71,7 @@ def test_run_then_topics_and_diagnose(capsys, folder):
     assert "at least 1" in refused(capsys, folder, "topics", "a.nc", "--words", "0")
     assert "no such file" in refused(capsys, folder, "diagnose", "b.nc")
     (folder / "b.nc").write_text("no trace")
-    assert "not a trace" in refused(capsys, folder, "topics", "b.nc")
+    assert "cannot be read as a trace" in refused(capsys, folder, "topics", "b.nc")
 
 
 def test_a_folder_json_and_not_overwriting(capsys, folder):
@@ -101,7 +101,7 @@ def test_resume(capsys, folder):
         (["a", "--threads", "99999"], "--threads: must be at most"),
         (["a", "--processes", "0"], "--processes: must be a whole number"),
         (["c.jsonl"], "c.jsonl: is a file"),
-        (["b"], "b: no such folder; `ppl-topics run MODEL --data FILE --out b` makes one"),
+        (["b"], "b: no such folder; `ppl-topics run MODEL --data FILE --out b` creates one"),
         (["."], "not the folder of a run: it has no run.json"),
     ]:
         assert message in refused(capsys, folder, "resume", *arguments)
