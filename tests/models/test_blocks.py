@@ -12,8 +12,10 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
 from ppl_topics.engine.bind import index_tokens
 from ppl_topics.errors import SpecError
-from ppl_topics.models import Assignments, Dirichlet, Gamma, Words
-from ppl_topics.models.assignments import draw_rows
+from ppl_topics.models.assignments import Assignments, draw_rows
+from ppl_topics.models.dirichlet import Dirichlet
+from ppl_topics.models.gamma import Gamma
+from ppl_topics.models.words import Words
 from ppl_topics.spec.shipped import shipped
 
 SIZES = Sizes(docs=3, words=4, topics=2, tokens=6)

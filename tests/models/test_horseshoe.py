@@ -12,7 +12,8 @@ from scipy import integrate, stats
 import ppl_topics as pt
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
-from ppl_topics.models import Horseshoe, RegularisedHorseshoe
+from ppl_topics.models.horseshoe import Horseshoe
+from ppl_topics.models.regularised_horseshoe import RegularisedHorseshoe
 
 LEVEL = 1e-4
 INTERCEPT = Sizes(docs=4, words=5, topics=3, tokens=9, responses=2, coefficients=4, slopes=3, supervised=3)

@@ -17,7 +17,8 @@ from ppl_topics.core.response import Potential, Response
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.engine.bind import bind
 from ppl_topics.errors import CorpusError
-from ppl_topics.models import Logistic, ProbitDo
+from ppl_topics.models.logistic import Logistic
+from ppl_topics.models.probit_do import ProbitDo
 from ppl_topics.prediction.predictor import class_probabilities
 from ppl_topics.schedule import make_plan
 

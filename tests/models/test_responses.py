@@ -20,7 +20,11 @@ from scipy.special import logsumexp
 
 from ppl_topics.core.response import Potential, Response
 from ppl_topics.errors import SpecError
-from ppl_topics.models import EpsilonInsensitive, Gaussian, Hinge, Logistic, NegativeBinomial
+from ppl_topics.models.epsilon_insensitive import EpsilonInsensitive
+from ppl_topics.models.gaussian import Gaussian
+from ppl_topics.models.hinge import Hinge
+from ppl_topics.models.logistic import Logistic
+from ppl_topics.models.negative_binomial import NegativeBinomial
 
 KEYS = {"coefficients": "eta", "features": ["z"]}
 SCORES = np.array([-6.13, -2.57, -1.21, -0.36, 0.0, 0.23, 0.9, 1.71, 4.13, 11.3])

@@ -5,7 +5,11 @@ import pytest
 
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.errors import CorpusError
-from ppl_topics.models import EpsilonInsensitive, Gaussian, Hinge, Logistic, NegativeBinomial
+from ppl_topics.models.epsilon_insensitive import EpsilonInsensitive
+from ppl_topics.models.gaussian import Gaussian
+from ppl_topics.models.hinge import Hinge
+from ppl_topics.models.logistic import Logistic
+from ppl_topics.models.negative_binomial import NegativeBinomial
 
 KEYS = {"coefficients": "eta", "features": ["z"]}
 NAMES = np.array(["no", "yes", "maybe"], dtype=object)

@@ -12,7 +12,7 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
 from ppl_topics.diagnostics.exactness.enumeration import enumerate_posterior
 from ppl_topics.engine.bind import index_tokens
-from ppl_topics.models import Gamma
+from ppl_topics.models.gamma import Gamma
 
 DOCUMENTS = [[0, 0, 1], [1], [], [2, 0]]
 ALPHA = [Fraction(1, 5), Fraction(3, 2)]

@@ -17,7 +17,7 @@ from ppl_topics.core import registry
 from ppl_topics.core.block import Block
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
 from ppl_topics.core.registry import blocks, kernel, kernels
-from ppl_topics.models import Assignments
+from ppl_topics.models.assignments import Assignments
 from ppl_topics.schedule import cycle, step
 
 
