@@ -114,18 +114,7 @@ def draw_documents(first, last, doc_ptr, seed, tables, words):  # type: ignore[n
 
 
 def simulate(n_tokens: int, mean_length: float = 250.0, topics: int = 200, seed: int = 1) -> pt.Corpus:
-    """Simulate a corpus.
-
-    Parameters
-    ----------
-    n_tokens : int
-        N, exactly.
-    mean_length : float
-        Tokens in a document, on average.
-    topics : int
-        T, at least 1.
-    seed : int
-    """
+    """Simulate a corpus."""
     rng = np.random.default_rng([seed, n_tokens])
     doc_ptr = document_pointer(rng, n_tokens, mean_length)
     words = np.empty(n_tokens, dtype=np.uint32)

@@ -128,13 +128,7 @@ class Dirichlet(Block):
 
 
 def concentration_vector(value: FixedConcentration, over: str, size: int) -> FloatArray:
-    """Return a fixed concentration as a vector.
-
-    Raises
-    ------
-    SpecError
-        If there are not as many values as elements, or one is too small or too large for floating point.
-    """
+    """Return a fixed concentration as a vector."""
     if isinstance(value, list):
         if len(value) != size:
             raise SpecError(_wrong_length(over, len(value), size))

@@ -101,13 +101,7 @@ class SpikeSlab(Block):
         return float(np.mean(self.inclusion))
 
     def constants(self, role: str, sizes: Sizes) -> Mapping[str, FloatArray]:
-        """Return the concentration as a vector.
-
-        Raises
-        ------
-        SpecError
-            If it, or the probability of inclusion, has not one value for each word.
-        """
+        """Return the concentration as a vector."""
         if isinstance(self.inclusion, list) and len(self.inclusion) != sizes.words:
             raise SpecError(
                 f"inclusion has {len(self.inclusion)} values, but there are {sizes.words} words; "

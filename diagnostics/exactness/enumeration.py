@@ -65,30 +65,7 @@ def enumerate_posterior(
     log_response: Callable[[NDArray[Any]], FloatArray] | None = None,
     log_topics: Callable[[NDArray[Any]], FloatArray] | None = None,
 ) -> ExactPosterior:
-    """Compute the exact posterior of z.
-
-    Parameters
-    ----------
-    state : ChainState
-        Gives the words, the sizes, and the concentrations where they are fixed.
-    alpha_prior, beta_prior : Gamma, optional
-        Priors of the concentrations that are to be integrated out.
-    phi : ndarray of shape (V, K), optional
-        Topics that are given, not integrated out.
-    log_response : callable, optional
-        Given the counts n_dk of all states, shape (S, D, K), returns what a response adds to their log density.
-    log_topics : callable, optional
-        Given the counts n_kw of all states, shape (S, K, V), returns log p(w | z) where topics are not plain Dirichlet.
-
-    Returns
-    -------
-    ExactPosterior
-
-    Raises
-    ------
-    ValueError
-        If there are more than 200,000 states.
-    """
+    """Compute the exact posterior of z."""
     n_tokens, topics = state.sizes.tokens, state.sizes.topics
     if topics**n_tokens > MAX_STATES:
         raise ValueError(

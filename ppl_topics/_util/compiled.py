@@ -58,24 +58,6 @@ def specialised(
 
     numba cannot reuse a cached closure over compiled functions, because it compares these by their address. A copy
     has no closure, and its own name in the cache.
-
-    Parameters
-    ----------
-    template : function
-        Not compiled.
-    label : str
-        End of the name of the copy; different for different functions and constants.
-    cached : bool
-        Whether to cache on disk. numba checks only the file of the template for changes, so with functions from
-        outside the project it would use old versions.
-    in_parallel : bool
-        Whether the template has ``prange`` loops.
-    in_line : bool
-        Whether it is compiled into its callers: passing many arrays costs as much as a small function does.
-    counting : bool
-        Whether to count references to arrays; without, it must not allocate (see `tight`).
-    **names
-        Compiled functions and constants, by their names in the template.
     """
     name = f"{template.__name__}_{label}"
     copy = FunctionType(template.__code__, {**template.__globals__, **names}, name)

@@ -173,13 +173,7 @@ def _run(
     scoring: HeldOutOptions,
     trace: Path | None,
 ) -> Row:
-    """Run one combination and measure it; what fails is explained in its row.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If the run was stopped.
-    """
+    """Run one combination and measure it; what fails is explained in its row."""
     if isinstance(plan, PplTopicsError):
         return Row({"problem": str(plan)}, None)
     cells: dict[str, Any] = {}

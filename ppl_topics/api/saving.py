@@ -20,11 +20,6 @@ def save_somewhere(fit: Fit, out: str | Path) -> Path:
     """Write draws to a file, or if that fails to a new temporary folder, which the error then names.
 
     The run is over: the first Ctrl-C or SIGTERM that comes meanwhile stops nothing, and a second one the writing.
-
-    Raises
-    ------
-    RunError
-        If the file cannot be written; the message says where the draws are.
     """
     with GracefulStop():
         return _save_somewhere(fit, out)

@@ -25,18 +25,7 @@ TRACEBACK = "PPL_TOPICS_TRACEBACK"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Without the name of the program; those of the process by default.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run the command line."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     _never_fail_to_print()
     try:

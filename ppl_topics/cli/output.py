@@ -55,16 +55,7 @@ def number(value: float) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, text: Sequence[str] = ()) -> None:
-    """Print a table: a line a row where it is piped, no wider than the screen where there is one.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        Headings; on a screen they may take several lines.
-    rows : iterable of sequences of str
-    text : sequence of str
-        Columns of text; the others are numbers, which are aligned to the right.
-    """
+    """Print a table: a line a row where it is piped, no wider than the screen where there is one."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

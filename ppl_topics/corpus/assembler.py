@@ -67,26 +67,7 @@ class CorpusAssembler:
         label: Any = None,
         covariates: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add one document as word ids and their counts.
-
-        Parameters
-        ----------
-        word_ids : array-like of int, shape (n,)
-            Word ids from 0; one that comes several times is counted several times.
-        counts : array-like of shape (n,), optional
-            Non-negative whole numbers; 1 each by default.
-        doc_id : str or int, optional
-            Id of the document: for all documents or for none.
-        label : optional
-            Its label; None for a missing one.
-        covariates : mapping from column names to values, optional
-            Its covariates: for all documents or for none.
-
-        Raises
-        ------
-        CorpusError
-            If a count is negative, fractional or not a number, or a word id is out of range.
-        """
+        """Add one document as word ids and their counts."""
         ids = np.asarray(word_ids)
         doc_ptr = np.array([0, ids.size], dtype=np.int64)
         doc_ids = None if doc_id is None else [doc_id]
@@ -109,22 +90,7 @@ class CorpusAssembler:
         labels: Iterable[Any] | None = None,
         covariates: Iterable[Mapping[str, Any]] | None = None,
     ) -> None:
-        """Add many documents at once, in CSR form; the fast way for a reader.
-
-        Parameters
-        ----------
-        doc_ptr : array-like of int, shape (n_docs + 1,)
-            Document d of the block has the entries from ``doc_ptr[d]`` to ``doc_ptr[d + 1] - 1``.
-        word_ids : array-like of int, shape (n,)
-        counts : array-like of shape (n,), optional
-        doc_ids, labels, covariates : iterable of n_docs entries, optional
-            As in `add_counts`.
-
-        Raises
-        ------
-        CorpusError
-            As `add_counts`.
-        """
+        """Add many documents at once, in CSR form; the fast way for a reader."""
         self._check_open()
         if self._fixed is None and self._word_ids:
             raise CorpusError("word ids cannot follow documents given as words; give the builder a vocabulary")
@@ -156,20 +122,7 @@ class CorpusAssembler:
         label: Any = None,
         covariates: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add one document as a list of words.
-
-        Parameters
-        ----------
-        tokens : iterable of str
-            The words, in any order.
-        doc_id, label, covariates : optional
-            As in `add_counts`.
-
-        Raises
-        ------
-        CorpusError
-            If `tokens` is a single string, or holds something that is not a string.
-        """
+        """Add one document as a list of words."""
         self._check_open()
         if self._fixed is None and self._from_ids:
             raise CorpusError("words cannot follow documents given as word ids; give the builder a vocabulary")

@@ -29,11 +29,6 @@ def expand_counts(
     """Turn counts in CSR form into tokens in CSR form, sorted: doc_ptr of shape (D + 1,), words of shape (N,).
 
     Word ids must be below `n_words`, if that is given; `name` names document d in messages. Counts of None are 1.
-
-    Raises
-    ------
-    CorpusError
-        If the arrays do not fit together, or a word id or a count is invalid.
     """
     ptr, ids, values = check_csr(doc_ptr, word_ids, counts)
     limit = MAX_WORDS if n_words is None else n_words

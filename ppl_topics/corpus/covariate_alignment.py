@@ -22,11 +22,6 @@ def align_covariates(
 
     A category that training does not have is encoded as zeros. Returned with the covariates is the number of documents
     with such a category, by name of the column, for the columns that have any.
-
-    Raises
-    ------
-    CorpusError
-        If a column is missing, or has categories where training has numbers.
     """
     if new.columns == tuple(columns):
         return new, {}

@@ -84,13 +84,7 @@ def is_finite(value: float) -> bool:
 
 
 def as_names(values: Iterable[Any], what: str) -> StrArray:
-    """Return names as a read-only object array of shape (n,); `what` calls one of them in messages, such as "word".
-
-    Raises
-    ------
-    CorpusError
-        If a value is not a string, is empty, or occurs twice.
-    """
+    """Return names as a read-only object array of shape (n,); `what` calls one of them in messages, such as "word"."""
     if isinstance(values, str | bytes):
         raise CorpusError(f"expected a list of {what} names, got the single string {values[:40]!r}")
     # scikit-learn's vocabularies are mappings from words to ids.

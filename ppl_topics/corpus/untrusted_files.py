@@ -31,15 +31,7 @@ def read_json(file: Path) -> Any:
 
 
 def open_array(file: Path) -> npt.NDArray[Any]:
-    """Map an ``.npy`` file into memory, read-only; an empty array, which cannot be mapped, is made.
-
-    Raises
-    ------
-    OSError
-        If it is missing or not a plain file.
-    ValueError
-        If it is not exactly what its header says: numbers in one or two dimensions.
-    """
+    """Map an ``.npy`` file into memory, read-only; an empty array, which cannot be mapped, is made."""
     with _opened(file) as stream:
         size = os.fstat(stream.fileno()).st_size
         # Later versions give the header's length in four bytes, and it is allocated before it is read.

@@ -24,25 +24,7 @@ __all__ = ["align_corpus", "align_labels", "new_corpus"]
 
 
 def new_corpus(new: Any, response: TrainedResponse, covariates: Any = None) -> Corpus:
-    """Return new documents in the words, and with the columns of the covariates, of a fit.
-
-    Parameters
-    ----------
-    new : Corpus or iterable of str
-    response : TrainedResponse
-    covariates : Covariates, data frame, list of mappings or matrix, optional
-        By default those of the corpus.
-
-    Raises
-    ------
-    CorpusError
-        If the documents have no word of the vocabulary, or lack covariates that the model has coefficients for.
-
-    Warns
-    -----
-    CovariateWarning
-        If a category is not one of training. It counts as none: zeros.
-    """
+    """Return new documents in the words, and with the columns of the covariates, of a fit."""
     corpus = align_corpus(new, response.trained.vocabulary)
     if covariates is not None:
         corpus = corpus.with_covariates(covariates)
@@ -66,24 +48,7 @@ def new_corpus(new: Any, response: TrainedResponse, covariates: Any = None) -> C
 
 
 def align_corpus(new: Any, vocabulary: StrArray) -> Corpus:
-    """Return new documents in the words of a vocabulary; others are dropped and counted.
-
-    Parameters
-    ----------
-    new : Corpus or iterable of str
-        Texts are cut into tokens as `Corpus.from_texts` does by default.
-    vocabulary : ndarray of shape (V,), dtype object
-
-    Returns
-    -------
-    Corpus
-        Its `dropped` counts what was lost, also when `new` was made.
-
-    Raises
-    ------
-    CorpusError
-        If it is neither, or is a corpus that shares no word with the vocabulary.
-    """
+    """Return new documents in the words of a vocabulary; others are dropped and counted."""
     if not isinstance(new, Corpus):
         return _from_texts(new, vocabulary)
     if new.vocabulary is vocabulary or np.array_equal(new.vocabulary, vocabulary):
@@ -99,28 +64,7 @@ def align_corpus(new: Any, vocabulary: StrArray) -> Corpus:
 
 
 def align_labels(labels: Labels, kind: LabelKind, classes: StrArray | None) -> tuple[Labels, int]:
-    """Return the labels of new documents in terms of those of a training corpus.
-
-    Parameters
-    ----------
-    labels : Labels
-    kind : str
-        Kind of the training labels.
-    classes : ndarray of shape (C,), dtype object, optional
-        Names of their classes, labels or responses; None where there is one response without a name.
-
-    Returns
-    -------
-    labels : Labels
-        Missing where the training corpus lacks the class.
-    unknown : int
-        Labels that were lost so.
-
-    Raises
-    ------
-    CorpusError
-        If they cannot be read as labels of that kind.
-    """
+    """Return the labels of new documents in terms of those of a training corpus."""
     if labels.kind != kind:
         try:
             labels = labels.to_kind(kind)

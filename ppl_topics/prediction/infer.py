@@ -117,15 +117,6 @@ def mean_shares(draws: Iterator[Features], n_docs: int, n_topics: int) -> FloatA
 
 
 def theta_of(shares: FloatArray, lengths: IntArray, alpha: FloatArray) -> FloatArray:
-    """Return E[theta | w, phi] = (N_d zbar_d + alpha) / (N_d + sum of alpha); of an empty document, the prior mean.
-
-    Parameters
-    ----------
-    shares : ndarray of float64, shape (D, K)
-        zbar.
-    lengths : ndarray of int64, shape (D,)
-        N_d.
-    alpha : ndarray of float64, shape (K,)
-    """
+    """Return E[theta | w, phi] = (N_d zbar_d + alpha) / (N_d + sum of alpha); of an empty document, the prior mean."""
     theta: FloatArray = (lengths[:, None] * shares + alpha) / (lengths + alpha.sum())[:, None]
     return theta

@@ -125,15 +125,7 @@ def draw_scores(response: TrainedResponse, corpus: Corpus, options: Options) -> 
 
 
 def choose(response: TrainedResponse, predictions: Predictions) -> NDArray[Any]:
-    """Return what is predicted.
-
-    Returns
-    -------
-    ndarray
-        For classes, positions in `classes`, shape (D,); for labels, 1 where one is predicted, shape (D, C); for
-        numbers, shape (D, C). What is most probable where there are probabilities; else what has the largest linear
-        predictor, or a positive one.
-    """
+    """Return what is predicted."""
     values, expectation, probability, _ = predictions
     if response.block.numeric:
         return values if expectation is None else expectation

@@ -134,11 +134,6 @@ def predictive_r2(targets: FloatArray, values: FloatArray) -> float:
     """Return 1 - SSE / SST, SST around the mean of these targets, as Zheng, Yu, Xing 2015 and Blei, McAuliffe 2008.
 
     The mean over targets where there are several; NaN if one is constant.
-
-    Parameters
-    ----------
-    targets, values : ndarray of float64, shape (D, C)
-        NaN among the targets where missing.
     """
     known = ~np.isnan(targets)
     number = known.sum(axis=0)

@@ -100,13 +100,7 @@ class TrainedTopics:
         return [Part(chain, c, chain * number + c) for c in range(number)] or [Part(chain, None, chain)]
 
     def place_of(self, response: str | None) -> int:
-        """Return which of `parts` a response has; None where all share the topics.
-
-        Raises
-        ------
-        TraceError
-            If there is no such response, or none may be named.
-        """
+        """Return which of `parts` a response has; None where all share the topics."""
         chosen = chosen_response(self.groups, response)
         return 0 if chosen is None else self.apart.index(chosen)
 
@@ -116,13 +110,7 @@ class TrainedTopics:
         return word_major(mean if part.response is None else mean.isel(response=part.response))
 
     def phi_draws(self, part: Part) -> list[xr.DataArray]:
-        """Return the kept draws of the topics; see `word_major`.
-
-        Raises
-        ------
-        TraceError
-            If they were not recorded whole.
-        """
+        """Return the kept draws of the topics; see `word_major`."""
         name = self.model.names["phi"]
         posterior = self.groups["posterior"]
         if name not in posterior or posterior[name].sizes.get("word") != len(self.vocabulary):
@@ -134,13 +122,7 @@ class TrainedTopics:
         return [phi.isel(draw=draw) for draw in range(phi.sizes["draw"])]
 
     def alpha(self, part: Part) -> FloatArray:
-        """Return the concentration of each topic in a document, shape (K,); where it was sampled, its mean.
-
-        Raises
-        ------
-        TraceError
-            If it was sampled and not recorded.
-        """
+        """Return the concentration of each topic in a document, shape (K,); where it was sampled, its mean."""
         if "alpha" in self._constants:
             return np.array(self._constants["alpha"].values, dtype=np.float64)
         name = self.model.names.get("alpha", "alpha")
@@ -166,13 +148,7 @@ class TrainedResponse:
 
     @classmethod
     def of(cls, trained: TrainedTopics) -> TrainedResponse:
-        """Take the response of a fit.
-
-        Raises
-        ------
-        TraceError
-            If its model has none, or its coefficients were not recorded.
-        """
+        """Take the response of a fit."""
         model = trained.model
         block = model.spec.blocks.get(model.names.get("y", ""))
         if not isinstance(block, Response):
@@ -225,13 +201,7 @@ class TrainedResponse:
 
     @cached_property
     def covariates(self) -> tuple[CovariateColumn, ...]:
-        """Columns of the covariates that the model has coefficients for.
-
-        Raises
-        ------
-        TraceError
-            If the trace lacks them.
-        """
+        """Columns of the covariates that the model has coefficients for."""
         if "x" not in self.trained.model.names:
             return ()
         constants = self.trained.groups.get("constant_data", xr.Dataset())
@@ -253,13 +223,7 @@ class TrainedResponse:
 
     @cached_property
     def targets(self) -> FloatArray:
-        """The training labels as the response encodes them, shape (D, C).
-
-        Raises
-        ------
-        TraceError
-            If they are not what the model observes.
-        """
+        """The training labels as the response encodes them, shape (D, C)."""
         return self._encode(slice(None))
 
     def _encode(self, documents: slice) -> FloatArray:
@@ -308,18 +272,7 @@ class TrainedResponse:
         return np.asarray(posterior[name].sel(chain=chain).transpose("draw", "response").values)
 
     def draw_targets(self, scores: FloatArray, seed: int) -> FloatArray:
-        """Draw a target for each linear predictor, by the parameters of its chain and draw; a label is 0 or 1.
-
-        Parameters
-        ----------
-        scores : ndarray of float64, shape (chains, M, D, C)
-        seed : int
-
-        Raises
-        ------
-        TraceError
-            If the distribution of the targets has a parameter that was not recorded.
-        """
+        """Draw a target for each linear predictor, by the parameters of its chain and draw; a label is 0 or 1."""
         result = np.empty_like(scores)
         for place, chain in enumerate(self.trained.chains):
             scale = self.scale(chain)

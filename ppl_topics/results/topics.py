@@ -19,28 +19,7 @@ __all__ = ["top_words"]
 
 
 def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 0) -> pd.DataFrame:
-    """Return each topic's share of the tokens and its most probable words.
-
-    Parameters
-    ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace.
-    n_words : int
-        Words per topic.
-    chain : int
-        Chains number their topics independently, so they are not combined.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``topic``, ``share`` (posterior mean) and ``words``, the largest share first; words of probability 0 are
-        left out. If each response has its own topics, ``response`` is the first column.
-
-    Raises
-    ------
-    TraceError
-        If the trace has no such chain, or holds no mean topics or shares.
-    """
+    """Return each topic's share of the tokens and its most probable words."""
     for name, value in (("n_words", n_words), ("chain", chain)):
         if not is_whole(value):
             raise TraceError(f"{name}: must be a whole number, got {value!r}")

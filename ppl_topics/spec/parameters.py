@@ -69,20 +69,7 @@ def _set(current: Any, keys: list[str], value: Any) -> Any:
 
 
 def substitute_parameters(source: Source) -> tuple[Source, set[str]]:
-    """Replace each string ``$name`` by the parameter's value; ``name`` and ``doc`` are free text.
-
-    Returns
-    -------
-    source : Source
-        With the location where each value was set.
-    used : set of str
-        Names of the parameters that are used.
-
-    Raises
-    ------
-    SpecError
-        If a name is undefined, or parameters refer to each other in a circle or expand without bound.
-    """
+    """Replace each string ``$name`` by the parameter's value; ``name`` and ``doc`` are free text."""
     parameters = parameters_of(source)
     locations = dict(source.locations)
     used: set[str] = set()

@@ -73,13 +73,7 @@ def source_of(data: Mapping[str, Any], name: str) -> Source:
 
 
 def plain(value: Any, name: str) -> Any:
-    """Return Python data as YAML would give it: tuples and arrays as lists, NumPy's numbers as Python's.
-
-    Raises
-    ------
-    SpecError
-        If a key is not a string, a value has another type, or the data nest too deeply.
-    """
+    """Return Python data as YAML would give it: tuples and arrays as lists, NumPy's numbers as Python's."""
 
     def build(value: Any, depth: int) -> Any:
         if depth > MAX_DEPTH:

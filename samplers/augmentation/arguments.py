@@ -14,13 +14,7 @@ __all__ = ["arguments_of"]
 
 
 def arguments_of(binding: Binding) -> Callable[[ChainState], Any]:
-    """Return the function that gives them in a state: the response's `augmentation_arguments` of its predictors.
-
-    Raises
-    ------
-    SpecError
-        If the model has no response.
-    """
+    """Return the function that gives them in a state: the response's `augmentation_arguments` of its predictors."""
     response, eta, n_topics = binding.response, binding.names.get("eta"), binding.sizes.supervised
     if response is None or eta is None:
         raise SpecError(f"{binding.target!r} belongs to no response; add a block that observes labels to the model")

@@ -58,13 +58,7 @@ class ResponseNormal(NamedTuple):
 
 
 def conditional_normal(binding: Binding) -> Callable[[ChainState], ConditionalNormal]:
-    """Return the function that gives the distribution of the coefficients in a state.
-
-    Raises
-    ------
-    RunError
-        If the model has no response, or its block of coefficients gives no precision.
-    """
+    """Return the function that gives the distribution of the coefficients in a state."""
     response = binding.response
     prior = binding.blocks[binding.names["eta"]]
     if response is None or not isinstance(prior, CoefficientPrior):

@@ -60,11 +60,6 @@ def draw_by_coordinate(distribution: ConditionalNormal, eta: FloatArray, sweeps:
     Given the others, coefficient j of response c is normal with precision q = precision_cj + sum_d omega_dc f_dj^2
     and mean (eta_cj sum_d omega_dc f_dj^2 + sum_d f_dj (b_dc - omega_dc s_dc)) / q. Response c has random stream c;
     the order of sweep t has C + t.
-
-    Raises
-    ------
-    RunError
-        If a draw is not finite.
     """
     features, b, omega, precision = distribution
     n_classes, n_coefficients = precision.shape

@@ -60,13 +60,7 @@ class Forms(NamedTuple):
 
 
 def draw_jointly(distribution: ConditionalNormal, key: Key) -> FloatArray:
-    """Draw the coefficients of each response from Normal(Q^-1 r, Q^-1), from a random stream for each.
-
-    Raises
-    ------
-    RunError
-        If Q is not positive definite by more than its rounding errors, or an input is not finite.
-    """
+    """Draw the coefficients of each response from Normal(Q^-1 r, Q^-1), from a random stream for each."""
     features, b, omega, precision = distribution
     n_classes, n_coefficients = precision.shape
     rows = rows_of(features, n_coefficients)

@@ -33,14 +33,7 @@ BLOCK = 256
 
 
 def draw_by_reflections(rows: Rows, distribution: ResponseNormal, key: Key, unit: int) -> tuple[FloatArray, int]:
-    """Draw the coefficients of one response, b being 0 where omega is.
-
-    Returns
-    -------
-    eta : ndarray of float64, shape (F,)
-    failed : int
-        -1, or the first coefficient that follows from those before it, up to rounding.
-    """
+    """Draw the coefficients of one response, b being 0 where omega is."""
     eta = np.empty(len(distribution.precision))
     return eta, draw(rows, distribution, key, unit, eta)
 

@@ -206,24 +206,7 @@ following: Any = None
 def compile_moves(
     specs: tuple[ProposalSpec, ...], forms: tuple[TableForm, ...], target: Compiled
 ) -> tuple[str, bool, Compiled]:
-    """Compile the Metropolis-Hastings steps of a token for given proposals.
-
-    Parameters
-    ----------
-    specs : tuple of ProposalSpec
-    forms : tuple of TableForm
-    target : compiled function
-        ``target(topic, given, token)`` returns the density that the steps leave invariant.
-
-    Returns
-    -------
-    label : str
-        Tells them apart from those of other proposals.
-    cached : bool
-        Whether numba may keep them on disk: they are the project's own.
-    draw : compiled function
-        What `ppl_topics.samplers.assignments.given_phi.compile_sweep` takes.
-    """
+    """Compile the Metropolis-Hastings steps of a token for given proposals."""
     label = "_".join(spec.name for spec in specs)
     functions = [f for spec in specs for f in (spec.build, spec.draw, spec.weight)]
     cached = all(f.__module__.startswith("ppl_topics.") for f in functions)

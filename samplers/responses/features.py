@@ -70,16 +70,6 @@ class Features(NamedTuple):
 def features_of(tokens: Tokens, z: UnsignedArray, n_topics: int, design: Design) -> Features:
     """Return the features of documents given the topics of their tokens, in O(N), parallel over documents.
 
-    Parameters
-    ----------
-    tokens : Tokens
-    z : ndarray of uint8 or uint16, shape (N,)
-        Topics of the tokens.
-    n_topics : int
-        Topics that are features, the first ones; at most 65,535. Shares are of all tokens.
-    design : Design
-        Fixed columns, passed on.
-
     Examples
     --------
     >>> import numpy as np
@@ -102,19 +92,7 @@ def without_topics(design: Design) -> Features:
 
 
 def scores(features: Features, eta: FloatArray) -> FloatArray:
-    """Return the linear predictors s_dc = eta_c . f_d, parallel over documents.
-
-    Parameters
-    ----------
-    features : Features
-    eta : ndarray of float64, shape (C, n + P)
-        Coefficients, those of the n topics first.
-
-    Returns
-    -------
-    scores : ndarray of float64, shape (D, C)
-        Those of a document without tokens are what the fixed columns give.
-    """
+    """Return the linear predictors s_dc = eta_c . f_d, parallel over documents."""
     result = np.empty((len(features.ptr) - 1, len(eta)))
     # With the class last, a document's entries are read once for all classes.
     score_all(features.topic_rows, features.design, np.ascontiguousarray(eta.T), result)

@@ -23,22 +23,6 @@ def build_alias(weights: RealArray, probability: RealArray, alias: IntegerArray,
 
     All arithmetic is in float64, so the distribution that the table implies differs from the weights only by the
     rounding of the stored probabilities.
-
-    Parameters
-    ----------
-    weights : ndarray of floating point of shape (n,)
-        Not negative, with a positive and finite sum.
-    probability : ndarray of float32 or float64 of shape (n,)
-        Overwritten with the probability that a cell yields its own index; 0 for weights of 0.
-    alias : ndarray of unsigned integers of shape (n,)
-        Overwritten with the index that a cell yields otherwise, always one of positive weight.
-    scratch : ndarray of integers of shape (n,)
-        Overwritten.
-
-    Returns
-    -------
-    total : float
-        Sum of the weights. Where it is not positive every cell yields itself.
     """
     size = weights.size
     total = 0.0
@@ -84,15 +68,7 @@ def build_alias(weights: RealArray, probability: RealArray, alias: IntegerArray,
 
 @compiled
 def draw_alias(stream: Stream, probability: RealArray, alias: IntegerArray) -> int:
-    """Draw an index from a table (Walker 1977) with one uniform number.
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    probability : ndarray of float32 or float64 of shape (n,)
-    alias : ndarray of unsigned integers of shape (n,)
-        The table, from `build_alias`.
-    """
+    """Draw an index from a table (Walker 1977) with one uniform number."""
     place = uniform(stream) * probability.size
     cell = int(place)
     if place - cell < probability[cell]:

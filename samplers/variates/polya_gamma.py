@@ -35,22 +35,7 @@ NEAR_ZERO = 1e-3
 
 @tight
 def hyperbolic_terms(half_tilt: float) -> tuple[float, float, float]:
-    """Compute what both samplers need of v = abs(z) / 2.
-
-    Parameters
-    ----------
-    half_tilt : float
-        v, not negative.
-
-    Returns
-    -------
-    mean : float
-        u = tanh(v) / v.
-    excess : float
-        v^2 / (2 sinh(v)^2).
-    loss : float
-        A = v coth(v) - log(2 cosh(v)).
-    """
+    """Compute what both samplers need of v = abs(z) / 2."""
     v = half_tilt
     if v < NEAR_ZERO:
         square = v * v
@@ -74,19 +59,6 @@ def polya_gamma(stream: Stream, shape: float, tilt: float) -> float:
     large): the error in total variation is below 1e-10. Beyond, the distribution function is off by less than 1e-9, and
     the first three moments by rounding only (`polya_gamma_sum`). For b from 1e-100 to 1e100 and abs(z) up to 1e100 the
     variate is positive and finite, and the work does not grow with b or z.
-
-    Parameters
-    ----------
-    stream : ndarray of uint64 of shape (15,)
-    shape : float
-        b, positive.
-    tilt : float
-        z, of either sign.
-
-    Returns
-    -------
-    variate : float
-        NaN if the shape is not positive or an argument is not finite.
     """
     half_tilt = 0.5 * abs(tilt)
     if not (0.0 < shape < np.inf and half_tilt < np.inf):

@@ -198,25 +198,7 @@ def count_probes_below(typingctx: Any, sums: Any, place: Any, stride: Any, rows:
 def running_sums_of_list(
     typingctx: Any, weights: Any, row: Any, topics: Any, counts: Any, begin: Any, size: Any, sums: Any
 ) -> Any:
-    """Compute the running sums by lane of ``counts[j] * weights[row, topics[j]]`` over a list of topics.
-
-    Parameters
-    ----------
-    weights : ndarray of float32 of shape (m, n)
-        Not negative.
-    row : int
-    topics : ndarray of uint16
-    counts : ndarray of int32 or float32
-    begin, size : int
-        The list is the `size` entries from `begin` on. It may be empty; up to seven entries after its end are read,
-        and left out, so both arrays must be longer than their last list by eight.
-    sums : ndarray of float32
-        From `new_sums`, for as many cells as the longest list has; overwritten.
-
-    Returns
-    -------
-    total : float32
-    """
+    """Compute the running sums by lane of ``counts[j] * weights[row, topics[j]]`` over a list of topics."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         listed, number, sums = (data_of(context, builder, signature, arguments, i) for i in (2, 3, 6))
@@ -271,24 +253,6 @@ def running_sums_of_counts(
 
     One cell is seen as if its count were one less and its weight another: that of the topic which a token leaves. To
     write these first, and read them with their neighbours at once, would make the processor wait.
-
-    Parameters
-    ----------
-    weight : ndarray of float32 of shape (n,)
-        Not negative.
-    counts : ndarray of int32 of shape (m, n)
-    row : int
-    prior : float32
-    left : int
-        The cell whose count is one less.
-    left_weight : float32
-        Its weight.
-    sums : ndarray of float32
-        From `new_sums` for n cells; overwritten.
-
-    Returns
-    -------
-    total : float32
     """
     if weight.size >= LANES:
         return running_sums_of_counts_by_rows(  # type: ignore[no-any-return]
@@ -325,22 +289,7 @@ def running_sums_of_products(
 
 @inlined
 def find_cell(sums: Float32Array, size: Integer, target: Real) -> Any:
-    """Find the cell of a row that a point of the interval from 0 to the total falls into.
-
-    Parameters
-    ----------
-    sums : ndarray of float32
-        Running sums by lane, from `running_sums_of_counts` or `running_sums_of_products`.
-    size : int
-        Number of cells.
-    target : float32
-        In [0, total).
-
-    Returns
-    -------
-    cell : int
-        Never a cell of weight zero, if the total is positive.
-    """
+    """Find the cell of a row that a point of the interval from 0 to the total falls into."""
     place = find_entry(sums, size, target)
     # The last row, where it is not whole, is the last eight cells.
     return min(place, size - LANES + place % LANES) if size >= LANES else place
@@ -348,22 +297,7 @@ def find_cell(sums: Float32Array, size: Integer, target: Real) -> Any:
 
 @inlined
 def find_entry(sums: Float32Array, size: Integer, target: Real) -> Any:
-    """Find the entry of a list that a point of the interval from 0 to the total falls into.
-
-    Parameters
-    ----------
-    sums : ndarray of float32
-        Running sums by lane, from `running_sums_of_list`.
-    size : int
-        Number of entries, at least 1.
-    target : float32
-        In [0, total).
-
-    Returns
-    -------
-    entry : int
-        Never one of weight zero, if the total is positive.
-    """
+    """Find the entry of a list that a point of the interval from 0 to the total falls into."""
     rows = (size + LANES - 1) // LANES
     totals = LANES * rows
     goal = np.float32(target)

@@ -99,27 +99,7 @@ def running_sums_of_exponentials(
     scale: Real,
     sums: Float32Array,
 ) -> Any:
-    """Compute running sums by lane of ``weight[k] factors[row, k] exp(exponents[k] + scale slopes[left, k])``.
-
-    Parameters
-    ----------
-    weight : ndarray of float32 of shape (n,)
-        Not negative.
-    factors : ndarray of float32 of shape (m, n)
-        Not negative.
-    row : int
-    exponents : ndarray of float32 of shape (n,)
-    slopes : ndarray of float32 of shape (n, n)
-    left : int
-    scale : float32
-        No exponent may be above `LARGEST_EXPONENT`.
-    sums : ndarray of float32
-        From `simd_categorical.new_sums` for n cells; overwritten. `find_cell` draws from it.
-
-    Returns
-    -------
-    total : float32
-    """
+    """Compute running sums by lane of ``weight[k] factors[row, k] exp(exponents[k] + scale slopes[left, k])``."""
     if weight.size >= LANES:
         rows = np.int64(row), np.int64(left)
         return running_sums_of_exponentials_by_rows(weight, factors, exponents, slopes, rows, np.float32(scale), sums)

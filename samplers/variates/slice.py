@@ -26,29 +26,6 @@ def slice_sample(
 ) -> float:
     """Draw the next state of a chain that leaves a density on the line invariant.
 
-    Parameters
-    ----------
-    log_density : callable
-        Log of the density up to a constant; ``-inf`` outside the support.
-    x0 : float
-        Current state, where the log density is finite.
-    width : float
-        Typical size of a slice; it affects only the speed.
-    stream : ndarray of uint64 of shape (15,)
-    max_steps_out : int
-        At least 1: the interval grows to at most this many widths.
-    lower, upper : float
-        Bounds of the support; the density is not evaluated at or beyond them.
-
-    Returns
-    -------
-    x1 : float
-
-    Raises
-    ------
-    ValueError
-        If the current state is outside the bounds, or its log density is not finite.
-
     Examples
     --------
     >>> from ppl_topics.samplers.variates.slice import slice_sample

@@ -19,15 +19,6 @@ def normal_tables() -> tuple[UInt64Array, FloatArray, FloatArray]:
 
     Layer 0 is the base with the tail beyond `TAIL_START`; layers 1 to 255 are rectangles of falling width.
 
-    Returns
-    -------
-    inside : ndarray of uint64 of shape (256,)
-        A fraction below this value lies wholly under the curve.
-    scale : ndarray of float64 of shape (256,)
-        Width of the layer divided by 2^52: fraction times scale is the candidate.
-    height : ndarray of float64 of shape (257,)
-        Value of the unnormalised density at the outer edge of layer i, with ``height[256] = 1`` at zero.
-
     References
     ----------
     G. Marsaglia, W. W. Tsang (2000). The ziggurat method for generating random variables.

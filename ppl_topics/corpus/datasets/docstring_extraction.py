@@ -38,17 +38,6 @@ def extract_docstrings(package: str) -> Iterator[Docstring]:
 
     The package is not imported. Docstrings that extension modules get through ``add_newdoc`` calls are among
     them. Tests and vendored packages are not.
-
-    Parameters
-    ----------
-    package : str
-        Name of a top-level package.
-
-    Yields
-    ------
-    Docstring
-        In the order of the file names and, inside a file, of the source. Nothing if the package is not
-        installed, or not as a folder of source files.
     """
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:

@@ -40,16 +40,6 @@ def prose(docstring: str) -> str:
     ``plot``, titles of sections, the bibliography, types of parameters, and the marks of roles, links and
     emphasis.
 
-    Parameters
-    ----------
-    docstring : str
-        The docstring as in the source.
-
-    Returns
-    -------
-    str
-        The text; its lines are those of the docstring.
-
     Examples
     --------
     >>> print(prose("Sum it.\n\nParameters\n----------\nx : int\n    Anything :class:`~a.B`."))

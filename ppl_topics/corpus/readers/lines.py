@@ -53,12 +53,6 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, keep_ends: bool = Fal
 
     Several members or frames of a compressed file make one text. A byte-order mark at the beginning of UTF-8 is
     dropped. With ``keep_ends`` lines keep their ``\n`` or ``\r\n``, which a quoted field of a CSV file may contain.
-
-    Raises
-    ------
-    CorpusError
-        If the file is missing, unreadable, damaged, or not in this encoding; if a line is extremely long, or the
-        file expands as no text does.
     """
     line = 1
     # The pieces of a line that spans chunks are joined once, at its end.
