@@ -32,7 +32,9 @@ def exchanged(node: Node, old: Node, new: Node) -> Node:
 def replacements(node: Node, step: Step, model: Model) -> Iterator[Suggestion]:
     """Yield the schedules with another exact kernel in the place of a step."""
     role = model.variables[step.variable].role
-    for kernel in kernels().values():
+    # First those that handle the same factors, and among them those that the scheduler may choose.
+    ordered = sorted(kernels().values(), key=lambda k: (len({*k.handles} ^ {*step.kernel.handles}), not k.automatic))
+    for kernel in ordered:
         if kernel.exact and kernel is not step.kernel and role in kernel.updates:
             other = Step(step.variable, kernel, kernel.options(), step.path)
             yield f"use `{kernel.name}` here", exchanged(node, step, other)

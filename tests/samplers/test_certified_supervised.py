@@ -39,7 +39,7 @@ AUGMENTATION = augmentations()
 
 
 def of_name(model):
-    return MODELS.get(model, model)
+    return MODELS.get(model, model) if isinstance(model, str) else model
 
 
 def certified(model, **options):

@@ -219,7 +219,7 @@ def test_names_of_other_coefficients_are_refused(name):
 def test_a_block_of_covariates_must_be_used():
     with pytest.raises(SpecError, match="features: 'x' is not among them"):
         pt.Model.of(load_spec(model_with(features=["z"])))
-    with pytest.raises(SpecError, match="no block has these features"):
+    with pytest.raises(SpecError, match="no response uses these features"):
         pt.Model.of(load_spec({"extends": "lda", "name": "m", "blocks": {"x": {"block": "covariates"}}}))
 
 

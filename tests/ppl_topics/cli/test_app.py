@@ -216,7 +216,7 @@ def test_plan_tells_the_kernels_and_why(capsys, tmp_path):
     assert "\nz      collapsed_gibbs *  " in out
     assert "run: 2 chains of 207 sweeps, 1 process of 1 thread: " in out
     said = [line.split(":")[0] for line in out.splitlines()[-3:]]
-    assert said == ["memory", "memory with draws streamed to a folder (--out FOLDER)", "memory available"]
+    assert said == ["memory", "memory if draws are streamed to a folder (--out FOLDER)", "memory available"]
 
 
 @pytest.mark.parametrize(

@@ -91,13 +91,13 @@ def test_errors_are_one_line(capsys):
     assert "--method: expected left_to_right or document_completion" in refused(
         capsys, "lda.nc", *data, "--method", "x"
     )
-    assert "--draws: are those of phi" in refused(capsys, "lda.nc", *data, "--draws", "3")
+    assert "--draws: counts the draws of phi" in refused(capsys, "lda.nc", *data, "--draws", "3")
     assert "--moves: does not apply to --method document_completion" in refused(
         capsys, "lda.nc", *data, "--moves", "3", "--method", "document_completion"
     )
     assert "--particles: must be a multiple of 4" in refused(capsys, "lda.nc", *data, "--particles", "7")
     assert "--phi: expected mean or draws" in refused(capsys, "lda.nc", *data, "--phi", "last")
-    assert "error: lda.nc: response: all responses share the topics ; omit 'warm'" in refused(
+    assert "error: lda.nc: response: all responses share the topics; omit 'warm'" in refused(
         capsys, "lda.nc", *data, "--response", "warm"
     )
     assert "none of the 2 tokens is a word" in refused(capsys, "lda.nc", "--data", "other.jsonl")

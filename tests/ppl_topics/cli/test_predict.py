@@ -141,14 +141,14 @@ RUN = ["run", "medlda", "--data", "train.jsonl", "--label-column", "y", *FAST, "
         (["predict", "classes.nc", *TEST, "--seed", "-1"], "--seed: must be"),
         (["predict", "classes.nc", *TEST, "--threads", "9999"], "--threads: must be at most"),
         (["predict", "classes.nc", *TEST, "--out", "none/p.csv"], "none/p.csv: cannot be written"),
-        (["predict", "classes.nc", *TEST, "--out", ".."], "..: this is a folder"),
+        (["predict", "classes.nc", *TEST, "--out", ".."], "..: an existing folder"),
         (
             ["predict", "classes.nc", *TEST, "--out", "pipe", "--overwrite"],
             "pipe: exists and is neither a file",
         ),
         ([*RUN, "--test", "none.jsonl"], "none.jsonl: there is no such file"),
         ([*RUN, "--test", "foreign.jsonl"], "foreign.jsonl: none of the 2 tokens is a word"),
-        ([*RUN, "--test", "others.jsonl"], "--test others.jsonl: no document has a label of those in training"),
+        ([*RUN, "--test", "others.jsonl"], "--test others.jsonl: no document has a label that occurs in training"),
         (["run", "lda", *RUN[2:], "--test", "test.jsonl"], "--test: model 'lda' has no response"),
     ],
 )

@@ -133,7 +133,7 @@ class Soak:
         if len(sweeper.n_dk):
             np.testing.assert_array_equal(sweeper.n_dk, state.n_dk)
         for block in range(len(sweeper.n_bk)):
-            own = state.z[tiling.block[state.tokens.words] == block]
+            own = state.z[tiling.word_block[state.tokens.words] == block]
             np.testing.assert_array_equal(sweeper.n_bk[block], np.bincount(own, minlength=TOPICS))
 
     def _look_at_slope(self) -> None:

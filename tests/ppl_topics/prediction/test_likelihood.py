@@ -399,7 +399,7 @@ def test_one_topic_one_draw_one_document(corpus):
 
 def test_responses_with_topics_of_their_own_are_named(corpus):
     fit = pt.sample("medlda_one_vs_all", corpus, margin=1.0, **FAST)
-    with pytest.raises(TraceError, match=r"each has topics of its own; name one of them .*: both, cold, warm"):
+    with pytest.raises(TraceError, match=r"each response has its own topics; name one of them .*: both, cold, warm"):
         fit.held_out(NEW)
     values = [fit.held_out(NEW, response=name).log_likelihood for name in ("warm", "cold")]
     assert values[0] != values[1]
@@ -418,7 +418,7 @@ def test_what_is_wrong_is_refused(fit, corpus):
     ):
         with pytest.raises(PplTopicsError, match=message):
             fit.held_out(NEW, **options)
-    with pytest.raises(TraceError, match="leave out 'warm'"):
+    with pytest.raises(TraceError, match="omit 'warm'"):
         fit.held_out(NEW, response="warm")
     with pytest.raises(CorpusError, match="is a word of the training corpus"):
         fit.held_out(pt.Corpus.from_tokens([["violet"]]))

@@ -83,7 +83,7 @@ def test_more_draws(corpus, run):
     same(longer, pt.resume(run, draws=20, progress=False))
     with pytest.raises(pt.PplTopicsError, match=r"draws: the run was asked for 20 draws a chain"):
         pt.resume(run, draws=5, progress=False)
-    with pytest.raises(pt.PplTopicsError, match="draws: must be a whole number, or one after a"):
+    with pytest.raises(pt.PplTopicsError, match=r"draws: must be a whole number, or \+N for N more"):
         pt.resume(run, draws="many", progress=False)
 
 
