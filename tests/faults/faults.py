@@ -141,7 +141,7 @@ def stop_by_signal(trial: Trial) -> list[Record]:
         child.kill(number, group=two)
     code, said = child.result()
     assert "Traceback" not in said, said
-    if not early or "ended: all" in (run / "log.txt").read_text():
+    if not early or "finished: all" in (run / "log.txt").read_text():
         # All draws were kept; the signal can only have ended what the command prints of them.
         assert code == 0 or (early and code in (1, -signal.SIGTERM)), (code, said)
         trial.check_end()

@@ -19,7 +19,14 @@ Record = dict[str, Any]
 """What a trial found: the fault, when or where it struck, and the outcome."""
 
 NO_DRAW, READABLE = "no draw yet", "readable"
-NOT_YET = ("no draw yet", "there is none yet", "not the folder of a run", "no such file", "holds no run")
+NOT_YET = (
+    "no draw yet",
+    "there is none yet",
+    "none can be read",
+    "not the folder of a run",
+    "no such file",
+    "no run in",
+)
 """Parts of the messages for a folder in which no draw was made yet."""
 
 EMPTY = 3
