@@ -10,7 +10,7 @@ from ppl_topics._util.arrays import Int32Array, UnsignedArray
 from ppl_topics._util.compiled import inlined, tight
 from ppl_topics.samplers.assignments.tile import (
     Tile,
-    draw_topic,
+    draw_in_log_space,
     move_token,
     ratio_of,
     turn_to_document,
@@ -21,7 +21,8 @@ from ppl_topics.samplers.assignments.tile import (
 from ppl_topics.samplers.assignments.tiling import Tiling
 from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
 from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
-from ppl_topics.samplers.variates.simd_categorical import Integer
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, Integer, find_cell, running_sums_of_counts
+from ppl_topics.samplers.variates.streams import uniform
 
 __all__ = ["sweep_dense"]
 
@@ -32,7 +33,8 @@ def sweep_dense(
 ) -> None:
     """Draw the topics of the tokens of a tile; n_dk without rows means that documents are counted at each visit."""
     supervised = term.eta.shape[1] > 0
-    ratio, weight = tile.scratch.ratio, tile.scratch.weight
+    ratio, weight, sums, beta = tile.scratch.ratio, tile.scratch.weight, tile.scratch.sums, tile.beta32
+    n_topics, stream = weight.size, tile.stream
     order, words, last, end = tiling.order, tiling.words, tile.last, np.int64(-1)
     for position in range(tile.first, last):
         token = np.int64(order[position])
@@ -42,7 +44,11 @@ def sweep_dense(
         word, old = np.int64(words[token]), np.int64(z[token])
         # Most tokens keep their topic. Then nothing is written: the counts without the token stay in registers.
         ratio_left, weight_left = without_token(old, tile)
-        new = draw_topic(word, old, weight_left, n_wk, tile)
+        total = running_sums_of_counts(weight, n_wk, word, beta[word], old, weight_left, sums)
+        if total >= SAFE_TOTAL:
+            new = find_cell(sums, n_topics, np.float32(uniform(stream) * total))
+        else:
+            new = draw_in_log_space(word, old, n_wk, tile)
         if new != old and (not supervised or accepts(tile.stream, tile.cursor[0], old, new, term)):
             z[token] = new
             ratio[old], weight[old] = ratio_left, weight_left

@@ -161,12 +161,13 @@ def forbid_writing(trial: Trial) -> list[Record]:
         after = trial.check_readable()
         number = errno.EROFS if by_mount else errno.EACCES
         resume = partial(pt.resume, trial.run, draws=case.draws, progress=False)
-        for code, place, work in ((1, trial.run, resume), (2, other, partial(case.sample, other))):
+        for code, work in ((1, resume), (2, partial(case.sample, other))):
             trial.call(partial(_as_user, None if by_mount else NOBODY, work)).expect(code, os.strerror(number))
         assert trial.check_readable() == after
         _mount(disk, "remount,rw")
         trial.resume_to_end(draws=case.draws)
-    outcome = "readable; one error from resuming (exit code 1) and from a new run (exit code 2); once writable: resumed, equal"
+    outcome = "readable; one error from resuming (exit code 1) and from a new run (exit code 2); "
+    outcome += "once writable: resumed, equal"
     when = "by how its disk is mounted" if by_mount else "by its permissions"
     return [{"fault": "read-only folder", "when": when, "after": after, "outcome": outcome}]
 
