@@ -95,7 +95,7 @@ def warmed(
 
 
 def apart(*work: Any) -> list[Point]:
-    """Do a piece of work in a process of its own: what one program leaves behind must not slow down the next."""
+    """Do a piece of work in its own process: what one program leaves behind must not slow down the next."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(warmed, *work).result()
 

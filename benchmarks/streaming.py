@@ -6,7 +6,7 @@
 Seconds. One chain of LDA on a simulated corpus, with the checkpoints that are the default. The time in which draws are
 handed to the store, and that of checkpoints, are taken inside the run, and given as shares of the sampling.
 
-Memory. The largest resident memory of a process that makes so many draws, each in a process of its own, in a folder and
+Memory. The largest resident memory of a process that makes so many draws, each in its own process, in a folder and
 with all draws in memory; the same small corpus, whose phi is recorded whole.
 """
 

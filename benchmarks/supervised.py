@@ -99,7 +99,7 @@ def keep_classes(corpus: pt.Corpus, classes: list[str]) -> pt.Corpus:
 
 
 def simulate(n_docs: int, seed: int) -> pt.Corpus:
-    """Simulate short texts of three classes, each with words of its own among common ones."""
+    """Simulate short texts of three classes, each with its own words among common ones."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(3, size=n_docs)
     texts = [

@@ -22,7 +22,7 @@ __all__ = ["EpsilonInsensitive"]
 class EpsilonInsensitive(Response):
     """Real targets with pseudo-likelihood exp(-2 cost max(0, |y - s| - epsilon)).
 
-    It is the product of two hinges, each with an inverse Gaussian augmentation of its own: xi+ ~ InvGauss(1 / (cost
+    It is the product of two hinges, each with its own inverse Gaussian augmentation: xi+ ~ InvGauss(1 / (cost
     |y - s - epsilon|), 1) and xi- ~ InvGauss(1 / (cost |s - y - epsilon|), 1) (Zheng, Yu, Xing 2015, section 4.2).
 
     Attributes

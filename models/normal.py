@@ -19,7 +19,7 @@ __all__ = ["Normal"]
 
 @block("normal")
 class Normal(CoefficientPrior):
-    """Independent coefficients, each Normal(0, variance), and an intercept of a variance of its own.
+    """Independent coefficients, each Normal(0, variance), and an intercept with its own variance.
 
     Attributes
     ----------

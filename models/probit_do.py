@@ -35,9 +35,9 @@ class ProbitDo(LabelResponse):
     intercept : bool
         Whether a coefficient of a constant feature is added.
     one_vs_all : bool
-        Whether each of several classes or labels gets a model of its own, instead of all sharing the topics.
+        Whether each of several classes or labels gets its own model, instead of all sharing the topics.
     start : {"labels", "uniform"}
-        How chains draw their first topics: for each label from topics of its own, or all alike.
+        How chains draw their first topics: for each label from its own topics, or all alike.
 
     References
     ----------

@@ -20,7 +20,7 @@ __all__ = ["Shrinkage"]
 class Shrinkage(CoefficientPrior):
     """Base of the normal priors whose variances are made of scales: tau of each response, lambda of each slope.
 
-    Both are half-Cauchy: tau ~ C+(0, scale), lambda ~ C+(0, 1). The intercept has a variance of its own and no scale.
+    Both are half-Cauchy: tau ~ C+(0, scale), lambda ~ C+(0, 1). The intercept has its own variance and no scale.
 
     Attributes
     ----------

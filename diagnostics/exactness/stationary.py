@@ -137,7 +137,7 @@ class StationaryTest:
             before.append(state_statistics(self.tiny, self.state))
             memories = self.executor.memories(self.state)
             for sweep in range(self.sweeps):
-                # Every chain has streams of its own, and begins at a random phase of `every: n`.
+                # Every chain has its own streams, and begins at a random phase of `every: n`.
                 self.executor.sweep(self.state, memories, self.seed, look + 1, i * self.sweeps + sweep)
             numbers[i] = self.exact.index(self.state.z, self.state.sizes.topics)
             after.append(state_statistics(self.tiny, self.state))

@@ -73,7 +73,7 @@ class TinyResponse:
     """
 
     def __init__(self, bound: BoundModel, state: ChainState, moved: set[str]) -> None:
-        # Where each response has a model of its own, the chain observes one of them.
+        # Where each response has its own model, the chain observes one of them.
         response, observed = bound.response, state.observed
         assert response is not None, "the model has no response"
         assert observed is not None, "the corpus has no targets"

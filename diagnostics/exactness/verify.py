@@ -309,7 +309,7 @@ def _tiny_distributions(plan: Plan) -> list[TinyModel]:
     """
     if plan.model.supervised:
         distribution = with_a_distribution(plan)
-        # Where each response has a model of its own, a chain sees one.
+        # Where each response has its own model, a chain sees one.
         return [] if distribution is None else [TinyModel(distribution, responses=1 if plan.model.apart else 3)]
     updates_phi = any("phi" in step.kernel.updates for step in steps(plan.schedule))
     heavy = with_heavy_topics(plan) if updates_phi else None

@@ -49,7 +49,7 @@ class Export(NamedTuple):
 
     @property
     def is_table(self) -> bool:
-        """Whether it is a table rather than a file of its own format."""
+        """Whether it is a table rather than a file in its own format."""
         return self.suffixes == TABLE_SUFFIXES
 
     def keywords(self, what: str, given: dict[str, Any]) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def grid(
         Whether to replace an existing table, or runs in the folder.
     method, particles
         How the held-out likelihood is estimated, given the mean topics; see :meth:`Fit.held_out`. Where each response
-        has topics of its own (one-vs-all) there is none.
+        has its own topics (one-vs-all) there is none.
     draws, warmup, chains, thin, seed, threads, processes, progress, record, schedule
         As in :func:`sample`.
     done : callable, optional

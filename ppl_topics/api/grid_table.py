@@ -60,7 +60,7 @@ def measure(fit: Fit, test: Corpus, options: HeldOutOptions) -> Row:
     likelihood, problems = None, []
     how: dict[str, Any] = {"seed": options.seed, "threads": options.threads}
     if TrainedTopics(fit.groups).apart:
-        problems.append("each response has topics of its own, so there is no one likelihood of the words")
+        problems.append("each response has its own topics, so there is no one likelihood of the words")
     else:
         likelihood = fit.held_out(test, method=options.method, particles=options.particles, **how)
         cells |= {name: getattr(likelihood, name) for name in LIKELIHOOD}

@@ -98,7 +98,7 @@ class Response(Block):
 
     @property
     def apart(self) -> bool:
-        """Whether each response has a model of its own: topics, assignments and all."""
+        """Whether each response has its own model: topics, assignments and all."""
         return False
 
     @property
@@ -263,9 +263,9 @@ class LabelResponse(Response):
     Attributes
     ----------
     one_vs_all : bool
-        Whether each of several classes or labels gets a model of its own, instead of all sharing the topics.
+        Whether each of several classes or labels gets its own model, instead of all sharing the topics.
     start : {"labels", "uniform"}
-        How chains draw their first topics: for each label from topics of its own, or all alike.
+        How chains draw their first topics: for each label from its own topics, or all alike.
     """
 
     one_vs_all: bool = False
@@ -273,7 +273,7 @@ class LabelResponse(Response):
 
     @property
     def apart(self) -> bool:
-        """Whether each class has a model of its own."""
+        """Whether each class has its own model."""
         return self.one_vs_all
 
     @property

@@ -48,7 +48,7 @@ class CovariateColumn:
     levels : tuple of str, or None
         Categories, in order; None for a column of real numbers.
     reference : str or None
-        The category without a column of its own.
+        The category without its own column.
     """
 
     name: str

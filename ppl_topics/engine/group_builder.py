@@ -104,7 +104,7 @@ class GroupBuilder:
 
     @property
     def responses(self) -> NDArray[Any] | None:
-        """Names of the responses, where each has chains of its own."""
+        """Names of the responses, where each has its own chains."""
         return _text(np.array(self._names("response"), dtype=object)) if self.parts > 1 else None
 
     def dims(self, name: str) -> tuple[str, ...]:

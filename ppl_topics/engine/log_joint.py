@@ -77,7 +77,7 @@ def log_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray) -> float:
 
 @parallel
 def log_included_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, mass: FloatArray) -> float:
-    """Log p(w | z, beta, I), phi integrated out, where each topic includes words of its own."""
+    """Log p(w | z, beta, I), phi integrated out, where each topic includes its own words."""
     n_words, n_topics = n_wk.shape
     partial = np.zeros(CHUNKS)
     for chunk in numba.prange(CHUNKS):

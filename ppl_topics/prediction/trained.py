@@ -27,7 +27,7 @@ __all__ = ["Part", "TrainedResponse", "TrainedTopics"]
 
 
 class Part(NamedTuple):
-    """A chain, or where each response has topics of its own one response of a chain.
+    """A chain, or where each response has its own topics one response of a chain.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class TrainedTopics:
 
     @cached_property
     def apart(self) -> list[str]:
-        """Names of the responses where each has topics of its own; else none."""
+        """Names of the responses where each has its own topics; else none."""
         return own_topics(self.groups)
 
     def parts(self, chain: int) -> list[Part]:
@@ -252,7 +252,7 @@ class TrainedResponse:
     def eta(self, part: Part) -> FloatArray:
         """Return the kept draws of the coefficients, shape (M, C, F), those of topics first.
 
-        Where each response has topics of its own, C is 1.
+        Where each response has its own topics, C is 1.
         """
         eta = part.of(self.trained.groups["posterior"][self.trained.model.names["eta"]])
         eta = eta if part.response is None else eta.expand_dims("response")

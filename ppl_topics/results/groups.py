@@ -44,7 +44,7 @@ def ends(
 
 
 def by_response(dims: tuple[str, ...], values: NDArray[Any], parts: int) -> tuple[tuple[str, ...], NDArray[Any]]:
-    """Give values a dim ``response`` where each of several has chains of its own, after ``chain`` and ``draw``."""
+    """Give values a dim ``response`` where each of several has its own chains, after ``chain`` and ``draw``."""
     if parts == 1:
         return dims, values
     if "response" in dims:

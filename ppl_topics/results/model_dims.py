@@ -1,6 +1,6 @@
 """Whether the variables of a stored trace have the dims that its model gives them.
 
-Where each response has topics of its own (one-vs-all), whatever belongs to topics has the dim ``response`` too.
+Where each response has its own topics (one-vs-all), whatever belongs to topics has the dim ``response`` too.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def wrong_dims(groups: Mapping[str, xr.Dataset]) -> str:
     for group in named:
         # What is not named is numbered, and is not found by its name.
         if group["response"].dtype.kind not in "OU":
-            return "the responses, each with topics of its own, have no names"
+            return "the responses, each with its own topics, have no names"
     if any(group["response"].values.tolist() != named[0]["response"].values.tolist() for group in named):
         return "constant_data and posterior do not have the same responses"
     return ""
@@ -92,6 +92,6 @@ def _of_model(posterior: xr.Dataset) -> dict[str, tuple[str, ...]]:
 
 
 def _split(dims: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the dims where each response has chains of its own."""
+    """Return the dims where each response has its own chains."""
     rest = tuple(dim for dim in dims if dim not in ("chain", "draw", "response"))
     return (*(dim for dim in ("chain", "draw") if dim in dims), "response", *rest)

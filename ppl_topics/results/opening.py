@@ -5,7 +5,7 @@ thousand times, promise a petabyte of fill values, or spell one long string a mi
 `save` writes, and none is opened: what is refused is refused from the descriptions alone.
 
 The HDF5 library itself can crash on a damaged file, or go round in it for ever: version 2.0 does where the sizes in a
-heap of strings are wrong. So a file is first read by a process of its own, which this module is the program of; it
+heap of strings are wrong. So a file is first read by its own process, which this module is the program of; it
 imports nothing else of ppl-topics, to start fast.
 """
 
@@ -69,7 +69,7 @@ LISTS = ("DIMENSION_LIST", "REFERENCE_LIST")
 
 
 def probe(path: Path) -> list[str]:
-    """Let a process of its own read a netCDF file, and return the names of its groups."""
+    """Let its own process read a netCDF file, and return the names of its groups."""
     if not sys.executable:
         return probe_here(path)
     seconds = SECONDS + path.stat().st_size // BYTES_PER_SECOND
@@ -85,7 +85,7 @@ def probe(path: Path) -> list[str]:
 
 
 def probe_here(path: Path) -> list[str]:
-    """Check a file without a process of its own, and return the names of its groups."""
+    """Check a file without its own process, and return the names of its groups."""
     with h5py.File(path, "r") as file:
         return check_contents(file, path)
 

@@ -71,7 +71,7 @@ def scales_template(given: Any, key: Key, scales: FloatArray) -> None:
 
 
 def response_template(c: int, given: Any, key: Key, scales: FloatArray) -> None:
-    """Update the scales of one response, from a stream of its own."""
+    """Update the scales of one response, from its own stream."""
     stream = new_stream()
     start(stream, key, c)
     for j in range(scales.shape[1]):

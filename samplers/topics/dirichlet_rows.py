@@ -45,7 +45,7 @@ def draw_phi(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, key: Key, phi: F
     1.13 c beta; that is 1e-14 of a token for beta = 0.01. The distribution of all other cells is exact.
 
     Where a topic has so few tokens that all of its variates could be that small (its concentrations sum to less than
-    32), it is drawn in log space from a stream of its own: no topic is ever zero, and a word with tokens in a topic
+    32), it is drawn in log space from its own stream: no topic is ever zero, and a word with tokens in a topic
     always has a positive probability there.
 
     The counts `n_wk` have shape (V, K), beta is at least 1e-300, and phi, of shape (V, K), is overwritten. The unit of

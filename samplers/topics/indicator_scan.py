@@ -139,7 +139,7 @@ def scan_equal(block: int, given: ScanGiven, packed: PackedIndicators, stream: S
     for word in range(occupied.shape[1]):
         bits = uint64(stream)
         has, row = np.int64(occupied[block, word]), np.int64(included[block, word])
-        # The logarithm of the word's part of the prior odds; 0 unless each word has a probability of its own.
+        # The logarithm of the word's part of the prior odds; 0 unless each word has its own probability.
         own = word_log_odds[word]
         for place in range(size):
             byte = bits & BYTE

@@ -1,6 +1,6 @@
 """Draws from categorical distributions with many cells, eight at a time.
 
-Cell k belongs to lane k % 8 of a vector, and each lane has running sums of its own: so eight sums advance with one
+Cell k belongs to lane k % 8 of a vector, and each lane has its own running sums: so eight sums advance with one
 instruction, in an order that does not depend on the machine. A draw finds its lane among eight totals, then its place
 in that lane by comparisons without branches. `docs/kernels.md` says why this is written as LLVM code, and `plain_simd`
 has the same as plain loops.

@@ -1,4 +1,4 @@
-"""Draws on their way to disk: a zarr store in which each chain writes chunks of its own, so that none waits.
+"""Draws on their way to disk: a zarr store in which each chain writes its own chunks, so that none waits.
 
 A chunk holds some draws of one variable of one chain; it is written when it is full, and as far as it is filled before
 each checkpoint. What was drawn since the last checkpoint is drawn again, with the same bits, by a run that is resumed.
@@ -49,7 +49,7 @@ class DrawLayout:
         Of the run.
     chain : int
     response : int, optional
-        Where each response has chains of its own.
+        Where each response has its own chains.
     chains : int
     responses : int
     draws, warmup : int
@@ -136,7 +136,7 @@ class _Column:
                 raise ValueError(f"it has {len(self.rows):,} draws of {count - self.first:,}")
         except MemoryError:
             raise
-        # Each codec has errors of its own.
+        # Each codec has its own errors.
         except Exception as error:
             raise _damaged(self._path(), error, self.checkpoints) from None
 

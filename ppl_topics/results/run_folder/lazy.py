@@ -71,7 +71,7 @@ class _Stored(BackendArray):
             values = np.asarray(self.array[key]).astype(self.dtype, copy=False)
         except MemoryError:
             raise
-        # Each codec has errors of its own.
+        # Each codec has its own errors.
         except Exception as error:
             path, what = self.group / self.array.path, what_to_do(self.group, drawn=is_drawn(self.array))
             raise unreadable(path, error, damaged(path, error, what)) from None

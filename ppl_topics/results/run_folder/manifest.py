@@ -50,7 +50,7 @@ class Manifest(pydantic.BaseModel):
     seed, draws, warmup, thin, chains, processes, threads : int
         As asked for; draws may grow when the run is resumed.
     units : int
-        Chains; where each response has chains of its own, of all responses together.
+        Chains; where each response has its own chains, of all responses together.
     debug : bool
     variables : list of str
         That draws are kept of, in the order of the model.

@@ -1,4 +1,4 @@
-"""One-vs-all: each class has a model of its own, run side by side."""
+"""One-vs-all: each class has its own model, run side by side."""
 
 from __future__ import annotations
 

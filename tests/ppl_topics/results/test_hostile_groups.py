@@ -246,7 +246,7 @@ def test_attributes_that_only_the_library_refuses(runs, tmp_path, name, value):
 
 @pytest.fixture(scope="module")
 def apart():
-    """Groups of a run in which each response has topics of its own."""
+    """Groups of a run in which each response has its own topics."""
     corpus = pt.Corpus.from_tokens(TEXTS, labels=["a", "b", "c", "b", "c"])
     groups = pt.sample("medlda_one_vs_all", corpus, **OPTIONS).groups
     check_groups(groups, "run.nc")
