@@ -64,10 +64,10 @@ def coefficient_table(
     >>> sorted(zip(table["mean"] > 0, table["words"]))
     [(False, 'vote law'), (True, 'goal match')]
     """
-    table = coefficient_summary(
-        groups, response=response, chain=chain, probability=probability, top=top, n_words=n_words
-    )
     coefficients = coefficient_draws(groups, chain)
+    table = coefficient_summary(
+        groups, coefficients, response=response, probability=probability, top=top, n_words=n_words
+    )
     efficiency = all_statistics(coefficients.draws[None], ["ess_bulk", "rhat"])
     cells = (
         [coefficients.responses.index(name) for name in table["response"]],

@@ -10,7 +10,7 @@ import xarray as xr
 
 from ppl_topics._util.arguments import is_whole
 from ppl_topics.errors import TraceError
-from ppl_topics.results.coefficient_draws import check_probability, coefficient_draws, interval, topic_texts
+from ppl_topics.results.coefficient_draws import CoefficientDraws, check_probability, interval, topic_texts
 
 __all__ = ["coefficient_summary"]
 
@@ -30,18 +30,17 @@ COLUMNS = [
 
 def coefficient_summary(
     groups: Mapping[str, xr.Dataset],
+    coefficients: CoefficientDraws,
     *,
     response: str | None = None,
-    chain: int = 0,
     probability: float = 0.9,
     top: int | None = None,
     n_words: int = 10,
 ) -> pd.DataFrame:
-    """Return `ppl_topics.diagnostics.tables.coefficient_table` without its columns ``ess`` and ``rhat``."""
+    """Return the table of given draws that `ppl_topics.diagnostics.tables` adds ``ess`` and ``rhat`` to."""
     probability = check_probability(probability)
     if top is not None and (not is_whole(top) or top < 1):
         raise TraceError(f"top: must be a whole number of at least 1, got {top!r}")
-    coefficients = coefficient_draws(groups, chain)
     asked = coefficients.positions(response)
     texts = topic_texts(groups, n_words, coefficients)
     draws = coefficients.draws

@@ -13,6 +13,7 @@ import xarray as xr
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.errors import TraceError
+from ppl_topics.results.coefficient_draws import coefficient_draws
 from ppl_topics.results.coefficient_summary import coefficient_summary
 from ppl_topics.results.documents import Estimate, concentration, document_topics, part_of, topic_numbers
 from ppl_topics.results.export.writing import written_text
@@ -235,7 +236,9 @@ def _coefficients(
     groups: Mapping[str, xr.Dataset], chain: int, response: str | None, probability: float
 ) -> list[dict[str, Any]] | None:
     try:
-        table = coefficient_summary(groups, response=response, chain=chain, probability=probability, n_words=1)
+        table = coefficient_summary(
+            groups, coefficient_draws(groups, chain), response=response, probability=probability, n_words=1
+        )
     except TraceError:
         # The model has no response, or its coefficients were not recorded.
         return None
