@@ -12,9 +12,8 @@ from ppl_topics.samplers.assignments.tile import (
     Tile,
     draw_in_log_space,
     move_token,
-    ratio_of,
+    refresh,
     turn_to_document,
-    weigh,
     weigh_all,
     without_token,
 )
@@ -53,8 +52,7 @@ def sweep_dense(
             z[token] = new
             ratio[old], weight[old] = ratio_left, weight_left
             move_token(word, old, new, n_wk, tile)
-            ratio[new] = ratio_of(new, tile.n_k[new], tile)
-            weigh(new, tile)
+            refresh(new, tile)
     write_counts(tile, n_dk)
 
 
@@ -64,9 +62,10 @@ def visit(token: Integer, tile: Tile, tiling: Tiling, z: UnsignedArray, n_dk: In
     write_counts(tile, n_dk)
     own = tile.scratch.n_dk
     begin, end = turn_to_document(token, tile, tiling)
+    doc = tile.cursor[0]
     if n_dk.shape[0] > 0:
         for topic in range(own.size):
-            own[topic] = n_dk[tile.cursor[0], topic]
+            own[topic] = n_dk[doc, topic]
     else:
         for topic in range(own.size):
             own[topic] = 0
@@ -80,5 +79,6 @@ def visit(token: Integer, tile: Tile, tiling: Tiling, z: UnsignedArray, n_dk: In
 def write_counts(tile: Tile, n_dk: Int32Array) -> None:
     """Write the counts of the current document back to the matrix."""
     if n_dk.shape[0] > 0 and tile.cursor[2] >= 0:
+        doc = tile.cursor[0]
         for topic in range(n_dk.shape[1]):
-            n_dk[tile.cursor[0], topic] = tile.scratch.n_dk[topic]
+            n_dk[doc, topic] = tile.scratch.n_dk[topic]

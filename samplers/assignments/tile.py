@@ -39,6 +39,7 @@ __all__ = [
     "move_token",
     "new_scratch",
     "ratio_of",
+    "refresh",
     "turn_to_document",
     "weigh",
     "weigh_all",
@@ -132,6 +133,14 @@ class Tile(NamedTuple):
 def ratio_of(topic: Integer, count: Integer, tile: Tile) -> Any:
     """Return m_k / (n_bk + beta_b) for a count n_bk."""
     return tile.mass32[topic] / (np.float32(count) + np.float32(tile.beta_sum))
+
+
+@inlined
+def refresh(topic: Integer, tile: Tile) -> None:
+    """Set the ratio and the weight of a topic from its counts."""
+    ratio = ratio_of(topic, tile.n_k[topic], tile)
+    tile.scratch.ratio[topic] = ratio
+    tile.scratch.weight[topic] = (np.float32(tile.scratch.n_dk[topic]) + tile.alpha32[topic]) * ratio
 
 
 @inlined
