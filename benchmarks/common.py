@@ -39,7 +39,7 @@ ALPHA, BETA = 0.1, 0.01
 class Point(NamedTuple):
     """Where a program stood after some sweeps.
 
-    ``seconds`` are those of the sweeps alone, ``score`` is log p(w, z) / N, and ``memory`` the bytes by which
+    ``seconds`` are those of the sweeps only, ``score`` is log p(w, z) / N, and ``memory`` the bytes by which
     the program's largest memory so far exceeded what the process held before it (NaN where unknown).
     """
 
@@ -56,7 +56,7 @@ class Program(Protocol):
     threads: int
 
     def trajectory(self, corpus: pt.Corpus, topics: int, seed: int, marks: Iterable[int]) -> Iterator[Point]:
-        """Start anew, and yield a point at each of the given numbers of sweeps, which increase."""
+        """Start from scratch, and yield a point at each of the given numbers of sweeps, which increase."""
 
 
 class Ours:

@@ -78,7 +78,7 @@ def measure(corpus: pt.Corpus, model: str, topics: int, burn_in: int, sweeps: in
 
 
 def look_at_drawn(docs: int, topics: int, kept: dict[str, Any]) -> float:
-    """Return the seconds of looking at theta, as far as it is kept, and the log posterior."""
+    """Return the seconds of looking at the recorded part of theta and the log posterior."""
     n_docs = kept["theta"].docs or docs if "theta" in kept else 0
     theta = np.ones((n_docs, topics), np.float32)
     started = time.perf_counter()

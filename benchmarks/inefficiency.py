@@ -6,7 +6,7 @@ r"""Inefficiency factors of theta and phi by kernel of z, in the form of tables 
 Each model runs with each kernel of z, the rest of its schedule being its own; phi is drawn after z in every one, also
 where z is drawn with phi integrated out. As in the paper the factors are those of 1,000 random documents and of the
 1,000 most probable words of each topic, here among the most frequent of the corpus. The paper starts all chains from
-the state that 10,000 sweeps of the collapsed sampler had led to; here each has a warm-up of its own.
+the state that 10,000 sweeps of the collapsed sampler had led to; here each has its own warm-up.
 """
 
 from __future__ import annotations

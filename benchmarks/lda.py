@@ -122,17 +122,17 @@ def run(corpus: pt.Corpus, topics: int, options: argparse.Namespace) -> dict[Pro
 
 
 def at(sweeps: int, points: list[Point]) -> Point:
-    """Return the point after so many sweeps."""
+    """Return the point after a number of sweeps."""
     return next(point for point in points if point.sweeps == sweeps)
 
 
 def tomotopies(results: dict[Program, Rounds], threads: int) -> list[Program]:
-    """Return the schemes of tomotopy that ran with so many workers."""
+    """Return the schemes of tomotopy that ran with a number of workers."""
     return [program for program in results if program.name.startswith("tomotopy") and program.threads == threads]
 
 
 def reference(results: dict[Program, Rounds], threads: int, options: argparse.Namespace) -> Program | None:
-    """Return the fastest tomotopy with so many workers."""
+    """Return the fastest tomotopy with a number of workers."""
 
     def median(program: Program) -> float:
         return statistics.median(seconds(points, options.burn_in, options.sweeps) for points in results[program])
@@ -211,7 +211,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
         "--trajectory", type=int, nargs="*", default=[], metavar="SWEEP", help="also score after these sweeps"
     )
     result.add_argument(
-        "--patience", type=float, default=3.0, help="stop ours after so many times tomotopy's seconds (--trajectory)"
+        "--patience", type=float, default=3.0, help="stop ours after this many times tomotopy's seconds (--trajectory)"
     )
     return result.parse_args(argv)
 

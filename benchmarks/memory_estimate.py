@@ -3,7 +3,7 @@ r"""How near the memory that is worked out before a run is to what the run takes
     python benchmarks/memory_estimate.py --data train.svmlight.gz --vocabulary vocab.txt --topics 100 --draws 20
     python benchmarks/memory_estimate.py
 
-Each model runs in processes of its own, in memory and in a folder, with two chains and phi recorded whole. There a run
+Each model runs in its own processes, in memory and in a folder, with two chains and phi recorded whole. There a run
 of a few documents comes first, so that all is compiled and loaded. "estimated" is what `ppl-topics plan` says that the
 run takes beside its corpus, "measured" the growth of the largest resident memory over that before the run. Without
 --data it runs small, on simulated documents.

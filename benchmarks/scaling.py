@@ -5,13 +5,13 @@
 
 Corpora come from simulate.py, once for each size, and are mapped into memory from disk. Each configuration runs in a
 fresh process: the kernel is compiled on a few documents, then come the sweeps of --burn-in, from random topics, and
-those that are timed, of which the median is printed. One that wants more memory than there is fails alone.
+those that are timed, of which the median is printed. If a run needs more memory than there is, only that run fails.
 
 Memory is the process's largest resident memory, less what it held before the corpus was opened and after all was
 compiled: "start" from then to the first sweep (index of words, random topics, first phi), "sweeps" during the sweeps.
 Bytes a token are given for the larger of the two, and, during the sweeps, without the tables of V x K cells, which
 are listed in bytes a cell: n_wk 4, phi 4 where it is kept, and the kernel's own. The tokens themselves count (4
-bytes), as do their index by word (4), z (1 or 2), and what grows with V alone.
+bytes), as do their index by word (4), z (1 or 2), and what grows only with V.
 
 "growth" is seconds a token over those at the next smaller N of the same kernel, K and threads: 1 is linear.
 """

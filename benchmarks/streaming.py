@@ -6,8 +6,8 @@
 Seconds. One chain of LDA on a simulated corpus, with the checkpoints that are the default. The time in which draws are
 handed to the store, and that of checkpoints, are taken inside the run, and given as shares of the sampling.
 
-Memory. The largest resident memory of a process that makes so many draws, each in its own process, in a folder and
-with all draws in memory; the same small corpus, whose phi is recorded whole.
+Memory. The largest resident memory of a process that makes a given number of draws, each in its own process, in a
+folder and with all draws in memory; the same small corpus, whose phi is recorded whole.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def parse() -> argparse.Namespace:
     result.add_argument("--train")
     result.add_argument("--test")
     result.add_argument("--vocabulary")
-    result.add_argument("--classes", nargs="+", help="keep the documents of these alone")
+    result.add_argument("--classes", nargs="+", help="keep only the documents of these classes")
     result.add_argument("--model", default="medlda")
     result.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="parameters of the model")
     result.add_argument("--schedule", help="in YAML; by default the model's own")

@@ -76,7 +76,7 @@ def read(one: dict[str, Any]) -> pt.Corpus:
 
 
 def with_classes(corpus: pt.Corpus, classes: int | None) -> pt.Corpus:
-    """Return the corpus as it is, or with its documents dealt at random to so many classes."""
+    """Return the corpus as it is, or with its documents assigned at random to a number of classes."""
     if classes is None or (corpus.labels is not None and classes == corpus.labels.n_responses):
         return corpus
     codes = np.random.default_rng(1).integers(classes, size=corpus.n_docs).astype(np.int32)

@@ -38,7 +38,7 @@ class SpikeSlab(Block):
 
     An indicator I_kv, Bernoulli(pi), says whether topic k includes word v; phi_k is Dirichlet over the words that it
     includes, with their concentrations, and 0 elsewhere. A topic needs a word: the joint distribution of pi and all
-    indicators is their product restricted to topics with at least one word each, and is not normalised anew given pi.
+    indicators is their product restricted to topics with at least one word each, and is not normalised again given pi.
     So pi given the indicators has its plain conjugate distribution, Beta(a + included, b + not included), and to draw
     from the prior is to draw pi and all indicators until no topic is empty.
 
@@ -126,7 +126,7 @@ class SpikeSlab(Block):
     def init(self, role: str, state: ChainState) -> NDArray[Any]:
         """Return ones for the indicators, and for phi its mean given z and the indicators.
 
-        Sparse topics begin with the words that have tokens in them instead.
+        Sparse topics start with the words that have tokens in them instead.
         """
         if role == "included":
             self.probability(state)

@@ -50,7 +50,7 @@ class Priors(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """The parts of equation 5 that change with each move of a token, for the document at hand.
+    """The parts of equation 5 that change with each move of a token, for the current document.
 
     Attributes
     ----------

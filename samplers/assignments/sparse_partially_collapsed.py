@@ -4,7 +4,7 @@ The sum over topics of (n_dk^-i + alpha_k) phi_kw is split in two. The topics wh
 largest are few, and listed (see `likely_topics`). For the others only a bound is computed: the largest
 n_dk + alpha_k times the sum of their phi_kw. A point is drawn between 0 and the sum of the list's mass and that bound:
 nearly always it falls into the list, and the others need not be looked at. Otherwise their mass is computed, and the
-point falls among them or beyond. Beyond, the topic is drawn anew from all. So the distribution is the full
+point falls among them or beyond. Beyond, the topic is drawn again, from all. So the distribution is the full
 conditional, exactly, by rejection.
 
 Magnusson et al. sum over the topics of the document instead, and draw the rest from alias tables of alpha_k phi_kw.

@@ -239,6 +239,6 @@ def accept(stream: Stream, shape: float, width: float, place: float, value: floa
     if place <= width:
         accepted = value if (coarse + uniform(stream)) * 2.0**-24 < math.exp(-value) else 0.0
     else:
-        # A number of its own has the bits that the far tail needs.
+        # A second uniform has the bits that the far tail needs.
         accepted = finish(stream, shape, width, width + uniform_open(stream) * shape / math.e)
     return accepted if accepted > 0.0 else draw_exceeding(stream, shape)
