@@ -40,7 +40,7 @@ MODEL = {
 }
 
 
-def tilted(block, y, s):
+def log_integrand(block, y, s):
     """Log of base(a) exp(b(a) s - omega(a) s^2 / 2) on the grid, with the step."""
     a = y * GRID[:, None]
     b, omega = block.potential(np.full(a.shape, y), a)
@@ -49,7 +49,7 @@ def tilted(block, y, s):
 
 def deviation(block, y):
     """How far the integral is from the likelihood, in logarithms: also by a constant."""
-    integral = np.array([logsumexp(tilted(block, y, s)) for s in SCORES])
+    integral = np.array([logsumexp(log_integrand(block, y, s)) for s in SCORES])
     value = block.log_likelihood(np.full((len(SCORES), 1), y), SCORES[:, None], np.ones(1))[:, 0]
     return float(np.abs(integral - value).max())
 
@@ -94,7 +94,7 @@ def test_planted_bugs_of_quadratic_forms(kind):
 def distribution_distance(block, y, s):
     """Total variation between the distribution of the augmentation a block declares, and the normalised integrand."""
     sign, mean = (float(array[0, 0]) for array in block.augmentation_arguments(np.array([[y]]), np.array([[s]])))
-    log_density = tilted(BLOCK, y, s)
+    log_density = log_integrand(BLOCK, y, s)
     declared = stats.norm.logpdf(sign * GRID, mean)
     expected, declared = (np.exp(value - logsumexp(value)) for value in (log_density, declared))
     return 0.5 * np.abs(expected - declared).sum()

@@ -1,4 +1,4 @@
-"""Covariates beside topics: coefficients, standardisation, prediction, and what degenerate columns do."""
+"""Covariates beside topics: coefficients, predictions, what degenerate columns do, and the command line."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import pytest
 from scipy import sparse
 
 import ppl_topics as pt
-from ppl_topics.corpus.covariate_alignment import align_covariates
-from ppl_topics.corpus.covariates import columns_from_json, columns_to_json
-from ppl_topics.corpus.scaling import standardising
+from ppl_topics.cli import main
 from ppl_topics.engine.bind import bind
 from ppl_topics.errors import CorpusError, SpecError
 from ppl_topics.schedule import make_plan
@@ -131,59 +129,14 @@ def test_labels_start_in_supervised_topics_only():
     assert (np.abs(share - expected) < 5 * np.sqrt(0.25 / 6400)).all()
 
 
-def test_dolda_like_classes_with_covariates():
+@pytest.mark.parametrize("base", ["medlda", "medlda_one_vs_all"])
+def test_dolda_like_classes_with_covariates(base):
     """Every response takes covariates: here the hinge, one class against all, and the default schedule."""
     texts, frame, effect, _ = simulated(90)
     corpus = corpus_of(texts, np.digitize(effect, [-0.7, 0.7]).astype(str).tolist(), frame)
-    for base in ("medlda", "medlda_one_vs_all"):
-        model = {**GAUSSIAN, "extends": base, "name": f"{base}_x"}
-        fit = pt.sample(model, corpus, draws=10, warmup=10, **QUICK)
-        assert fit.score(corpus, **FEW) > 0.5
-
-
-# Standardisation
-
-
-def test_numbers_are_standardised_and_categories_left():
-    frame = pd.DataFrame({"year": [1999.0, 2004.0, 2006.0], "source": ["a", "b", "a"], "flag": [True, False, True]})
-    covariates = pt.Covariates.from_frame(frame)
-    matrix = standardising(covariates).apply(covariates.matrix)
-    assert np.allclose(matrix[:, [0, 3]].mean(axis=0), 0.0)
-    assert np.allclose(matrix[:, [0, 3]].std(axis=0), 1.0)
-    assert np.array_equal(matrix[:, 1:3], covariates.matrix[:, 1:3])
-
-
-@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
-def test_standardisation_of_any_scale(scale):
-    values = scale * np.random.default_rng(1).normal(3.0, 1.0, (50, 1))
-    matrix = standardising(pt.Covariates.from_matrix(values)).apply(values)
-    assert np.isclose(matrix.std(), 1.0)
-    assert abs(matrix.mean()) < 1e-9
-
-
-@pytest.mark.parametrize("value", [0.0, 0.1, -7e300])
-def test_constant_columns_become_zeros(value):
-    values = np.full((1000, 1), value)
-    scaling = standardising(pt.Covariates.from_matrix(values))
-    assert scaling.scale[0] == 0.0
-    assert not scaling.apply(values).any()
-    assert not scaling.apply(np.array([[5.0]])).any()
-
-
-def test_sparse_columns_are_scaled_and_stay_sparse():
-    rng = np.random.default_rng(2)
-    dense = np.where(rng.random((200, 300)) < 0.02, rng.normal(5.0, 1.0, (200, 300)), 0.0)
-    dense[:, 7] = rng.normal(2000.0, 5.0, 200)
-    covariates = pt.Covariates.from_matrix(sparse.csr_array(dense))
-    scaling = standardising(covariates)
-    matrix = scaling.apply(covariates.matrix)
-    assert sparse.issparse(matrix)
-    assert matrix.nnz == np.count_nonzero(dense)
-    found = matrix.toarray()
-    assert found[:, 7].mean() == pytest.approx(0.0, abs=1e-9)
-    others = np.delete(np.arange(300), 7)
-    used = others[dense[:, others].any(axis=0)]
-    assert np.allclose(found[:, used], dense[:, used] / dense[:, used].std(axis=0))
+    model = {**GAUSSIAN, "extends": base, "name": f"{base}_x"}
+    fit = pt.sample(model, corpus, draws=10, warmup=10, **QUICK)
+    assert fit.score(corpus, **FEW) > 0.5
 
 
 def test_standardise_false_leaves_numbers():
@@ -341,32 +294,10 @@ def test_wrong_covariates_of_new_documents(gaussian, rows, message):
         fit.predict(["goal"], covariates=pd.DataFrame(rows), **FEW)
 
 
-def test_columns_as_text():
-    frame = pd.DataFrame({"year": [1, 2], "source": ["b", 'a"'], "zip": [9, 10]})
-    columns = pt.Covariates.from_frame(frame, drop="first", categorical=["zip"]).columns
-    assert columns_from_json(columns_to_json(columns)) == columns
-    assert json.loads(columns_to_json(columns))[2] == ["zip", ["9", "10"], "9"]
-
-
-def test_alignment_of_references_and_numbers():
-    frame = pd.DataFrame({"source": ["AP", "BBC", "CNN", "BBC"], "zip": [9, 10, 9, 11]})
-    training = pt.Covariates.from_frame(frame, drop="first", categorical=["zip"])
-    # Another first category is left out, and the codes are read as numbers.
-    new = pt.Covariates.from_frame(pd.DataFrame({"zip": [10, 9, 12], "source": ["BBC", "CNN", "AP"]}), drop="first")
-    assert [column.reference for column in new.columns] == [None, "AP"]
-    aligned, unknown = align_covariates(new, training.columns)
-    assert aligned.names.tolist() == ["source[BBC]", "source[CNN]", "zip[10]", "zip[11]"]
-    assert np.array_equal(aligned.matrix, [[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]])
-    assert unknown == {"zip": 1}
-    assert align_covariates(training, training.columns) == (training, {})
-
-
 # Command line
 
 
 def test_covariates_on_the_command_line(tmp_path, capsys):
-    from ppl_topics.cli import main
-
     for name, seed in (("train", 0), ("test", 5)):
         texts, frame, effect, _ = simulated(120, seed=seed)
         if name == "test":
@@ -374,9 +305,9 @@ def test_covariates_on_the_command_line(tmp_path, capsys):
         table = frame.assign(text=texts, outcome=np.where(effect > 0, "high", "low"), year=2000)
         table.to_csv(tmp_path / f"{name}.csv", index=False)
         table.to_json(tmp_path / f"{name}.jsonl", orient="records", lines=True)
-    data = ["--data", str(tmp_path / "train.csv"), "--label-column", "outcome"]
-    run = ["run", "slda_covariates", *data, "--set", "topics=2", "--draws", "30", "--warmup", "30", "--chains", "1"]
-    run += ["--seed", "1", "--threads", "1", "--no-progress", "--json"]
+    quiet = ["--label-column", "outcome", "--threads", "1", "--json"]
+    run = ["run", "slda_covariates", *quiet, "--data", str(tmp_path / "train.csv"), "--no-progress", "--seed", "1"]
+    run += ["--set", "topics=2", "--draws", "30", "--warmup", "30", "--chains", "1"]
     columns = ["--covariates", "age,region", "--covariates", "year"]
     out = str(tmp_path / "run.nc")
     assert main([*run, *columns, "--test", str(tmp_path / "test.csv"), "--out", out]) == 0
@@ -384,17 +315,7 @@ def test_covariates_on_the_command_line(tmp_path, capsys):
     assert json.loads(printed.out)["accuracy"] > 0.75
     assert "covariate 'year' is constant" in printed.err
     assert "'region': categories that training lacks, in 2 of 120 documents" in printed.err
-    new = [
-        "predict",
-        out,
-        "--data",
-        str(tmp_path / "test.jsonl"),
-        "--label-column",
-        "outcome",
-        "--threads",
-        "1",
-        "--json",
-    ]
+    new = ["predict", out, *quiet, "--data", str(tmp_path / "test.jsonl")]
     assert main([*new, *columns]) == 0
     assert json.loads(capsys.readouterr().out)["accuracy"] > 0.75
     assert main(new) == 2

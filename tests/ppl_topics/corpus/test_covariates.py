@@ -1,6 +1,7 @@
 """Covariates: encoding, and encoding new documents with the same columns."""
 
 import datetime
+import json
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from ppl_topics.corpus import Corpus, Covariates
+from ppl_topics.corpus.covariates import columns_from_json, columns_to_json
 from ppl_topics.errors import CorpusError
 
 IDS = np.array(["p", "q", "r"], dtype=object)
@@ -176,3 +178,10 @@ def test_in_a_corpus(frame):
         assert corpus.covariates.matrix[1, 0] == 2004
     with pytest.raises(CorpusError, match=r"document 1 \(id 'q'\) is missing"):
         Corpus.from_tokens([["a"], ["b"], ["c"]], covariates=frame.assign(year=[1, None, 3]), doc_ids=IDS)
+
+
+def test_columns_as_text():
+    frame = pd.DataFrame({"year": [1, 2], "source": ["b", 'a"'], "zip": [9, 10]})
+    columns = Covariates.from_frame(frame, drop="first", categorical=["zip"]).columns
+    assert columns_from_json(columns_to_json(columns)) == columns
+    assert json.loads(columns_to_json(columns))[2] == ["zip", ["9", "10"], "9"]

@@ -1,0 +1,176 @@
+"""The left-to-right estimator against enumeration: unbiased, better with more work, and refused with a planted bug."""
+
+import math
+
+import numpy as np
+import pytest
+from held_out_cases import CASES, FALSE_ALARM, copies, exact, make_case
+from scipy import stats
+
+from ppl_topics._util.compiled import specialised
+from ppl_topics.core.keys import Key, Reserved
+from ppl_topics.core.tokens import TokensByDocument
+from ppl_topics.samplers.held_out import left_to_right
+from ppl_topics.samplers.held_out.left_to_right import estimate_left_to_right
+from ppl_topics.samplers.held_out.replicates import REPLICATES, count, draw_topic
+
+KEY = Key(1, 0, 0).reserved(Reserved.LEFT_TO_RIGHT)
+
+
+def deviates(estimate, n_copies=1500):
+    """Two-sided p values of the mean estimate of p(w) against the exact one, one for each case.
+
+    The estimates of all copies and replicates are independent; there are 6,000, so their mean is near enough normal.
+    """
+    values = []
+    for case in CASES:
+        words, phi, alpha = make_case(*case)
+        ptr, many = copies(words, n_copies)
+        ratio = np.exp(estimate(ptr, many, phi, alpha)).ravel() / exact(words, phi, alpha)
+        if len(words) == 1:
+            # Nothing is drawn, so nothing may be off.
+            values.append(0.0 if np.allclose(ratio, 1.0, rtol=1e-6) else np.inf)
+            continue
+        values.append((ratio.mean() - 1.0) / (ratio.std(ddof=1) / math.sqrt(ratio.size)))
+    return 2.0 * stats.norm.sf(np.abs(values))
+
+
+def left(particles, moves):
+    return lambda ptr, words, phi, alpha: estimate_left_to_right(ptr, words, phi, alpha, particles, moves, KEY)
+
+
+@pytest.mark.parametrize(("particles", "moves"), [(1, 0), (1, 8), (3, 2), (6, 32)])
+def test_left_to_right_is_unbiased_for_any_number_of_particles_and_moves(particles, moves):
+    values = deviates(left(particles, moves))
+    assert values.min() * len(values) > FALSE_ALARM
+
+
+def test_moves_and_particles_make_the_estimate_better():
+    words, phi, alpha = make_case(3, 8)
+    ptr, many = copies(words, 1500)
+    spread = {how: np.exp(left(*how)(ptr, many, phi, alpha)).std() for how in ((2, 0), (2, 8), (8, 8))}
+    # By simulation 0.41, 0.34 and 0.17 of the mean.
+    assert spread[2, 8] < 0.93 * spread[2, 0]
+    assert spread[8, 8] < 0.6 * spread[2, 8]
+
+
+def build(moves=8, **faults):
+    """Compile the estimator with some of its functions replaced by faulty ones."""
+
+    run = specialised(left_to_right.run_particles.py_func, "faulty", cached=False, **faults)
+    whole = specialised(left_to_right.left_to_right.py_func, "faulty", cached=False, run_particles=run)
+
+    def estimate(ptr, words, phi, alpha):
+        every = np.ones(len(phi), dtype=bool)
+        entropy = left_to_right.word_entropies(phi, alpha, every)
+        result = np.zeros((len(ptr) - 1, REPLICATES))
+        tokens = TokensByDocument(np.array([0, len(ptr) - 1]), ptr, words, every)
+        whole(tokens, phi, alpha, entropy, 4, moves, KEY, result)
+        return result
+
+    return estimate
+
+
+def counts_the_token(row, mass, given, particle):
+    """The counts are those of after the token: its most probable topic is counted in."""
+    factors, alpha, counts, weight = given.phi, given.alpha, particle.counts, particle.weight
+    best, total = 0, 0.0
+    for k in range(alpha.size):
+        if weight[k] * factors[row, k] > weight[best] * factors[row, best]:
+            best = k
+    for k in range(alpha.size):
+        total += (counts[k] + alpha[k] + (1.0 if k == best else 0.0)) * factors[row, k]
+    return math.log(total / (mass + 1.0))
+
+
+def forgets_alpha(row, mass, given, particle):
+    """The predictive probability is by counts alone, where there are any."""
+    factors, alpha, counts = given.phi, given.alpha, particle.counts
+    total, number = 0.0, 0.0
+    for k in range(alpha.size):
+        total += counts[k] * factors[row, k]
+        number += counts[k]
+    if number == 0.0 or total == 0.0:
+        total, number = 0.0, mass
+        for k in range(alpha.size):
+            total += (counts[k] + alpha[k]) * factors[row, k]
+    return math.log(total / number)
+
+
+def counts_itself(stream, rows, position, turn, number, given, particle):
+    """A token's own topic stays in the counts when it is drawn again."""
+    token = turn
+    for _ in range(number):
+        if token >= position:
+            token = 0
+        new = draw_topic(stream, rows[token], given, particle)
+        count(particle.z[token], -1, given, particle)
+        particle.z[token] = new
+        count(new, 1, given, particle)
+        token += 1
+
+
+def copies_half(stream, position, every):
+    """The heaviest particle takes the place of all others, whatever the weights."""
+    log_weight = every.log_weight
+    largest = log_weight.max()
+    total = 0.0
+    best = 0
+    for particle in range(log_weight.size):
+        total += math.exp(log_weight[particle] - largest)
+        if log_weight[particle] > log_weight[best]:
+            best = particle
+    for particle in range(log_weight.size):
+        every.z[particle] = every.z[best]
+        every.counts[particle] = every.counts[best]
+        every.weight[particle] = every.weight[best]
+        log_weight[particle] = 0.0
+    return largest + math.log(total / log_weight.size)
+
+
+def averages_by_position(stream, position, every):
+    """As Wallach et al.: the mean over particles at each position, with the particles never weighted."""
+    log_weight = every.log_weight
+    total = 0.0
+    for particle in range(log_weight.size):
+        total += math.exp(log_weight[particle])
+        log_weight[particle] = 0.0
+    return math.log(total / log_weight.size)
+
+
+FAULTS = {
+    "the token itself is counted": ("log_predictive", counts_the_token),
+    "alpha is forgotten": ("log_predictive", forgets_alpha),
+    "moved tokens count themselves": ("move_earlier", counts_itself),
+    "the heaviest particle takes all": ("resample", copies_half),
+    "means are taken by position": ("resample", averages_by_position),
+}
+
+QUICK = ("the token itself is counted",)
+
+
+@pytest.mark.slow
+def test_the_rebuilt_estimator_is_unbiased():
+    assert deviates(build()).min() > FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    "fault", [pytest.param(fault, marks=[] if fault in QUICK else pytest.mark.slow) for fault in FAULTS]
+)
+def test_planted_bugs_are_caught(fault):
+    name, body = FAULTS[fault]
+    compiled = specialised(body, "planted", cached=False)
+    # Moves hide what goes wrong with the weights.
+    moves = 0 if name == "resample" else 8
+    assert deviates(build(moves, **{name: compiled})).min() * len(CASES) < FALSE_ALARM
+
+
+def test_words_without_a_topic_and_tiny_concentrations():
+    phi = np.array([[0.5, 0.5], [0.5, 0.0], [0.0, 0.5], [0.0, 0.0]], dtype=np.float32)
+    ptr = np.array([0, 2, 4, 4], dtype=np.int64)
+    words = np.array([1, 3, 1, 2], dtype=np.uint32)
+    found = estimate_left_to_right(ptr, words, phi, np.array([1e-40, 1e-40]), 2, 32, KEY)
+    assert (found[0] == -np.inf).all()
+    # (1 / 4) (a / 2) / (1 + 2 a).
+    np.testing.assert_allclose(found[1], math.log(1e-40 / 8.0), rtol=1e-6)
+    assert (found[2] == 0.0).all()
