@@ -2,10 +2,10 @@
 
     python examples/ad_lda_drift.py --data train.svmlight.gz --vocabulary vocab.txt --out drift.csv drift.png
 
-Runs `ad_lda` with 1, 2, 8 and 32 shards, and beside it exact kernels, from the same random topics. With one shard it is
-collapsed Gibbs sampling. Prints log p(w, z) / N and the shares of nonzero counts of topics in documents (n_dk) and of
-words in topics (n_wk), as means over the last tenth of the sweeps; `--out` has them for every sweep. More shards, more
-of them nonzero in n_wk and fewer in n_dk: each shard finds its own topics. A figure, which leaves out the first
+Runs `ad_lda` with 1, 2, 8 and 32 shards, and exact kernels, from the same random topics. With one shard it is collapsed
+Gibbs sampling. Prints log p(w, z) / N and the shares of nonzero counts of topics in documents (n_dk) and of words in
+topics (n_wk), as means over the last tenth of the sweeps; `--out` has them for every sweep. With more shards, more
+counts are nonzero in n_wk and fewer in n_dk: each shard finds its own topics. A figure, which leaves out the first
 tenth, needs matplotlib (`pip install 'ppl-topics[examples]'`).
 """
 

@@ -3,9 +3,8 @@
     python examples/dolda_2020.py --train train.svmlight.gz --test test.svmlight.gz --vocabulary vocab.txt \
         --stop-words --min-count 10 --out fig2.csv fig2.png
 
-Lines: horseshoe and normal coefficients, and two steps: LDA first, then the same regression, with a horseshoe, on the
-mean shares of the topics, which are then covariates. Gibbs MedLDA stands beside them. `dolda_2020_topics.py` has the
-figures of coefficients and topics.
+Lines: horseshoe and normal coefficients; two steps, LDA and then the same regression, with a horseshoe, on the mean
+shares of its topics as covariates; and Gibbs MedLDA. `dolda_2020_topics.py` has the figures of coefficients and topics.
 """
 
 from __future__ import annotations

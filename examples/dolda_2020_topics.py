@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from studies import check_out, new_figure
-from supervised_studies import simulated
+from study_corpora import add_text_options, read_labelled, simulated
 
 import ppl_topics as pt
 
@@ -93,23 +93,11 @@ def smallest_class(corpus: pt.Corpus) -> str:
     return str(labels.classes[np.bincount(labels.values[labels.values >= 0]).argmin()])
 
 
-def read(options: argparse.Namespace) -> pt.Corpus:
-    """Return the corpus that was asked for."""
-    if options.data is None:
-        return simulated("classes")[0]
-    stop_words = "english" if options.stop_words else None
-    how = {"vocabulary": options.vocabulary, "label_column": options.label_column, "min_count": options.min_count}
-    return pt.read_corpus(options.data, label_kind="class", stop_words=stop_words, **how)
-
-
 def main() -> None:
     """Run the study."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", help="labelled corpus; a simulated one without it")
-    parser.add_argument("--vocabulary", help="its words, one a line, where it has ids alone")
-    parser.add_argument("--label-column", help="column of the labels, where the file has columns")
-    parser.add_argument("--stop-words", action="store_true", help="remove scikit-learn's list of English stop words")
-    parser.add_argument("--min-count", type=int, default=1, help="drop words that occur less often (1)")
+    parser.add_argument("--data", help="labelled corpus; a simulated one by default")
+    add_text_options(parser)
     parser.add_argument("--topics", type=int, default=50, metavar="K")
     parser.add_argument("--warmup", type=int, default=300)
     parser.add_argument("--draws", type=int, default=200)
@@ -119,7 +107,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, nargs="+", default=[], help="files to write: .csv, and .png by figure")
     options = parser.parse_args()
     check_out(options.out, ".csv", ".png")
-    corpus = read(options)
+    if options.data is None:
+        corpus = simulated("classes")[0]
+    else:
+        corpus = read_labelled(options, options.data, "class", min_count=options.min_count)
     print(corpus, flush=True)
     runs = fits(corpus, options)
     table = pd.concat([topic_table(name, fit) for name, fit in runs.items()], ignore_index=True)

@@ -2,13 +2,13 @@
 
     python examples/inefficiency.py --data train.svmlight.gz --vocabulary vocab.txt --out inefficiency.csv
 
-A long common run of the first kernel comes first, so that all chains explore the same mode with the same numbering of
-topics. From its last state each kernel runs on. With every kept draw of z, theta is drawn for 1,000 random documents,
-and phi for the 1,000 top words of each topic (those of the largest mean at the end of the common run): given z where
-the kernel integrates phi out, else it is the phi of the chain. IF is the number of draws over coda's effective sample
-size. Printed are its mean and standard deviation over all scalars but those that are constant, the seconds of a sweep,
-and these times the mean IF: seconds for an effective draw. What is kept of one chain takes 4 bytes a scalar and draw,
-1.6 GB for K = 100 and 2,000 draws. The paper's setting is `--common 10000 --threads 1`.
+A long common run of the first kernel comes first, so that all chains explore the same mode with the same topic numbers.
+Each kernel continues from its last state. With every kept draw of z, theta is drawn for 1,000 random documents, and phi
+for the 1,000 top words of each topic (those with the largest mean at the end of the common run). Phi is drawn given z
+if the kernel integrates it out; otherwise it is the phi of the chain. IF is the number of draws divided by coda's
+effective sample size. The table has its mean and standard deviation over all scalars that vary, the seconds of a sweep,
+and the product of these seconds and the mean IF: seconds for an effective draw. The draws of one chain take 4 bytes for
+each scalar, 1.6 GB for K = 100 and 2,000 draws. The paper's setting is `--common 10000 --threads 1`.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
     python examples/spike_slab_zeros.py --data train.svmlight.gz --vocabulary vocab.txt --sweeps 1000 \
         --out zeros.csv zeros.png
 
-For each probability of inclusion, a chain of so many sweeps: the share of zeros in phi (table 6, over the last part of
-the sweeps), and log p(w, z | I) and log p(w, z, I), theta and phi integrated out, after each sweep (figure B.1). The
-paper runs 20,000 sweeps on PubMed and NIPS, words under 10 removed, and finds 0.88, 0.50 and 0.00 zeros.
+Runs a chain for each probability of inclusion. Records the share of zeros in phi (table 6, over the last part of the
+sweeps), and log p(w, z | I) and log p(w, z, I), theta and phi integrated out, after each sweep (figure B.1). The paper
+runs 20,000 sweeps on PubMed and NIPS, without words that occur fewer than 10 times, and finds 0.88, 0.50 and 0.00
+zeros.
 """
 
 from __future__ import annotations

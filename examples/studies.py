@@ -22,8 +22,8 @@ LOG, DENSITY_DOCS, DENSITY_WORDS = "log p(w, z) / N", "density of n_dk", "densit
 def parser(description: str | None, topics: Sequence[int], kernels: Sequence[str]) -> argparse.ArgumentParser:
     """Return a parser with the arguments of every study."""
     result = argparse.ArgumentParser(description=(description or "").split("\n\n")[0])
-    result.add_argument("--data", help="corpus; the docstrings of the scientific Python stack without it")
-    result.add_argument("--vocabulary", help="its words, one a line, where it has ids alone")
+    result.add_argument("--data", help="corpus; by default the docstrings of the scientific Python stack")
+    result.add_argument("--vocabulary", help="the words of a corpus that has only their ids, one a line")
     result.add_argument("--min-count", type=int, default=10, help="drop words that occur less often (10)")
     result.add_argument("--topics", type=int, nargs="+", default=list(topics), metavar="K")
     result.add_argument("--kernels", nargs="+", default=list(kernels), help=f"kernels of z ({', '.join(kernels)})")
@@ -43,7 +43,7 @@ def check_out(out: Sequence[Path], *suffixes: str) -> None:
 
 
 def read(options: argparse.Namespace, *suffixes: str) -> pt.Corpus:
-    """Return the corpus that was asked for, if the results can be written."""
+    """Read the corpus, if the results can be written."""
     check_out(options.out, *suffixes)
     if options.threads is not None:
         use_threads(options.threads)
@@ -56,7 +56,7 @@ def read(options: argparse.Namespace, *suffixes: str) -> pt.Corpus:
 
 
 def plan(kernel: str, topics: int, **options: Any) -> pt.Plan:
-    """Return LDA under a kernel of z: topics integrated out where it does so, else kept, and drawn once a sweep."""
+    """Return LDA under a kernel of z: topics integrated out if the kernel does so, else drawn once in each sweep."""
     z, phi = pt.step("z", kernel, **options), pt.step("phi", "dirichlet_rows")
     refused: list[pt.ScheduleError] = []
     for model, schedule in (("lda_collapsed", pt.cycle(z)), ("lda", pt.cycle(z, phi)), ("lda", pt.cycle(z))):
@@ -70,7 +70,7 @@ def plan(kernel: str, topics: int, **options: Any) -> pt.Plan:
 def path(plan: pt.Plan, corpus: pt.Corpus, *, seed: int, sweeps: int, seconds: float = float("inf")) -> pd.DataFrame:
     """Run one chain from random topics, the same for all plans of a seed; return a row for the start and each sweep.
 
-    It ends after a number of sweeps, or of seconds of sampling, which leave out compiling and measuring.
+    It ends after a number of sweeps, or of seconds of sampling, compiling and measuring not included.
     """
     bound = bind(plan, corpus)
     executor, rows = Executor(bound), []
@@ -117,7 +117,7 @@ def write(paths: pd.DataFrame, out: Sequence[Path], x: str, measures: Sequence[s
 
 
 def new_figure(**options: Any) -> Any:
-    """Return a figure of matplotlib, which nothing else here needs."""
+    """Return a matplotlib figure; nothing else here needs matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:

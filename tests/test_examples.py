@@ -50,6 +50,7 @@ def corpus() -> pt.Corpus:
 def test_every_example_is_tested() -> None:
     tested = {"compare_schedules.py", "newsgroups.py", "own_kernel.py", "rare_words.yaml", "studies.py", *STUDIES}
     tested |= {
+        "study_corpora.py",
         "supervised_studies.py",
         "dolda_2020_topics.py",
         "shrinkage_kernels.py",
@@ -179,8 +180,8 @@ def test_every_line_of_a_supervised_study_plans(script: str) -> None:
 def test_supervised_studies_learn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     shared, zhu = names("supervised_studies.py"), names("zhu_2013.py")["STUDIES"]
-    corpora = shared["simulated"]("pair")
-    train, test = (shared["two_classes"](corpus, None) for corpus in corpora)
+    corpora = names("study_corpora.py")
+    train, test = (corpora["two_classes"](corpus, None) for corpus in corpora["simulated"]("pair"))
     assert list(train.labels.classes) == ["class 0", "class 3"]
     # Two of the four lines, logistic and without a response: those that no other test of the examples runs.
     study = replace(zhu["fig1"], lines=(zhu["fig1"].lines[1], zhu["fig1"].lines[3]))
@@ -193,16 +194,16 @@ def test_supervised_studies_learn(tmp_path: Path) -> None:
 
 
 def test_two_steps_predict_by_the_topics_of_the_first() -> None:
-    shared, dolda = names("supervised_studies.py"), names("dolda_2020.py")["STUDIES"]["fig2"]
+    corpora, dolda = names("study_corpora.py"), names("dolda_2020.py")["STUDIES"]["fig2"]
     line = replace(next(line for line in dolda.lines if line.name == "two steps"), sweeps=60, draws=20)
-    train, test = shared["simulated"]("classes")
+    train, test = corpora["simulated"]("classes")
     fits = line.run(train, 6, seed=1, threads=1)
     assert [fit.spec.name for fit in fits] == ["lda", "two_step"]
     assert fits[1].posterior["eta"].sizes["coefficient"] == 7
     found = line.measure(fits, test, train, seed=1, threads=1)["accuracy"]
     # The planted bug: shares of the topics in other documents.
     order = np.random.default_rng(1).permutation(test.n_docs)
-    shuffled = test.select(order).with_labels(shared["names_of"](test), kind="class")
+    shuffled = test.select(order).with_labels(corpora["names_of"](test), kind="class")
     assert found > line.measure(fits, shuffled, train, seed=1, threads=1)["accuracy"] + 0.2
 
 
@@ -222,7 +223,7 @@ def test_topics_of_dolda(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 
 def test_supervised_studies_of_numbers() -> None:
     shared, study = names("supervised_studies.py"), names("zheng_2015.py")["STUDIES"]["fig5"]
-    train, test = shared["simulated"]("numbers")
+    train, test = names("study_corpora.py")["simulated"]("numbers")
     table = shared["run"](replace(study, lines=study.lines[1:]), train, test, topics=(6,), seeds=1, threads=1)
     assert table["r2"].item() > 0.4
 
@@ -235,16 +236,16 @@ def test_supervised_study_refuses_a_line_that_it_lacks() -> None:
 
 
 def test_supervised_study_reads_files(tmp_path: Path) -> None:
-    shared = names("supervised_studies.py")
+    read_pair = names("study_corpora.py")["read_pair"]
     path = tmp_path / "texts.jsonl"
     rows = [{"text": f"the {text}", "label": "ab"[number % 2]} for number, text in enumerate(TEXTS)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     given = {"train": str(path), "test": str(path), "vocabulary": None, "label_column": "label", "classes": None}
     given["min_count"] = 1
-    train, test = shared["read"](Namespace(**given, stop_words=True), "pair")
+    train, test = read_pair(Namespace(**given, stop_words=True), "pair")
     assert "the" not in train.vocabulary
     assert (train.n_docs, test.n_words) == (20, 7)
     with pytest.raises(SystemExit, match=r"--classes a c: expected two of a, b"):
-        shared["read"](Namespace(**(given | {"classes": ["a", "c"]}), stop_words=False), "pair")
+        read_pair(Namespace(**(given | {"classes": ["a", "c"]}), stop_words=False), "pair")
     with pytest.raises(SystemExit, match="give both --train and --test"):
-        shared["read"](Namespace(**(given | {"test": None}), stop_words=False), "pair")
+        read_pair(Namespace(**(given | {"test": None}), stop_words=False), "pair")

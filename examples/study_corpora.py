@@ -1,0 +1,78 @@
+"""Labelled corpora for the studies of supervised models: read from files, or simulated."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Literal
+
+import numpy as np
+
+import ppl_topics as pt
+
+Data = Literal["pair", "classes", "numbers"]
+"""Labels of a study: two of the classes, all classes, or numbers."""
+
+
+def names_of(corpus: pt.Corpus) -> list[str | None]:
+    """Return the class of each document, None where it is missing."""
+    labels = corpus.labels
+    assert labels is not None
+    return [None if code < 0 else str(labels.classes[code]) for code in labels.values]
+
+
+def two_classes(corpus: pt.Corpus, names: tuple[str, str] | None) -> pt.Corpus:
+    """Return the documents of two classes, by default the first and the last."""
+    labels = corpus.labels
+    assert labels is not None
+    pair = names or (str(labels.classes[0]), str(labels.classes[-1]))
+    unknown = set(pair) - set(labels.classes)
+    if unknown or pair[0] == pair[1]:
+        raise SystemExit(f"--classes {' '.join(pair)}: expected two of {', '.join(labels.classes)}")
+    held = names_of(corpus)
+    chosen = [place for place, name in enumerate(held) if name in pair]
+    return corpus.select(chosen).with_labels([held[place] for place in chosen], kind="class")
+
+
+def simulated(data: Data, docs: int = 240, words: int = 150, topics: int = 6) -> tuple[pt.Corpus, pt.Corpus]:
+    """Simulate a training and a test corpus from LDA; labels follow the proportions of the topics."""
+    rng = np.random.default_rng(1)
+    phi = rng.dirichlet(np.full(words, 0.2), topics)
+    theta = rng.dirichlet(np.full(topics, 0.3), docs)
+    counts = np.stack([rng.multinomial(40, share @ phi) for share in theta])
+    scores = theta @ rng.normal(scale=3.0, size=(topics, 4)) + rng.normal(scale=0.2, size=(docs, 4))
+    numbers = (scores[:, 0] - scores[:, 0].mean()) / scores[:, 0].std()
+    labels = numbers if data == "numbers" else [f"class {number}" for number in scores.argmax(axis=1)]
+    return pt.Corpus.from_matrix(counts, labels=labels, name="simulated").split(1 / 3, seed=1)
+
+
+def add_text_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how files of labelled texts are read."""
+    parser.add_argument("--vocabulary", help="the words of files that have only their ids, one a line")
+    parser.add_argument("--label-column", help="column of the labels, if the files have columns")
+    parser.add_argument("--stop-words", action="store_true", help="remove scikit-learn's list of English stop words")
+    parser.add_argument("--min-count", type=int, default=1, help="drop words that occur less often in training (1)")
+
+
+def read_labelled(options: argparse.Namespace, path: str, kind: Any, **how: Any) -> pt.Corpus:
+    """Read a file of labelled texts."""
+    stop_words = "english" if options.stop_words else None
+    how |= {"vocabulary": options.vocabulary, "label_column": options.label_column, "stop_words": stop_words}
+    return pt.read_corpus(path, label_kind=kind, **how)
+
+
+def read_pair(options: argparse.Namespace, data: Data) -> tuple[pt.Corpus, pt.Corpus]:
+    """Return the training and the test corpus that were asked for."""
+    if (options.train is None) != (options.test is None):
+        raise SystemExit("give both --train and --test, or neither for a simulated corpus")
+    if options.train is None:
+        train, test = simulated(data)
+    else:
+        kind = "real" if data == "numbers" else "class"
+        train, test = (read_labelled(options, path, kind) for path in (options.train, options.test))
+    if data == "pair":
+        train, test = two_classes(train, options.classes), two_classes(test, options.classes)
+    # Words that do not occur would only cost time.
+    kept = train.vocabulary[train.word_counts >= options.min_count]
+    train, test = train.with_vocabulary(kept), test.with_vocabulary(kept)
+    print(train, test, sep="\n", flush=True)
+    return train, test
