@@ -42,8 +42,7 @@ FAULTS ?= build/faults.jsonl
 
 faults: $(VENV)/.installed-test $(VENV)/.compiled  ## kill, stop and damage runs of each model, and write the table
 	mkdir -p $(dir $(FAULTS))
-	$(BIN)/python tests/faults --results $(FAULTS)
-	$(BIN)/python tests/faults --results $(FAULTS) --write docs/run-folders.md
+	$(BIN)/python tests/faults $(FAULTS) --write docs/run-folders.md
 
 # The type checker and the import linter read an installed copy: they cannot follow the folder mapping of the sources.
 # All of build/ goes first, since setuptools would copy files that were deleted since from a left-over build/lib.

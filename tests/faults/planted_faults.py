@@ -1,128 +1,77 @@
-"""Bugs planted in the package, one for each kind of fault: a trial of that kind must fail then.
-
-python tests/faults --plant --kinds KIND --results faults.jsonl
-"""
+"""Bugs planted in the package, at least one for each kind of fault: a trial of that kind must fail then."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
+
+from ppl_topics.errors import RunError, TraceError
+from ppl_topics.results.run_folder import checkpoint
+from ppl_topics.results.run_folder.draws import ChainStream
+from ppl_topics.results.run_folder.lazy import _Stored
+
+made, read = ChainStream.__init__, _Stored._read
 
 
-def lose_a_draw() -> None:
+def forget_the_last_draw(self: Any, place: Any, counts: Any = (0, 0), names: Any = ()) -> None:
     """A resumed run forgets the last draw before its checkpoint."""
-    from ppl_topics.results.run_folder.draws import ChainStream
-
-    made = ChainStream.__init__
-
-    def broken(self: Any, place: Any, counts: Any = (0, 0), names: Any = ()) -> None:
-        made(self, place, (counts[0], max(0, counts[1] - 1)), names)
-
-    ChainStream.__init__ = broken  # type: ignore[method-assign]
+    made(self, place, (counts[0], max(0, counts[1] - 1)), names)
 
 
-def forget_the_state() -> None:
-    """A resumed run continues from its first state."""
-    from ppl_topics.engine import checkpointing
-
-    checkpointing._put_state = lambda executor, state, arrays: None
-
-
-def stop_at_once() -> None:
-    """The first Ctrl-C acts as the second one."""
-    from ppl_topics.engine.interrupt import GracefulStop
-
-    def broken(self: Any, number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    GracefulStop._handle = broken  # type: ignore[method-assign]
-
-
-def say_nothing_of_a_death() -> None:
-    from ppl_topics.engine.processes import _Worker
-    from ppl_topics.errors import RunError
-
-    _Worker._death = lambda self: RunError("something went wrong")  # type: ignore[method-assign]
-
-
-def lock_nothing() -> None:
-    from ppl_topics.engine import checkpointing
-    from ppl_topics.results.run_folder import folder
-
-    for module in (checkpointing, folder):
-        module.locked = lambda *given: contextlib.nullcontext()  # type: ignore[attr-defined]
-
-
-def check_no_digest() -> None:
-    """All checkpoints have the same digest."""
-    from ppl_topics.results.run_folder import checkpoint
-
-    checkpoint._Checksum.digest = lambda self: bytes(checkpoint.DIGEST)  # type: ignore[method-assign]
-
-
-def take_nothing_for_zeros() -> None:
+def read_zeros(self: Any, key: Any) -> Any:
     """What cannot be read is replaced by zeros, without an error."""
-    from ppl_topics.results.run_folder import lazy
-
-    read = lazy._Stored._read
-
-    def broken(self: Any, key: Any) -> Any:
-        try:
-            return read(self, key)
-        except Exception:
-            return np.zeros(self.shape, self.dtype)[key]
-
-    lazy._Stored._read = broken  # type: ignore[method-assign]
-    lazy._check = lambda *given: None
+    try:
+        return read(self, key)
+    except Exception:
+        return np.zeros(self.shape, self.dtype)[key]
 
 
-def other_exit_codes() -> None:
-    from ppl_topics.errors import RunError, TraceError
-
-    RunError.exit_code, TraceError.exit_code = 2, 1
-
-
-def leave_errors_of_disks_as_they_are() -> None:
-    """They do not name the last checkpoint, nor say how to continue."""
-    from ppl_topics.engine import chains
-
-    chains._named = lambda chain: contextlib.nullcontext()
+def stop_at_once(self: Any, number: int, frame: Any) -> None:
+    """The first Ctrl-C acts as the second one."""
+    raise KeyboardInterrupt
 
 
-def lose_what_cannot_be_written() -> None:
-    from ppl_topics.api import sampling
-    from ppl_topics.errors import TraceError
-
-    def broken(fit: Any, out: Any) -> Any:
-        with contextlib.suppress(TraceError):
-            fit.save(out)
-        return out
-
-    sampling.save_somewhere = broken
+def lose_draws(fit: Any, out: Any) -> Any:
+    """Draws that cannot be written are lost without an error."""
+    with contextlib.suppress(TraceError):
+        fit.save(out)
+    return out
 
 
-def check_no_memory() -> None:
-    from ppl_topics.engine import run
-
-    run.check_memory = lambda demand: None
+def nothing(*given: Any) -> None:
+    """Leave out a check, or the state of a checkpoint."""
 
 
-PLANTED: dict[str, Callable[[], None]] = {
-    "kills": lose_a_draw,
-    "writes": forget_the_state,
-    "stops": stop_at_once,
-    "workers": say_nothing_of_a_death,
-    "two": lock_nothing,
-    "checkpoints": check_no_digest,
-    "chunks": take_nothing_for_zeros,
-    "constants": take_nothing_for_zeros,
-    "lost": other_exit_codes,
-    "full": leave_errors_of_disks_as_they_are,
-    "file": lose_what_cannot_be_written,
-    "read-only": other_exit_codes,
-    "memory": check_no_memory,
+def no_context(*given: Any) -> Any:
+    """Lock nothing, or leave errors as they are."""
+    return contextlib.nullcontext()
+
+
+ZEROS = {"results.run_folder.lazy._Stored._read": read_zeros}
+OTHER_EXIT_CODES = {"errors.RunError.exit_code": 2, "errors.TraceError.exit_code": 1}
+
+PLANTED: dict[str, dict[str, Any]] = {
+    "kills": {"results.run_folder.draws.ChainStream.__init__": forget_the_last_draw},
+    "writes": {"engine.checkpointing._put_state": nothing},
+    "stops": {"engine.interrupt.GracefulStop._handle": stop_at_once},
+    "workers": {"engine.processes._Worker._death": lambda self: RunError("something went wrong")},
+    "two": {"engine.checkpointing.locked": no_context, "results.run_folder.folder.locked": no_context},
+    "checkpoints": {"results.run_folder.checkpoint._Checksum.digest": lambda self: bytes(checkpoint.DIGEST)},
+    "chunks": ZEROS,
+    "constants": ZEROS,
+    "lost": OTHER_EXIT_CODES,
+    "full": {"engine.chains._named": no_context},
+    "file": {"api.sampling.save_somewhere": lose_draws},
+    "read-only": OTHER_EXIT_CODES,
+    "memory": {"engine.run.check_memory": nothing},
 }
-"""By kind of fault; a command that is killed starts in an interpreter of its own, where nothing can be planted."""
+"""By kind of fault; a command that is killed runs in another interpreter, where nothing can be planted."""
+
+
+def plant(kind: str) -> None:
+    """Plant the bugs of a kind in this process."""
+    for where, broken in PLANTED[kind].items():
+        pytest.MonkeyPatch().setattr(f"ppl_topics.{where}", broken)

@@ -1,6 +1,6 @@
-"""Processes that can be killed: forks of this one, which has compiled a model, and new interpreters.
+"""Processes that can be killed, forks of this one, which has compiled a model; and strikes in the middle of a write.
 
-A fork begins at once. It can use the threads of numba's layer "workqueue" and no others, so that layer is chosen here,
+A fork starts at once. It can use the threads of numba's layer "workqueue" and no others, so that layer is chosen here,
 before numba is imported.
 """
 
@@ -11,14 +11,14 @@ import os
 os.environ["NUMBA_THREADING_LAYER"] = "workqueue"
 os.environ.setdefault("NUMBA_NUM_THREADS", str(min(2, os.cpu_count() or 1)))
 
+import itertools
 import signal
 import sys
 import time
 import traceback
-import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from numba.np.ufunc import parallel
 
@@ -28,25 +28,10 @@ SECONDS = 1800.0
 """A process that takes longer hangs."""
 
 
-class Result(NamedTuple):
-    """How a process ended: the exit code, below zero for a signal, and what it printed."""
-
-    code: int
-    said: str
-
-    def expect(self, code: int, *words: object) -> Result:
-        """Fail unless it ended with a code, and with one error that holds some words, if any are given."""
-        errors = [line for line in self.said.splitlines() if line.startswith("error: ")]
-        clean = len(errors) == 1 and "Traceback" not in self.said and all(str(word) in errors[0] for word in words)
-        if self.code != code or (words and not clean):
-            raise AssertionError(f"ended with {self.code}, expected {code} {words}: {self.said[-2000:]}")
-        return self
-
-
 class Child:
-    """A forked process in a group of its own: what it does, and a file that receives what it prints.
+    """A forked process in a group of its own, which does some work and prints into a file.
 
-    The work returns an exit code, or anything else for 0. Errors of the package end it as on the command line.
+    ``code`` is its exit code once it has ended, below zero for a signal.
     """
 
     def __init__(self, work: Callable[[], Any], log: Path) -> None:
@@ -54,39 +39,46 @@ class Child:
         self.code: int | None = None
         self.pid = os.fork()
         if self.pid == 0:
-            os._exit(_call(work, log))
+            os._exit(_exit_code(work, log))
 
-    def ended(self) -> bool:
-        """Tell whether it has ended."""
-        if self.code is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            self.code = os.waitstatus_to_exitcode(status) if pid else None
-        return self.code is not None
+    @property
+    def said(self) -> str:
+        """What it has printed."""
+        return self.log.read_text(errors="replace")
 
     def ends_before(self, condition: Callable[[], bool] = lambda: False, seconds: float = SECONDS) -> bool:
         """Wait until it ends, something is so, or some seconds have passed; tell whether it has ended."""
         until = time.monotonic() + seconds
-        while not self.ended() and not condition() and (left := until - time.monotonic()) > 0:
+        while True:
+            pid, status = os.waitpid(self.pid, os.WNOHANG) if self.code is None else (0, 0)
+            self.code = os.waitstatus_to_exitcode(status) if pid else self.code
+            left = until - time.monotonic()
+            if self.code is not None or condition() or left <= 0:
+                return self.code is not None
             time.sleep(min(0.002, left))
-        return self.ended()
 
     def kill(self, number: int = signal.SIGKILL, *, group: bool = False) -> None:
         """Send a signal to it, or to it and its own children."""
         (os.killpg if group else os.kill)(self.pid, number)
 
-    def result(self) -> Result:
+    def wait(self) -> Child:
         """Wait for the end."""
         if not self.ends_before():
             self.kill(group=True)
-        return Result(-99 if self.code is None else self.code, self.log.read_text(errors="replace"))
+            raise AssertionError(f"it has not ended after {SECONDS:.0f} s: {self.said[-2000:]}")
+        return self
+
+    def expect(self, code: int, *words: object) -> Child:
+        """Fail unless it ends with a code, and with one error that holds some words, if any are given."""
+        errors = [line for line in self.wait().said.splitlines() if line.startswith("error: ")]
+        clean = len(errors) == 1 and "Traceback" not in self.said and all(str(word) in errors[0] for word in words)
+        if self.code != code or (words and not clean):
+            raise AssertionError(f"ended with {self.code}, expected {code} {words}: {self.said[-2000:]}")
+        return self
 
 
-def program(words: list[str]) -> None:
-    """Become a new program, with a threading layer of its own choice."""
-    os.execve(words[0], words, {**os.environ, "NUMBA_THREADING_LAYER": "default"})
-
-
-def _call(work: Callable[[], Any], log: Path) -> int:
+def _exit_code(work: Callable[[], Any], log: Path) -> int:
+    """Do some work; errors of the package end it as on the command line."""
     os.setsid()
     # numba shares a lock with its forks; one that is killed while it holds the lock would leave it locked for all.
     parallel._backend_init_process_lock = None
@@ -95,10 +87,7 @@ def _call(work: Callable[[], Any], log: Path) -> int:
     os.dup2(out, 2)
     code: Any = 70
     try:
-        with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *place, **more: print(f"warning: {message}", file=sys.stderr)
-            warnings.simplefilter("always", pt.RunWarning)
-            code = work()
+        code = work()
     except pt.PplTopicsError as error:
         print(f"error: {error}", file=sys.stderr)
         code = error.exit_code
@@ -107,3 +96,33 @@ def _call(work: Callable[[], Any], log: Path) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     return code if isinstance(code, int) else 0
+
+
+WRITTEN = {"a checkpoint": "checkpoints", "a file of draws": "draws.zarr"}
+"""What a run writes once it has started, and the folder that it is in."""
+
+
+def strike_in_a_write(run: Path, kind: str, number: int, share: float, strike: Callable[[], None], said: Path) -> None:
+    """Strike when this process has written a share of the n-th file of a kind, and say in a file where that was.
+
+    A file is written beside its final name and then renamed, by zarr as by us. The call that renames is replaced: there
+    the file can still be cut back to any share. From a share of 1 on it is complete but not renamed, from 1.5 on it is.
+    """
+    rename, seen = os.replace, itertools.count()
+
+    def replaced(old: Any, new: Any, **named: Any) -> None:
+        started = (run / "run.json").exists() and Path(new).is_relative_to(run / WRITTEN[kind])
+        if not started or next(seen) != number:
+            return rename(old, new, **named)
+        if share < 1.5:
+            data = Path(old).read_bytes()
+            os.truncate(old, int(min(share, 1.0) * len(data)))
+            said.write_text(f"while {kind} was written" if share < 1.0 else f"before {kind} was renamed into place")
+            strike()
+            Path(old).write_bytes(data)
+            return rename(old, new, **named)
+        rename(old, new, **named)
+        said.write_text(f"after {kind} was renamed into place")
+        return strike()
+
+    os.replace = replaced  # type: ignore[assignment]

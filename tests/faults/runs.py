@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+import shutil
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+import xarray as xr
 from processes import Child
 
 import ppl_topics as pt
+from ppl_topics.results.run_folder import draws as draws_on_disk
 
-Arrays = Mapping[str, NDArray[Any]]
+DRAWS, WARMUP = 100, 20
+SWEEPS = DRAWS + WARMUP
 
 LENGTHS = (40, 0, 1, 25, 60, 3, 1, 80)
 """Tokens in each document, empty documents included."""
@@ -29,6 +33,9 @@ LABELS: dict[str, Any] = {
 }
 """Labels for models that do not take three classes."""
 
+BY_SWEEPS = ("phi_mean", "sweeps", "z_last")
+"""Variables that differ with the number of sweeps: compared once a run has ended."""
+
 
 def corpus_for(model: str) -> pt.Corpus:
     """Return documents with labels of the kind that a model observes."""
@@ -40,94 +47,162 @@ def corpus_for(model: str) -> pt.Corpus:
     return pt.Corpus.from_tokens(documents, labels=labels, label_kind=kind, covariates=covariates)
 
 
-@dataclass(frozen=True)
 class Case:
-    """A model and a corpus on which it runs in seconds; ``pace`` is about the seconds of a sweep of all chains."""
+    """A model on a small corpus, and its undisturbed run: of another process, in memory, with two threads.
 
-    model: str
-    corpus: pt.Corpus
-    draws: int
-    warmup: int
-    seed: int
-    topics: int = 3
-    record: dict[str, str] = field(default_factory=lambda: {"z": "all"})
-    whole: Arrays = field(default_factory=dict)
-    pace: float = 0.01
+    ``pace`` is about the seconds of a sweep of both chains.
+    """
 
-    @property
-    def sweeps(self) -> int:
-        """The sweeps of one chain."""
-        return self.draws + self.warmup
+    def __init__(self, model: str, folder: Path) -> None:
+        self.model, self.corpus, self.data = model, corpus_for(model), folder / "corpus"
+        self.corpus.save(self.data)
+        self.options = {"draws": DRAWS, "warmup": WARMUP, "chains": 2, "seed": 1, "threads": 1}
+        whole = folder / "whole.pickle"
 
-    @property
-    def numbers(self) -> dict[str, int]:
-        """The arguments that are numbers."""
-        return {"draws": self.draws, "warmup": self.warmup, "chains": 2, "seed": self.seed, "threads": 1}
+        def keep() -> None:
+            whole.write_bytes(pickle.dumps(self.sample(threads=2).groups))
 
-    def sample(self, folder: Path | None = None, **options: Any) -> pt.Fit:
-        """Sample, into a folder or in memory."""
-        how = {**self.numbers, "topics": self.topics, "record": self.record, "progress": False, **options}
-        return pt.sample(self.model, self.corpus, out=folder, **how)
-
-    def words(self, folder: Path, data: Path, **options: Any) -> list[str]:
-        """Return the words of the command that does the same on a saved corpus."""
-        named = {**self.numbers, **options}.items()
-        flags = [word for name, value in named for word in (f"--{name.replace('_', '-')}", str(value))]
-        flags += [word for name, what in self.record.items() for word in ("--record", f"{name}={what}")]
-        flags += ["--set", f"topics={self.topics}", "--no-progress"]
-        return ["run", self.model, "--data", str(data), "--out", str(folder), *flags]
-
-    def with_whole(self, folder: Path) -> Case:
-        """Add the undisturbed run, of another process, in memory, on two threads; compile here what forks will use."""
-
-        def run() -> None:
-            np.savez(folder / "whole.npz", **flat(self.sample(threads=2)))  # type: ignore[arg-type]
-
-        Child(run, folder / "whole.log").result().expect(0)
+        Child(keep, folder / "log.txt").expect(0)
+        self.whole: Mapping[str, xr.Dataset] = pickle.loads(whole.read_bytes())
+        # Compiles what the forks will use.
         self.sample(draws=1, warmup=1)
         started = time.monotonic()
         self.sample(draws=10, warmup=10)
-        pace = (time.monotonic() - started) / 20
-        with np.load(folder / "whole.npz") as held:
-            return replace(self, whole=dict(held), pace=pace)
+        self.pace = (time.monotonic() - started) / 20
+
+    def sample(self, out: Path | None = None, **options: Any) -> pt.Fit:
+        """Sample, into a folder or in memory."""
+        options = {"topics": 3, "record": {"z": "all"}, "progress": False, **self.options, **options}
+        return pt.sample(self.model, self.corpus, out=out, **options)
+
+    def command(self, out: Path, **options: Any) -> list[str]:
+        """Return the words of the command that does the same on the saved corpus."""
+        flags = [f"--{name.replace('_', '-')}={value}" for name, value in {**self.options, **options}.items()]
+        what = ["run", self.model, f"--data={self.data}", f"--out={out}"]
+        return [*what, *flags, "--set=topics=3", "--record=z=all", "--no-progress"]
+
+    def difference(self, fit: pt.Fit, *, ended: bool) -> str:
+        """Name a variable that differs in any bit from the undisturbed run's, or from its start; "" if none does."""
+        for group, data in fit.groups.items():
+            whole = self.whole[group]
+            if not ended and "draw" in data.sizes:
+                whole = whole.isel(draw=slice(data.sizes["draw"]))
+            if data.variables.keys() != whole.variables.keys():
+                return f"{group}: {sorted(data.variables.keys() ^ whole.variables.keys())}"
+            for name in data.variables.keys() - {"step_seconds", *(() if ended else BY_SWEEPS)}:
+                if _bits(data[name]) != _bits(whole[name]):
+                    return f"{group}/{name}"
+        return "" if fit.groups.keys() == self.whole.keys() else "the list of groups"
 
 
-def flat(fit: pt.Fit) -> Arrays:
-    """Return all variables and coordinates of a trace by group and name, except those that are times."""
-    values = {
-        f"{group}/{name}": data[name].values
-        for group, data in fit.groups.items()
-        for name in data.variables
-        if name != "step_seconds"
-    }
-    return {name: array.astype(str) if array.dtype == object else array for name, array in values.items()}
+def _bits(variable: xr.DataArray) -> tuple[np.dtype[Any], tuple[int, ...], bytes]:
+    values = variable.values.astype(str) if variable.dtype == object else variable.values
+    return values.dtype, values.shape, values.tobytes()
 
 
-def difference(found: Arrays, whole: Arrays, *, begun: bool = False) -> str:
-    """Name a variable that differs in any bit from the whole run's, or from its beginning; "" if there is none."""
-    if found.keys() != whole.keys():
-        return f"variables {sorted(found.keys() ^ whole.keys())}"
-    for name, values in found.items():
-        expected = _beginning(name, found, whole) if begun else whole[name]
-        if (values.dtype, values.shape, values.tobytes()) != (expected.dtype, expected.shape, expected.tobytes()):
-            return name
-    return ""
+class Outcome(NamedTuple):
+    """A row of the table: what struck, when or where, and what happened."""
+
+    fault: str
+    when: str
+    what: str
 
 
-def _beginning(name: str, found: Arrays, whole: Arrays) -> NDArray[Any]:
-    """Return what a variable must be in a run that has not ended."""
-    values, expected = found[name], whole[name]
-    if name.endswith("/draw"):
-        return expected[: len(values)]
-    if name.startswith(("posterior/", "sample_stats/", "warmup_")):
-        return expected[:, : values.shape[1]] if expected.ndim > 1 else expected
-    if name == "constant_data/z_last":
-        # The assignments after the sweeps that each chain has made.
-        z, warmup = whole["posterior/z"], whole["warmup_sample_stats/lp"].shape[1]
-        rows = [
-            [z[chain, n - warmup - 1, part] for part, n in enumerate(s)] if np.ndim(s) else z[chain, s - warmup - 1]
-            for chain, s in enumerate(found["constant_data/sweeps"])
-        ]
-        return np.array(rows).astype(values.dtype, copy=False)
-    # What depends on the number of sweeps cannot be compared.
-    return values if name in ("constant_data/phi_mean", "constant_data/sweeps") else expected
+class Trial:
+    """One run that something happens to, and what must hold of it afterwards.
+
+    ``turn`` goes on from model to model, so that the variants of a fault take turns; ``most`` outcomes are wanted.
+    """
+
+    def __init__(self, case: Case, folder: Path, rng: np.random.Generator, turn: int, most: int) -> None:
+        self.case, self.folder, self.rng, self.turn, self.most = case, folder, rng, turn, most
+        self.run = folder / "run"
+        shutil.rmtree(self.run, ignore_errors=True)
+
+    def start(self, work: Callable[[], Any], name: str = "log") -> Child:
+        """Fork a process that does some work."""
+        return Child(work, self.folder / f"{name}.txt")
+
+    def call(self, work: Callable[[], Any], name: str = "log") -> Child:
+        """Fork a process and wait for its end."""
+        return self.start(work, name).wait()
+
+    def sampling(self) -> bool:
+        """Tell whether both chains have started: their folders exist."""
+        return len(list(self.run.glob("checkpoints/*/owner.json"))) >= 2
+
+    def complete(self) -> bool:
+        """Tell whether the run can be resumed."""
+        return (self.run / "run.json").is_file()
+
+    def start_or_resume(self, **options: Any) -> None:
+        """Resume the run in this process, or start it where it was not started."""
+        if self.complete():
+            pt.resume(self.run, progress=False)
+        else:
+            self.case.sample(self.run, **options)
+
+    def resume(self, **options: Any) -> Child:
+        """Resume the run to all of its draws, in another process."""
+        return self.call(lambda: pt.resume(self.run, draws=DRAWS, progress=False, **options), "resume")
+
+    def resume_to_end(self, **options: Any) -> Child:
+        """Resume the run to its end, which must be the whole one's."""
+        result = self.resume(**options).expect(0)
+        self.check_end()
+        return result
+
+    def half(self) -> Path:
+        """Return a run that has half of its draws, in several chunks, and two checkpoints in each chain."""
+        path = self.folder / "half"
+
+        def work() -> None:
+            draws_on_disk.CHUNK_DRAWS = DRAWS // 6
+            self.case.sample(path, draws=DRAWS // 2, checkpoint_sweeps=WARMUP)
+
+        if not path.exists():
+            self.call(work).expect(0)
+        return path
+
+    def sweeps_kept(self, damaged: Collection[Path] = ()) -> int:
+        """Return how many sweeps the chain that is furthest behind has in a checkpoint."""
+        if not self.complete():
+            return 0
+        units = int(json.loads((self.run / "run.json").read_text())["units"])
+        chains = [(self.run / "checkpoints" / f"chain-{unit}").glob("*.ckpt") for unit in range(units)]
+        return min(max((int(path.stem) for path in found if path not in damaged), default=0) for found in chains)
+
+    def keeps(self, sweeps: int) -> bool:
+        """Tell whether all chains have a checkpoint of at least this sweep."""
+        return self.sweeps_kept() >= sweeps
+
+    def read(self, path: Path | None = None, *, ended: bool = False) -> Child:
+        """Read all of a run in a process, which fails unless it is the whole run's, or its start."""
+
+        def work() -> None:
+            fit = pt.load_fit(path or self.run)
+            for group in fit.groups.values():
+                group.load()
+            wrong = self.case.difference(fit, ended=ended)
+            assert not wrong, f"{wrong} is not that of the whole run"
+            print(fit.posterior.sizes["draw"])
+
+        return self.call(work, "read")
+
+    def check_readable(self, damaged: Collection[Path] = ()) -> int:
+        """Return the draws of a run that has not ended, which must be those that its checkpoints count."""
+        before = self.sweeps_kept(damaged) - WARMUP
+        result = self.read()
+        # A worker whose parent was killed goes on for a sweep.
+        after = self.sweeps_kept(damaged) - WARMUP
+        if result.code != 0 and before <= 0:
+            result.expect(2, self.run)
+            return 0
+        draws = int(result.expect(0).said.splitlines()[-1])
+        assert before <= draws <= after, f"{draws} draws are found; the checkpoints count {before} to {after}"
+        return draws
+
+    def check_end(self) -> None:
+        """Fail unless the run has ended with all draws of the whole one, and left nothing else."""
+        self.read(ended=True).expect(0)
+        assert not [*self.run.rglob("*.part"), *self.run.rglob("*.partial")], "parts of files are left"
