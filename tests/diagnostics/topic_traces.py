@@ -81,7 +81,7 @@ def renumbered(groups, orders):
 
 
 def exchanged(groups, chain, draw, topics, numbers):
-    """Return a trace whose topics have other numbers from a draw on; `phi_mean` is taken anew, over all draws."""
+    """Return a trace whose topics have other numbers from a draw on; `phi_mean` is computed again over all draws."""
     after = np.arange(groups["posterior"].sizes["topic"])
     after[list(topics)] = numbers
     orders = [after if c == chain else np.arange(len(after)) for c in groups["posterior"]["chain"].values]

@@ -23,12 +23,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python tests/fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", help=f"of {', '.join(TARGETS)}; all by default")
     parser.add_argument("--minutes", type=float, default=20.0, help="of each target")
-    parser.add_argument("--cases", type=int, help="stop a target after so many")
+    parser.add_argument("--cases", type=int, help="stop each target after this many")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--out", type=Path, default=Path("build/fuzz"), help="folder for outcomes, and the inputs of findings"
     )
-    parser.add_argument("--table", type=Path, help="run nothing; print the last outcomes in such a file, results.jsonl")
+    parser.add_argument("--table", type=Path, help="run nothing; print the last outcomes of a file like results.jsonl")
     given = parser.parse_args()
     unknown = [name for name in given.targets if name not in TARGETS]
     if unknown:

@@ -72,7 +72,7 @@ def content_of_chunk(data: bytes) -> bytes:
 
 
 def sealed_chunk(content: bytes, *, times: int = 1) -> bytes:
-    """Return a chunk that expands to a content, or to it so many times, in as many frames."""
+    """Return a chunk that expands to a content, or to copies of it in as many frames."""
     return checked(zstandard.compress(content) * times)
 
 

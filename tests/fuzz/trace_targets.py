@@ -25,7 +25,7 @@ def _used() -> int:
 
 
 def _probe_by_fork(path: Path) -> list[str]:
-    """Do what `probe` does in a copy of this process, which need not start Python anew."""
+    """Do what `probe` does in a copy of this process, which need not start Python again."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

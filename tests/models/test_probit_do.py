@@ -211,14 +211,16 @@ def test_probabilities_of_classes(scores):
     )
 
 
-def test_probabilities_from_rounded_expectations_are_wrong_in_the_tails():
+@pytest.mark.parametrize(
+    ("values", "wrong"), [([[0.3, -1.0, 2.0]], False), ([[9.0, 9.5, 8.0]], True), ([[-50.0, -50.01, -60.0]], True)]
+)
+def test_probabilities_from_rounded_expectations_are_wrong_in_the_tails(values, wrong):
     class Clipped(ProbitDo):
         log_odds = Response.log_odds
 
-    for values, wrong in (([[0.3, -1.0, 2.0]], False), ([[9.0, 9.5, 8.0]], True), ([[-50.0, -50.01, -60.0]], True)):
-        scores = np.array(values)
-        difference = np.abs(class_probabilities(Clipped(**KEYS), scores) - class_probabilities(BLOCK, scores)).max()
-        assert (difference > FAR) == wrong
+    scores = np.array(values)
+    difference = np.abs(class_probabilities(Clipped(**KEYS), scores) - class_probabilities(BLOCK, scores)).max()
+    assert (difference > FAR) == wrong
 
 
 def test_probabilities_of_two_classes():

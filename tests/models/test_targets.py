@@ -15,24 +15,24 @@ KEYS = {"coefficients": "eta", "features": ["z"]}
 NAMES = np.array(["no", "yes", "maybe"], dtype=object)
 
 
-def test_classes():
+@pytest.mark.parametrize(("block", "low"), [(Hinge(**KEYS), -1.0), (Logistic(**KEYS), 0.0)])
+def test_classes(block, low):
     two = Labels("class", [1, 0, -1, 1], NAMES[:2])
     three = Labels("class", [2, 0, -1, 1], NAMES)
-    for block, low in ((Hinge(**KEYS), -1.0), (Logistic(**KEYS), 0.0)):
-        targets, names = block.encode(two)
-        np.testing.assert_array_equal(targets, [[1], [low], [np.nan], [1]])
-        assert names == ["yes"]
-        targets, names = block.encode(three)
-        np.testing.assert_array_equal(targets, [[low, low, 1], [1, low, low], [np.nan] * 3, [low, 1, low]])
-        assert names == list(NAMES)
+    targets, names = block.encode(two)
+    np.testing.assert_array_equal(targets, [[1], [low], [np.nan], [1]])
+    assert names == ["yes"]
+    targets, names = block.encode(three)
+    np.testing.assert_array_equal(targets, [[low, low, 1], [1, low, low], [np.nan] * 3, [low, 1, low]])
+    assert names == list(NAMES)
 
 
-def test_multi_label():
+@pytest.mark.parametrize(("block", "low"), [(Hinge(**KEYS), -1.0), (Logistic(**KEYS), 0.0)])
+def test_multi_label(block, low):
     labels = Labels("multi_label", [[1, 0, -1], [0, 0, 0]], NAMES)
-    for block, low in ((Hinge(**KEYS), -1.0), (Logistic(**KEYS), 0.0)):
-        targets, names = block.encode(labels)
-        np.testing.assert_array_equal(targets, [[1, low, np.nan], [low] * 3])
-        assert names == list(NAMES)
+    targets, names = block.encode(labels)
+    np.testing.assert_array_equal(targets, [[1, low, np.nan], [low] * 3])
+    assert names == list(NAMES)
 
 
 def test_numbers():

@@ -85,7 +85,7 @@ class Browser:
         self.process.wait(30)
 
     def open(self, path, fragment=""):
-        # By way of a blank page, so that it is loaded anew.
+        # Through a blank page, so that it is loaded again.
         self.call("POST", "url", {"url": "about:blank"})
         self.call("POST", "url", {"url": path.as_uri() + fragment})
 

@@ -220,15 +220,18 @@ def test_what_is_missing_is_named(function, groups):
     assert "phi_mean" in refused({"posterior": groups["posterior"]})
 
 
-def test_wrong_names_and_numbers(groups):
-    for call, words in (
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
         ({"response": "lout"}, "no response 'lout'; did you mean 'loud'"),
         ({"top": 0}, "top: must be a whole number"),
         ({"n_words": 0}, "at least 1"),
         ({"n_words": 1.5}, "n_words: must be a whole number"),
-    ):
-        with pytest.raises(pt.TraceError, match=words):
-            coefficient_table(groups, **call)
+    ],
+)
+def test_wrong_names_and_numbers(groups, call, words):
+    with pytest.raises(pt.TraceError, match=words):
+        coefficient_table(groups, **call)
 
 
 def test_zeros_in_phi():

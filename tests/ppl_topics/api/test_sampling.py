@@ -157,9 +157,9 @@ def test_statistics_of_a_kernel_that_runs_now_and_then(corpus):
     "documents", [[["a"], ["b"], ["a"], ["c"]], [["a", "a", "a", "a"]], [["a"]]], ids=["single", "repeated", "one"]
 )
 @pytest.mark.parametrize("model", ["lda", "lda_collapsed", "lda_learned"])
-def test_small_corpora_and_one_topic(model, documents):
+@pytest.mark.parametrize("topics", [1, 3])
+def test_small_corpora_and_one_topic(model, documents, topics):
     corpus = pt.Corpus.from_tokens(documents)
-    for topics in (1, 3):
-        fit = pt.sample(model, corpus, topics=topics, draws=4, warmup=2, seed=1, progress=False, debug=True)
-        assert np.isfinite(fit.groups["sample_stats"]["lp"]).all()
-        assert np.allclose(fit.posterior["theta"].sum("topic"), 1, atol=1e-5)
+    fit = pt.sample(model, corpus, topics=topics, draws=4, warmup=2, seed=1, progress=False, debug=True)
+    assert np.isfinite(fit.groups["sample_stats"]["lp"]).all()
+    assert np.allclose(fit.posterior["theta"].sum("topic"), 1, atol=1e-5)

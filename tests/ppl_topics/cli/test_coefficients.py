@@ -139,7 +139,7 @@ def test_errors_are_one_line(capsys):
     assert "between 0 and 1" in refused(capsys, "shared.nc", "--probability", "90")
     assert "top: must be a whole number of at least 1" in refused(capsys, "shared.nc", "--top", "0")
     assert "at least 1" in refused(capsys, "shared.nc", "--words", "0")
-    # What the trace lacks is told with its name, which stands there once.
+    # What the trace lacks is named once.
     assert refused(capsys, "none.nc").startswith("error: none.nc: no such file")
     assert "--chain" in refused(capsys, "shared.nc", "--chain", "x")
 

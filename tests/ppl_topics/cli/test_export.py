@@ -89,8 +89,9 @@ def test_a_file_that_stands_there_is_kept_unless_asked(capsys, folder):
     assert (folder / "once.csv").read_bytes() == before
 
 
-def test_errors_are_one_line(capsys):
-    for arguments, words in (
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
         (("run.nc", "--what", "phi", "-o", "x.csv"), "nothing called 'phi' to export"),
         (("run.nc", "--what", "topics", "-o", "x.xls"), "a file that ends in .csv, "),
         (("run.nc", "--what", "state", "-o", "x.csv"), "a file that ends in .gz"),
@@ -120,5 +121,7 @@ def test_errors_are_one_line(capsys):
         (("apart.nc", "--what", "state", "-o", "x.gz"), "(response=, --response): cold, dark, warm"),
         (("none.nc", "--what", "topics", "-o", "x.csv"), "no such file"),
         (("run.nc", "--what", "topics"), "--out"),
-    ):
-        assert words in refused(capsys, *arguments)
+    ],
+)
+def test_errors_are_one_line(capsys, arguments, words):
+    assert words in refused(capsys, *arguments)

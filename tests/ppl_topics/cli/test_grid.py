@@ -213,39 +213,61 @@ def test_a_plot(table, tmp_path):
     mpl.pyplot.close("all")
 
 
-def test_what_is_wrong_is_refused(capsys, corpus, tmp_path):
-    how = ["lda", "--data", "train.jsonl", *QUICK]
-    assert "--over topisc: model 'lda' has no parameter" in refused(capsys, *how, "--over", "topisc=1,2")
-    assert "the value is missing" in refused(capsys, *how, "--over", "topics=")
-    assert "--over topics: topics must be" in refused(capsys, *how, "--over", "topics=0,-1")
-    assert "topics: given both a fixed value and values" in refused(
-        capsys, *how, "--over", "topics=2", "--set", "topics=3"
-    )
-    assert "--plot x.txt: expected a file" in refused(capsys, *how, "--over", "topics=2", "--plot", "x.txt")
-    assert "--plot no/x.png: no such folder" in refused(capsys, *how, "--over", "topics=2", "--plot", "no/x.png")
-    assert "train.jsonl: an existing file" in refused(capsys, *how, "--over", "topics=2", "--out", "train.jsonl")
-    assert "--method: expected" in refused(capsys, *how, "--over", "topics=2", "--method", "x")
-    assert "--draws" in refused(capsys, *how, "--over", "topics=2", "--draws", "0")
-    example = "expected NAME=V1,V2,..., such as --over topics=10,20,50"
-    assert f"error: --over topics: {example}" in refused(capsys, *how, "--over", "topics")
-    assert f"error: --over: {example}" in refused(capsys, *how, "--over", "")
-    for share in ("0", "1", "nan", "50"):
-        line = refused(capsys, *how, "--over", "topics=2", "--held-out", share)
-        assert f"--held-out: expected a share of the documents, above 0 and below 1, such as 0.2, got {share}" in line
-    for number in (0, 30, True, 1.0, "x"):
-        with pytest.raises(CorpusError, match=r"held_out: expected a share .* or a number of them, from 1 to 29, got "):
-            pt.grid("lda", corpus, {"topics": [2]}, **{**FAST, "held_out": number})
+EXAMPLE = "expected NAME=V1,V2,..., such as --over topics=10,20,50"
+TWO = ["--over", "topics=2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--over", "topisc=1,2"], "--over topisc: model 'lda' has no parameter"),
+        (["--over", "topics="], "the value is missing"),
+        (["--over", "topics=0,-1"], "--over topics: topics must be"),
+        (["--over", "topics"], f"error: --over topics: {EXAMPLE}"),
+        (["--over", ""], f"error: --over: {EXAMPLE}"),
+        ([*TWO, "--set", "topics=3"], "topics: given both a fixed value and values"),
+        ([*TWO, "--plot", "x.txt"], "--plot x.txt: expected a file"),
+        ([*TWO, "--plot", "no/x.png"], "--plot no/x.png: no such folder"),
+        ([*TWO, "--out", "train.jsonl"], "train.jsonl: an existing file"),
+        ([*TWO, "--method", "x"], "--method: expected"),
+        ([*TWO, "--draws", "0"], "--draws"),
+    ],
+)
+def test_wrong_options_are_refused(capsys, arguments, message):
+    assert message in refused(capsys, "lda", "--data", "train.jsonl", *QUICK, *arguments)
+
+
+@pytest.mark.parametrize("share", ["0", "1", "nan", "50"])
+def test_wrong_shares_are_refused(capsys, share):
+    line = refused(capsys, "lda", "--data", "train.jsonl", *QUICK, *TWO, "--held-out", share)
+    assert f"--held-out: expected a share of the documents, above 0 and below 1, such as 0.2, got {share}" in line
+
+
+@pytest.mark.parametrize("number", [0, 30, True, 1.0, "x"])
+def test_wrong_numbers_of_documents_are_refused(corpus, number):
+    with pytest.raises(CorpusError, match=r"held_out: expected a share .* or a number of them, from 1 to 29, got "):
+        pt.grid("lda", corpus, {"topics": [2]}, **{**FAST, "held_out": number})
+
+
+@pytest.mark.parametrize(
+    ("over", "message"),
+    [({}, "expected parameters"), ({"topics": 3}, "a list of values"), ({"topics": []}, "a list")],
+)
+def test_wrong_values_are_refused(corpus, over, message):
+    with pytest.raises(SpecError, match=message):
+        pt.grid("lda", corpus, over, **FAST)
+
+
+def test_corpora_that_do_not_suit_are_refused(capsys, tmp_path):
     (tmp_path / "one.csv").write_text("text\nred orange\n")
-    line = refused(capsys, "lda", "--data", str(tmp_path / "one.csv"), *QUICK, "--over", "topics=2")
+    line = refused(capsys, "lda", "--data", str(tmp_path / "one.csv"), *QUICK, *TWO)
     assert "--held-out: the corpus has one document, so none can be held out; give test documents" in line
     # As ``run`` says it, and with its exit code: nothing was run.
-    assert "needs labels, and the corpus has none" in refused(capsys, "medlda", *how[1:], "--over", "topics=2")
-    for over, message in (({}, "expected parameters"), ({"topics": 3}, "a list of values"), ({"topics": []}, "a list")):
-        with pytest.raises(SpecError, match=message):
-            pt.grid("lda", corpus, over, **FAST)
+    line = refused(capsys, "medlda", "--data", "train.jsonl", *QUICK, *TWO)
+    assert "needs labels, and the corpus has none" in line
 
 
-def test_runs_have_files_of_their_own():
+def test_each_run_has_its_own_file():
     long = [{"topics": 2, "start": "x" * 200 + end} for end in "ab"]
     names = file_names([*long, {"topics": 3, "start": 1.5}, {"topics": 3, "start": -1.5}])
     assert names[2:] == ["topics=3,start=1.5", "topics=3,start=-1.5"]
@@ -255,7 +277,7 @@ def test_runs_have_files_of_their_own():
     assert len({name.casefold() for name in names}) == 4
 
 
-def test_nothing_that_stands_there_is_replaced_unasked(capsys, tmp_path):
+def test_nothing_is_replaced_unless_asked(capsys, tmp_path):
     taken, runs = tmp_path / "keep.csv", tmp_path / "runs"
     taken.write_text("mine\n")
     runs.mkdir()

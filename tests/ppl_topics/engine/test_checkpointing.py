@@ -70,7 +70,7 @@ def test_a_checkpoint_of_another_run(run, corpus, tmp_path):
 def resumed_from_the_one_before(run, whole, message):
     with pytest.warns(pt.RunWarning) as warned:
         same(whole, pt.resume(run, progress=False))
-    # The chain says so when it is restored; what remains there is told of again where the run is read.
+    # The chain says so when it is restored; what remains there is reported again when the run is read.
     problem, what = (str(warning.message) for warning in warned[:2])
     assert message in problem
     assert what.startswith("chain 0 continues from the one before")

@@ -95,18 +95,18 @@ def caught(bound, sweeps=6, chain=0):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_one_value_among_many_is_found_wherever_it_stands(dtype):
+@pytest.mark.parametrize("size", [1, 2, 7, 8, 15, 16, 33, 70])
+def test_one_value_among_many_is_found_at_any_place(dtype, size):
     largest, smallest = np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal
-    for size in (1, 2, 7, 8, 15, 16, 33, 70):
-        values = np.resize(np.array([largest, -largest, 0.0, -0.0, smallest, 1.0], dtype), size)
-        assert all_finite(values)
-        assert first_not_finite(values) is None
-        for place in range(size):
-            for bad in BAD:
-                wrong = values.copy()
-                wrong[place] = bad
-                assert not all_finite(wrong)
-                assert first_not_finite(wrong) == (place,)
+    values = np.resize(np.array([largest, -largest, 0.0, -0.0, smallest, 1.0], dtype), size)
+    assert all_finite(values)
+    assert first_not_finite(values) is None
+    for place in range(size):
+        for bad in BAD:
+            wrong = values.copy()
+            wrong[place] = bad
+            assert not all_finite(wrong)
+            assert first_not_finite(wrong) == (place,)
 
 
 def test_arrays_of_any_layout_are_looked_through():

@@ -261,8 +261,9 @@ def test_interrupt_of_processes(corpus, monkeypatch):
     np.testing.assert_array_equal(fit.posterior["topic_share"].isel(draw=slice(n)), again.isel(draw=slice(n)))
 
 
-def test_settings_are_checked(corpus):
-    for options, message in [
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
         ({"draws": 0}, "draws: must be a whole number at least 1"),
         ({"warmup": -1}, "warmup: must be a whole number at least 0"),
         ({"chains": 1.5}, "chains: must be a whole number at least 1"),
@@ -271,6 +272,8 @@ def test_settings_are_checked(corpus):
         ({"draws": 10**30}, "draws: must be at most 1,000,000,000"),
         ({"seed": 2**63}, "seed: must be a whole number from 0 to"),
         ({"threads": 4096}, "threads: must be at most"),
-    ]:
-        with pytest.raises(pt.PplTopicsError, match=message):
-            pt.sample("lda", corpus, **{**MAIN, **options})
+    ],
+)
+def test_settings_are_checked(corpus, options, message):
+    with pytest.raises(pt.PplTopicsError, match=message):
+        pt.sample("lda", corpus, **{**MAIN, **options})

@@ -2,7 +2,7 @@
 
 What is kept up to date from move to move: the counts by word and topic of a state; the counts of blocks of words and of
 documents in the memory of the tiled kernels; the slope of the responses (with it m, the sum of the coefficients over a
-document's tokens), which is computed anew for each sweep; the mean of phi over the draws.
+document's tokens), which is computed again for each sweep; the mean of phi over the draws.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TOPICS = 4
 LENGTHS = (9, 0, 1, 14, 30, 8, 11, 6, 17, 5, 12, 7)
 NUMBERS = {"medlda_regression": "real", "slda_gaussian": "real", "slda_counts": "count"}
 CLOSE = 1e-9
-"""Of what is kept up to date to what is computed anew, relative to the largest value."""
+"""Of what is kept up to date to what is computed from scratch, relative to the largest value."""
 
 MEAN_CLOSE = 5e-4
 """Of the mean of phi, which is rounded to float32 at every draw: 1e-4 was seen after 10,000 of them."""
@@ -43,7 +43,7 @@ WARM, GROWN = 0.2, 4e6
 """Part of the sweeps after which memory should stand still, and bytes by which it may grow after that."""
 
 READ_ONLY = "gram_partially_collapsed"
-"""This kernel of z leaves the slope as it is: what follows from moves it computes for each document anew."""
+"""This kernel of z leaves the slope as it is: what follows from moves it computes again for each document."""
 
 
 def corpus_for(model: str) -> pt.Corpus:
@@ -98,7 +98,7 @@ class Soak:
         monkeypatch.setattr(response_term, "new_term", watched)
 
     def run(self, sweeps: int, every: int) -> float:
-        """Run, look at all that is kept up to date every so many sweeps, and return the bytes that memory grew by."""
+        """Run, look at all that is kept up to date every few sweeps, and return the bytes that memory grew by."""
         begin = 0.0
         for sweep in range(sweeps):
             record = self.executor.sweep(self.state, self.memories, 1, 0, sweep)
@@ -112,7 +112,7 @@ class Soak:
         return resident() - begin
 
     def look(self) -> None:
-        """Compare what is kept up to date with what is computed anew."""
+        """Compare what is kept up to date with what is computed from scratch."""
         self.state.check()
         for memory in self.memories:
             sweeper = next((m for m in (memory, getattr(memory, "sweeper", None)) if isinstance(m, TileSweeper)), None)

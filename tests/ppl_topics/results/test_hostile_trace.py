@@ -76,13 +76,15 @@ def test_a_run_of_many_tokens_and_names_is_read(tmp_path):
 class TestElsewhere:
     """Nothing outside the file is read, whatever it refers to."""
 
-    def test_links(self, copy):
+    @pytest.mark.parametrize(
+        "link", [h5py.SoftLink("/posterior/theta"), h5py.ExternalLink("/etc/hostname", "/x"), h5py.SoftLink("/no")]
+    )
+    def test_links(self, copy, link):
         path = copy()
-        for link in (h5py.SoftLink("/posterior/theta"), h5py.ExternalLink("/etc/hostname", "/x"), h5py.SoftLink("/no")):
-            with h5py.File(path, "r+") as file:
-                del file["posterior/phi"]
-                file["posterior/phi"] = link
-            assert "/posterior/phi is a link" in refusal(path)
+        with h5py.File(path, "r+") as file:
+            del file["posterior/phi"]
+            file["posterior/phi"] = link
+        assert "/posterior/phi is a link" in refusal(path)
 
     def test_links_of_groups(self, copy, runs):
         path = copy()
@@ -126,13 +128,15 @@ class TestElsewhere:
 class TestGreed:
     """Nothing is allocated that the file does not bear out."""
 
-    def test_promises(self, copy):
-        for shape, options in (((10**12,), {"chunks": (1000,)}), ((2**40,), {}), ((10**9,), {"chunks": (10**8,)})):
-            path = copy()
-            with h5py.File(path, "r+") as file:
-                file["posterior"].create_dataset("more", shape, "f8", **options)
-            message = refusal(path)
-            assert "promises" in message or "has chunks of" in message
+    @pytest.mark.parametrize(
+        ("shape", "options"), [((10**12,), {"chunks": (1000,)}), ((2**40,), {}), ((10**9,), {"chunks": (10**8,)})]
+    )
+    def test_promises(self, copy, shape, options):
+        path = copy()
+        with h5py.File(path, "r+") as file:
+            file["posterior"].create_dataset("more", shape, "f8", **options)
+        message = refusal(path)
+        assert "promises" in message or "has chunks of" in message
 
     def test_many_small_promises(self, copy):
         path = copy()
@@ -185,12 +189,14 @@ class TestGreed:
         path.write_bytes(raw)
         assert "come to 1,0" in refusal(path)
 
-    def test_objects(self, copy):
-        for dtype in (h5py.ref_dtype, h5py.vlen_dtype("i4"), np.dtype([("a", "f8"), ("b", "i4")]), "c16", "V8"):
-            path = copy()
-            with h5py.File(path, "r+") as file:
-                file["posterior"].create_dataset("more", (4,), dtype)
-            assert "is of type" in refusal(path)
+    @pytest.mark.parametrize(
+        "dtype", [h5py.ref_dtype, h5py.vlen_dtype("i4"), np.dtype([("a", "f8"), ("b", "i4")]), "c16", "V8"]
+    )
+    def test_objects(self, copy, dtype):
+        path = copy()
+        with h5py.File(path, "r+") as file:
+            file["posterior"].create_dataset("more", (4,), dtype)
+        assert "is of type" in refusal(path)
 
     def test_attributes(self, copy):
         path = copy()

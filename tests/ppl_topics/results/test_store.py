@@ -205,7 +205,7 @@ def test_a_trace_under_another_name_is_loaded(saved, tmp_path):
     assert repr(pt.load_fit(other)) == repr(pt.load_fit(saved))
 
 
-def test_wrong_types_of_topics(fit):
-    for arguments in (("x",), (1.5,), (3, "x"), (True,)):
-        with pytest.raises(pt.TraceError, match="must be a whole number, got"):
-            fit.topics(*arguments)
+@pytest.mark.parametrize("arguments", [("x",), (1.5,), (3, "x"), (True,)])
+def test_wrong_types_of_topics(fit, arguments):
+    with pytest.raises(pt.TraceError, match="must be a whole number, got"):
+        fit.topics(*arguments)

@@ -1,4 +1,4 @@
-"""The four rules: what is refused, what the message says, and that the change it proposes mends it."""
+"""The four rules: what is refused, what the message says, and that the change it proposes is accepted."""
 
 import pytest
 from rule_cases import (
@@ -227,13 +227,13 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("model", "schedule", "message", "mended"), BROKEN)
-def test_broken_schedules_are_refused_and_mended(model, schedule, message, mended):
+@pytest.mark.parametrize(("model", "schedule", "message", "fixed"), BROKEN)
+def test_broken_schedules_are_refused_and_their_fixes_accepted(model, schedule, message, fixed):
     assert refused(model, schedule) == message
-    plan(model, mended)
+    plan(model, fixed)
 
 
-def test_the_other_mends():
+def test_schedules_with_the_other_suggestions_are_accepted():
     plan({"extends": "lda", "record": {"phi": "none"}}, cycle(PHI, Z_OUT))
     plan("lda_collapsed", Z_OUT)
     plan({"extends": "lda_collapsed", "blocks": {"phi": {"integrate_out": None}}}, cycle(Z_IN, PHI))

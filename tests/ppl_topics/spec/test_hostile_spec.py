@@ -33,7 +33,7 @@ def refusal(text):
     return message
 
 
-def test_the_model_is_sound():
+def test_the_model_is_accepted():
     make_plan(load_spec(LDA))
 
 
@@ -148,7 +148,7 @@ PIECES = st.sampled_from([*MARKS, *WORDS])
 
 @given(pieces=st.lists(PIECES, max_size=40))
 @settings(max_examples=200, deadline=None, derandomize=True)
-def test_any_text(pieces):
+def test_any_text_is_read_or_refused_in_one_line(pieces):
     try:
         parse_source("".join(pieces), "text")
     except pt.SpecError as error:
@@ -169,7 +169,7 @@ TREES = st.recursive(
 
 @given(tree=TREES, key=st.sampled_from(["parameters", "blocks", "schedule", "record", "name", "doc", "other"]))
 @settings(max_examples=100, deadline=None, derandomize=True)
-def test_any_tree(tree, key):
+def test_any_tree_is_read_or_refused_in_one_line(tree, key):
     data = {**load_spec("lda").to_dict(), key: tree}
     try:
         make_plan(load_spec(data))

@@ -131,7 +131,7 @@ def test_record_rules(record, expected):
     assert refused(record).startswith(expected)
 
 
-def test_record_of_every_kind():
+def test_a_record_of_every_kind_is_accepted():
     model({"theta": {"docs": 3}, "phi": {"top_words": 3}, "z": "all"})
 
 

@@ -61,7 +61,7 @@ def accepted(data):
 
 
 @pytest.mark.parametrize("name", sorted(shipped()))
-def test_shipped_models(validator, name):
+def test_shipped_models_are_valid(validator, name):
     validator.validate(yaml.safe_load(shipped()[name].read_text()))
     validator.validate(load_spec(name).to_dict())
 

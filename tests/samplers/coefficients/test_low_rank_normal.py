@@ -153,12 +153,12 @@ def test_wide_sparse_covariates_agree_with_joint_draws():
         assert np.abs(residual).max() < 1e-10
 
 
-def test_no_documents_no_coefficients():
-    for n_docs, width in [(0, 3), (4, 0)]:
-        features, values = without_topics(Design.of(np.zeros((n_docs, width)))), np.ones((n_docs, 1))
-        drawn = draw_low_rank(ConditionalNormal(features, values, values, np.full((1, width), 4.0)), KEY)
-        assert drawn.shape == (1, width)
-        assert np.isfinite(drawn).all()
+@pytest.mark.parametrize(("n_docs", "width"), [(0, 3), (4, 0)])
+def test_no_documents_no_coefficients(n_docs, width):
+    features, values = without_topics(Design.of(np.zeros((n_docs, width)))), np.ones((n_docs, 1))
+    drawn = draw_low_rank(ConditionalNormal(features, values, values, np.full((1, width), 4.0)), KEY)
+    assert drawn.shape == (1, width)
+    assert np.isfinite(drawn).all()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -334,13 +334,12 @@ def test_sparse_topics_are_certified_with_responses(base, inclusion):
     assert result.passed, str(result)
 
 
-def test_what_is_left_alone_is_given():
-    for schedule in (
-        [{"z": "listed_partially_collapsed"}],
-        [{"z": "listed_partially_collapsed"}, {"phi": "listed_rows"}],
-    ):
-        result = pt.verify(listed(0.4), schedule={"cycle": schedule}, **CERTIFIED)
-        assert result.passed, str(result)
+@pytest.mark.parametrize(
+    "schedule", [[{"z": "listed_partially_collapsed"}], [{"z": "listed_partially_collapsed"}, {"phi": "listed_rows"}]]
+)
+def test_what_is_left_alone_is_given(schedule):
+    result = pt.verify(listed(0.4), schedule={"cycle": schedule}, **CERTIFIED)
+    assert result.passed, str(result)
 
 
 def test_starting_topics(corpus):

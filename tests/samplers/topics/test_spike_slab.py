@@ -37,7 +37,7 @@ def exact_distribution(counts, beta, pi):
 
 
 def scan(counts, beta, pi, sweeps, seed=1, topics=REPLICATES):
-    """Scan the same topic so many times; the columns are independent, and start from all words included."""
+    """Scan the same topic many times; the columns are independent, and start from all words included."""
     n_wk = np.repeat(np.array(counts, dtype=np.int32)[:, None], topics, axis=1)
     beta = np.broadcast_to(np.asarray(beta, dtype=float), len(counts)).copy()
     pi = np.asarray(pi, dtype=float)

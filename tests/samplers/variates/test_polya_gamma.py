@@ -123,7 +123,7 @@ def test_mean_and_variance(shape, tilt):
     bound = stats.norm.isf(FALSE_ALARM / 2)
     assert abs(draws.mean() - mean) < bound * math.sqrt(variance / DRAWS)
     fourth = ((draws - mean) ** 4).mean() / variance**2
-    # For smaller shapes, the mean of so many squares is not normal yet.
+    # For smaller shapes, the mean of the squares is not normal yet.
     if shape >= 0.5:
         spread = math.sqrt((fourth - 1.0) / DRAWS)
         assert abs(((draws - mean) ** 2).mean() / variance - 1.0) < bound * spread

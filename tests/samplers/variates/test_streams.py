@@ -71,7 +71,7 @@ def test_bits_are_those_of_numpy(keys):
     assert [int(uint64(stream)) for _ in range(41)] == [int(word) for word in generator.random_raw(41)]
 
 
-def test_start_positions_the_stream_anew():
+def test_start_moves_an_open_stream():
     stream = open_stream(seed=1, unit=5)
     first = [uniform(stream) for _ in range(3)]
     start(stream, Key(1, 0, 0), 5)

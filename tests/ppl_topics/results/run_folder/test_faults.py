@@ -107,11 +107,11 @@ def test_a_lost_description_of_an_array(what, run, whole):
 
 
 @pytest.mark.parametrize("part", ["", "posterior", "sample_stats", "constant_data"])
-def test_a_lost_group(part, run):
+@pytest.mark.parametrize("draws", [None, 14])
+def test_a_lost_group(part, run, draws):
     shutil.rmtree(run / "draws.zarr" / part)
-    for draws in (None, 14):
-        with pytest.raises(pt.TraceError, match=r"draws\.zarr"):
-            pt.resume(run, draws=draws, progress=False)
+    with pytest.raises(pt.TraceError, match=r"draws\.zarr"):
+        pt.resume(run, draws=draws, progress=False)
 
 
 def test_killed_while_room_is_made_for_more_draws(run, whole):

@@ -211,13 +211,13 @@ def test_other_versions_warn(run):
         (lambda m: m.pop("digest"), "is not what the run wrote"),
     ],
 )
-def test_a_changed_manifest(run, change, message):
+@pytest.mark.parametrize("read", [pt.load_fit, lambda path: pt.resume(path, progress=False)])
+def test_a_changed_manifest(run, change, message, read):
     manifest = json.loads((run / "run.json").read_text())
     change(manifest)
     (run / "run.json").write_text(json.dumps(manifest))
-    for read in (pt.load_fit, lambda path: pt.resume(path, progress=False)):
-        with pytest.raises(pt.TraceError, match=message):
-            read(run)
+    with pytest.raises(pt.TraceError, match=message):
+        read(run)
 
 
 @pytest.mark.parametrize("array", ["observed_data/words", "constant_data/alpha", "posterior/word"])

@@ -173,7 +173,7 @@ def test_chunks_of_nothing(run):
 @pytest.mark.parametrize("place", [1, 2])
 @pytest.mark.parametrize("known", [True, False])
 def test_chunks_of_gigabytes_in_a_run_that_goes_on(run, place, known):
-    """Draws are read again, or begun anew where the checkpoints know of none, a chunk at a time."""
+    """Draws are read again a chunk at a time, or started again if the checkpoints count none."""
     path = run / "draws.zarr" / "posterior" / "theta" / "zarr.json"
     described = json.loads(path.read_text())
     described["chunk_grid"]["configuration"]["chunk_shape"][place] = 2**31

@@ -27,14 +27,14 @@ def test_names_that_are_no_words(run, name):
     assert str(caught.value).isprintable()
 
 
-def test_folders_in_folders(run):
+@pytest.mark.parametrize("read", [pt.load_fit, lambda path: pt.resume(path, progress=False)])
+def test_folders_in_folders(run, read):
     place = run / "draws.zarr"
     for _ in range(30):
         place = place / "x"
         place.mkdir()
-    for read in (pt.load_fit, lambda path: pt.resume(path, progress=False)):
-        with pytest.raises(pt.TraceError, match="contains folders more than 20 levels deep"):
-            read(run)
+    with pytest.raises(pt.TraceError, match="contains folders more than 20 levels deep"):
+        read(run)
 
 
 def test_a_model_that_extends_another(run, tmp_path):
@@ -115,7 +115,7 @@ def test_many_checkpoints(run):
 
 
 def test_room_for_more_draws_stays(run):
-    """Zarr would look for each chunk of an array that shrinks, as far as its description says."""
+    """Zarr would look for every chunk that the description of a shrinking array promises."""
     path = run / "draws.zarr" / "posterior" / "phi" / "zarr.json"
     described = json.loads(path.read_text())
     described["shape"][1] = 2**40
@@ -123,15 +123,14 @@ def test_room_for_more_draws_stays(run):
     assert pt.resume(run, draws=6, progress=False).posterior["phi"].sizes["draw"] == 6
 
 
-def test_run_folders_lead_nowhere(tmp_path):
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/dev/zero"), os.mkfifo])
+def test_run_folders_lead_nowhere(tmp_path, make):
     (tmp_path / "draws.zarr" / "posterior").mkdir(parents=True)
     refuse_links(tmp_path)
-    for make in (lambda path: path.symlink_to("/dev/zero"), os.mkfifo):
-        path = tmp_path / "draws.zarr" / "posterior" / "zarr.json"
-        make(path)
-        with pytest.raises(pt.TraceError, match=r"zarr\.json: a link, a pipe or a device"):
-            refuse_links(tmp_path)
-        path.unlink()
+    path = tmp_path / "draws.zarr" / "posterior" / "zarr.json"
+    make(path)
+    with pytest.raises(pt.TraceError, match=r"zarr\.json: a link, a pipe or a device"):
+        refuse_links(tmp_path)
 
 
 def test_run_folders_are_checked_as_files_are(run):
@@ -173,7 +172,7 @@ def test_several_arrays_that_cannot_be_opened(run, caplog):
     ],
 )
 def test_what_may_not_be_read_is_not_called_damaged(run, monkeypatch, part, read):
-    """Whoever may not read a file would be told to remove the run, or to begin it anew."""
+    """Whoever may not read a file would be told to remove the run, or to start it again."""
     opened = Path.open
 
     def refuse(path, *args, **options):
