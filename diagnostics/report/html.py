@@ -5,19 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from ppl_topics._util.jsonable import jsonable
-from ppl_topics._util.paths import as_path
+from ppl_topics._util.paths import as_path, check_replaceable
 from ppl_topics.diagnostics.alignment import Alignment, align
-from ppl_topics.diagnostics.report.formats import percent, size
 from ppl_topics.diagnostics.report.overview import reproduction, title_of, verdict_section
 from ppl_topics.diagnostics.report.responses import responses_section, zeros_section
-from ppl_topics.diagnostics.report.sections import Groups, attempt
+from ppl_topics.diagnostics.report.sections import Groups, attempt, sentence
 from ppl_topics.diagnostics.report.tables import agreement_section, efficiency_section, quality_section
 from ppl_topics.diagnostics.report.topic_browser import topics_section
 from ppl_topics.diagnostics.report.traces import traces_section
@@ -67,8 +65,7 @@ def write_report(
         If the file cannot be written, or there is no such chain.
     """
     place = as_path(path, "a report", TraceError)
-    if os.path.exists(place) and not place.is_dir() and not place.is_file():
-        raise TraceError(f"{place}: exists and is neither a file nor a folder; name a file such as report.html")
+    check_replaceable(place, TraceError)
     if place.is_dir() or not place.parent.is_dir():
         what = "it is a folder" if place.is_dir() else f"the folder {place.parent} does not exist"
         raise TraceError(f"{place}: cannot write the report ({what}); name a file such as report.html")
@@ -110,19 +107,18 @@ def report_html(
         *filter(None, [zeros_section(groups, probability)]),
         reproduction(groups, source),
     ]
-    style, script = _resource("page.css"), _resource("page.js")
+    script = _resource("page.js")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"percent": percent, "size": size}
+    environment.filters["sentence"] = sentence
     return environment.from_string(_resource("page.html.jinja")).render(
         title=heading,
         chain=shown,
         n_chains=groups["posterior"].sizes.get("chain", 0),
         sections=sections,
-        style=_safe(style),
-        script=_safe(script),
+        style=_resource("page.css"),
+        script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        data=_safe(embedded_json(next((s.parts["data"] for s in sections if "data" in s.parts), None))),
-        safe=_safe,
+        data=embedded_json(next((s.parts["data"] for s in sections if "data" in s.parts), None)),
         version=version("ppl-topics"),
     )
 
@@ -145,13 +141,6 @@ def _chosen(groups: Groups, chain: int | None, alignment: Alignment | None) -> i
 
 def _resource(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _safe(text: str) -> Any:
-    """Mark text as markup that holds no words of the trace, or only escaped ones."""
-    from markupsafe import Markup
-
-    return Markup(text)
 
 
 def embedded_json(data: Any) -> str:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import xarray as xr
 
-from ppl_topics.diagnostics.report.formats import count, number, percent
-from ppl_topics.diagnostics.report.sections import Cell, Column, Groups, Section, Table, attempt, sentence
+from ppl_topics.diagnostics.report.columns import (
+    interval_column,
+    interval_name,
+    number_column,
+    text_column,
+    topic_columns,
+    views_of,
+)
+from ppl_topics.diagnostics.report.formats import MISSING, count, percent
+from ppl_topics.diagnostics.report.sections import Cell, Column, Groups, Row, Section, Table, attempt, sentence
 from ppl_topics.diagnostics.report.svg import interval_bar
-from ppl_topics.diagnostics.report.tables import topic_cell
 from ppl_topics.diagnostics.tables import coefficient_table, effective_coefficients, signal_topics, zeros_in_phi
 from ppl_topics.diagnostics.tables.zeros import DENSITY
-from ppl_topics.results.response_topics import own_topics
 
 __all__ = ["responses_section", "zeros_section"]
 
@@ -37,100 +41,79 @@ def responses_section(groups: Groups, chain: int, probability: float) -> Section
     if groups["posterior"].sizes["draw"] < 2:
         section.notes.append("There is only one draw, so there are no intervals.")
     names = list(dict.fromkeys(table["response"]))
-    views = {name: place for place, name in enumerate(own_topics(groups))}
-    shown = [str(name) for name in names[:MOST_RESPONSES]]
-    tables = {name: _coefficients(part, probability, views.get(str(name), 0))
-              for name, part in table.groupby("response", sort=False) if name in shown}  # fmt: skip
-    section.parts["tables"] = [(name, tables[name]) for name in shown]
+    views, shown = views_of(groups), names[:MOST_RESPONSES]
+    parts = dict(iter(table.groupby("response", sort=False)))
+    section.parts["tables"] = [(name, _coefficients(parts[name], probability, views.get(name, 0))) for name in shown]
     if len(shown) < len(names):
         section.notes.append(f"To keep the page small, {len(shown):,} of {len(names):,} responses are shown.")
     section.add("effective", lambda: _effective(groups, chain, probability, shown),
                 without="The effective number of coefficients is not available")  # fmt: skip
     if groups["posterior"].sizes["draw"] > 1:
-        section.add("signal", lambda: _signal(groups, chain, probability, views))
+        section.add("signal", lambda: _signal(groups, chain, probability))
     return section
 
 
-def _interval(probability: float) -> str:
-    return f"{100 * probability:g}% interval"
-
-
 def _coefficients(part: pd.DataFrame, probability: float, view: int) -> Table:
+    """Return the table of one response."""
     bound = float(part[["mean", "low", "high"]].abs().max().max())
+
+    def name(row: Row) -> Cell:
+        return Cell(row["coefficient"], topic=None if pd.isna(row["topic"]) else int(row["topic"]), view=view)
+
+    def drawing(row: Row) -> Cell:
+        return Cell("", drawing=interval_bar(row["mean"], row["low"], row["high"], bound))
+
+    def excludes(row: Row) -> Cell:
+        return Cell(MISSING if pd.isna(row["low"]) else "✓ yes" if row["excludes_0"] else "no")
+
     columns = [
-        Column("coefficient", text=True),
-        Column("mean"),
-        Column(_interval(probability)),
-        Column("", text=True, meaning="the interval and its mean, with a line at 0"),
-        Column("excludes 0", text=True),
-        Column("ESS", meaning="effective sample size"),
-        Column("words", text=True),
+        Column("coefficient", name, text=True),
+        number_column("mean", "mean"),
+        interval_column(probability),
+        Column("", drawing, text=True, meaning="the interval and its mean, with a line at 0"),
+        Column("excludes 0", excludes, text=True),
+        number_column("ESS", "ess", meaning="effective sample size"),
+        text_column("words"),
     ]
-    rows = []
-    for row in part.to_dict("records"):
-        mean, low, high = (float(row[name]) for name in ("mean", "low", "high"))
-        topic = None if pd.isna(row["topic"]) else int(row["topic"])
-        rows.append(
-            [
-                Cell(str(row["coefficient"]), topic=topic, view=view),
-                Cell(number(mean), mean),
-                Cell(f"{number(low)} to {number(high)}" if low == low else "–", low),
-                Cell("", drawing=interval_bar(mean, low, high, bound)),
-                Cell("–" if low != low else "✓ yes" if row["excludes_0"] else "no"),
-                Cell(number(float(row["ess"])), float(row["ess"])),
-                Cell(str(row["words"])),
-            ]
-        )
-    return Table(f"The {TOP} largest coefficients, and the intercept if there is one", columns, rows)
+    title = f"The {TOP} largest coefficients, and the intercept if there is one"
+    return Table(title, columns, part.to_dict("records"))
 
 
 def _effective(groups: Groups, chain: int, probability: float, shown: list[str]) -> Table:
+    """Return the effective number of coefficients of each response."""
     table = effective_coefficients(groups, chain=chain, probability=probability)
     columns = [
-        Column("response", text=True),
-        Column("effective"),
-        Column(_interval(probability)),
-        Column("of coefficients"),
+        text_column("response"),
+        number_column("effective", "effective"),
+        interval_column(probability),
+        number_column("of coefficients", "coefficients", count),
     ]
-    rows: list[list[Cell]] = []
-    for row in table.to_dict("records"):
-        if str(row["response"]) in shown:
-            low, high = float(row["low"]), float(row["high"])
-            interval = f"{number(low)} to {number(high)}" if low == low else "–"
-            cells = [Cell(str(row["response"])), Cell(number(float(row["effective"])), float(row["effective"]))]
-            rows.append([*cells, Cell(interval), Cell(count(float(row["coefficients"])))])
-    return Table("Effective number of coefficients, which the data determine rather than the prior", columns, rows)
+    title = "Effective number of coefficients, which the data determine rather than the prior"
+    return Table(title, columns, table[table["response"].isin(shown)].to_dict("records"))
 
 
-def _signal(groups: Groups, chain: int, probability: float, views: dict[str, int]) -> Table:
+def _signal(groups: Groups, chain: int, probability: float) -> Table:
+    """Return the topics that responses clearly depend on, and the others."""
     table = signal_topics(groups, chain=chain, probability=probability, n_words=6)
-    columns = [Column("response", text=True)] if views else []
-    columns += [
-        Column("topic"),
-        Column("signal", text=True, meaning="signal if the interval of a coefficient of the topic excludes 0"),
-        Column("relevance", meaning="posterior mean of the sum over responses of the topic's absolute coefficients"),
-        Column("for", text=True),
-        Column("words", text=True),
+    columns = [
+        *topic_columns(groups),
+        Column(
+            "signal",
+            lambda row: Cell("✓ signal" if row["signal"] else "noise", float(row["signal"])),
+            text=True,
+            meaning="signal if the interval of a coefficient of the topic excludes 0",
+        ),
+        number_column(
+            "relevance",
+            "relevance",
+            meaning="posterior mean of the sum over responses of the topic's absolute coefficients",
+        ),
+        Column("for", lambda row: Cell(", ".join(row["responses"])), text=True),
+        text_column("words"),
     ]
-    rows = []
-    for row in table.head(MOST_TOPICS).to_dict("records"):
-        own = str(row.get("response", ""))
-        cells = [Cell(own)] if views else []
-        responses: list[Any] = row["responses"]
-        rows.append(
-            [
-                *cells,
-                topic_cell(int(row["topic"]), views.get(own, 0)),
-                Cell("✓ signal" if row["signal"] else "noise", float(row["signal"])),
-                Cell(number(float(row["relevance"])), float(row["relevance"])),
-                Cell(", ".join(map(str, responses))),
-                Cell(str(row["words"])),
-            ]
-        )
-    total = int(table["signal"].sum())
     most = f"; {MOST_TOPICS:,} are shown" if len(table) > MOST_TOPICS else ""
-    caption = f"{total:,} of {len(table):,} topics are signal at {_interval(probability)}s{most}"
-    return Table(caption, columns, rows, sortable=True)
+    title = f"{table['signal'].sum():,} of {len(table):,} topics are signal at {interval_name(probability)}s{most}"
+    return Table(title, columns, table.head(MOST_TOPICS).to_dict("records"), sortable=True)
 
 
 def zeros_section(groups: Groups, probability: float) -> Section | None:
@@ -142,14 +125,12 @@ def zeros_section(groups: Groups, probability: float) -> Section | None:
     if table is None:
         section.absent = sentence(why)
         return section
-    apart = "response" in table
-    columns = [Column("chain"), *([Column("response", text=True)] if apart else [])]
-    columns += [Column("zeros"), Column(_interval(probability))]
-    rows = []
-    for row in table.to_dict("records"):
-        low, high = float(row["low"]), float(row["high"])
-        cells = [Cell(str(row["chain"])), *([Cell(str(row["response"]))] if apart else [])]
-        interval = f"{percent(low)} to {percent(high)}" if low == low else "–"
-        rows.append([*cells, Cell(percent(float(row["zeros"])), float(row["zeros"])), Cell(interval)])
-    section.parts["table"] = Table("Share of the cells of phi, topics by words, that are zero", columns, rows)
+    columns = [
+        number_column("chain", "chain", count),
+        *([text_column("response")] if "response" in table else []),
+        number_column("zeros", "zeros", percent),
+        interval_column(probability, percent),
+    ]
+    title = "Share of the cells of phi, topics by words, that are zero"
+    section.parts["table"] = Table(title, columns, table.to_dict("records"))
     return section

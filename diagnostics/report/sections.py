@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
-
-import xarray as xr
+from typing import Any, TypeAlias, TypeVar
 
 from ppl_topics.errors import PplTopicsError
+from ppl_topics.results.groups import Groups
 
-__all__ = ["Cell", "Column", "Groups", "Section", "Table", "attempt", "chain_and_draw", "sentence"]
+__all__ = ["Cell", "Column", "Groups", "Row", "Section", "Table", "attempt", "sentence"]
 
-Groups = Mapping[str, xr.Dataset]
+Row: TypeAlias = Mapping[Hashable, Any]
 Part = TypeVar("Part")
 
 
@@ -32,6 +31,7 @@ class Column:
     """A column of a table."""
 
     name: str
+    cell: Callable[[Row], Cell]
     text: bool = False  # text is aligned left, numbers right
     meaning: str = ""  # an explanation for the reader
 
@@ -42,8 +42,13 @@ class Table:
 
     caption: str
     columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
+    records: Sequence[Row]
     sortable: bool = False
+
+    @property
+    def rows(self) -> list[list[Cell]]:
+        """The cells."""
+        return [[column.cell(record) for column in self.columns] for record in self.records]
 
 
 @dataclass
@@ -57,7 +62,7 @@ class Section:
     parts: dict[str, Any] = field(default_factory=dict)  # what the template shows
 
     def add(self, key: str, make: Callable[[], Any], *, without: str = "") -> None:
-        """Add a part, or a note that says why it is missing, beginning with ``without``."""
+        """Add a part, or a note that starts with ``without`` and says why it is missing."""
         part, why = attempt(make)
         if why:
             self.notes.append(sentence(f"{without}: {why}" if without else why))
@@ -77,7 +82,7 @@ def attempt(make: Callable[[], Part]) -> tuple[Part | None, str]:
 
 
 def sentence(text: str) -> str:
-    """Return a message as a sentence, with a capital at its beginning and a full stop at its end.
+    """Return a message as a sentence, with a capital at its start and a full stop at its end.
 
     Examples
     --------
@@ -91,8 +96,3 @@ def sentence(text: str) -> str:
     if "_" not in text.split(" ")[0] and not text.startswith("lp "):
         text = text[:1].upper() + text[1:]
     return text + ("" if text.endswith((".", "!", "?")) else ".")
-
-
-def chain_and_draw(array: xr.DataArray) -> bool:
-    """Return True if an array holds at least one draw of numbers."""
-    return {"chain", "draw"} <= set(array.dims) and array.size > 0 and array.dtype.kind in "biuf"

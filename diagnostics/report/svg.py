@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -70,38 +71,39 @@ def line_chart(lines: Sequence[Line], label: str, *, x_label: str, shade_to: flo
     # In a damaged file, the difference of two numbers may overflow.
     lines = [replace(line, y=np.where(np.isfinite(line.y), np.clip(line.y, -MOST, MOST), line.y)) for line in lines]
     lines = [line for line in lines if np.isfinite(line.y).any()]
-    x = np.concatenate([line.x for line in lines])
-    x_low, x_high = (float(x.min()), float(x.max())) if x.min() < x.max() else (float(x.min()) - 0.5, x.max() + 0.5)
-    shown = np.concatenate([line.y[(line.x > shade_to / 2) & np.isfinite(line.y)] for line in lines])
-    if not shown.size:
-        shown = np.concatenate([line.y[np.isfinite(line.y)] for line in lines])
+    x, y = np.concatenate([line.x for line in lines]), np.concatenate([line.y for line in lines])
+    x_low, x_high = float(x.min()), float(x.max())
+    if x_low == x_high:
+        x_low, x_high = x_low - 0.5, x_high + 0.5
+    known = np.isfinite(y)
+    late = known & (x > shade_to / 2)
+    shown = y[late if late.any() else known]
     y_low, y_high = float(shown.min()), float(shown.max())
     margin = 0.06 * (y_high - y_low) or 0.05 * abs(y_high) or 0.5
     y_low, y_high = y_low - margin, y_high + margin
-    cut = any(bool((line.y[np.isfinite(line.y)] < y_low).any() | (line.y[np.isfinite(line.y)] > y_high).any())
-              for line in lines)  # fmt: skip
-
-    def across(value: FloatArray | float) -> FloatArray | float:
-        return LEFT + (value - x_low) / (x_high - x_low) * (WIDTH - LEFT - RIGHT)
-
-    def down(value: FloatArray | float) -> FloatArray | float:
-        return TOP + (y_high - value) / (y_high - y_low) * (HEIGHT - TOP - BOTTOM)
-
+    cut = bool(((y[known] < y_low) | (y[known] > y_high)).any())
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
+
+    def across(value: Any) -> Any:
+        return LEFT + (value - x_low) / (x_high - x_low) * (right - LEFT)
+
+    def down(value: Any) -> Any:
+        return TOP + (y_high - value) / (y_high - y_low) * (bottom - TOP)
+
     parts = [f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">']
     if shade_to > x_low:
-        width = float(across(min(shade_to, x_high))) - LEFT
+        width = across(min(shade_to, x_high)) - LEFT
         parts.append(f'<rect class="warmup" x="{LEFT}" y="{TOP}" width="{width:.1f}" height="{bottom - TOP}"/>')
         if width > 52:
             parts.append(f'<text class="tick" x="{LEFT}" y="{TOP - 6}">warm-up</text>')
     found = ticks(y_low, y_high)
     for tick, text in zip(found, tick_texts(found), strict=True):
-        y = float(down(tick))
-        parts.append(f'<line class="grid" x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text class="tick" x="{LEFT - 6}" y="{y + 3.5:.1f}" text-anchor="end">{text}</text>')
+        height = down(tick)
+        parts.append(f'<line class="grid" x1="{LEFT}" x2="{right}" y1="{height:.1f}" y2="{height:.1f}"/>')
+        parts.append(f'<text class="tick" x="{LEFT - 6}" y="{height + 3.5:.1f}" text-anchor="end">{text}</text>')
     for tick in ticks(x_low, x_high, 4):
         if tick == int(tick):
-            place = float(across(tick))
+            place = across(tick)
             anchor = "end" if place > right - 14 else "middle"
             parts.append(
                 f'<text class="tick" x="{place:.1f}" y="{bottom + 14}" text-anchor="{anchor}">{tick:,.0f}</text>'
@@ -109,30 +111,24 @@ def line_chart(lines: Sequence[Line], label: str, *, x_label: str, shade_to: flo
     parts.append(f'<line class="axis" x1="{LEFT}" x2="{right}" y1="{bottom}" y2="{bottom}"/>')
     parts.append(f'<text class="tick" x="{right}" y="{HEIGHT - 3}" text-anchor="end">{escape(x_label)}</text>')
     for line in lines:
-        parts.append(_path(line, across, down))
+        thin_x, thin_y = _thinned(line.x, line.y)
+        # Points outside the frame are drawn at its edge.
+        parts.append(_path(line, across(thin_x), np.clip(down(thin_y), TOP, bottom)))
     parts.append("</svg>")
     return "".join(parts), cut
 
 
-def _path(line: Line, across: object, down: object) -> str:
-    """Draw a line, or a dot if it has only one point; points outside the frame are drawn at its edge."""
-    assert callable(across)
-    assert callable(down)
-    x, y = _thinned(line.x, line.y)
-    places = np.column_stack([across(x), np.clip(down(y), TOP, HEIGHT - BOTTOM)])
-    style = f"line s{line.style % COLOURS}" + (" dashed" if line.style // COLOURS % 2 else "")
+def _path(line: Line, x: FloatArray, y: FloatArray) -> str:
+    """Draw a line through points, broken where one is missing, or a dot if there is only one."""
     title = f"<title>{escape(line.name)}</title>"
-    runs, start = [], True
-    for px, py in places.tolist():
-        if math.isnan(py):
-            start = True
-            continue
-        runs.append(f"{'M' if start else 'L'}{px:.1f} {py:.1f}")
-        start = False
-    if len(runs) == 1:
-        (px, py) = runs[0][1:].split()
-        return f'<circle class="dot s{line.style % COLOURS}" cx="{px}" cy="{py}" r="3">{title}</circle>'
-    return f'<path class="{style}" d="{"".join(runs)}">{title}</path>'
+    colour = f"s{line.style % COLOURS}"
+    known = ~np.isnan(y)
+    if known.sum() == 1:
+        return f'<circle class="dot {colour}" cx="{x[known][0]:.1f}" cy="{y[known][0]:.1f}" r="3">{title}</circle>'
+    dashed = " dashed" if line.style // COLOURS % 2 else ""
+    joined = known & np.append(False, known[:-1])
+    path = "".join(f"{'L' if joined[i] else 'M'}{x[i]:.1f} {y[i]:.1f}" for i in np.flatnonzero(known))
+    return f'<path class="line {colour}{dashed}" d="{path}">{title}</path>'
 
 
 def _thinned(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

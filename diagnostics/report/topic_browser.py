@@ -1,4 +1,4 @@
-"""The topic browser: a map, words by relevance, and documents, as markup and as data for the page's script."""
+"""What the topic browser shows: topics by share, words by relevance, a map of topics, and documents."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from ppl_topics.diagnostics.report.sections import Groups, Section, attempt, sen
 from ppl_topics.diagnostics.report.svg import circle_map
 from ppl_topics.diagnostics.report.top_documents import Documents
 from ppl_topics.errors import TraceError
+from ppl_topics.results.coefficient_draws import interval
 from ppl_topics.results.mean_topics import has_mean_topics, mean_topics
 
-__all__ = ["TopicView", "topic_views", "topics_section"]
-
+__all__ = ["topics_section"]
 
 N_WORDS = 30
 """Words of a topic that are shown at each position of the slider."""
 
 LABEL_WORDS = 6
+
 N_DOCUMENTS = 6
 """Documents of each topic for up to 200 topics; fewer if there are more topics, to keep the page small."""
 
@@ -43,29 +44,84 @@ class TopicView:
     place: int | None  # position of the response
     phi: FloatArray  # posterior mean, (K, V)
     share: FloatArray  # posterior mean share of the tokens, (K,); NaN if it was not recorded
-    low: FloatArray  # ends of the 90% intervals of the shares
+    low: FloatArray  # ends of the 90% intervals of the shares; NaN with fewer than two draws
     high: FloatArray
 
 
-def topic_views(groups: Groups, chain: int) -> tuple[list[TopicView], NDArray[Any]]:
+def topics_section(groups: Groups, chain: int) -> Section:
+    """Return the topic browser."""
+    section = Section("topics", "Topics")
+    found, section.absent = attempt(lambda: _topic_views(groups, chain))
+    if found is None:
+        return section
+    views, words = found
+    shown = views[: max(1, MOST_TOPICS // len(views[0].phi))]
+    if len(shown) < len(views):
+        section.notes.append(
+            f"Each of {len(views):,} responses has its own topics; to keep the page small, only those of the first "
+            f"{len(shown):,} are shown."
+        )
+    counts, n_tokens = _word_counts(groups, words, shown[0])
+    p = counts / (n_tokens or 1)
+    n_documents = min(N_DOCUMENTS, max(1, ALL_DOCUMENTS // sum(len(view.phi) for view in shown)))
+    # The page holds each word once, in the order of this mapping from positions in the vocabulary.
+    held: dict[int, int] = {}
+    section.parts |= {"maps": [], "views": [], "many": len(shown) > 1, "lambda": 0.6}
+    data = []
+    for view in shown:
+        best = [relevant_words(phi, p, N_WORDS) for phi in view.phi]
+        labels = [" ".join(words[of_topic[:LABEL_WORDS]]) for of_topic in best]
+        for word in np.concatenate(best).tolist():
+            held.setdefault(word, len(held))
+        documents = _documents(groups, chain, view, section)
+        topics = [
+            {
+                "share": _short(view.share[k]),
+                "low": _short(view.low[k]),
+                "high": _short(view.high[k]),
+                "words": [held[word] for word in best[k].tolist()],
+                "phi": [_short(value) for value in view.phi[k, best[k]]],
+                "documents": documents.of_topic(k, n_documents) if documents else [],
+            }
+            for k in range(len(best))
+        ]
+        data.append({"response": view.response, "topics": topics, "basis": documents.basis if documents else ""})
+        section.parts["maps"].append(_map(view, labels, section))
+        section.parts["views"].append({"response": view.response, "order": _by_share(view, labels)})
+    section.parts["data"] = {
+        "chain": chain,
+        "n_words": N_WORDS,
+        "steps": STEPS,
+        "tokens": n_tokens,
+        "words": words[list(held)].tolist(),
+        "counts": [_short(count) for count in counts[list(held)]],
+        "views": data,
+    }
+    section.notes[:] = list(dict.fromkeys(section.notes))
+    return section
+
+
+def _topic_views(groups: Groups, chain: int) -> tuple[list[TopicView], NDArray[Any]]:
     """Return the topics of a chain, one view for each response if each has its own topics, and the words."""
     mean, posterior = _mean_phi(groups, chain), groups["posterior"]
     if not mean.sizes["word"] or not mean.sizes["topic"]:
         raise TraceError("the trace holds topics without words")
+    if not np.isfinite(mean.values).all():
+        raise TraceError("the trace holds topics with probabilities that are not finite")
     words = np.array([str(word) for word in mean["word"].values.tolist()], dtype=object)
     share = posterior["topic_share"].sel(chain=chain) if "topic_share" in posterior else None
-    names: list[tuple[int | None, str]] = [(None, "")]
-    if "response" in mean.dims:
-        names = [(place, str(name)) for place, name in enumerate(mean["response"].values.tolist())]
+    apart = "response" in mean.dims
     views = []
-    for place, name in names:
-        phi = mean if place is None else mean.isel(response=place)
-        each = share if share is None or place is None else share.isel(response=place)
-        statistics = _share_statistics(each, phi.sizes["topic"])
+    for place, name in enumerate(mean["response"].values.tolist() if apart else [""]):
+        phi = mean.isel(response=place) if apart else mean
         values = np.asarray(phi.transpose("topic", "word").values, dtype=np.float64)
-        if not np.isfinite(values).all():
-            raise TraceError("the trace holds topics with probabilities that are not finite")
-        views.append(TopicView(name, place, values, *statistics))
+        missing = np.full(len(values), np.nan)
+        statistics = (missing, missing, missing)
+        if share is not None and share.sizes["draw"]:
+            own = share.isel(response=place) if apart else share
+            draws = own.transpose("draw", "topic").values.astype(np.float64)
+            statistics = (draws.mean(axis=0), *interval(draws, 0.9))
+        views.append(TopicView(str(name), place if apart else None, values, *statistics))
     return views, words
 
 
@@ -81,137 +137,50 @@ def _mean_phi(groups: Groups, chain: int) -> xr.DataArray:
     raise TraceError("the trace holds no topics: neither mean topics nor draws with the dimensions topic and word")
 
 
-def _share_statistics(share: xr.DataArray | None, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the mean shares of topics and their 90% intervals, which need two draws."""
-    missing = np.full(k, np.nan)
-    if share is None or not share.sizes["draw"]:
-        return missing, missing, missing
-    draws = share.transpose("draw", "topic").values.astype(np.float64)
-    if len(draws) < 2:
-        return draws.mean(axis=0), missing, missing
-    low, high = np.quantile(draws, [0.05, 0.95], axis=0)
-    return draws.mean(axis=0), low, high
-
-
-def topics_section(groups: Groups, chain: int) -> Section:
-    """Return the topic browser."""
-    section = Section("topics", "Topics")
-    found, section.absent = attempt(lambda: topic_views(groups, chain))
-    if found is None:
-        return section
-    views, words = found
-    shown = views[: max(1, MOST_TOPICS // len(views[0].phi))]
-    if len(shown) < len(views):
-        section.notes.append(
-            f"Each of {len(views):,} responses has its own topics; to keep the page small, only those of the first "
-            f"{len(shown):,} are shown."
-        )
-    counts, n_tokens = _word_counts(groups, words, shown)
-    p = counts / (n_tokens or 1)
-    collected = _Words(words, counts)
-    n_documents = min(N_DOCUMENTS, max(1, ALL_DOCUMENTS // sum(len(view.phi) for view in shown)))
-    data = [_view_data(groups, chain, view, collected, p, n_documents, section) for view in shown]
-    section.parts |= {
-        "maps": [_map(view, each, section) for view, each in zip(shown, data, strict=True)],
-        "views": data,
-        "data": {
-            "chain": chain,
-            "n_words": N_WORDS,
-            "steps": STEPS,
-            "tokens": n_tokens,
-            "words": collected.texts,
-            "counts": collected.counts,
-            "views": [{key: value for key, value in view.items() if key != "order"} for view in data],
-        },
-        "many": len(shown) > 1,
-        "lambda": 0.6,
-    }
-    section.notes[:] = list(dict.fromkeys(section.notes))
-    return section
-
-
-class _Words:
-    """The words that the page holds, each once."""
-
-    def __init__(self, vocabulary: NDArray[Any], counts: FloatArray) -> None:
-        self.vocabulary, self.all_counts = vocabulary, counts
-        self.places: dict[int, int] = {}
-
-    def place(self, word: int) -> int:
-        return self.places.setdefault(word, len(self.places))
-
-    @property
-    def texts(self) -> list[str]:
-        return [str(self.vocabulary[word]) for word in self.places]
-
-    @property
-    def counts(self) -> list[float]:
-        return [_short(float(self.all_counts[word])) for word in self.places]
-
-
-def _short(value: float) -> float | int:
-    """Return a number with few characters."""
-    rounded = float(f"{value:.5g}")
-    return int(rounded) if rounded.is_integer() else rounded
-
-
-def _word_counts(groups: Groups, words: NDArray[Any], views: list[TopicView]) -> tuple[FloatArray, int | None]:
+def _word_counts(groups: Groups, words: NDArray[Any], view: TopicView) -> tuple[FloatArray, int | None]:
     """Return how often each word occurs and the number of tokens, or else the topics' expected counts for one token."""
     constants, observed = groups.get("constant_data", xr.Dataset()), groups.get("observed_data", xr.Dataset())
-    counts = None
-    if "word" in constants.coords:
-        if "word_count" in constants:
-            counts = constants["word_count"].values.astype(np.float64)
-        elif "words" in observed:
-            counts = np.bincount(observed["words"].values, minlength=constants.sizes["word"]).astype(np.float64)
-    if counts is not None and counts.sum() > 0:
+    counts = np.zeros(0)
+    if "word" in constants.coords and "word_count" in constants:
+        counts = constants["word_count"].values.astype(np.float64)
+    elif "word" in constants.coords and "words" in observed:
+        counts = np.bincount(observed["words"].values, minlength=constants.sizes["word"]).astype(np.float64)
+    if counts.sum() > 0:
         # Draws of phi may cover only some words, in a different order.
         known = dict(zip(map(str, constants["word"].values.tolist()), counts.tolist(), strict=True))
         if all(word in known for word in words):
             return np.array([known[word] for word in words]), int(counts.sum())
-    first = views[0]
-    share = np.where(np.isfinite(first.share), first.share, 1.0 / len(first.phi))
-    return share @ first.phi, None
+    share = np.where(np.isfinite(view.share), view.share, 1.0 / len(view.phi))
+    return share @ view.phi, None
 
 
-def _view_data(
-    groups: Groups, chain: int, view: TopicView, collected: _Words, p: FloatArray, n_documents: int, section: Section
-) -> dict[str, Any]:
+def _short(value: float) -> float | int | None:
+    """Return a number with few characters, and None for NaN."""
+    if np.isnan(value):
+        return None
+    rounded = float(f"{value:.5g}")
+    return int(rounded) if rounded.is_integer() else rounded
+
+
+def _by_share(view: TopicView, labels: list[str]) -> list[dict[str, Any]]:
+    """Return the list of topics, the largest first."""
+    order = np.argsort(-np.nan_to_num(view.share), kind="stable").tolist()
+    shares = ["" if np.isnan(share) else percent(float(share)) for share in view.share]
+    return [{"topic": k, "share": shares[k], "words": labels[k]} for k in order]
+
+
+def _documents(groups: Groups, chain: int, view: TopicView, section: Section) -> Documents | None:
+    """Return the documents by topic, or add a note on why there are none."""
     documents, why = attempt(lambda: Documents(groups, chain, view.place, len(view.phi)))
     if why:
         section.notes.append(f"Documents by topic are not available: {why}.")
-    topics: list[dict[str, Any]] = []
-    labels = []
-    for k, phi in enumerate(view.phi):
-        best = relevant_words(phi, p, N_WORDS)
-        labels.append(" ".join(str(collected.vocabulary[word]) for word in best[:LABEL_WORDS]))
-        topics.append(
-            {
-                "share": None if np.isnan(view.share[k]) else _short(float(view.share[k])),
-                "low": None if np.isnan(view.low[k]) else _short(float(view.low[k])),
-                "high": None if np.isnan(view.high[k]) else _short(float(view.high[k])),
-                "words": [collected.place(word) for word in best.tolist()],
-                "phi": [_short(float(value)) for value in phi[best]],
-                "documents": documents.of_topic(k, n_documents) if documents else [],
-            }
-        )
-    order = np.argsort(-np.nan_to_num(view.share), kind="stable").tolist()
-    listed = [
-        {"topic": k, "share": "" if np.isnan(view.share[k]) else percent(float(view.share[k])), "words": labels[k]}
-        for k in order
-    ]
-    return {
-        "response": view.response,
-        "topics": topics,
-        "order": listed,
-        "basis": documents.basis if documents else "",
-    }
+    return documents
 
 
-def _map(view: TopicView, data: dict[str, Any], section: Section) -> str:
-    places, why = attempt(lambda: np.asarray(topic_map(view.phi), dtype=np.float64))
+def _map(view: TopicView, labels: list[str], section: Section) -> str:
+    """Return the map of topics, or add a note on why there is none."""
+    places, why = attempt(lambda: topic_map(view.phi))
     if places is None:
         section.notes.append(sentence(f"the map of topics is not available: {why}"))
         return ""
-    texts = {each["topic"]: each["words"] for each in data["order"]}
-    return circle_map(places, view.share, [texts[k] for k in range(len(texts))], view.place or 0)
+    return circle_map(places, view.share, labels, view.place or 0)

@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from ppl_topics._util.arrays import FloatArray
-from ppl_topics.diagnostics.report.sections import Groups, Section, chain_and_draw
+from ppl_topics.diagnostics.draws import holds_draws
+from ppl_topics.diagnostics.report.sections import Groups, Section
 from ppl_topics.diagnostics.report.svg import Line, line_chart
 from ppl_topics.errors import TraceError
 
@@ -39,18 +40,15 @@ def traces_section(groups: Groups) -> Section:
     statistics = groups.get("sample_stats", xr.Dataset())
     charts: list[dict[str, Any]] = []
     for name, (title, meaning) in STATISTICS.items():
-        if name not in statistics or not chain_and_draw(statistics[name]):
+        if not _drawn(statistics, name):
             continue
         whole = _whole(groups, name)
-        by_kernel = "kernel" in whole.dims
-        kernels = [str(kernel) for kernel in whole["kernel"].values] if by_kernel else [""]
-        for place, kernel in enumerate(kernels):
-            part = whole.isel(kernel=place) if by_kernel else whole
-            values = part.transpose("chain", "draw").values.astype(np.float64)
+        by_kernel = whole if "kernel" in whole.dims else whole.expand_dims(kernel=[""])
+        by_kernel = by_kernel.transpose("kernel", "chain", "draw").astype(np.float64)
+        for kernel, values in zip(map(str, by_kernel["kernel"].values), by_kernel.values, strict=True):
+            known = values[np.isfinite(values)]
             # Skip Gibbs steps, which always accept, and steps that report nothing.
-            if kernel and (np.isnan(values).all() or bool((values[np.isfinite(values)] == 1.0).all())):
-                continue
-            if np.isfinite(values).any():
+            if known.size and not (kernel and (known == 1.0).all()):
                 charts.append(_chart(groups, f"{title}: {kernel}" if kernel else title, meaning, values))
     if not charts:
         section.absent = "The trace holds no statistics of its sweeps, such as the log posterior."
@@ -70,23 +68,23 @@ def traces_section(groups: Groups) -> Section:
     return section
 
 
+def _drawn(statistics: xr.Dataset, name: str) -> bool:
+    return name in statistics and holds_draws(statistics[name]) and statistics[name].size > 0
+
+
 def _n_warmup(groups: Groups) -> int:
     return int(groups.get("warmup_sample_stats", xr.Dataset()).sizes.get("draw", 0))
 
 
 def _whole(groups: Groups, name: str) -> xr.DataArray:
     """Return a statistic over warm-up and draws, with responses combined."""
-    parts = [groups[group][name] for group in ("warmup_sample_stats", "sample_stats")
-             if name in groups.get(group, xr.Dataset()) and chain_and_draw(groups[group][name])]  # fmt: skip
+    held = [groups.get(group, xr.Dataset()) for group in ("warmup_sample_stats", "sample_stats")]
+    parts = [statistics[name].drop_vars("draw", errors="ignore") for statistics in held if _drawn(statistics, name)]
     if len(parts) == 1 and _n_warmup(groups):
         # Gives all charts the same x axis.
-        missing = parts[0].isel(draw=[0] * _n_warmup(groups)).astype(np.float64) * np.nan
-        parts = [missing, parts[0]]
+        parts.insert(0, parts[0].isel(draw=[0] * _n_warmup(groups)).astype(np.float64) * np.nan)
     try:
-        joined = xr.concat(
-            [part.drop_vars("draw", errors="ignore") for part in parts], "draw", join="outer", coords="minimal",
-            compat="override",
-        )  # fmt: skip
+        joined = xr.concat(parts, "draw", join="outer", coords="minimal", compat="override")
     except ValueError:
         raise TraceError(f"{name} of the warm-up and of the draws belong to different steps") from None
     others = [dim for dim in joined.dims if dim not in ("chain", "draw", "kernel")]
@@ -94,13 +92,14 @@ def _whole(groups: Groups, name: str) -> xr.DataArray:
 
 
 def _chart(groups: Groups, title: str, meaning: str, values: FloatArray) -> dict[str, Any]:
+    """Return a chart of draws by chain, the warm-up first."""
     statistics, warmup = groups["sample_stats"], _n_warmup(groups)
     thin = int(groups["posterior"].attrs.get("thin", 1))
     sweeps = np.concatenate([np.arange(1, warmup + 1), warmup + thin * np.arange(1, values.shape[1] - warmup + 1)])
     if len(values) != statistics.sizes["chain"]:
         raise TraceError("the warm-up and the draws have different chains")
     names = [f"chain {chain}" for chain in statistics["chain"].values.tolist()]
-    lines = [Line(names[c], sweeps.astype(np.float64), values[c], c) for c in range(len(names))]
+    lines = [Line(name, sweeps.astype(np.float64), values[c], c) for c, name in enumerate(names)]
     label = f"{title} of {len(names)} chains over {int(sweeps[-1])} sweeps, {warmup} of them warm-up"
     svg, cut = line_chart(lines, label, x_label="sweep", shade_to=float(warmup))
     return {"title": title, "meaning": meaning, "svg": svg, "cut": cut}
