@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ppl_topics.diagnostics.plots.canvas import COLOURS, plain, pyplot
+from ppl_topics.diagnostics.plots.canvas import COLOURS, bare, grid, plain
 from ppl_topics.errors import PplTopicsError
 
 __all__ = ["plot_grid"]
@@ -22,11 +22,6 @@ PANELS = {
     "seconds": "seconds of sampling",
 }
 """Columns that are plotted if they have a value, and the labels of their axes."""
-
-WIDTH, HEIGHT = 4.2, 3.0
-"""Size of a panel, in inches."""
-
-MOST_IN_ROW = 3
 
 
 def plot_grid(table: pd.DataFrame, axes: Any = None) -> NDArray[Any]:
@@ -58,7 +53,7 @@ def plot_grid(table: pd.DataFrame, axes: Any = None) -> NDArray[Any]:
     shown = [name for name in PANELS if name in table and table[name].notna().any()]
     if not shown or not over:
         raise PplTopicsError("no run of the table has a value to plot")
-    panels = _panels(axes, len(shown))
+    panels = grid(axes, len(shown), "measures", columns=3, panel=(4.2, 3.0))
     table = table[table[shown].notna().any(axis=1)]
     values = list(dict.fromkeys(table[over[0]].tolist()))
     numeric = all(isinstance(value, int | float) for value in values)
@@ -74,8 +69,7 @@ def plot_grid(table: pd.DataFrame, axes: Any = None) -> NDArray[Any]:
             panel.set_xticks([places[value] for value in values], [str(value) for value in values])
         elif not numeric:
             panel.set_xticks(list(places.values()), [plain(str(value)) for value in values])
-        for side in ("top", "right"):
-            panel.spines[side].set_visible(False)
+        bare(panel)
     if len(lines) > 1:
         panels[0].legend(fontsize="small", frameon=False)
     return panels
@@ -96,19 +90,3 @@ def _line(
     panel.errorbar(x, y, yerr=bars, fmt="o-", color=colour, markersize=4, capsize=3, label=label)
     best = rows["below_best"].to_numpy(dtype=float) == 0.0
     panel.scatter(x[best], y[best], s=110, facecolors="none", edgecolors="black", zorder=3)
-
-
-def _panels(axes: Any, number: int) -> NDArray[Any]:
-    if axes is not None:
-        given = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
-        if len(given) != number:
-            raise PplTopicsError(f"axes: {len(given)} were given for {number} measures")
-        return given
-    columns = min(number, MOST_IN_ROW)
-    rows = -(-number // columns)
-    size = (WIDTH * columns, HEIGHT * rows)
-    _, made = pyplot().subplots(rows, columns, squeeze=False, figsize=size, layout="constrained")
-    panels = made.ravel()
-    for empty in panels[number:]:
-        empty.remove()
-    return np.asarray(panels[:number])

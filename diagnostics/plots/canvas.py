@@ -105,7 +105,14 @@ def one_axes(ax: Any, size: tuple[float, float]) -> Any:
 
 
 def grid(
-    axes: Any, number: int, what: str, *, columns: int, panel: tuple[float, float], narrow: str, **options: Any
+    axes: Any,
+    number: int,
+    what: str,
+    *,
+    columns: int,
+    panel: tuple[float, float],
+    narrow: str = "give axes=",
+    **options: Any,
 ) -> NDArray[Any]:
     """Return the given axes, or those of a new figure, shape (number,).
 

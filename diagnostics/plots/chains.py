@@ -86,7 +86,8 @@ def plot_trace(
             panel.plot(np.concatenate([early, kept]), path, color=colour, label=chain, **style)
         late = scalar.warmup[:, scalar.warmup.shape[1] // 2 :] if warmup else scalar.draws
         reach_over(panel, np.hstack([scalar.draws, late]).ravel())
-        panel.set_xlim(0 if len(early) else n_warmup, kept[-1] + 0.01 * (kept[-1] - (0 if len(early) else n_warmup)))
+        start = 0 if len(early) else n_warmup
+        panel.set_xlim(start, kept[-1] + 0.01 * (kept[-1] - start))
         _finish(panel, scalar)
     # Only the last panel of each column has a label.
     for panel in panels if axes is not None else panels[-columns:]:
@@ -214,6 +215,7 @@ def _halves(scalar: Scalar) -> Scalar:
 
 
 def _finish(panel: Any, scalar: Scalar) -> None:
+    """Give a panel its title in place of ArviZ's."""
     panel.set_title("")
     panel.set_title(scalar.title, fontsize="medium", loc="left")
     bare(panel)

@@ -10,17 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import BoolArray
-from ppl_topics.diagnostics.plots.canvas import (
-    MOST_PANELS,
-    SURE,
-    UNSURE,
-    bare,
-    given_axes,
-    groups_of,
-    new_figure,
-    plain,
-    sequence_of,
-)
+from ppl_topics.diagnostics.plots.canvas import SURE, UNSURE, bare, grid, groups_of, one_axes, plain, sequence_of
 from ppl_topics.diagnostics.tables import coefficient_table, topic_relevance
 from ppl_topics.errors import TraceError
 from ppl_topics.results.coefficient_draws import coefficient_draws
@@ -81,20 +71,27 @@ def plot_coefficients(
     tables = [coefficient_table(groups, response=name, **options) for name in names]
     if not tables:
         raise TraceError("response: name at least one")
-    if axes is None and len(tables) > MOST_PANELS:
-        raise TraceError(f"there are {len(tables)} responses, too many for one figure; name some of them (response=)")
     if not len(tables[0]):
         raise TraceError(
             "the model has no coefficients of topics, covariates or an intercept, so there is nothing to plot"
         )
-    panels = _panels(axes, [len(table) for table in tables])
+    heights = [ROW_HEIGHT * len(table) + MARGIN for table in tables]
+    panels = grid(
+        axes,
+        len(tables),
+        "responses",
+        columns=1,
+        panel=(PANEL_WIDTH, sum(heights) / len(heights)),
+        narrow="name some of them (response=)",
+        gridspec_kw={"height_ratios": heights},
+    )
     for panel, table, name in zip(panels, tables, names, strict=True):
-        slopes = table[table["coefficient"] != "intercept"]
-        others = table[table["coefficient"] == "intercept"]
-        _forest(panel, pd.concat([slopes, others]), "mean", len(slopes), table["excludes_0"].to_numpy())
+        # The intercept is the last row.
+        n_slopes = int((table["coefficient"] != "intercept").sum())
+        _forest(panel, table, "mean", n_slopes, table["excludes_0"].to_numpy())
         panel.axvline(0.0, color="black", linewidth=0.8, zorder=0)
         panel.set_title(plain(name))
-        panel.set_xlabel(f"coefficient, {_percent(probability)} interval")
+        panel.set_xlabel(f"coefficient, {100 * probability:g}% interval")
     return panels
 
 
@@ -149,20 +146,11 @@ def plot_relevance(
         raise TraceError("no topic of the model has coefficients (supervised_topics: 0), so there is nothing to plot")
     table = table.head(top) if top is not None else table
     table = table.assign(coefficient=[f"topic {topic}" for topic in table["topic"]])
-    (panel,) = _panels(ax, [len(table)])
+    panel = one_axes(ax, (PANEL_WIDTH, ROW_HEIGHT * len(table) + MARGIN))
     _forest(panel, table, "relevance", len(table), np.ones(len(table), dtype=bool))
     panel.set_xlim(left=0.0)
-    panel.set_xlabel(f"relevance, sum of |coefficient|, {_percent(probability)} interval")
+    panel.set_xlabel(f"relevance, sum of |coefficient|, {100 * probability:g}% interval")
     return panel
-
-
-def _panels(axes: Any, rows: list[int]) -> NDArray[Any]:
-    """Return the axes, those of a new figure if none are given, with heights in proportion to their rows."""
-    if axes is not None:
-        return given_axes(axes, len(rows), "responses")
-    heights = [ROW_HEIGHT * number + MARGIN for number in rows]
-    size = (PANEL_WIDTH, sum(heights))
-    return np.asarray(new_figure(len(rows), 1, figsize=size, gridspec_kw={"height_ratios": heights})[:, 0])
 
 
 def _forest(panel: Any, table: pd.DataFrame, middle: str, n_slopes: int, sure: BoolArray) -> None:
@@ -185,7 +173,3 @@ def _forest(panel: Any, table: pd.DataFrame, middle: str, n_slopes: int, sure: B
     panel.set_yticks(heights, [plain(label) for label in labels], fontsize="small")
     panel.set_ylim(heights[-1] - 0.7, 0.7)
     bare(panel)
-
-
-def _percent(probability: float) -> str:
-    return f"{100 * probability:g}%"

@@ -88,10 +88,8 @@ def plot_topic_correlations(
     ----------
     groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
         A trace.
-    response : str, optional
-        Whose topics; required if each response has its own topics (one-vs-all), and not allowed otherwise.
-    chain : int
-        Chains number their topics independently, so they are not combined.
+    response, chain
+        As in `plot_topics`.
     estimate : {"auto", "draws", "z_last"}
         ``draws``: the mean over recorded draws of theta of the correlations in each. ``z_last``: the correlations of
         the shares of tokens in the last state. ``auto``: ``draws`` if theta was recorded for all documents, else

@@ -91,10 +91,8 @@ def plot_document(
         A trace.
     doc : int or str
         The position of the document as a number, or its id as text.
-    response : str, optional
-        Whose topics; required if each response has its own topics (one-vs-all), and not allowed otherwise.
-    chain : int
-        Chains number their topics independently, so they are not combined.
+    response, chain
+        As in `plot_topics`.
     probability : float
         Probability of the equal-tailed intervals of the shares, which need recorded draws of theta. Without them, the
         bars are E[theta | z, alpha] at the last state of the chain.

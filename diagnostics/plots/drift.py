@@ -10,7 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray, IntArray
-from ppl_topics.diagnostics.plots.canvas import COLOURS, bare, given_axes, groups_of, new_figure, plain, reach_over
+from ppl_topics.diagnostics.plots.canvas import COLOURS, bare, grid, groups_of, plain, reach_over
 from ppl_topics.errors import TraceError
 
 __all__ = ["plot_drift"]
@@ -62,11 +62,7 @@ def plot_drift(runs: Mapping[str, Any], *, skip: float = 0.1, axes: Any = None) 
         held = ", ".join(f"{name} {number:,}" for name, number in tokens.items())
         raise TraceError(f"the runs have different numbers of tokens ({held}): their corpora differ")
     paths = {name: {measure: _path(name, groups, measure) for measure in MEASURES} for name, groups in traces.items()}
-    panels = (
-        new_figure(1, len(MEASURES), figsize=(11.0, 3.2)).ravel()
-        if axes is None
-        else given_axes(axes, len(MEASURES), "measures")
-    )
+    panels = grid(axes, len(MEASURES), "measures", columns=3, panel=(11.0 / 3, 3.2))
     for panel, (measure, title) in zip(panels, MEASURES.items(), strict=True):
         seen = []
         for number, (name, groups) in enumerate(traces.items()):

@@ -48,16 +48,10 @@ def plot_eta(
     ----------
     groups : mapping of str to xarray.Dataset, arviz.InferenceData, xarray.DataTree or Fit
         A trace.
-    response : str or sequence of str, optional
-        Which classes, labels or targets; by default all.
-    chain : int
-        Chains number their topics independently, so they are not combined.
-    probability : float
-        Probability of the equal-tailed intervals. With one draw there are none, and no dots.
+    response, chain, probability, n_words
+        As in `plot_coefficients`. With one draw there are no intervals, and no dots.
     top : int, optional
         Number of topics to show, those with the largest sum of abs(mean); None for all.
-    n_words : int
-        Words in a topic's label.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure.
 
