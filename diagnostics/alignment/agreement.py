@@ -51,8 +51,10 @@ def agreement_table(
     TraceError
         If the topics cannot be aligned.
 
-    Notes ----- R-hat is the rank-normalised split R-hat. Before alignment it compares the topics with the same number
-    in all chains.
+    Notes
+    -----
+    R-hat is the rank-normalised split R-hat. Before alignment it compares the topics with the same number in all
+    chains.
     """
     if not is_whole(n_words) or n_words < 1:
         raise TraceError(f"n_words: must be a whole number of at least 1, got {n_words!r}")
@@ -62,35 +64,28 @@ def agreement_table(
     topics = topics_of_chain(after, found.reference)
     names = word_names(after)
     best = best_words(topics, n_words)
-    before_draws, after_draws = (top_word_draws(each, after, reference, n_words) for each in (groups, after))
-    rhats = [_rhats(draws, topics.shape[:2]) for draws in (before_draws, after_draws)]
-    shares = _shares(after, topics.shape[:2])
-    rows = []
-    for s, response in enumerate(found.responses or [None]):
-        at = (slice(None), s) if found.responses is not None else (slice(None),)
-        nearest = found.nearest[s] if found.responses is not None else found.nearest
-        agrees = found.agrees[s] if found.responses is not None else found.agrees
-        for k in range(topics.shape[1]):
-            similarities = found.similarity[(*at, k)]
-            row: dict[str, Any] = {} if response is None else {"response": response}
-            row |= {
-                "topic": k,
-                "agrees": bool(agrees[k]),
-                "similarity": float(similarities.min()),
-                "similarities": similarities.tolist(),
-                "numbers": found.permutation[(*at, k)].tolist(),
-                "nearest": float(nearest[k]),
-                "rhat_before": rhats[0][0][s, k],
-                "rhat": rhats[1][0][s, k],
-                "rhat_median_before": rhats[0][1][s, k],
-                "rhat_median": rhats[1][1][s, k],
-                "share": shares[s, k],
-                "words": " ".join(str(names[v]) for v in best[s, k] if v >= 0),
-            }
-            rows.append(row)
-    table = pd.DataFrame(rows)
-    by = ["response", "share"] if found.responses is not None else ["share"]
-    table = table.sort_values(by, ascending=[True] * (len(by) - 1) + [False], kind="stable", ignore_index=True)
+    before, now = (
+        _rhats(top_word_draws(each, after, reference, n_words), found.nearest.size) for each in (groups, after)
+    )
+    similarity, numbers = (found.by_response(each) for each in (found.similarity, found.permutation))
+    columns: dict[str, Any] = {"response": np.repeat(found.responses, topics.shape[1])} if found.responses else {}
+    columns |= {
+        "topic": np.tile(np.arange(topics.shape[1]), len(topics)),
+        "agrees": found.agrees.ravel(),
+        "similarity": similarity.min(axis=0).ravel(),
+        "similarities": similarity.reshape(len(similarity), -1).T.tolist(),
+        "numbers": numbers.reshape(len(numbers), -1).T.tolist(),
+        "nearest": found.nearest.ravel(),
+        "rhat_before": before[0],
+        "rhat": now[0],
+        "rhat_median_before": before[1],
+        "rhat_median": now[1],
+        "share": _shares(after, topics.shape[:2]).ravel(),
+        "words": [" ".join(str(names[v]) for v in row if v >= 0) for row in best.reshape(-1, best.shape[2])],
+    }
+    by = ["response", "share"] if found.responses else ["share"]
+    table = pd.DataFrame(columns)
+    table = table.sort_values(by, ascending=[name != "share" for name in by], kind="stable", ignore_index=True)
     table.attrs = {"reference": found.reference}
     return table
 
@@ -119,19 +114,15 @@ def top_words_of(groups: Mapping[str, xr.Dataset], chain: int, response: int, n_
     return [[str(names[v]) for v in best if v >= 0] for best in best_words(topics, n_words)]
 
 
-def _rhats(draws: Float32Array | None, shape: tuple[int, ...]) -> tuple[FloatArray, ...]:
+def _rhats(draws: Float32Array | None, n_topics: int) -> tuple[FloatArray, FloatArray]:
     """Return the largest and the median R-hat of each topic's words; constant words are left out."""
-    largest, median = np.full(shape, np.nan), np.full(shape, np.nan)
-    if draws is not None:
-        values = np.asarray(rhat(draws))
-        for place in np.ndindex(*shape):
-            known = values[place][~np.isnan(values[place])]
-            if known.size:
-                largest[place], median[place] = known.max(), np.median(known)
-    return largest, median
+    values = np.full((n_topics, 1), np.nan) if draws is None else np.asarray(rhat(draws)).reshape(n_topics, -1)
+    table = pd.DataFrame(values)
+    return table.max(axis=1).to_numpy(), table.median(axis=1).to_numpy()
 
 
 def _shares(groups: Mapping[str, xr.Dataset], shape: tuple[int, ...]) -> FloatArray:
+    """Return the posterior mean share of the tokens of each topic, over all chains; NaN if it was not recorded."""
     posterior = groups["posterior"]
     if "topic_share" not in posterior or "topic" not in posterior["topic_share"].dims:
         return np.full(shape, np.nan)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ppl_topics._util.arrays import BoolArray, FloatArray, IntArray, RealArray
@@ -83,6 +85,10 @@ class Alignment:
     responses: list[str] | None
     by: str
 
+    def by_response(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return one of the arrays by response, with one entry if all responses share the topics."""
+        return array if self.responses is not None else np.expand_dims(array, -2)
+
 
 def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
     """Match the topics of all chains, and find topics that swap numbers within a chain.
@@ -116,9 +122,11 @@ def align(groups: Mapping[str, xr.Dataset], *, by: str = "phi") -> Alignment:
     TraceError
         If the trace holds no topics, or nothing to compare them by.
 
-    Notes ----- Only topics that are exchangeable in the posterior are matched: topics with equal fixed concentrations
-    that either all have coefficients or all have none (``supervised_topics``). Label switching within chains is
-    detected from the draws of phi, or from topic shares and coefficients, and undone before chains are matched.
+    Notes
+    -----
+    Only topics that are exchangeable in the posterior are matched: topics with equal fixed concentrations that either
+    all have coefficients or all have none (``supervised_topics``). Label switching within chains is detected from the
+    draws of phi, or from topic shares and coefficients, and undone before chains are matched.
 
     Examples
     --------

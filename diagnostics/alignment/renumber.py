@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import xarray as xr
@@ -20,7 +20,11 @@ from ppl_topics.results.mean_topics import CHAIN, TOPIC
 
 __all__ = ["aligned"]
 
-Pieces = list[tuple[int, int, IntArray]]
+Pieces: TypeAlias = list[tuple[int, int, IntArray]]
+"""Runs of draws, first and end (-1 for all), and the number that each topic has in them."""
+
+Lookups: TypeAlias = Mapping[tuple[int, ...], Pieces]
+"""Those of each chain and response, by position."""
 
 
 def aligned(groups: Mapping[str, xr.Dataset], alignment: Alignment | None = None) -> dict[str, xr.Dataset]:
@@ -58,41 +62,36 @@ def aligned(groups: Mapping[str, xr.Dataset], alignment: Alignment | None = None
     topics = alignment.permutation.shape[-1]
     if alignment.chains != chains_of(groups) or topics != len(alignment.exchangeable):
         raise TraceError("the alignment belongs to another trace: its chains or topics differ")
-    permutation = alignment.permutation if alignment.responses is not None else alignment.permutation[:, None]
+    permutation, apart = alignment.by_response(alignment.permutation), alignment.responses is not None
     draws = groups["posterior"]["draw"].values
     switched = stretches_of(groups, alignment.switches, alignment.responses, draws, topics)
-    own, first, last = {}, {}, {}
+    own: dict[tuple[int, ...], Pieces] = {}
     for place in np.ndindex(*permutation.shape[:2]):
         chosen = permutation[place]
-        pieces: Pieces = [(0, len(draws), chosen)]
+        pieces = [(0, len(draws), chosen)]
         if place in switched:
             # For each of the chain's own numbers, the topic's number in the first draw.
             topic = np.argsort(base_numbers(switched[place]))[chosen]
             pieces = [(start, stop, numbers[topic]) for start, stop, numbers in switched[place]]
-        own[place], first[place], last[place] = pieces, pieces[0][2], pieces[-1][2]
+        own[place] = pieces
+    first: Lookups = {place: [(0, -1, pieces[0][2])] for place, pieces in own.items()}
+    last: Lookups = {place: [(0, -1, pieces[-1][2])] for place, pieces in own.items()}
+    whole: Lookups = {place: [(0, -1, permutation[place])] for place in own}
+    by_group = {"posterior": own, "sample_stats": own, "constant_data": whole}
     result = {}
     for name, dataset in groups.items():
         if name not in GROUPS:
             # A group of another program may have other chains and draws.
             result[name] = dataset
             continue
-        if name in ("posterior", "sample_stats"):
-            lookups = own
-        elif name == "constant_data":
-            lookups = {place: [(0, -1, permutation[place])] for place in own}
-        else:
-            lookups = {place: [(0, -1, first[place])] for place in own}
         changed = {
-            str(key): _renumbered(array, lookups, topics, alignment.responses is not None)
+            str(key): _renumbered(array, by_group.get(name, first), topics, apart)
             for key, array in dataset.data_vars.items()
             if "chain" in array.dims and {"topic", "coefficient", "slope"} & set(array.dims)
         }
         for key, array in dataset.data_vars.items():
             if {"chain", "token"} <= set(array.dims) and array.dtype.kind in "iu":
-                ends = {place: [(0, -1, last[place])] for place in last}
-                changed[str(key)] = _reassigned(
-                    array, own if "draw" in array.dims else ends, topics, alignment.responses is not None
-                )
+                changed[str(key)] = _reassigned(array, own if "draw" in array.dims else last, topics, apart)
         if TOPIC in dataset:
             changed[TOPIC] = _reassigned_cells(dataset, permutation)
         result[name] = dataset.assign(changed).assign_attrs(aligned_to_chain=alignment.reference)
@@ -108,14 +107,12 @@ def _with_means(
     means = chain_topics(groups, alignment.switches)
     means = np.take_along_axis(means, permutation[..., None], axis=2)
     old = constants["phi_mean"]
-    dims = ("chain", *(["response"] if alignment.responses is not None else []), "topic", "word")
-    new = old.transpose(*dims).copy(data=means.reshape(old.transpose(*dims).shape).astype(old.dtype))
+    ordered = old.transpose("chain", ..., "topic", "word")
+    new = ordered.copy(data=means.reshape(ordered.shape).astype(old.dtype))
     return constants.assign(phi_mean=new.transpose(*old.dims))
 
 
-def _renumbered(
-    array: xr.DataArray, lookups: Mapping[tuple[int, int], Pieces], topics: int, apart: bool
-) -> xr.DataArray:
+def _renumbered(array: xr.DataArray, lookups: Lookups, topics: int, apart: bool) -> xr.DataArray:
     """Take the entries along the dims of topics and coefficients in another order."""
     for dim in ("topic", "coefficient", "slope"):
         if dim not in array.dims:
@@ -138,9 +135,7 @@ def _order(numbers: IntArray, size: int) -> IntArray:
     return np.concatenate([numbers, np.arange(len(numbers), size)])
 
 
-def _reassigned(
-    array: xr.DataArray, lookups: Mapping[tuple[int, int], Pieces], topics: int, apart: bool
-) -> xr.DataArray:
+def _reassigned(array: xr.DataArray, lookups: Lookups, topics: int, apart: bool) -> xr.DataArray:
     """Give each token the new number of its topic."""
     inverse = {
         place: [(start, stop, np.argsort(numbers).astype(array.dtype)) for start, stop, numbers in pieces]
@@ -158,7 +153,7 @@ def _reassigned_cells(constants: xr.Dataset, permutation: IntArray) -> xr.DataAr
 
 def _over(
     array: xr.DataArray,
-    lookups: Mapping[tuple[int, int], list[tuple[int, int, Any]]],
+    lookups: Lookups,
     dim: str,
     apart: bool,
     change: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]],

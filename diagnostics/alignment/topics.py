@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray, IntArray, RealArray
 from ppl_topics.core.response import Response
+from ppl_topics.diagnostics.draws import check_sampled
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.results import mean_topics as trace_means
 from ppl_topics.results.mean_topics import has_mean_topics
@@ -32,15 +33,9 @@ TOPIC_DIMS = {"chain", "topic", "word"}
 
 def chains_of(groups: Mapping[str, xr.Dataset]) -> list[int]:
     """Return the chain numbers, and refuse a trace without chains, draws or topics."""
-    posterior = groups["posterior"]
-    if not {"chain", "draw"} <= set(posterior.dims):
-        raise TraceError(
-            "the group `posterior` lacks the dimensions chain and draw, so it does not hold draws of a sampler"
-        )
+    posterior = check_sampled(groups)
     if n_topics(groups) == 0:
         raise TraceError("the trace has no dimension `topic`, so there are no topics to align")
-    if not posterior.sizes["chain"] or not posterior.sizes["draw"]:
-        raise TraceError("the trace has no draws")
     return [int(chain) for chain in posterior["chain"].values]
 
 
