@@ -44,10 +44,12 @@ def all_statistics(draws: Draws, statistics: Sequence[str] = STATISTICS) -> dict
     TypeError
         If the draws are not real numbers.
 
-    Notes ----- Everything is computed in float64, so float32 draws give what ArviZ gives for them cast to float64.
-    Effective sample sizes, their Monte Carlo standard errors and R-hat are those of ArviZ 1.x [1]_, with two
-    exceptions: R-hat of a single chain compares its halves (NaN in ArviZ), and the tails are always those beyond the 5%
-    and 95% quantiles, as ArviZ computes for ``prob=(0.05, 0.95)``.
+    Notes
+    -----
+    Everything is computed in float64, so float32 draws give what ArviZ gives for them cast to float64. Effective sample
+    sizes, their Monte Carlo standard errors and R-hat are those of ArviZ 1.x [1]_, with two exceptions: R-hat of a
+    single chain compares its halves (NaN in ArviZ), and the tails are always those beyond the 5% and 95% quantiles, as
+    ArviZ computes for ``prob=(0.05, 0.95)``.
 
     References
     ----------
@@ -83,6 +85,7 @@ def all_statistics(draws: Draws, statistics: Sequence[str] = STATISTICS) -> dict
 
 
 def _named(kind: str, method: str, methods: Sequence[str]) -> str:
+    """Return the name of a statistic, and refuse an unknown method."""
     if method not in methods:
         raise ValueError(f"unknown {kind} method {method!r}; known: {', '.join(methods)}")
     return f"{kind}_{method}"
@@ -107,13 +110,13 @@ def ess(draws: Draws, method: str = "bulk") -> Draws:
         If all draws are equal, their number (after halving the chains), or zero for ``spectral``. As in ArviZ, ``mean``
         and ``sd`` treat a range below 1e-15 as constant.
 
-    References ---------- .. [1] C. J. Geyer (1992). Practical Markov chain Monte Carlo. Statistical Science 7(4). ..
-    [2] M. Plummer, N. Best, K. Cowles, K. Vines (2006). CODA: convergence diagnosis and output analysis for MCMC. R
-    News
-       6(1).
+    References
+    ----------
+    .. [1] C. J. Geyer (1992). Practical Markov chain Monte Carlo. Statistical Science 7(4).
+    .. [2] M. Plummer, N. Best, K. Cowles, K. Vines (2006). CODA: convergence diagnosis and output analysis for MCMC. R
+       News 6(1).
     .. [3] P. Heidelberger, P. D. Welch (1981). A spectral method for confidence interval generation and run length
-    control
-       in simulations. Communications of the ACM 24(4).
+       control in simulations. Communications of the ACM 24(4).
 
     Examples
     --------
@@ -144,20 +147,11 @@ def inefficiency(draws: Draws, method: str = "mean") -> Draws:
         Infinite if the effective sample size is zero.
     """
     name = _named("ess", method, ESS_METHODS)
-    sizes = all_statistics(draws, [name])[name]
+    chains, length = draws.shape[:2] if isinstance(draws, np.ndarray) else (draws.sizes["chain"], draws.sizes["draw"])
     with np.errstate(divide="ignore"):
-        if isinstance(draws, xr.Dataset):
-            factors = {key: _count(array) / sizes[key] for key, array in draws.data_vars.items()}
-            return xr.Dataset(factors, attrs=draws.attrs)
-        ratio: Any = _count(draws) / sizes
-    result: Draws = ratio
+        factors: Any = chains * length / all_statistics(draws, [name])[name]
+    result: Draws = factors.assign_attrs(draws.attrs) if isinstance(draws, xr.Dataset) else factors
     return result
-
-
-def _count(draws: NDArray[Any] | xr.DataArray) -> int:
-    if isinstance(draws, xr.DataArray):
-        return int(draws.sizes["chain"] * draws.sizes["draw"])
-    return int(draws.shape[0] * draws.shape[1])
 
 
 def rhat(draws: Draws) -> Draws:

@@ -6,12 +6,11 @@ import numpy as np
 
 from ppl_topics._util.arrays import BoolArray, FloatArray, Int32Array
 from ppl_topics._util.compiled import compiled
-from ppl_topics.diagnostics.efficiency.autocovariance import centre, has_nan
+from ppl_topics.diagnostics.efficiency.autocovariance import centre, halving_sum, has_nan
 from ppl_topics.diagnostics.efficiency.indicators import pack
 from ppl_topics.diagnostics.efficiency.initial_sequence import SplitChains, effective_size, split_chains
 from ppl_topics.diagnostics.efficiency.ranks import count_at_most_quantile, fold, normal_scores
 from ppl_topics.diagnostics.efficiency.sorting import BUCKETS, argsort_draws
-from ppl_topics.diagnostics.efficiency.split_rhat import scale_reduction
 
 __all__ = ["RANKED", "fill_ranked"]
 
@@ -67,6 +66,31 @@ def _tail_size(ordered: FloatArray, order: Int32Array, probability: float, chain
 
 
 @compiled
+def _scale_reduction(centred: FloatArray, means: FloatArray, terms: FloatArray) -> float:
+    """Return R-hat of chains given as their means and their centred draws, shape (n_chains, n_draws).
+
+    It is NaN if all draws are equal, and infinite if they differ only between chains. ``terms`` (n_draws,) is scratch.
+    """
+    n_chains, n_draws = centred.shape
+    within = 0.0
+    for chain in range(n_chains):
+        row = centred[chain]
+        for j in range(n_draws):
+            terms[j] = row[j] * row[j]
+        within += halving_sum(terms, n_draws)
+    within /= n_chains * (n_draws - 1.0)
+    grand_mean = 0.0
+    for chain in range(n_chains):
+        grand_mean += means[chain]
+    grand_mean /= n_chains
+    between = 0.0
+    for chain in range(n_chains):
+        between += (means[chain] - grand_mean) ** 2
+    between *= n_draws / (n_chains - 1.0)
+    return float(np.sqrt((between / within + n_draws - 1.0) / n_draws))
+
+
+@compiled
 def fill_ranked(
     block: FloatArray,
     n_chains: int,
@@ -112,12 +136,12 @@ def fill_ranked(
             normal_scores(kept_ordered, kept_order, size, table, scores)
             centre(split, split, means, terms)
         if wanted[RHAT]:
-            out[RHAT, scalar] = scale_reduction(split, means, terms)
+            out[RHAT, scalar] = _scale_reduction(split, means, terms)
         if wanted[BULK]:
             out[BULK, scalar] = effective_size(False, chains)
         if wanted[RHAT] and fold(kept_ordered, kept_order, size, folded, folded_order):
             normal_scores(folded, folded_order, size, table, scores)
             centre(split, split, means, terms)
-            folded_rhat = scale_reduction(split, means, terms)
+            folded_rhat = _scale_reduction(split, means, terms)
             if folded_rhat > out[RHAT, scalar]:
                 out[RHAT, scalar] = folded_rhat

@@ -76,37 +76,6 @@ def _scatter_twice(
 
 
 @compiled
-def _sort_fully(
-    keys: UInt64Array,
-    counts: Int32Array,
-    halfway: Int32Array,
-    order: Int32Array,
-) -> None:
-    """Sort the whole keys, in six passes from the last bits to the first."""
-    n = keys.size
-    for i in range(n):
-        order[i] = i
-    for digit_number in range(6):
-        shift = np.uint64(DIGIT_BITS * digit_number)
-        for digit in range(BUCKETS):
-            counts[digit] = 0
-        for i in range(n):
-            counts[np.uint32(keys[i] >> shift) & DIGIT_MASK] += 1
-        start = 0
-        for digit in range(BUCKETS):
-            size = counts[digit]
-            counts[digit] = start
-            start += size
-        for position in range(n):
-            i = order[position]
-            bucket = np.uint32(keys[i] >> shift) & DIGIT_MASK
-            halfway[counts[bucket]] = i
-            counts[bucket] += 1
-        for position in range(n):
-            order[position] = halfway[position]
-
-
-@compiled
 def argsort_draws(
     values: FloatArray,
     keys: UInt64Array,
@@ -142,7 +111,7 @@ def argsort_draws(
         order[position] = index
         budget -= r - position
         if budget < 0:
-            _sort_fully(keys, counts, halfway, order)
+            order[:] = np.argsort(keys, kind="mergesort")
             for k in range(n):
                 ordered[k] = values[order[k]]
             return

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,21 +18,23 @@ STATISTICS = ("ess_bulk", "ess_tail", "ess_mean", "rhat")
 CONVERGED = 1.01
 
 
-def _row(bulk: FloatArray, tail: FloatArray, factor: FloatArray,
-         rhat: FloatArray) -> dict[str, float]:  # fmt: skip
+def _row(found: Mapping[str, FloatArray], draws: int) -> dict[str, float]:
     """Summarise the scalars of one variable; those for which a statistic is undefined are left out of it."""
-    row: dict[str, float] = {"scalars": rhat.size, "undefined": int(np.isnan(rhat).sum())}
-    for name, values in (("ess_bulk", bulk), ("ess_tail", tail)):
-        known = values[~np.isnan(values)]
-        row[f"{name}_median"] = float(np.median(known)) if known.size else np.nan
-        row[f"{name}_q05"] = float(np.quantile(known, 0.05)) if known.size else np.nan
-        row[f"{name}_min"] = float(known.min()) if known.size else np.nan
-    factor = factor[~np.isnan(factor)]
-    row["inefficiency_median"] = float(np.median(factor)) if factor.size else np.nan
-    row["inefficiency_max"] = float(factor.max()) if factor.size else np.nan
-    known = rhat[~np.isnan(rhat)]
-    row["rhat_max"] = float(known.max()) if known.size else np.nan
-    row["rhat_above"] = float((known > CONVERGED).mean()) if known.size else np.nan
+    known = {name: values[~np.isnan(values)] for name, values in found.items()}
+    scalars = found["rhat"].size
+
+    def of(summary: Callable[[FloatArray], Any], values: FloatArray) -> float:
+        return float(summary(values)) if values.size else np.nan
+
+    row: dict[str, float] = {"scalars": scalars, "undefined": scalars - known["rhat"].size}
+    for name in ("ess_bulk", "ess_tail"):
+        row[f"{name}_median"] = of(np.median, known[name])
+        row[f"{name}_q05"] = of(lambda values: np.quantile(values, 0.05), known[name])
+        row[f"{name}_min"] = of(np.min, known[name])
+    factors = draws / known["ess_mean"]
+    row["inefficiency_median"], row["inefficiency_max"] = of(np.median, factors), of(np.max, factors)
+    row["rhat_max"] = of(np.max, known["rhat"])
+    row["rhat_above"] = of(lambda values: (values > CONVERGED).mean(), known["rhat"])
     return row
 
 
@@ -74,10 +77,10 @@ def efficiency_table(posterior: xr.Dataset, var_names: Sequence[str] | None = No
         raise KeyError(f"no variable {unknown[0]!r} in the posterior, which has {', '.join(map(str, posterior))}")
     rows = {}
     for name in names:
-        found = all_statistics(posterior[name], STATISTICS)
-        bulk, tail, mean, rhat = (found[statistic].values.ravel() for statistic in STATISTICS)
         draws = posterior[name].sizes["chain"] * posterior[name].sizes["draw"]
-        rows[name] = _row(bulk, tail, draws / mean, rhat)
-    columns = list(_row(*[np.empty(0)] * 4))
+        rows[name] = _row(
+            {key: each.values for key, each in all_statistics(posterior[name], STATISTICS).items()}, draws
+        )
+    columns = list(_row({name: np.empty(0) for name in STATISTICS}, 0))
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     return table.astype({"scalars": "int64", "undefined": "int64"})
