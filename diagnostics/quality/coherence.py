@@ -25,16 +25,14 @@ from ppl_topics.errors import CorpusError, PplTopicsError
 
 __all__ = [
     "COHERENCES",
-    "CV_WINDOW",
     "EPSILON",
-    "NPMI_WINDOW",
     "Convention",
     "check_convention",
     "coherences",
     "cv_coherence",
     "npmi_coherence",
     "umass_coherence",
-    "window_size",
+    "window_sizes",
 ]
 
 Convention: TypeAlias = Literal["paper", "gensim"]
@@ -44,8 +42,8 @@ Convention: TypeAlias = Literal["paper", "gensim"]
 EPSILON = 1e-12
 """Added to the joint probability of two words by Röder et al. and gensim."""
 
-NPMI_WINDOW, CV_WINDOW = 10, 110
-"""Tokens per window in Röder et al. and gensim."""
+WINDOWS = {"npmi": 10, "c_v": 110}
+"""Tokens per window in Röder et al. and gensim; UMass is counted in whole documents."""
 
 
 def umass_coherence(
@@ -78,10 +76,7 @@ def umass_coherence(
     >>> umass_coherence([[0, 1]], corpus).round(6).tolist()
     [0.0]
     """
-    check_convention(convention)
-    words = _lists(top_words)
-    documents = _reference(reference)
-    return umass(words, count_together(words, documents), convention)
+    return _coherence("umass", top_words, reference, None, convention)
 
 
 def npmi_coherence(
@@ -119,11 +114,7 @@ def npmi_coherence(
     CorpusError
         If a window is given, but the reference does not keep the order of words.
     """
-    check_convention(convention)
-    words = _lists(top_words)
-    documents = _reference(reference)
-    size = window_size(documents, window, NPMI_WINDOW)
-    return npmi(words, count_together(words, documents, size, forgetful=convention == "gensim"), convention)
+    return _coherence("npmi", top_words, reference, window, convention)
 
 
 def cv_coherence(
@@ -155,11 +146,17 @@ def cv_coherence(
     CorpusError
         If a window is given, but the reference does not keep the order of words.
     """
+    return _coherence("c_v", top_words, reference, window, convention)
+
+
+def _coherence(
+    measure: str, top_words: npt.ArrayLike, reference: Corpus | Reference, window: int | None, convention: Convention
+) -> FloatArray:
+    """Return one of the `COHERENCES` of word lists."""
     check_convention(convention)
-    words = _lists(top_words)
-    documents = _reference(reference)
-    size = window_size(documents, window, CV_WINDOW)
-    return cv(words, count_together(words, documents, size, forgetful=convention == "gensim"), convention)
+    words = np.atleast_2d(np.asarray(top_words, dtype=np.int64))
+    documents = Reference.from_corpus(reference) if isinstance(reference, Corpus) else reference
+    return coherences(words, documents, [measure], window_sizes([measure], documents, window), convention)[measure]
 
 
 def umass(words: IntArray, counts: Cooccurrence, convention: Convention) -> FloatArray:
@@ -215,18 +212,11 @@ def _pairs(words: IntArray) -> IntArray:
     return np.asarray(number * (number - 1) // 2)
 
 
-def _lists(top_words: npt.ArrayLike) -> IntArray:
-    return np.atleast_2d(np.asarray(top_words, dtype=np.int64))
-
-
-def _reference(given: Corpus | Reference) -> Reference:
-    return Reference.from_corpus(given) if isinstance(given, Corpus) else given
-
-
-def window_size(reference: Reference, asked: int | None, default: int) -> int | None:
-    """Return the size of windows for a reference, or None if each document is one window."""
-    if asked is None:
-        return default if reference.ordered else None
+def window_sizes(measures: Sequence[str], reference: Reference, asked: int | None) -> dict[str, int | None]:
+    """Return the tokens in a window by measure with windows, None if each document is one window."""
+    defaults = {measure: size for measure, size in WINDOWS.items() if measure in measures}
+    if asked is None or not defaults:
+        return {measure: size if reference.ordered else None for measure, size in defaults.items()}
     if not is_whole(asked) or asked < 1:
         raise PplTopicsError(f"window: must be a whole number of at least 1, got {asked!r}")
     if not reference.ordered:
@@ -234,7 +224,7 @@ def window_size(reference: Reference, asked: int | None, default: int) -> int | 
             "a corpus does not keep the order of words, so windows cannot slide over it; omit window=, or give the "
             "texts themselves, or lists of their words"
         )
-    return int(asked)
+    return dict.fromkeys(defaults, int(asked))
 
 
 def check_convention(convention: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -16,15 +16,21 @@ from ppl_topics.results.best_words import best_words
 from ppl_topics.results.coefficient_draws import interval
 from ppl_topics.results.documents import checked_topics
 
-__all__ = ["MOST_DRAWS", "evenly", "over_draws"]
+__all__ = ["OF_PHI", "evenly", "over_draws"]
 
 MOST_DRAWS = 100
+
+OF_PHI: Mapping[str, Callable[[Float32Array, IntArray], FloatArray]] = {
+    "exclusivity": exclusivity,
+    "effective_words": lambda phi, best: effective_words(phi),
+    "frex": lambda phi, best: mean_over(frex(phi), best),
+}
+"""Measures of topics (K, V) and their top words (K, M) alone."""
 
 
 def evenly(draws: int, most: int = MOST_DRAWS) -> list[int]:
     """Return the positions of at most ``most`` draws, evenly spaced and including the last one."""
-    if draws <= most:
-        return list(range(draws))
+    most = min(draws, most)
     return [(i + 1) * draws // most - 1 for i in range(most)]
 
 
@@ -50,22 +56,21 @@ def over_draws(
         places = np.array([numbers[str(word)] for word in phi["word"].values], dtype=np.int64)
         chosen = evenly(phi.sizes["draw"])
         used = len(chosen)
-        per_draw: dict[str, list[FloatArray]] = {}
-        lists = []
+        # A draw of only the recorded words may have no probability in a topic, and says nothing about other words.
+        known = OF_PHI if len(places) == len(part.vocabulary) else ("exclusivity",)
+        found: dict[str, list[FloatArray]] = {measure: [] for measure in measures if measure in known}
+        best = []
         for draw in chosen:
             topics = phi.isel(draw=draw).values
-            best = best_words(topics, n_words)
-            # The last position means no word.
-            lists.append(np.append(places, -1)[best])
-            for measure in measures:
-                found = _of_draw(measure, topics, best, whole=len(places) == len(part.vocabulary))
-                if found is not None:
-                    per_draw.setdefault(measure, []).append(found)
-        values |= {measure: np.stack(found) for measure, found in per_draw.items()}
+            best.append(best_words(topics, n_words))
+            for measure, of_draws in found.items():
+                of_draws.append(OF_PHI[measure](topics, best[-1]))
+        values |= {measure: np.stack(of_draws) for measure, of_draws in found.items()}
         asked = [measure for measure in measures if measure in COHERENCES]
         if reference is not None and asked:
             # By topic: the draws of one topic have most words in common, so few distinct words are counted at a time.
-            words = np.stack(lists, axis=1)
+            # The last position means no word.
+            words = np.append(places, -1)[np.stack(best, axis=1)]
             flat = words.reshape(-1, words.shape[2])
             for measure, of_lists in coherences(flat, reference, asked, windows, convention).items():
                 values[measure] = of_lists.reshape(words.shape[:2]).T
@@ -76,23 +81,8 @@ def over_draws(
         chosen = evenly(z.sizes["draw"])
         used = max(used, len(chosen))
         drawn = (checked_topics(z.isel(draw=draw).values, len(part.phi)) for draw in chosen)
-        found_z = [entropy_of_assignments(doc_ptr, each, len(part.phi)) for each in drawn]
-        values["entropy"] = np.stack(found_z)
+        values["entropy"] = np.stack([entropy_of_assignments(doc_ptr, each, len(part.phi)) for each in drawn])
     result = {}
     for measure, draws in values.items():
         result[f"{measure}_low"], result[f"{measure}_high"] = interval(draws, probability)
     return result, used
-
-
-def _of_draw(measure: str, topics: Float32Array, best: IntArray, *, whole: bool) -> FloatArray | None:
-    """Return a measure of one draw of the recorded words, shape (K,), or None if it depends on the other words."""
-    if measure == "exclusivity":
-        return exclusivity(topics, best)
-    # A draw of only the recorded words may have no probability in a topic, and says nothing about other words.
-    if not whole:
-        return None
-    if measure == "effective_words":
-        return effective_words(topics)
-    if measure == "frex":
-        return mean_over(frex(topics), best)
-    return None

@@ -13,16 +13,13 @@ from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.quality.coherence import (
     COHERENCES,
-    CV_WINDOW,
-    NPMI_WINDOW,
     Convention,
     check_convention,
     coherences,
-    window_size,
+    window_sizes,
 )
-from ppl_topics.diagnostics.quality.entropy import effective_words, entropy_of_assignments
-from ppl_topics.diagnostics.quality.exclusivity import exclusivity, frex, mean_over
-from ppl_topics.diagnostics.quality.intervals import over_draws
+from ppl_topics.diagnostics.quality.entropy import entropy_of_assignments
+from ppl_topics.diagnostics.quality.intervals import OF_PHI, over_draws
 from ppl_topics.diagnostics.quality.reference import Reference, ReferenceLike
 from ppl_topics.diagnostics.quality.topic_set import TopicSet, check_words, texts_of, topic_sets
 from ppl_topics.errors import TraceError
@@ -125,10 +122,7 @@ def topic_quality(
                 name = "given texts"
         except TraceError as error:
             left_out |= _leave_out([each for each in wanted if each in COHERENCES], measures, error)
-    windows: dict[str, int | None] = {}
-    if reference is not None:
-        sizes = {"npmi": NPMI_WINDOW, "c_v": CV_WINDOW}
-        windows = {each: window_size(reference, window, sizes[each]) for each in wanted if each in sizes}
+    windows = {} if reference is None else window_sizes(wanted, reference, window)
     tables, absent, draws = [], set[str](), 0
     for part in sets:
         best = best_words(part.phi, n_words)
@@ -137,27 +131,19 @@ def topic_quality(
             lacking = np.setdiff1d(best[best >= 0], reference.words)
             absent.update(vocabulary[lacking])
             columns |= coherences(best, reference, [each for each in wanted if each in COHERENCES], windows, convention)
-        for measure in wanted:
-            if measure in COHERENCES:
-                continue
+        for measure in (each for each in wanted if each not in COHERENCES):
             try:
                 columns[measure] = _of_mean(part, measure, best)
             except TraceError as error:
                 left_out |= _leave_out([measure], measures, error)
-        ordered = {"share": part.share}
-        intervals: dict[str, FloatArray] = {}
         if probability is not None:
-            measured = [measure for measure in wanted if measure in columns]
             intervals, draws = over_draws(
-                part, measured, reference, probability, n_words=n_words, windows=windows, convention=convention
+                part, list(columns), reference, probability, n_words=n_words, windows=windows, convention=convention
             )
-        for measure in wanted:
-            if measure in columns:
-                ordered[measure] = columns[measure]
-            for end in (f"{measure}_low", f"{measure}_high"):
-                if end in intervals:
-                    ordered[end] = intervals[end]
-        tables.append(part.table({**ordered, "words": texts_of(best, vocabulary)}))
+            columns |= intervals
+        names = [f"{measure}{end}" for measure in wanted for end in ("", "_low", "_high")]
+        ordered = {name: columns[name] for name in names if name in columns}
+        tables.append(part.table({"share": part.share, **ordered, "words": texts_of(best, vocabulary)}))
     table = pd.concat(tables, ignore_index=True)
     table.attrs = {
         "chain": sets[0].chain,
@@ -193,12 +179,8 @@ def _leave_out(names: Sequence[str], asked: Sequence[str] | None, error: TraceEr
 
 def _of_mean(part: TopicSet, measure: str, best: IntArray) -> FloatArray:
     """Return a measure of the mean topics that needs no reference, shape (K,)."""
-    if measure == "exclusivity":
-        return exclusivity(part.phi, best)
-    if measure == "effective_words":
-        return effective_words(part.phi)
-    if measure == "frex":
-        return mean_over(frex(part.phi), best)
+    if measure in OF_PHI:
+        return OF_PHI[measure](part.phi, best)
     z, constants = part.z_last, part.groups["constant_data"]
     if z is None or "doc_length" not in constants:
         raise TraceError(
