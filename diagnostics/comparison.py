@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.convergence import ess_by_chain
+from ppl_topics.diagnostics.draws import check_sampled, holds_draws
 from ppl_topics.diagnostics.efficiency import inefficiency
 from ppl_topics.diagnostics.summary import seconds_by_kernel
 from ppl_topics.errors import TraceError
@@ -70,35 +71,20 @@ def compare(runs: Runs, var_names: Sequence[str] | None = None) -> pd.DataFrame:
     >>> table[["variable", "run"]].values.tolist()
     [['lp', 'lda'], ['lp', 'lda_collapsed']]
     """
-    notes = _comparable(runs)
+    notes = [*_notes(runs)]
     draws = {name: _draws(name, groups) for name, groups in runs.items()}
-    names = _names(draws, var_names)
     seconds = {name: _seconds(groups) for name, groups in runs.items()}
     notes += [f"{name} holds no times of its kernels" for name, value in seconds.items() if np.isnan(value)]
     rows = []
-    for variable in names:
-        first = np.nan
-        for run, arrays in draws.items():
-            values = arrays[variable].transpose("chain", "draw", ...).values
-            ess = ess_by_chain(values).reshape(-1)
-            known = ess[~np.isnan(ess)]
-            median, low = (np.quantile(known, [0.5, 0.05])) if known.size else (np.nan, np.nan)
-            rate = median / seconds[run]
-            first = rate if run == next(iter(draws)) else first
-            rows.append(
-                {
-                    "variable": variable,
-                    "run": run,
-                    "scalars": ess.size,
-                    "ess_median": float(median),
-                    "ess_q05": float(low),
-                    "seconds": seconds[run],
-                    "ess_per_second": float(rate),
-                    "ess_per_second_q05": float(low / seconds[run]),
-                    "ratio": float(rate / first),
-                }
-            )
-    table = pd.DataFrame(rows)
+    for variable, run, array in _by_variable(draws, _names(draws, var_names)):
+        ess = ess_by_chain(array.transpose("chain", "draw", ...).values).reshape(-1)
+        known = ess[~np.isnan(ess)]
+        median, low = np.quantile(known, [0.5, 0.05]) if known.size else (np.nan, np.nan)
+        rows.append((variable, run, ess.size, median, low, seconds[run]))
+    table = pd.DataFrame(rows, columns=["variable", "run", "scalars", "ess_median", "ess_q05", "seconds"])
+    table["ess_per_second"] = table["ess_median"] / table["seconds"]
+    table["ess_per_second_q05"] = table["ess_q05"] / table["seconds"]
+    table["ratio"] = table["ess_per_second"] / _of_first(table, "ess_per_second")
     table.attrs = {"notes": notes}
     return table
 
@@ -155,25 +141,32 @@ def inefficiency_table(
     if top_words is not None and (not is_whole(top_words) or top_words < 1):
         raise TraceError(f"top_words: must be a whole number of at least 1, or None, got {top_words!r}")
     draws = {name: _draws(name, groups) for name, groups in runs.items()}
-    names = _names(draws, var_names, BLOCKS)
     rows = []
+    for variable, run, array in _by_variable(draws, _names(draws, var_names, BLOCKS)):
+        factors = _factors(array, method, top_words)
+        moving = factors[np.isfinite(factors)]
+        topics = int(runs[run]["posterior"].sizes.get("topic", 0))
+        statistics = [np.nan] * 5
+        if moving.size:
+            statistics = [moving.mean(), moving.std(), *np.quantile(moving, [0.05, 0.5, 0.95])]
+        rows.append((variable, run, topics, factors.size, factors.size - moving.size, *statistics))
+    columns = ["variable", "run", "topics", "scalars", "constant", "mean", "sd", "q05", "median", "q95"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(ratio=table["mean"] / _of_first(table, "mean"))
+
+
+def _by_variable(
+    draws: Mapping[str, Mapping[str, xr.DataArray]], names: Sequence[str]
+) -> Iterator[tuple[str, str, xr.DataArray]]:
+    """Yield each variable of each run, by variable."""
     for variable in names:
-        first = np.nan
         for run, arrays in draws.items():
-            factors = _factors(arrays[variable], method, top_words)
-            moving = factors[np.isfinite(factors)]
-            row: dict[str, Any] = {
-                "variable": variable,
-                "run": run,
-                "topics": int(runs[run]["posterior"].sizes.get("topic", 0)),
-                "scalars": factors.size,
-                "constant": int(factors.size - moving.size),
-            }
-            values = [moving.mean(), moving.std(), *np.quantile(moving, [0.05, 0.5, 0.95])] if moving.size else []
-            row |= dict(zip(("mean", "sd", "q05", "median", "q95"), map(float, values or [np.nan] * 5), strict=True))
-            first = row["mean"] if run == next(iter(draws)) else first
-            rows.append({**row, "ratio": row["mean"] / first})
-    return pd.DataFrame(rows)
+            yield variable, run, arrays[variable]
+
+
+def _of_first(table: pd.DataFrame, column: str) -> pd.Series[float]:
+    """Return the value of the first run for each row's variable."""
+    return table["variable"].map(table.drop_duplicates("variable").set_index("variable")[column])
 
 
 def _factors(array: xr.DataArray, method: str, top_words: int | None) -> FloatArray:
@@ -193,42 +186,37 @@ def _factors(array: xr.DataArray, method: str, top_words: int | None) -> FloatAr
     return np.where(moves, factors, np.nan)
 
 
-def _comparable(runs: Runs) -> list[str]:
-    """Refuse runs on different corpora, and return notes on other differences."""
+def _notes(runs: Runs) -> Iterator[str]:
+    """Yield what makes runs less comparable, in sentences; refuse runs on different corpora."""
     if len(runs) < 2:
         raise TraceError(f"a comparison needs at least two runs, got {len(runs)}")
-    notes = []
     attributes = {name: groups["posterior"].attrs for name, groups in runs.items()}
     first = next(iter(runs))
-    corpora = {name: each.get("corpus_fingerprint") for name, each in attributes.items()}
-    others = [
-        name for name, value in corpora.items() if value != corpora[first] and None not in (value, corpora[first])
-    ]
-    if others:
-        raise TraceError(
-            f"{first} and {others[0]} are runs on different corpora ({_called(attributes[first])} and "
-            f"{_called(attributes[others[0]])}), so their posteriors differ; compare runs on "
-            "one corpus"
-        )
-    unknown = [name for name, value in corpora.items() if value is None]
-    if unknown:
-        notes.append(f"{', '.join(unknown)}: the corpus is not recorded and may be different")
+    corpora = {name: each["corpus_fingerprint"] for name, each in attributes.items() if "corpus_fingerprint" in each}
+    for name in corpora:
+        if first in corpora and corpora[name] != corpora[first]:
+            raise TraceError(
+                f"{first} and {name} are runs on different corpora ({_called(attributes[first])} and "
+                f"{_called(attributes[name])}), so their posteriors differ; compare runs on one corpus"
+            )
+    if len(corpora) < len(runs):
+        unknown = ", ".join(name for name in runs if name not in corpora)
+        yield f"{unknown}: the corpus is not recorded and may be different"
     models = {name: _posterior_of(each) for name, each in attributes.items()}
     for name in runs:
         if models[name] != models[first]:
             differences = _differences(models, first, name)
-            notes.append(f"{name} and {first} have different posteriors, since their models differ{differences}")
+            yield f"{name} and {first} have different posteriors, since their models differ{differences}"
     for name, each in attributes.items():
         if not bool(each.get("exact", 1)):
-            notes.append(f"{name} is not exact: its draws are approximate, so more draws per second may be no gain")
+            yield f"{name} is not exact: its draws are approximate, so more draws per second may be no gain"
     threads = {name: each.get("threads") for name, each in attributes.items()}
     if len(set(threads.values())) > 1:
-        notes.append(f"threads differ: {', '.join(f'{name} {value}' for name, value in threads.items())}")
-    return notes
+        yield f"threads differ: {', '.join(f'{name} {value}' for name, value in threads.items())}"
 
 
 def _called(attributes: Mapping[str, Any]) -> str:
-    return str(attributes.get("corpus_name") or "no name") + f", {str(attributes['corpus_fingerprint'])[:8]}"
+    return f"{attributes.get('corpus_name') or 'no name'}, {str(attributes['corpus_fingerprint'])[:8]}"
 
 
 def _posterior_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -253,15 +241,11 @@ def _differences(models: Mapping[str, dict[str, Any]], one: str, other: str) -> 
 
 def _draws(name: str, groups: Mapping[str, xr.Dataset]) -> dict[str, xr.DataArray]:
     """Return the log densities and variables of a run that hold draws of numbers."""
-    posterior = groups["posterior"]
-    if not {"chain", "draw"} <= set(posterior.dims):
-        raise TraceError(
-            f"{name}: the group `posterior` lacks the dimensions chain and draw, so it does not hold draws of a sampler"
-        )
+    posterior = check_sampled(groups, run=name, empty=True)
     statistics = groups.get("sample_stats", xr.Dataset())
     found = {density: statistics[density] for density in DENSITIES if density in statistics}
     for key, array in posterior.data_vars.items():
-        if {"chain", "draw"} <= set(array.dims) and array.dtype.kind in "biuf" and "token" not in array.dims:
+        if holds_draws(array) and "token" not in array.dims:
             found[str(key)] = array
     return found
 
@@ -269,6 +253,7 @@ def _draws(name: str, groups: Mapping[str, xr.Dataset]) -> dict[str, xr.DataArra
 def _names(
     draws: Mapping[str, Mapping[str, xr.DataArray]], asked: Sequence[str] | None, default: Sequence[str] | None = None
 ) -> list[str]:
+    """Return the requested variables, or the default ones that all runs have."""
     if asked:
         for variable in asked:
             for run, arrays in draws.items():

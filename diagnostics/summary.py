@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from ppl_topics._util.nearest import nearest
+from ppl_topics.diagnostics.draws import check_sampled, holds_draws
 from ppl_topics.diagnostics.efficiency import efficiency_table
 from ppl_topics.diagnostics.tables import reading_summary
 from ppl_topics.errors import TraceError
@@ -44,19 +45,16 @@ def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None
     Chains number their topics independently. If the numbers differ, R-hat of a variable with the dimension ``topic`` is
     large however well each chain mixes; that of ``lp`` does not depend on the numbering.
     """
-    if not {"chain", "draw"} <= set(groups["posterior"].dims):
-        raise TraceError(
-            "the group `posterior` lacks the dimensions chain and draw, so it does not hold draws of a sampler"
-        )
+    posterior = check_sampled(groups, empty=True)
     statistics = groups.get("sample_stats", xr.Dataset())
     densities = [name for name in LOG_DENSITIES if name in statistics]
-    draws = groups["posterior"].assign({name: statistics[name] for name in densities})
+    draws = posterior.assign({name: statistics[name] for name in densities})
     for name in var_names or ():
         if name not in draws.data_vars:
             raise TraceError(f"the trace has no variable {name!r}{nearest(name, map(str, draws.data_vars))}")
-    names = var_names or [*densities, *(str(name) for name in groups["posterior"].data_vars)]
+    names = var_names or [*densities, *(str(name) for name in posterior.data_vars)]
     for name in names:
-        if not {"chain", "draw"} <= set(draws[name].dims) or draws[name].dtype.kind not in "biuf":
+        if not holds_draws(draws[name]):
             raise TraceError(
                 f"variable {name!r} of the trace holds {draws[name].dtype} with dimensions {draws[name].dims}; "
                 "expected numbers with the dimensions chain and draw"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import xarray as xr
 from ppl_topics.diagnostics.alignment import Alignment, align
 from ppl_topics.diagnostics.alignment.agreement import top_words_of
 from ppl_topics.diagnostics.convergence import ESS_WANTED, Quantity, Walk, density_walks, quantities
+from ppl_topics.diagnostics.draws import check_sampled
 from ppl_topics.errors import TraceError
 
 __all__ = ["Finding", "Verdict", "verdict"]
@@ -48,7 +49,7 @@ class Finding:
 
     level: str
     what: str
-    remedy: str
+    remedy: str = ""
 
     def __str__(self) -> str:
         """Return what was found and what to do."""
@@ -106,14 +107,16 @@ def verdict(groups: Mapping[str, xr.Dataset], *, alignment: Alignment | None = N
     TraceError
         If the group `posterior` does not hold draws of a sampler, or the alignment belongs to another trace.
 
-    Notes ----- Two chains are in different modes if the means of their log posteriors over the second half of the
-    draws, sorted over chains, are neighbours that differ by more than three standard deviations within chains. The log
-    posterior drifts if the halves of a chain differ by more than one. With 20 effective draws per half, a converged
-    chain seems to drift less than once in 500 times, and practically never seems to be in another mode, which would
-    take nine standard errors.
+    Notes
+    -----
+    Two chains are in different modes if the means of their log posteriors over the second half of the draws, sorted
+    over chains, are neighbours that differ by more than three standard deviations within chains. The log posterior
+    drifts if the halves of a chain differ by more than one. With 20 effective draws per half, a converged chain seems
+    to drift less than once in 500 times, and practically never seems to be in another mode, which would take nine
+    standard errors.
 
     Topics are aligned first. R-hat of phi covers the top words of the topics that the chains agree on; if there are
-    several modes, it compares only the chains of the largest group, so that the effects of one bad chain are reported
+    several modes, it compares only the chains of the largest one, so that the effects of one bad chain are reported
     once. A variable passes if 95% of its scalars do. Effective draws are added up over chains, so they measure how well
     the kernels mix even if the chains disagree; 400 are needed, 100 for each of four chains (Vehtari et al. 2021).
 
@@ -130,92 +133,81 @@ def verdict(groups: Mapping[str, xr.Dataset], *, alignment: Alignment | None = N
     >>> fit.verdict().level
     'cannot tell'
     """
-    posterior = groups["posterior"]
-    if not {"chain", "draw"} <= set(posterior.dims):
-        raise TraceError(
-            "the group `posterior` lacks the dimensions chain and draw, so it does not hold draws of a sampler"
-        )
-    if not posterior.sizes["chain"] or not posterior.sizes["draw"]:
-        raise TraceError("the trace has no draws")
-    findings = _of_the_run(groups)
+    posterior = check_sampled(groups)
+    draws = posterior.sizes["draw"]
+    longer = "warm up longer"
+    if "warmup" in posterior.attrs:
+        longer += f" (--warmup was {int(posterior.attrs['warmup']):,})"
     walks = density_walks(groups)
-    found, kept = _modes(walks, _warmup(posterior))
-    findings += found
-    if posterior.sizes["draw"] >= FEW_DRAWS:
-        findings += _drifts(walks, _warmup(posterior))
+    kept = _in_one_mode(walks)
+    findings = [*_of_the_run(groups), *_modes(walks, longer)]
+    if draws >= FEW_DRAWS:
+        findings += _drifts(walks, longer)
     if alignment is None:
         try:
             alignment = align(groups)
         except TraceError as error:
             if "topic" in posterior.dims:
-                findings.append(Finding(UNSURE if posterior.sizes["chain"] > 1 else NOTE, str(error), ""))
+                findings.append(Finding(UNSURE if posterior.sizes["chain"] > 1 else NOTE, str(error)))
     if alignment is not None:
-        findings += _topics(groups, alignment, kept)
-        findings += _switches(alignment)
+        findings += [*_topics(groups, alignment, kept), *_switches(alignment)]
     numbers = quantities(groups, alignment, kept)
-    if posterior.sizes["draw"] >= FEW_DRAWS:
+    if draws >= FEW_DRAWS:
         findings += _rhats(numbers)
-    more, found = _effective(numbers, posterior.sizes["draw"])
-    findings += found
+    more, worst = None, _worst_ess(numbers)
+    if worst is not None:
+        more = 0 if worst.ess >= ESS_WANTED else _round(draws * (ESS_WANTED / max(worst.ess, 1.0) - 1.0))
+        findings += [_effective(worst, more)] if more else []
     findings += _acceptance(groups)
-    order = {BAD: 0, UNSURE: 1, NOTE: 2}
-    findings.sort(key=lambda finding: order[finding.level])
-    levels = {finding.level for finding in findings}
-    level = "not converged" if BAD in levels else "cannot tell" if UNSURE in levels else "converged"
-    return Verdict(level, _summary(level, posterior, numbers, alignment, kept), tuple(findings), more, alignment)
+    findings.sort(key=lambda finding: (BAD, UNSURE, NOTE).index(finding.level))
+    worst_level = findings[0].level if findings else NOTE
+    level = {BAD: "not converged", UNSURE: "cannot tell", NOTE: "converged"}[worst_level]
+    return Verdict(level, _summary(posterior, numbers, alignment, kept), tuple(findings), more, alignment)
 
 
-def _of_the_run(groups: Mapping[str, xr.Dataset]) -> list[Finding]:
+def _of_the_run(groups: Mapping[str, xr.Dataset]) -> Iterator[Finding]:
+    """Yield findings on the run as a whole."""
     posterior = groups["posterior"]
-    chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
-    findings = []
+    draws = posterior.sizes["draw"]
     if not bool(posterior.attrs.get("exact", 1)):
         what = "a kernel of this run is not exact, so its draws are approximate, however many there are"
-        findings.append(Finding(UNSURE, what, "compare with a run of exact kernels (`ppl-topics plan` names them)"))
+        yield Finding(UNSURE, what, "compare with a run of exact kernels (`ppl-topics plan` names them)")
     if draws < FEW_DRAWS:
         what = f"{_count(draws, 'draw')} per chain {'says' if draws == 1 else 'say'} little about ESS, IF and R-hat"
-        findings.append(Finding(UNSURE, what, f"draw {FEW_DRAWS} or more"))
-    if chains == 1:
+        yield Finding(UNSURE, what, f"draw {FEW_DRAWS} or more")
+    if posterior.sizes["chain"] == 1:
         what = "one chain: R-hat only compares its halves, and another mode would go unnoticed"
-        findings.append(Finding(UNSURE, what, "run at least 2 chains (--chains)"))
+        yield Finding(UNSURE, what, "run at least 2 chains (--chains)")
     if "lp" not in groups.get("sample_stats", xr.Dataset()):
         what = "the trace holds no log posterior `lp` in `sample_stats`, so modes and drift cannot be detected"
-        findings.append(Finding(UNSURE, what, ""))
-    return findings
+        yield Finding(UNSURE, what)
 
 
-def _warmup(posterior: xr.Dataset) -> str:
-    """Return the advice for chains that have not reached the posterior yet."""
-    now = posterior.attrs.get("warmup")
-    return "warm up longer" if now is None else f"warm up longer (--warmup was {int(now):,})"
-
-
-def _modes(walks: Sequence[Walk], longer: str) -> tuple[list[Finding], list[int]]:
-    """Return findings on chains in other modes, and the positions of the chains of the largest group."""
-    findings: list[Finding] = []
-    kept: set[int] | None = None
+def _modes(walks: Sequence[Walk], longer: str) -> Iterator[Finding]:
+    """Yield findings on chains in other modes than the highest."""
     for walk in walks:
-        groups = walk.modes()
-        largest = max(groups, key=len)
-        kept = set(largest) if kept is None else kept & set(largest)
-        if len(groups) < 2:
-            continue
-        best = groups[0]
-        others = sorted(c for group in groups[1:] for c in group)
-        low = [walk.mean[best].max() - walk.mean[c] for c in others]
-        sits = "is in another mode" if len(others) == 1 else "are in other modes"
-        than = "" if len(best) > 1 else f" than {_chains(walk, best)}"
-        what = (
-            f"{_chains(walk, others)} {sits}{than}{walk.where}: log posterior lower by "
-            f"{', '.join(_number(each) for each in low)} (sd within chains {_number(walk.sd)})"
-        )
-        remedy = f"{longer}; if it persists, the posterior has several modes: run more chains and use the highest"
-        findings.append(Finding(BAD, what, remedy))
-    return findings, sorted(kept) if kept else []
+        best, *lower = walk.modes()
+        others = sorted(chain for mode in lower for chain in mode)
+        if others:
+            low = ", ".join(_number(walk.mean[best].max() - walk.mean[c]) for c in others)
+            sits = "is in another mode" if len(others) == 1 else "are in other modes"
+            than = "" if len(best) > 1 else f" than {_chains(walk, best)}"
+            what = (
+                f"{_chains(walk, others)} {sits}{than}{walk.where}: log posterior lower by {low} "
+                f"(sd within chains {_number(walk.sd)})"
+            )
+            remedy = f"{longer}; if it persists, the posterior has several modes: run more chains and use the highest"
+            yield Finding(BAD, what, remedy)
 
 
-def _drifts(walks: Sequence[Walk], longer: str) -> list[Finding]:
-    findings = []
+def _in_one_mode(walks: Sequence[Walk]) -> list[int]:
+    """Return the positions of the chains of the largest mode, of every response that has its own chains."""
+    largest = [set(max(walk.modes(), key=len)) for walk in walks]
+    return sorted(set.intersection(*largest)) if largest else []
+
+
+def _drifts(walks: Sequence[Walk], longer: str) -> Iterator[Finding]:
+    """Yield findings on chains whose log posterior still rises or falls."""
     for walk in walks:
         for rises, verb, compared in ((True, "rises", "higher"), (False, "falls", "lower")):
             moving = [c for c in walk.drifting() if (walk.shift[c] > 0) == rises]
@@ -226,101 +218,87 @@ def _drifts(walks: Sequence[Walk], longer: str) -> list[Finding]:
                     f"the log posterior of {_chains(walk, moving)}{walk.where} still {verb}: "
                     f"the second half of the draws is {compared} by {by} (sd within halves {sd})"
                 )
-                findings.append(Finding(BAD, what, longer))
-    return findings
+                yield Finding(BAD, what, longer)
 
 
-def _topics(groups: Mapping[str, xr.Dataset], alignment: Alignment, kept: Sequence[int]) -> list[Finding]:
-    """Return findings on the topics that the chains of the largest group do not agree on."""
-    chains, findings = alignment.chains, []
+def _topics(groups: Mapping[str, xr.Dataset], alignment: Alignment, kept: Sequence[int]) -> Iterator[Finding]:
+    """Yield findings on the topics that the chains of the largest mode do not agree on."""
+    chains = alignment.chains
     if len(chains) < 2:
-        return []
+        return
     reference = chains.index(alignment.reference)
     compared = list(kept) if reference in kept and len(kept) > 1 else list(range(len(chains)))
-    apart = alignment.responses is not None
+    who = "chains" if len(compared) == len(chains) else f"chains {_listed(chains[c] for c in compared)}"
+    agrees_in = alignment.by_response(alignment.agrees_in)
+    topics = _count(agrees_in.shape[2], "topic")
     for s, response in enumerate(alignment.responses or [None]):
-        agrees_in = alignment.agrees_in[:, s] if apart else alignment.agrees_in
-        differ = np.flatnonzero(~agrees_in[compared].all(axis=0))
-        total, where = agrees_in.shape[1], f" for response {response!r}" if response is not None else ""
+        where = f" for response {response!r}" if response is not None else ""
+        differ = np.flatnonzero(~agrees_in[compared, s].all(axis=0))
         if differ.size:
             words = top_words_of(groups, alignment.reference, s, 3)
             named = ", ".join(f"{k} ({' '.join(words[k])})" for k in differ[:MOST_NAMED])
             more = f" and {len(differ) - MOST_NAMED} more" if len(differ) > MOST_NAMED else ""
-            who = "chains" if len(compared) == len(chains) else f"chains {_listed([chains[c] for c in compared])}"
             what = (
-                f"{who} do not agree on {len(differ)} of {_count(total, 'topic')}{where}, numbered as in chain "
-                f"{alignment.reference}: {named}{more}"
+                f"{who} do not agree on {len(differ)} of {topics}{where}, numbered as in chain {alignment.reference}: "
+                f"{named}{more}"
             )
             remedy = "interpret these in one chain only; a longer warm-up or fewer topics may help"
-            few = groups["posterior"].sizes["draw"] < FEW_DRAWS
-            findings.append(Finding(UNSURE if few else BAD, what, remedy))
+            yield Finding(UNSURE if groups["posterior"].sizes["draw"] < FEW_DRAWS else BAD, what, remedy)
         for c in sorted(set(range(len(chains))) - set(compared)):
-            has = int(agrees_in[c].sum())
-            what = f"chain {chains[c]} has {has} of the {_count(total, 'topic')} of chain {alignment.reference}{where}"
-            findings.append(Finding(NOTE, what, ""))
-    return findings
+            has = int(agrees_in[c, s].sum())
+            yield Finding(NOTE, f"chain {chains[c]} has {has} of the {topics} of chain {alignment.reference}{where}")
 
 
-def _switches(alignment: Alignment) -> list[Finding]:
-    findings = []
+def _switches(alignment: Alignment) -> Iterator[Finding]:
+    """Yield a note on each switch of topic numbers within a chain."""
     for switch in alignment.switches:
+        topics = _listed(sorted(switch.topics))
         where = "" if switch.response is None else f" of response {switch.response!r}"
-        what = (
-            f"topics {_listed(sorted(switch.topics))}{where} swap numbers in chain {switch.chain} at draw {switch.draw}"
-        )
-        findings.append(Finding(NOTE, what, "undo it with fit.aligned() or `ppl-topics diagnose --align`"))
-    return findings
+        what = f"topics {topics}{where} swap numbers in chain {switch.chain} at draw {switch.draw}"
+        yield Finding(NOTE, what, "undo it with fit.aligned() or `ppl-topics diagnose --align`")
 
 
-def _rhats(numbers: Sequence[Quantity]) -> list[Finding]:
+def _rhats(numbers: Sequence[Quantity]) -> Iterator[Finding]:
+    """Yield findings on variables with a large R-hat."""
     bad = [each for each in numbers if each.rhat > max(RHAT_BAD, each.chance)]
     high = [each for each in numbers if each.rhat > RHAT_GOOD and each not in bad]
-    findings = []
     for found, limit, level in ((bad, RHAT_BAD, BAD), (high, RHAT_GOOD, UNSURE)):
         if found:
             named = ", ".join(f"{each.title} {each.rhat:.2f}" if each.rhat < 10 else each.title for each in found)
-            many = [each for each in found if each.scalars > 1]
-            tail = f" (5% of {'its' if len(found) == 1 else 'their'} scalars have more)" if many else ""
+            several = any(each.scalars > 1 for each in found)
+            tail = f" (5% of {'its' if len(found) == 1 else 'their'} scalars have more)" if several else ""
             by_chance = level == UNSURE and any(each.rhat > RHAT_BAD for each in found)
             chance = ", which can happen by chance with so few effective draws" if by_chance else ""
             remedy = "warm up and draw longer" if level == BAD else "draw longer"
-            findings.append(Finding(level, f"R-hat above {limit}: {named}{tail}{chance}", remedy))
-    return findings
+            yield Finding(level, f"R-hat above {limit}: {named}{tail}{chance}", remedy)
 
 
-def _effective(numbers: Sequence[Quantity], draws: int) -> tuple[int | None, list[Finding]]:
-    known = [each for each in numbers if np.isfinite(each.ess)]
-    if not known:
-        return None, []
-    worst = min(known, key=lambda each: each.ess)
-    if worst.ess >= ESS_WANTED:
-        return 0, []
-    more = _round(draws * (ESS_WANTED / max(worst.ess, 1.0) - 1.0))
+def _worst_ess(numbers: Sequence[Quantity]) -> Quantity | None:
+    """Return the variable with the fewest effective draws; None if they are undefined for all."""
+    return min((each for each in numbers if np.isfinite(each.ess)), key=lambda each: each.ess, default=None)
+
+
+def _effective(worst: Quantity, more: int) -> Finding:
+    """Return the finding on a variable with too few effective draws."""
     fewer = " (5% of its scalars have fewer)" if worst.scalars > 1 else ""
     what = f"{worst.title} has {_number(worst.ess)} effective draws in all chains{fewer}, and {ESS_WANTED} are needed"
-    return more, [Finding(UNSURE, what, f"needs about {more:,} more draws per chain")]
+    return Finding(UNSURE, what, f"needs about {more:,} more draws per chain")
 
 
-def _acceptance(groups: Mapping[str, xr.Dataset]) -> list[Finding]:
-    statistics = groups.get("sample_stats", xr.Dataset())
-    if "acceptance_rate" not in statistics or "kernel" not in statistics["acceptance_rate"].dims:
-        return []
-    findings = []
-    for kernel in statistics["kernel"].values:
-        values = statistics["acceptance_rate"].sel(kernel=kernel).values
-        known = values[np.isfinite(values)]
-        if known.size and known.mean() < LOW_ACCEPTANCE:
-            what = f"{kernel} accepts {known.mean():.1%} of its proposals"
-            findings.append(Finding(NOTE, what, "see `ppl-topics plan` for alternatives"))
-    return findings
+def _acceptance(groups: Mapping[str, xr.Dataset]) -> Iterator[Finding]:
+    """Yield a note on each step that hardly ever accepts."""
+    rates = groups.get("sample_stats", xr.Dataset()).get("acceptance_rate", xr.DataArray())
+    if "kernel" in rates.dims:
+        for kernel in rates["kernel"].values:
+            values = rates.sel(kernel=kernel).values
+            known = values[np.isfinite(values)]
+            if known.size and known.mean() < LOW_ACCEPTANCE:
+                what = f"{kernel} accepts {known.mean():.1%} of its proposals"
+                yield Finding(NOTE, what, "see `ppl-topics plan` for alternatives")
 
 
 def _summary(
-    level: str,
-    posterior: xr.Dataset,
-    numbers: Sequence[Quantity],
-    alignment: Alignment | None,
-    kept: Sequence[int],
+    posterior: xr.Dataset, numbers: Sequence[Quantity], alignment: Alignment | None, kept: Sequence[int]
 ) -> str:
     """Return the numbers behind a verdict."""
     chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
@@ -330,25 +308,22 @@ def _summary(
     if alignment is not None and chains > 1:
         agreed = alignment.agrees
         parts.append(f"all chains have {int(agreed.sum()):,} of {_count(agreed.size, 'topic')}")
-    rhats = [each for each in numbers if np.isfinite(each.rhat)]
-    if rhats:
-        worst = max(rhats, key=lambda each: each.rhat)
+    worst = max((each for each in numbers if np.isfinite(each.rhat)), key=lambda each: each.rhat, default=None)
+    if worst is not None:
         # R-hat of chains that stand still in different places is huge.
         spelled = f"{worst.rhat:.3f}" if worst.rhat < 1e3 else f"{worst.rhat:.0e}"
         parts.append(f"R-hat at most {spelled} ({worst.title})")
-    sizes = [each for each in numbers if np.isfinite(each.ess)]
-    if sizes:
-        worst = min(sizes, key=lambda each: each.ess)
-        parts.append(f"at least {_number(worst.ess)} effective draws ({worst.title})")
+    fewest = _worst_ess(numbers)
+    if fewest is not None:
+        parts.append(f"at least {_number(fewest.ess)} effective draws ({fewest.title})")
     return ", ".join(parts)
 
 
 def _chains(walk: Walk, positions: Sequence[int]) -> str:
-    names = [walk.chains[c] for c in positions]
-    return f"chain {names[0]}" if len(names) == 1 else f"chains {_listed(names)}"
+    return f"chain{'s' if len(positions) > 1 else ''} {_listed(walk.chains[c] for c in positions)}"
 
 
-def _listed(values: Sequence[Any]) -> str:
+def _listed(values: Iterable[Any]) -> str:
     return ", ".join(map(str, values))
 
 
@@ -361,8 +336,6 @@ def _number(value: float) -> str:
 
 
 def _round(value: float) -> int:
-    """Round up to two significant digits, since more are not known."""
-    if value <= 0:
-        return 0
+    """Round a positive number up to two significant digits, since more are not known."""
     step = 10.0 ** max(0, int(np.floor(np.log10(value))) - 1)
     return int(np.ceil(value / step) * step)
