@@ -40,12 +40,8 @@ def effective_coefficients(
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
-    response : str, optional
-        A class, label or target; by default all.
-    chain : int
-        Chains number their topics independently, so they are not combined.
-    probability : float
-        Probability of the equal-tailed intervals.
+    response, chain, probability
+        As in `coefficient_table`.
 
     Returns
     -------
@@ -184,38 +180,31 @@ def _prior_precision(trained: TrainedResponse, coefficients: CoefficientDraws, p
     prior = model.spec.blocks[model.names["eta"]]
     assert isinstance(prior, CoefficientPrior), "a response's coefficients are of this type"
     posterior = trained.trained.groups["posterior"]
+    n_draws, n_responses = len(coefficients.draws), len(_members(coefficients, part))
+    arrays: dict[str, NDArray[Any]] = {}
     for name in prior.auxiliaries():
         if name not in posterior:
             raise TraceError(f"the trace does not hold {name}; run the model with record {name}: all")
-    n_responses = len(_members(coefficients, part))
+        drawn = part.of(posterior[name]).transpose("draw", ...).values
+        shape = drawn.shape[1:] if part.response is not None else drawn.shape[2:]
+        arrays[name] = drawn.reshape(n_draws * n_responses, *shape)
+    # Each response in each draw takes the place of a response.
     sizes = Sizes(
         docs=0,
         words=0,
         topics=trained.trained.topics,
         tokens=0,
-        responses=n_responses,
+        responses=n_draws * n_responses,
         coefficients=len(coefficients.names),
         slopes=coefficients.n_slopes,
         supervised=coefficients.n_topics,
     )
-    drawn: dict[str, NDArray[Any]] = {}
-    for name in prior.auxiliaries():
-        array = part.of(posterior[name]).transpose("draw", ...).values
-        drawn[name] = array[:, None] if part.response is not None else array
-    if not drawn:
-        return np.repeat(prior.precision(_state(sizes, {}))[None], len(coefficients.draws), axis=0)
-    draws = range(len(coefficients.draws))
-    return np.stack([prior.precision(_state(sizes, {name: drawn[name][m] for name in drawn})) for m in draws])
+    return prior.precision(_state(sizes, arrays)).reshape(n_draws, n_responses, -1)
 
 
-def _state(sizes: Sizes, arrays: Mapping[str, NDArray[Any]]) -> ChainState:
+def _state(sizes: Sizes, arrays: dict[str, NDArray[Any]]) -> ChainState:
     """Return a state without tokens that holds the parameters of the coefficients' prior."""
-    tokens = Tokens(
-        np.zeros(1, np.int64),
-        np.zeros(0, np.uint32),
-        np.zeros(1, np.int64),
-        np.zeros(1, np.int64),
-        lambda words, _: words,
-    )
+    ends = np.zeros(1, np.int64)
+    tokens = Tokens(ends, np.zeros(0, np.uint32), ends, ends, lambda words, _: words)
     nothing = np.zeros((0, sizes.topics), np.int32)
-    return ChainState(tokens, sizes, np.zeros(0, np.uint8), nothing, np.zeros(sizes.topics, np.int64), dict(arrays))
+    return ChainState(tokens, sizes, np.zeros(0, np.uint8), nothing, np.zeros(sizes.topics, np.int64), arrays)

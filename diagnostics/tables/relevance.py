@@ -34,12 +34,8 @@ def topic_relevance(
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
-    chain : int
-        Chains number their topics independently, so they are not combined.
-    probability : float
-        Probability of the equal-tailed intervals.
-    n_words : int
-        Most probable words of each topic.
+    chain, probability, n_words
+        As in `coefficient_table`.
 
     Returns
     -------
@@ -75,7 +71,7 @@ def signal_topics(
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     chain, probability, n_words
-        As in `topic_relevance`.
+        As in `coefficient_table`.
 
     Returns
     -------
@@ -136,8 +132,8 @@ def _table(
     rows = []
     for part, name in enumerate(coefficients.responses if coefficients.apart else [""]):
         for topic in range(coefficients.n_topics):
-            row = {"response": name, "topic": topic, **{key: values[part, topic] for key, values in columns.items()}}
-            rows.append({**row, **texts[part][topic]._asdict()})
+            values = {key: column[part, topic] for key, column in columns.items()}
+            rows.append({"response": name, "topic": topic, **values, **texts[part][topic]._asdict()})
     names = [*(["response"] if coefficients.apart else []), "topic", *columns, "share", "words"]
     table = pd.DataFrame(rows, columns=names)
     table = table.sort_values(sort_by, ascending=False, kind="stable", ignore_index=True)
