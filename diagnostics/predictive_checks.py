@@ -25,7 +25,7 @@ from ppl_topics.diagnostics.word_information import Information, TokensByTopic, 
 from ppl_topics.errors import TraceError
 from ppl_topics.models.dirichlet import Dirichlet
 from ppl_topics.results.best_words import best_words
-from ppl_topics.results.documents import checked_topics
+from ppl_topics.results.documents import Part, checked_topics, concentration, recorded
 from ppl_topics.spec import Model, load_spec
 
 __all__ = ["predictive_checks"]
@@ -121,8 +121,9 @@ def predictive_checks(
         best = best_words(part.phi, n_words)
         states = _states(part, draws, kind)
         stream = sets[0].chain * len(sets) + number
-        found = [_check(part, state, best, replications, kind, seed, stream, i) for i, state in enumerate(states)]
-        tables.append(_by_topic(part, found, best) if by == "topic" else _by_word(part, found, best))
+        keys = [Key(seed, stream, i * replications).reserved(Reserved.PREDICTIVE_CHECKS) for i in range(len(states))]
+        found = [_check(part, state, best, replications, key) for state, key in zip(states, keys, strict=True)]
+        tables.append(_by_topic(part, states, found, best) if by == "topic" else _by_word(part, found, best))
     table = pd.concat(tables, ignore_index=True)
     table.attrs = {
         "chain": sets[0].chain,
@@ -141,17 +142,6 @@ class _State(NamedTuple):
     beta: FloatArray
 
 
-class _Found(NamedTuple):
-    """Tokens and information of topics (K,) or their top words (K, M), and replicated information (R, ...)."""
-
-    tokens: IntArray
-    information: FloatArray
-    replicated: FloatArray
-    word_tokens: IntArray
-    word_information: FloatArray
-    word_replicated: FloatArray
-
-
 def _kind(groups: Mapping[str, xr.Dataset], asked: str | None) -> str:
     """Return how words are replicated, and refuse "predictive" for topics that do not allow it."""
     if asked not in (None, "predictive", "permutation"):
@@ -163,10 +153,9 @@ def _kind(groups: Mapping[str, xr.Dataset], asked: str | None) -> str:
         why = "the trace does not name its model"
     else:
         model = Model.of(load_spec(posterior.attrs["model_yaml"]))
-        block = model.spec.blocks[model.names["phi"]]
-        if not isinstance(block, Dirichlet):
+        if not isinstance(model.spec.blocks[model.names["phi"]], Dirichlet):
             why = f"the topics {model.names['phi']} have no Dirichlet prior"
-        elif "beta" in groups["constant_data"] or model.names.get("beta") in posterior:
+        elif "beta" in groups["constant_data"] or recorded(groups, "beta") is not None:
             return "predictive"
         else:
             why = f"the trace does not hold {model.names.get('beta', 'beta')}"
@@ -177,11 +166,17 @@ def _kind(groups: Mapping[str, xr.Dataset], asked: str | None) -> str:
 
 def _states(part: TopicSet, draws: int, kind: str) -> list[_State]:
     """Return the draws of z to check, with their beta if it is needed."""
+
+    def beta(draw: int) -> FloatArray:
+        if kind == "permutation":
+            return np.zeros(0)
+        return concentration(part.groups, "beta", Part(part.chain, part.response), draw)
+
     if draws == 1:
         z_last = part.z_last
         if z_last is None:
             raise TraceError("the trace holds no `z_last` in `constant_data`, the topic of each token")
-        return [_State(z_last, _beta(part, -1, kind))]
+        return [_State(z_last, beta(-1))]
     z = part.recorded("token")
     if z is None:
         raise TraceError(
@@ -189,36 +184,13 @@ def _states(part: TopicSet, draws: int, kind: str) -> list[_State]:
         )
     if draws > z.sizes["draw"]:
         raise TraceError(f"draws: only {z.sizes['draw']} draws of z were recorded, fewer than {draws}")
-    topics = len(part.phi)
     return [
-        _State(checked_topics(z.isel(draw=draw).values, topics), _beta(part, draw, kind))
+        _State(checked_topics(z.isel(draw=draw).values, len(part.phi)), beta(draw))
         for draw in evenly(z.sizes["draw"], draws)
     ]
 
 
-def _beta(part: TopicSet, draw: int, kind: str) -> FloatArray:
-    """Return the concentration of each word, shape (V,), or an empty array if it is not needed."""
-    if kind == "permutation":
-        return np.zeros(0)
-    constants, posterior = part.groups["constant_data"], part.groups["posterior"]
-    if "beta" in constants:
-        value = constants["beta"].values
-    else:
-        name = Model.of(load_spec(posterior.attrs["model_yaml"])).names["beta"]
-        value = part.of(posterior[name]).isel(draw=draw).values
-    return np.array(np.broadcast_to(value, (len(part.vocabulary),)), dtype=np.float64)
-
-
-def _check(
-    part: TopicSet,
-    state: _State,
-    best: IntArray,
-    replications: int,
-    kind: str,
-    seed: int,
-    stream: int,
-    number: int,
-) -> _Found:
+def _check(part: TopicSet, state: _State, best: IntArray, replications: int, key: Key) -> Information:
     """Measure the data and their replications at one draw."""
     constants, observed = part.groups["constant_data"], part.groups.get("observed_data", xr.Dataset())
     if "words" not in observed or "doc_length" not in constants:
@@ -233,34 +205,26 @@ def _check(
     ends = np.cumsum(np.bincount(state.z, minlength=topics))
     tokens = TokensByTopic(np.concatenate([[0], ends]).astype(np.int64), words, docs, best)
     found = Information.empty(replications, topics, width)
-    key = Key(seed, stream, number * replications).reserved(Reserved.PREDICTIVE_CHECKS)
-    n_words, beta = len(part.vocabulary), np.cumsum(state.beta)
-    replicate_information(tokens, n_words, beta, kind == "permutation", key, found)
-    return _Found(np.diff(tokens.ptr), found.topics[0], found.topics[1:], found.tokens, found.words[0], found.words[1:])
+    permute = not state.beta.size
+    replicate_information(tokens, len(part.vocabulary), np.cumsum(state.beta), permute, key, found)
+    return found
 
 
-def _by_topic(part: TopicSet, found: list[_Found], best: IntArray) -> pd.DataFrame:
-    tokens = np.mean([each.tokens for each in found], axis=0)
-    columns = {"share": part.share, "tokens": tokens.astype(np.int64) if len(found) == 1 else tokens}
-    compared = _compare([each.information for each in found], [each.replicated for each in found])
-    return part.table({**columns, **compared, "words": texts_of(best, part.vocabulary)})
+def _by_topic(part: TopicSet, states: list[_State], found: list[Information], best: IntArray) -> pd.DataFrame:
+    """Return the table with a row for each topic."""
+    tokens = _mean([np.bincount(state.z, minlength=len(part.phi)) for state in states])
+    compared = _compare([each.topics for each in found])
+    return part.table({"share": part.share, "tokens": tokens, **compared, "words": texts_of(best, part.vocabulary)})
 
 
-def _by_word(part: TopicSet, found: list[_Found], best: IntArray) -> pd.DataFrame:
-    tokens = np.mean([each.word_tokens for each in found], axis=0)
-    compared = _compare([each.word_information for each in found], [each.word_replicated for each in found])
-    tokens = tokens.astype(np.int64) if len(found) == 1 else tokens
+def _by_word(part: TopicSet, found: list[Information], best: IntArray) -> pd.DataFrame:
+    """Return the table with a row for each top word of each topic."""
+    columns = {"tokens": _mean([each.tokens for each in found]), **_compare([each.words for each in found])}
     rows = []
     for topic in np.argsort(-part.share, kind="stable"):
         places = np.flatnonzero(best[topic] >= 0)
-        table = pd.DataFrame(
-            {
-                "topic": int(topic),
-                "word": part.vocabulary[best[topic, places]],
-                "tokens": tokens[topic, places],
-                **{name: values[topic, places] for name, values in compared.items()},
-            }
-        )
+        words = {"topic": int(topic), "word": part.vocabulary[best[topic, places]]}
+        table = pd.DataFrame({**words, **{name: values[topic, places] for name, values in columns.items()}})
         rows.append(table.sort_values("deviation", ascending=False, kind="stable"))
     joined = pd.concat(rows, ignore_index=True)
     if part.response is not None:
@@ -268,10 +232,16 @@ def _by_word(part: TopicSet, found: list[_Found], best: IntArray) -> pd.DataFram
     return joined
 
 
-def _compare(information: list[FloatArray], replicated: list[FloatArray]) -> dict[str, FloatArray]:
-    """Compare the data with their replications (the first axis) at each draw."""
+def _mean(counts: list[IntArray]) -> NDArray[Any]:
+    """Return the mean over draws; the counts themselves, as whole numbers, for one draw."""
+    return counts[0] if len(counts) == 1 else np.mean(counts, axis=0)
+
+
+def _compare(information: list[FloatArray]) -> dict[str, FloatArray]:
+    """Compare the data, the first row at each draw, with their replications, the other rows."""
     deviations, sds, at_least = [], [], []
-    for real, others in zip(information, replicated, strict=True):
+    for each in information:
+        real, others = each[0], each[1:]
         tie = TIE * (1.0 + np.abs(real))
         sd = others.std(axis=0)
         sd[sd <= tie] = 0.0
@@ -279,10 +249,10 @@ def _compare(information: list[FloatArray], replicated: list[FloatArray]) -> dic
         deviations.append(np.divide(apart, sd, out=np.zeros_like(sd), where=sd > 0.0))
         sds.append(sd)
         at_least.append((others >= real - tie).sum(axis=0))
-    number = len(information) * len(replicated[0])
+    number = sum(len(each) - 1 for each in information)
     return {
-        "information": np.mean(information, axis=0),
-        "replicated": np.mean([others.mean(axis=0) for others in replicated], axis=0),
+        "information": np.mean([each[0] for each in information], axis=0),
+        "replicated": np.mean([each[1:].mean(axis=0) for each in information], axis=0),
         "sd": np.mean(sds, axis=0),
         "deviation": np.mean(deviations, axis=0),
         "p_value": (1.0 + np.sum(at_least, axis=0)) / (number + 1.0),

@@ -18,39 +18,20 @@ __all__ = ["Information", "TokensByTopic", "polya_urn", "replicate_information"]
 
 
 class TokensByTopic(NamedTuple):
-    """Tokens sorted by topic, and by document within a topic.
+    """Tokens sorted by topic, and by document within a topic."""
 
-    Attributes
-    ----------
-    ptr : ndarray of int64, shape (K + 1,)
-        Tokens of topic k are ``ptr[k]:ptr[k + 1]``.
-    words, docs : ndarray of int32, shape (N,)
-    best : ndarray of int64, shape (K, M)
-        Top words of each topic; -1 where it has fewer.
-    """
-
-    ptr: IntArray
-    words: Int32Array
-    docs: Int32Array
-    best: IntArray
+    ptr: IntArray  # (K + 1,): tokens of topic k are ptr[k]:ptr[k + 1]
+    words: Int32Array  # (N,)
+    docs: Int32Array  # (N,)
+    best: IntArray  # (K, M): top words of each topic; -1 where it has fewer
 
 
 class Information(NamedTuple):
-    """What the data say, in the first row, and R replications of their words.
+    """What the data say, in the first row, and R replications of their words."""
 
-    Attributes
-    ----------
-    topics : ndarray of float64, shape (R + 1, K)
-        MI(W, D | k).
-    words : ndarray of float64, shape (R + 1, K, M)
-        IMI(w, D | k) of the top words.
-    tokens : ndarray of int64, shape (K, M)
-        Tokens of the top words in the data.
-    """
-
-    topics: FloatArray
-    words: FloatArray
-    tokens: IntArray
+    topics: FloatArray  # (R + 1, K): MI(W, D | k)
+    words: FloatArray  # (R + 1, K, M): IMI(w, D | k) of the top words
+    tokens: IntArray  # (K, M): tokens of the top words in the data
 
     @classmethod
     def empty(cls, replications: int, topics: int, width: int) -> Information:
@@ -153,14 +134,14 @@ def _measure(
     if n == 0:
         return 0.0, 0.0
     by_doc, by_both, by_word = 0.0, 0.0, 0.0
-    begin = 0
-    while begin < n:
-        end = begin
-        while end < n and docs[end] == docs[begin]:
+    first = 0
+    while first < n:
+        end = first
+        while end < n and docs[end] == docs[first]:
             in_doc[words[end]] += 1
             end += 1
-        by_doc += (end - begin) * math.log(end - begin)
-        for token in range(begin, end):
+        by_doc += (end - first) * math.log(end - first)
+        for token in range(first, end):
             word = words[token]
             m = in_doc[word]
             if m > 0:
@@ -170,7 +151,7 @@ def _measure(
                     term = m * math.log(m)
                     sums[word] += term
                     by_both += term
-        begin = end
+        first = end
     for token in range(n):
         # Over all tokens of a word this adds up to n log n.
         by_word += math.log(counts[words[token]])
