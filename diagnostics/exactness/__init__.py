@@ -1,4 +1,4 @@
-"""Exactness: tests that certify or refuse kernels."""
+"""Tests that certify kernels as exact, or refuse them."""
 
 from ppl_topics.diagnostics.exactness.sequential import Verdict, sequential_test
 from ppl_topics.diagnostics.exactness.verify import Certificate, Verification, verify

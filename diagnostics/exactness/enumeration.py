@@ -29,32 +29,18 @@ NODES = {1: 200, 2: 48, 3: 20}
 
 @dataclass(frozen=True)
 class ExactPosterior:
-    """The distribution of z given the words, and of the concentrations given z.
+    """The distribution of z given the words, and of the concentrations given z."""
 
-    Attributes
-    ----------
-    states : ndarray of uint8, shape (S, N)
-        All assignments.
-    probability : ndarray of float64, shape (S,)
-    alpha_nodes, beta_nodes : ndarray of float64
-        Values of each concentration, shape (J, size); one row where it is fixed.
-    alpha_given, beta_given : ndarray of float64, shape (S, J)
-        Probability of each node given each state.
-    """
-
-    states: UInt8Array
-    probability: FloatArray
-    alpha_nodes: FloatArray
+    states: UInt8Array  # (S, N): all assignments
+    probability: FloatArray  # (S,)
+    alpha_nodes: FloatArray  # (J, size): values of the concentration; one row if it is fixed
     beta_nodes: FloatArray
-    alpha_given: FloatArray
+    alpha_given: FloatArray  # (S, J): probability of each node given each state
     beta_given: FloatArray
 
     def index(self, z: NDArray[Any], topics: int) -> int:
         """Return the number of a state."""
-        number = 0
-        for topic in z.tolist():
-            number = number * topics + topic
-        return number
+        return int(np.ravel_multi_index(tuple(z), (topics,) * len(z)))
 
 
 def enumerate_posterior(

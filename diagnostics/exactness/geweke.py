@@ -62,15 +62,7 @@ def drawing_order(model: Model) -> list[tuple[str, str]]:
 
 
 class GewekeTest:
-    """The test of one schedule.
-
-    Parameters
-    ----------
-    tiny : TinyModel
-    seed : int
-    sweeps : int
-        Sweeps of each replicate.
-    """
+    """The test of one schedule, by replicates of a number of sweeps."""
 
     def __init__(self, tiny: TinyModel, seed: int, sweeps: int) -> None:
         self.tiny, self.seed, self.sweeps = tiny, seed, sweeps
@@ -90,9 +82,9 @@ class GewekeTest:
         return paired_p_values(before, after)
 
     def _simulate(self, rng: np.random.Generator) -> Executor:
-        """Draw everything from the prior; return what runs the schedule on these data.
+        """Draw everything from the prior, and return an executor of the schedule on these data.
 
-        Kernels are built anew: they may keep what depends on the data, which no run ever changes.
+        Kernels are built again: they may keep what depends on the data, which no run ever changes.
         """
         state = self.state
         while True:
@@ -108,7 +100,7 @@ class GewekeTest:
                 return Executor(self.tiny.with_data(values["w"], targets))
 
     def _draw(self, rng: np.random.Generator) -> Mapping[str, Any] | None:
-        """Draw the parameters, z and the words; None where the prior excludes what was drawn."""
+        """Draw the parameters, z and the words; None if the prior excludes the draw."""
         model, state = self.tiny.model, self.state
         values: dict[str, Any] = {role: getattr(state, role) for role in ("alpha", "beta") if role not in model.names}
         for role, block in drawing_order(model):
@@ -122,7 +114,7 @@ class GewekeTest:
         return values
 
     def _draw_targets(self, rng: np.random.Generator) -> FloatArray:
-        """Draw targets, and the augmentation given them; where they are missing, they stay so."""
+        """Draw targets, and the augmentation given them; missing targets stay missing."""
         state, response = self.state, self.tiny.bound.response
         assert state.observed is not None, "the corpus has no targets"
         assert response is not None, "targets without a response"

@@ -15,7 +15,7 @@ from scipy.stats import chi2, norm
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 
-__all__ = ["chi_square", "expected_total_variation", "paired_mean", "total_variation"]
+__all__ = ["chi_square", "expected_total_variation", "mix", "paired_mean", "total_variation"]
 
 LEAST_EXPECTED = 10.0
 POWER = 2 / 3
@@ -24,16 +24,16 @@ POWER = 2 / 3
 def chi_square(observed: IntArray, probability: FloatArray) -> float:
     """Return the p-value of a chi-square test of independent draws from a known distribution.
 
-    The statistic is Cressie and Read's, of power 2/3. Its tail follows the chi-square distribution about down to
-    p-values of 1e-6, where Pearson's exceeds it twofold and more, and so would break the stated rate of false alarms.
-    Cells are joined, rarest first, until each is expected about 10 times; never less than 5.
+    The statistic is Cressie and Read's, of power 2/3. Its tail follows the chi-square distribution down to p-values of
+    about 1e-6, where that of Pearson's statistic is more than twice as heavy, which would break the stated rate of
+    false alarms. Cells are joined, rarest first, until each is expected about 10 times, and never less than 5.
     """
     impossible = probability <= 0
     if observed[impossible].any():
         return 0.0
     order = np.argsort(probability, kind="stable")
     expected = probability[order] * observed.sum()
-    # A new cell begins wherever the running sum has passed another ten.
+    # A new cell starts whenever the running sum has passed another ten.
     group = (np.cumsum(expected) // LEAST_EXPECTED).astype(np.int64)
     _, group = np.unique(group, return_inverse=True)
     observed_by_group = np.bincount(group, observed[order])
@@ -63,14 +63,20 @@ def paired_mean(before: NDArray[Any], after: NDArray[Any]) -> float:
     return float(2 * norm.sf(abs(difference.mean()) / (spread / np.sqrt(len(difference)))))
 
 
+def mix(array: NDArray[Any]) -> float:
+    """Return a combination of all elements, each with its own weight: it and its square show an error in any."""
+    weights = np.cos(1 + 2 * np.arange(array.size)).reshape(array.shape)
+    return float((weights * array).sum())
+
+
 def total_variation(observed: IntArray, probability: FloatArray) -> float:
-    """Return the total variation of observed frequencies from a distribution; NaN where nothing was observed."""
+    """Return the total variation between observed frequencies and a distribution; NaN if nothing was observed."""
     if not observed.any():
         return float("nan")
     return float(0.5 * np.abs(observed / observed.sum() - probability).sum())
 
 
 def expected_total_variation(samples: int, probability: FloatArray) -> float:
-    """Return about what total variation that many independent draws from the very distribution would show."""
+    """Return about the total variation that this many independent draws from the distribution itself would show."""
     spread = np.sqrt(probability * (1 - probability) / samples)
     return float(0.5 * np.sqrt(2 / np.pi) * spread.sum())

@@ -23,21 +23,9 @@ NODES = 2**14
 class PriorNodes:
     """Points of the prior of each response's coefficients and scales, each of which stands for the same probability.
 
-    Parameters
-    ----------
-    prior : CoefficientPrior
-    state : ChainState
-        Holds the scales that are given.
-    moved : set of str
-        Roles that the schedule updates; the scales among them are summed over.
-
-    Attributes
-    ----------
-    scales : dict of str to ndarray of float64, shape (NODES, ...)
-        By role, those that are summed over; for all responses the same.
-    precision : ndarray of float64, shape (C, NODES, F)
-        Of the coefficients given the scales.
-    eta : ndarray of float64, shape (C, NODES, F)
+    ``state`` holds the scales that are given; those whose roles are in ``moved``, which the schedule updates, are
+    summed over. ``scales`` are these by role, shape (NODES, ...), for all responses the same; ``precision`` of the
+    coefficients given the scales and ``eta``, the coefficients, have the shape (C, NODES, F).
     """
 
     def __init__(self, prior: CoefficientPrior, state: ChainState, moved: AbstractSet[str]) -> None:
@@ -55,7 +43,7 @@ class PriorNodes:
         }
         precision = []
         for c in range(sizes.responses):
-            # Each node in the place of a response of its own.
+            # Each node takes the place of a response.
             arrays = {
                 name: self.scales.get(role, np.broadcast_to(state.arrays[name][c], (NODES, *shapes[role])))
                 for name, (role, _) in prior.auxiliaries().items()

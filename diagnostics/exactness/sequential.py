@@ -18,23 +18,12 @@ FIRST_GROWTH = 4
 
 @dataclass(frozen=True)
 class Verdict:
-    """Outcome of a sequential test.
-
-    Attributes
-    ----------
-    passed : bool
-    p_values : dict of str to float
-        Of the last look, by statistic.
-    looks : int
-        How many samples were drawn.
-    samples : int
-        Size of the last one.
-    """
+    """Outcome of a sequential test."""
 
     passed: bool
-    p_values: Mapping[str, float]
-    looks: int
-    samples: int
+    p_values: Mapping[str, float]  # of the last look, by statistic
+    looks: int  # how many samples were drawn
+    samples: int  # size of the last one
 
     @property
     def p_value(self) -> float:
@@ -54,26 +43,13 @@ def sequential_test(
     false_alarm: float = 1e-5,
     looks: int = 7,
 ) -> Verdict:
-    """Test with at most ``looks`` independent samples.
+    """Test with at most ``looks`` independent samples, with a probability of at most ``false_alarm`` of a false alarm.
 
-    A look rejects where the p-value is tiny, accepts where it is unremarkable, and otherwise asks for a
-    fresh sample: so a correct program is nearly always accepted at the first look, and a wrong one is not
-    accepted by luck.
-
-    Parameters
-    ----------
-    sample_p_values : callable
-        Given the number of the look and a sample size, draws a fresh sample and returns p-values by
-        statistic, each uniform or larger on (0, 1) under the null hypothesis.
-    samples : int
-        Size of the first sample; the later ones have four times as many.
-    false_alarm : float
-        Upper bound on the probability that a correct program is rejected.
-    looks : int
-
-    Returns
-    -------
-    Verdict
+    ``sample_p_values`` gets the number of the look and a sample size, draws a new sample, and returns p-values by
+    statistic, each uniform or larger on (0, 1) under the null hypothesis. The first sample has the size ``samples``,
+    the others four times that. A look rejects if the p-value is tiny, accepts if it is unremarkable, and otherwise asks
+    for a new sample: a correct program is nearly always accepted at the first look, and a wrong one is not accepted by
+    luck.
     """
     beta = false_alarm / looks
     gamma = beta ** (1.0 / looks)

@@ -1,8 +1,8 @@
 """The test that a schedule leaves the enumerated posterior of z invariant, and reaches all of it.
 
-Many short chains, each begun in an exact draw from the posterior: if the schedule leaves it invariant, their
-last states are independent exact draws again, and a chi-square test applies as it stands, without burn-in or
-autocorrelation. Doing nothing would pass, so one long chain must also visit every state of some weight, and
+Many short chains, each started from an exact draw of the posterior: if the schedule leaves it invariant, their
+last states are independent exact draws again, and a chi-square test applies directly, without burn-in or
+autocorrelation. Doing nothing would pass, so one long chain must also visit every state of some probability, and
 every quarter of the distribution of each continuous element that the schedule updates.
 """
 
@@ -42,33 +42,15 @@ EXACT_DRAWS = 400
 
 @dataclass(frozen=True)
 class LongRun:
-    """Where a long chain has been.
+    """Which states a long chain visited."""
 
-    Attributes
-    ----------
-    visits : ndarray of int64, shape (S,)
-        How often it was in each state of z; never, where the schedule leaves z as it is.
-    never_reached : int
-        States expected 100 times or more that it was never in.
-    stuck : tuple of str
-        Elements of continuous variables that missed a quarter of their distribution.
-    """
-
-    visits: IntArray
-    never_reached: int
-    stuck: tuple[str, ...]
+    visits: IntArray  # (S,): how often in each state of z; 0 if the schedule leaves z as it is
+    never_reached: int  # states expected 100 times or more that it was never in
+    stuck: tuple[str, ...]  # elements of continuous variables that missed a quarter of their distribution
 
 
 class StationaryTest:
-    """The test of one schedule on the tiny corpus.
-
-    Parameters
-    ----------
-    tiny : TinyModel
-    seed : int
-    sweeps : int
-        Sweeps of each short chain.
-    """
+    """The test of one schedule on the tiny corpus, by short chains of a number of sweeps and a long one."""
 
     def __init__(self, tiny: TinyModel, seed: int, sweeps: int) -> None:
         self.tiny, self.seed, self.sweeps = tiny, seed, sweeps
@@ -84,14 +66,14 @@ class StationaryTest:
         self.features = _features(self.exact, self.state)
 
     def _indicators(self) -> TinyIndicators | None:
-        """Return the distribution of the words that topics include; what the schedule leaves alone is given."""
+        """Return the distribution of the words that topics include; what the schedule does not change is given."""
         if "included" not in self.tiny.model.names:
             return None
         rng = Key(self.seed, 0, 0, Reserved.INITIAL).generator(3)
         return TinyIndicators(self.tiny.bound, self.state, self._moved(), rng)
 
     def _given_phi(self) -> Float32Array | None:
-        """Return phi where the schedule neither updates it nor integrates it out: then it is given."""
+        """Return phi if the schedule neither updates it nor integrates it out, so that it is given."""
         if self.indicators is not None:
             return self.indicators.given_phi
         name = self.tiny.model.names.get("phi", "")
@@ -108,7 +90,7 @@ class StationaryTest:
         }
 
     def _response(self) -> TinyResponse | None:
-        """Return the response's distribution; what the schedule leaves alone is given."""
+        """Return the response's distribution; what the schedule does not change is given."""
         names = self.tiny.model.names
         if "y" not in names or self.state.observed is None:
             return None
@@ -137,7 +119,7 @@ class StationaryTest:
             before.append(state_statistics(self.tiny, self.state))
             memories = self.executor.memories(self.state)
             for sweep in range(self.sweeps):
-                # Every chain has its own streams, and begins at a random phase of `every: n`.
+                # Every chain has its own streams, and starts at a random phase of `every: n`.
                 self.executor.sweep(self.state, memories, self.seed, look + 1, i * self.sweeps + sweep)
             numbers[i] = self.exact.index(self.state.z, self.state.sizes.topics)
             after.append(state_statistics(self.tiny, self.state))
@@ -153,7 +135,7 @@ class StationaryTest:
             executor.sweep(self.state, executor.memories(self.state), self.seed, 0, sweep)
 
     def long_chain(self, sweeps: int) -> LongRun:
-        """Run one chain from the least probable state; return where it was."""
+        """Run one chain from the least probable state, and return which states it visited."""
         rng = Key(self.seed, 0, 1, Reserved.INITIAL).generator()
         quarters = _Quarters(self._updated(), [self._exact_values(rng) for _ in range(EXACT_DRAWS)])
         possible = np.where(self.exact.probability > 0, self.exact.probability, np.inf)
@@ -210,16 +192,16 @@ class _Quarters:
         values = np.stack([_flat(names, draw) for draw in draws])
         self.edges = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
         shares = np.stack([(self._cells(row)[:, None] == np.arange(4)) for row in values]).mean(axis=0)
-        # Where many draws are equal, as with probabilities that underflow to zero, a quarter may be empty.
+        # If many draws are equal, as with probabilities that underflow to zero, a quarter may be empty.
         self.missed = shares >= 0.1
 
     def visit(self, state: ChainState) -> None:
-        """Note where the elements are."""
+        """Record where the elements are."""
         cells = self._cells(_flat(self.names, state.values))
         self.missed[np.arange(len(cells)), cells] = False
 
     def stuck(self) -> tuple[str, ...]:
-        """Return the elements that were not everywhere."""
+        """Return the elements that missed a quarter."""
         return tuple(label for label, missed in zip(self.labels, self.missed, strict=True) if missed.any())
 
     def _cells(self, values: NDArray[Any]) -> IntArray:
@@ -236,14 +218,14 @@ def _element(name: str, index: tuple[int, ...]) -> str:
 
 
 def _fit(vector: FloatArray, state: ChainState, role: str) -> FloatArray:
-    """Return the value of a concentration's variable: one number where it is shared."""
+    """Return the value of a concentration's variable, a single number if it is shared."""
     name = state.concentrations[role]
     shared = isinstance(name, str) and state.arrays[name].ndim == 0
     return vector[0] if shared else vector
 
 
 def _features(exact: ExactPosterior, state: ChainState) -> dict[str, IntArray]:
-    """Return coarser and coarser cells of the states: rough ones see small errors that fine ones blur."""
+    """Return coarser and coarser cells of the states: coarse ones show small errors that fine ones hide."""
     states, docs, words = exact.states, state.tokens.docs, state.tokens.words
     topics = range(state.sizes.topics)
 

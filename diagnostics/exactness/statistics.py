@@ -11,7 +11,7 @@ from scipy.special import gammainc
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.state import ChainState
-from ppl_topics.diagnostics.exactness.goodness import paired_mean
+from ppl_topics.diagnostics.exactness.goodness import mix, paired_mean
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_indicators import indicator_statistics
 from ppl_topics.diagnostics.exactness.tiny_response import response_statistics
@@ -20,7 +20,7 @@ __all__ = ["paired_p_values", "state_statistics"]
 
 
 def state_statistics(tiny: TinyModel, state: ChainState) -> dict[str, float]:
-    """Return statistics of the concentrations, the counts, and theta and phi where the chain holds them."""
+    """Return statistics of the concentrations, the counts, and theta and phi if the chain holds them."""
     values: dict[str, float] = {}
     for role in ("alpha", "beta"):
         prior = tiny.prior(role)
@@ -33,10 +33,10 @@ def state_statistics(tiny: TinyModel, state: ChainState) -> dict[str, float]:
         array = held.get(tiny.model.names[role])
         if array is not None:
             values[f"{role}[0, 0]"] = float(array[0, 0])
-            # The spread of all rows at once: a wrong one leaves the means alone.
+            # The spread of all rows at once: a wrong one does not show in the means.
             values[f"sum {role}^2"] = float((array**2).sum())
             values[f"{role} z"] = _mean_probability(array, state, role)
-            values[f"mix of {role}"] = _mix(array)
+            values[f"mix of {role}"] = mix(array)
     values |= indicator_statistics(tiny.model.names, state)
     return values | response_statistics(tiny.bound, state)
 
@@ -44,7 +44,7 @@ def state_statistics(tiny: TinyModel, state: ChainState) -> dict[str, float]:
 def paired_p_values(before: Sequence[Mapping[str, float]], after: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Return p-values by statistic, for statistics of independent pairs of states.
 
-    First and second moments are compared, and products of neighbours: a wrong spread or dependence shows there.
+    First and second moments are compared, and products of neighbours, which show a wrong spread or dependence.
     """
     names = list(before[0])
     columns = {name: (_column(before, name), _column(after, name)) for name in names}
@@ -72,13 +72,7 @@ def _count_statistics(state: ChainState) -> dict[str, float]:
     }
 
 
-def _mix(array: NDArray[Any]) -> float:
-    """Return a combination of all elements in which no two weigh alike: it and its square see any of them go wrong."""
-    weights = np.cos(1 + 2 * np.arange(array.size)).reshape(array.shape)
-    return float((weights * array).sum())
-
-
 def _mean_probability(array: NDArray[Any], state: ChainState, role: str) -> float:
-    """Return the mean probability of the topics in theta, or of the words in phi, that the tokens have."""
+    """Return the mean probability that theta gives to the topics of the tokens, or phi to their words."""
     rows = state.tokens.docs if role == "theta" else state.tokens.words
     return float(array[rows, state.z].mean())

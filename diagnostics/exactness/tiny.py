@@ -24,7 +24,7 @@ from ppl_topics.spec import Model, Spec
 __all__ = ["TINY_DOCUMENTS", "TINY_WORDS", "TinyModel", "tiny_spec", "with_a_distribution", "with_heavy_topics"]
 
 TINY_DOCUMENTS: Sequence[Sequence[int]] = ((0, 0, 1), (0, 1), (), (2,))
-"""A repeated word, documents that share words, an empty one, one of a single token of a word that occurs once."""
+"""A repeated word, documents that share words, an empty document, and one whose only word occurs once."""
 
 TINY_WORDS = 4
 """Vocabulary of the tiny corpus; its last word never occurs."""
@@ -60,18 +60,18 @@ def tiny_spec(spec: Spec) -> Spec:
 
 
 def _tiny_inclusion(block: SpikeSlab) -> float | list[float] | str:
-    """Return the probability of inclusion: where it is certain, or has a prior, it stays so."""
+    """Return the probability of inclusion, unchanged if it is 1 or has a prior."""
     if isinstance(block.inclusion, list):
         return list(INCLUSION)
     return block.inclusion if isinstance(block.inclusion, str) or block.inclusion == 1.0 else INCLUSION[-1]
 
 
 def with_heavy_topics(plan: Plan) -> Plan | None:
-    """Return the plan with concentrations of phi that sum to a large number, or None where they have a prior.
+    """Return the plan with concentrations of phi that sum to a large number, or None if they have a prior.
 
-    Compiled code may draw phi in one way where its concentrations are small, and in another where they are not; the
-    tiny corpus alone would only reach the first. So it may draw indicators where all concentrations are equal, as most
-    models have them: under a spike-and-slab prior these are.
+    Compiled code may draw phi in one way if its concentrations are small, and in another if they are not; the
+    tiny corpus by itself would only reach the first. The same holds for indicators if all concentrations are equal,
+    as in most models: under a spike-and-slab prior these are.
     """
     spec = plan.model.spec
     phi = plan.model.names["phi"]
@@ -97,16 +97,7 @@ def with_a_distribution(plan: Plan) -> Plan | None:
 
 
 class TinyModel:
-    """A plan bound to the tiny corpus.
-
-    Parameters
-    ----------
-    plan : Plan
-    documents : sequence of sequence of int
-        Word ids.
-    responses : int
-        Of a model with a response.
-    """
+    """A plan bound to the tiny corpus, of lists of word ids; a model with a response gets that many responses."""
 
     def __init__(self, plan: Plan, documents: Sequence[Sequence[int]] = TINY_DOCUMENTS, responses: int = 3) -> None:
         self.plan, self.responses = plan, responses
@@ -119,7 +110,7 @@ class TinyModel:
         return self.bound.model
 
     def prior(self, role: str) -> Gamma | None:
-        """Return the gamma prior of a concentration, or None where it is fixed."""
+        """Return the gamma prior of a concentration, or None if it is fixed."""
         block = self.model.spec.blocks.get(self.model.names.get(role, ""))
         return block if isinstance(block, Gamma) else None
 

@@ -1,6 +1,6 @@
 """Topics that include some words only, on the tiny corpus: their distribution given z, by sums over all subsets.
 
-Indicators and the probability of inclusion are given where the schedule does not change them.
+Indicators and the probability of inclusion are given if the schedule does not change them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from scipy.special import betaln, gammaln, logsumexp, xlog1py, xlogy
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.state import ChainState
+from ppl_topics.diagnostics.exactness.goodness import mix
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.models.beta import LARGEST, SMALLEST, Beta
 from ppl_topics.models.spike_slab import SpikeSlab
@@ -22,17 +23,10 @@ __all__ = ["TinyIndicators", "indicator_statistics"]
 
 
 class TinyIndicators:
-    """The distribution of the indicators, of pi and of phi, given assignments.
+    """The distribution of the indicators, of pi and of phi, given assignments, for a model with indicators.
 
-    Parameters
-    ----------
-    bound : BoundModel
-        Of a model with indicators.
-    state : ChainState
-        What is given is set to a draw from the prior; indicators such that each word that occurs has a topic.
-    moved : set of str
-        Roles that the schedule updates or integrates out.
-    rng : numpy.random.Generator
+    ``moved`` are the roles that the schedule updates or integrates out. In the state, the others are set to a draw from
+    the prior, with indicators that include each word that occurs in at least one topic.
     """
 
     def __init__(self, bound: BoundModel, state: ChainState, moved: set[str], rng: np.random.Generator) -> None:
@@ -41,7 +35,7 @@ class TinyIndicators:
         assert isinstance(block, SpikeSlab), "indicators without a prior"
         self._prior = bound.model.spec.blocks.get(names.get("pi", ""))
         self._moves_pi, self._beta = "pi" in moved, state.beta
-        self._given_phi: NDArray[Any] | None = None
+        self.given_phi: NDArray[Any] | None = None  # the topics, if the schedule leaves them as they are
         values: dict[str, NDArray[Any]] = {"beta": self._beta}
         occurs = np.diff(state.tokens.word_ptr) > 0
         while True:
@@ -51,7 +45,8 @@ class TinyIndicators:
             if drawn is not None and drawn[occurs].any(axis=1).all():
                 break
         if isinstance(self._prior, Beta):
-            state.arrays[names["pi"]][...] = values["pi"]
+            self._pi = values["pi"]
+            state.arrays[names["pi"]][...] = self._pi
         self._given_pi = np.broadcast_to(block.probability(state), (sizes.words, sizes.topics)).copy()
         subsets = np.array([s for s in itertools.product([0, 1], repeat=sizes.words) if any(s)])
         self._combinations = np.array(list(itertools.product(range(len(subsets)), repeat=sizes.topics)))
@@ -64,14 +59,9 @@ class TinyIndicators:
             phi = block.simulate("phi", values, state, rng)
             state.set_value("included", drawn)
             state.set_value(names["phi"], phi)
-            self._given_phi = state.values[names["phi"]].copy()
+            self.given_phi = state.values[names["phi"]].copy()
         # Of each combination, the words of each topic, shape (combinations, K, V).
         self._log_prior = self._log_prior_of(subsets[self._combinations])
-
-    @property
-    def given_phi(self) -> NDArray[Any] | None:
-        """The topics, where the schedule leaves them as they are."""
-        return self._given_phi
 
     def log_evidence(self, n_kw: NDArray[Any]) -> FloatArray:
         """Return log p(w | z) of each state, indicators and pi summed over, up to a constant."""
@@ -89,18 +79,16 @@ class TinyIndicators:
             inside, outside = included.sum(axis=axes), (1 - included).sum(axis=axes)
             values["pi"] = np.clip(rng.beta(self._prior.a + inside, self._prior.b + outside), SMALLEST, LARGEST)
         elif isinstance(self._prior, Beta):
-            values["pi"] = {None: self._given_pi[0, 0], "topic": self._given_pi[0], "word": self._given_pi[:, 0]}[
-                self._prior.per
-            ]
+            values["pi"] = self._pi
         phi = np.zeros(n_wk.shape)
         for topic, words in enumerate(included.T):
             chosen = np.flatnonzero(words)
             phi[chosen, topic] = rng.dirichlet(n_wk[chosen, topic] + self._beta[chosen])
-        values["phi"] = phi if self._given_phi is None else self._given_phi
+        values["phi"] = phi if self.given_phi is None else self.given_phi
         return values
 
     def _log_prior_of(self, included: NDArray[Any]) -> FloatArray:
-        """Return log p(indicators), pi summed over where it moves, of combinations of shape (n, K, V)."""
+        """Return log p(indicators), pi summed over if it moves, of combinations of shape (n, K, V)."""
         if not (isinstance(self._prior, Beta) and self._moves_pi):
             pi = self._given_pi.T
             return np.asarray((xlogy(included, pi) + xlog1py(1 - included, -pi)).sum(axis=(1, 2)))
@@ -112,7 +100,7 @@ class TinyIndicators:
     def _log_weights(self, counts: NDArray[Any]) -> FloatArray:
         """Return log p(w, indicators | z) of each combination, for counts of shape (K, V)."""
         mass = self._subsets @ self._beta
-        # Minus infinity where a word with tokens is excluded.
+        # Minus infinity if a word with tokens is excluded.
         impossible = (counts[:, None, :] > 0) & (self._subsets == 0)
         cells = (gammaln(counts + self._beta) - gammaln(self._beta)).sum(axis=1)
         rows = gammaln(mass) - gammaln(mass + counts.sum(axis=1, keepdims=True))
@@ -130,20 +118,14 @@ def indicator_statistics(names: dict[str, str] | Any, state: ChainState) -> dict
         "included[0, 0]": float(included[0, 0]),
         "included": float(included.mean()),
         "included by topic": float((included.mean(axis=0) ** 2).sum()),
-        "mix of included": _mix(included),
+        "mix of included": mix(included),
         "included z": float((included * n_wk).sum(axis=0) @ np.arange(1, included.shape[1] + 1)),
         "included without tokens": float(included[n_wk == 0].sum()),
     }
     if names.get("pi") in state.arrays:
         pi = np.atleast_1d(state.arrays[names["pi"]])
-        values |= {"pi[0]": float(pi[0]), "sum pi^2": float((pi**2).sum()), "mix of pi": _mix(pi)}
+        values |= {"pi[0]": float(pi[0]), "sum pi^2": float((pi**2).sum()), "mix of pi": mix(pi)}
         of_cells = pi[:, None] if len(pi) == len(included) else pi
-        # Each with its own: sums alone do not see the probability of one taken for that of another.
+        # Each indicator with its own probability: sums would not show that one probability is taken for another.
         values["included with pi"] = float((of_cells * included).mean())
     return values
-
-
-def _mix(array: NDArray[Any]) -> float:
-    """Return a combination of all elements in which no two weigh alike."""
-    weights = np.cos(1 + 2 * np.arange(array.size)).reshape(array.shape)
-    return float((weights * array).sum())

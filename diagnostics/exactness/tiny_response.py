@@ -1,6 +1,6 @@
 """The response of a model on the tiny corpus: its distribution given z, by quadrature over the coefficients.
 
-Coefficients, the scales of their prior, and the augmentation are given where the schedule does not change them.
+Coefficients, the scales of their prior, and the augmentation are given if the schedule does not change them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.response import Response
 from ppl_topics.core.state import ChainState
 from ppl_topics.corpus.labels import Labels
+from ppl_topics.diagnostics.exactness.goodness import mix
 from ppl_topics.diagnostics.exactness.prior_nodes import NODES, PriorNodes, cumulated_weights, draw_nodes
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.encode_observed import observed_of
@@ -35,7 +36,7 @@ COVARIATES = ((0.8, 1.0), (-0.5, 0.0), (0.3, 1.0), (-0.9, 0.0))
 
 
 def tiny_observed(response: Response, n_docs: int, columns: int, covariates: bool = False) -> Observed:
-    """Return targets of the tiny corpus in so many columns, of the kind that the response takes, and covariates."""
+    """Return targets of the tiny corpus in a number of columns, of the kind that the response takes, and covariates."""
     for kind, table in (("multi_label", SIGNS), ("real", NUMBERS), ("count", COUNTS)):
         values = np.array(table)[:n_docs, :columns]
         names = np.array([f"y{i}" for i in range(columns)], dtype=object)
@@ -62,14 +63,7 @@ def document_features(n_dk: NDArray[Any], state: ChainState) -> FloatArray:
 class TinyResponse:
     """The distribution of the targets, the coefficients, the scales of their prior and the augmentation, given z.
 
-    Parameters
-    ----------
-    bound : BoundModel
-        Of a model with a response.
-    state : ChainState
-        Holds what is given.
-    moved : set of str
-        Roles that the schedule updates.
+    ``state`` holds what is given; ``moved`` are the roles that the schedule updates.
     """
 
     def __init__(self, bound: BoundModel, state: ChainState, moved: set[str]) -> None:
@@ -119,7 +113,7 @@ class TinyResponse:
 
     @property
     def _is_normal(self) -> bool:
-        """Whether the distribution of the coefficients is normal: they alone are summed over."""
+        """Whether the distribution of the coefficients is normal: only they are summed over."""
         return self.moves_eta and not self.moves_augmentation and not self.nodes.scales
 
     def _distribution(self, n_dk: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
@@ -187,10 +181,9 @@ def response_statistics(bound: BoundModel, state: ChainState) -> dict[str, float
     scales = {role: state.arrays[names[role]] for role in roles}
     scales = {role: array / (1.0 + array) for role, array in scales.items()}
     for name, array in {"eta": eta, "augmentation": bounded, **scales}.items():
-        weights = np.cos(1 + 2 * np.arange(array.size)).reshape(array.shape)
         values[f"{name}[0]"] = float(array.flat[0])
         values[f"sum {name}^2"] = float((array**2).sum())
-        values[f"mix of {name}"] = float((weights * array).sum())
+        values[f"mix of {name}"] = mix(array)
     # Around the middle, so that a wrong spread or correlation is not lost in the spread of the sum.
     values["spread of eta"] = float(((eta - 0.5) ** 2).sum())
     values["eta with its neighbour"] = float(((eta[:, 1:] - 0.5) * (eta[:, :-1] - 0.5)).sum())
@@ -199,7 +192,7 @@ def response_statistics(bound: BoundModel, state: ChainState) -> dict[str, float
     fitted = share[:, :supervised] @ eta[:, :supervised].T
     values["eta z"] = float(fitted.sum())
     assert state.observed is not None, "coefficients without targets"
-    # What the words are to phi z: in Geweke's test, where targets are drawn, it sees whether they were heeded.
+    # In Geweke's test, where targets are drawn, this shows whether coefficients and topics respond to them.
     values["eta z y"] = float(np.nansum(np.tanh(state.observed.targets) * (fitted - 0.5)))
     # Scales and coefficients trade off: neither shows by itself that they do not fit together.
     slopes = np.abs(eta[:, : state.sizes.slopes] - 0.5)

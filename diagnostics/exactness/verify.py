@@ -39,7 +39,7 @@ FALSE_ALARM = 1e-5
 
 @dataclass(frozen=True)
 class Certificate:
-    """What the tests say of one schedule.
+    """The outcome of the tests of one schedule.
 
     Attributes
     ----------
@@ -152,21 +152,21 @@ def verify(
 ) -> Verification:
     """Test whether kernels leave the posterior of a model invariant, and reach all of it.
 
-    Each kernel runs in the model's default schedule, instead of the kernel for the same variable there, on a
-    corpus of six tokens. Two tests decide: the enumerated posterior of z against the last
-    states of short chains that begin in exact draws, and Geweke's joint-distribution test, with small
-    concentrations of phi and with large ones. In a model with a response, the former runs with three responses and with
-    one, and sums over the coefficients and the scales of their prior by quadrature; the latter runs where the response
-    is a distribution of its targets (a hinge loss is not, so none can be drawn). Each test follows Gandy and
-    Scott's sequential rule at its share of ``false_alarm``. A long chain must also reach all of the posterior, so a
-    schedule that is exact but moves only once in hundreds of sweeps is refused too, unless ``long_run`` is longer.
+    Each kernel runs in the model's default schedule, in place of the kernel for the same variable, on a corpus of six
+    tokens. Two tests decide: the enumerated posterior of z against the last states of short chains that start in exact
+    draws, and Geweke's joint-distribution test, with small concentrations of phi and with large ones. In a model with a
+    response, the first runs with three responses and with one, and sums over the coefficients and the scales of their
+    prior by quadrature; the second runs if the response is a distribution of its targets (a hinge loss is not, so none
+    can be drawn). Each test follows Gandy and Scott's sequential rule at its share of ``false_alarm``. A long chain
+    must also reach all of the posterior, so a schedule that is exact but moves only once in hundreds of sweeps is
+    refused too, unless ``long_run`` is longer.
 
     Parameters
     ----------
     model : str, path-like, mapping or Spec
     kernel : str or iterable of str, optional
-        Kernels to test; by default all that are registered for the model's variables, and the model's own
-        schedule where it has one.
+        Kernels to test; by default all that are registered for the model's variables, and the model's own schedule if
+        it has one.
     schedule : mapping or list, optional
         A schedule to test instead. Variables that it does not update are taken as given.
     seed : int
@@ -179,8 +179,8 @@ def verify(
     false_alarm : float
         Bound on the probability that the tests refuse a correct kernel.
     **parameters
-        Model parameters to set. The number of topics and the parameters of priors are replaced by those of
-        the tiny corpus.
+        Model parameters to set. The number of topics and the parameters of priors are replaced by those of the tiny
+        corpus.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def verify(
     PplTopicsError
         If an argument has a wrong type or is out of range.
     SpecError, ScheduleError
-        If the model is wrong, or a kernel that was asked for cannot serve in it.
+        If the model is wrong, or a requested kernel cannot be used in it.
     RunError
         If a kernel fails, changes what it does not declare, or leaves counts that are not those of z.
 
@@ -202,13 +202,13 @@ def verify(
     True
     """
     settings = _Settings(seed, replicates, sweeps, long_run, false_alarm).check()
-    asked = _asked(kernel)
+    asked = None if kernel is None else _named(kernel)
     spec = tiny_spec(load_spec(model, parameters, call="argument {name}"))
-    # The tiny corpus gives a second thread nothing to do; draws do not depend on their number.
+    # The tiny corpus has no work for a second thread; draws do not depend on the number of threads.
     with using_threads(1):
         if schedule is not None:
             plan = make_plan(spec.with_schedule(schedule, "argument schedule"), partial=True)
-            return Verification(spec.name, false_alarm, (_certify(plan, None, settings),), {})
+            return Verification(spec.name, false_alarm, (_certify(plan, settings),), {})
         return _verify_kernels(spec, asked, settings)
 
 
@@ -221,7 +221,7 @@ class _Settings:
     false_alarm: float
 
     def check(self) -> _Settings:
-        """Return the settings, or refuse the first that is no number of its range."""
+        """Return the settings, and refuse one that is not a number in its range."""
         check_whole("argument seed", self.seed, 0, MAX_SEED)
         for name, least in (("replicates", 2), ("sweeps", 1), ("long_run", 1)):
             check_whole(f"argument {name}", getattr(self, name), least)
@@ -233,23 +233,26 @@ class _Settings:
         return self
 
 
-def _asked(kernel: Any) -> list[str] | None:
-    """Return the kernels that were asked for as a list, or None for all."""
-    if kernel is None:
-        return None
+def _named(kernel: Any) -> list[KernelSpec]:
+    """Return the kernels of one or several names."""
     names = [kernel] if isinstance(kernel, str) else list(kernel) if isinstance(kernel, Iterable) else []
     if not names or not all(isinstance(name, str) for name in names):
         raise PplTopicsError(
             f"argument kernel: must be the name of a kernel, or a list of such names, got {kernel!r}; "
             "leave it out to test all kernels"
         )
-    return names
+    known = kernels()
+    for name in names:
+        if name not in known:
+            raise ScheduleError(f"kernel {name!r}: no kernel has this name{nearest(name, known)}")
+    return [known[name] for name in names]
 
 
-def _verify_kernels(spec: Spec, asked: list[str] | None, settings: _Settings) -> Verification:
+def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Settings) -> Verification:
+    """Certify kernels, each in the default schedule, and the model's own schedule if there is one."""
     model = Model.of(spec)
     roles = {variable.role for variable in model.latent.values()}
-    candidates = [k for k in kernels().values() if set(k.updates) & roles] if asked is None else _named(asked)
+    candidates = [k for k in kernels().values() if set(k.updates) & roles] if asked is None else asked
     certificates: list[Certificate] = []
     by_schedule: dict[str, Certificate] = {}
     refused: dict[str, str] = {}
@@ -261,28 +264,21 @@ def _verify_kernels(spec: Spec, asked: list[str] | None, settings: _Settings) ->
                 raise
             refused[candidate.name] = str(error)
             continue
-        # The default schedule is the same for all of its own kernels: test it once.
+        # The default schedule is the same for all of its kernels: test it once.
         text = str(plan)
-        certificate = by_schedule.get(text) or _certify(plan, candidate, settings)
-        by_schedule[text] = certificate
+        if text not in by_schedule:
+            by_schedule[text] = _certify(plan, settings)
         variable = next(s.variable for s in steps(plan.schedule) if s.kernel is candidate)
-        exact = candidate.exact
-        certificates.append(replace(certificate, kernel=candidate.name, variable=variable, declared_exact=exact))
+        certificates.append(
+            replace(by_schedule[text], kernel=candidate.name, variable=variable, declared_exact=candidate.exact)
+        )
     if asked is None and spec.schedule is not None:
-        certificates.append(_certify(make_plan(spec), None, settings))
+        certificates.append(_certify(make_plan(spec), settings))
     return Verification(spec.name, settings.false_alarm, tuple(certificates), refused)
 
 
-def _named(names: list[str]) -> list[KernelSpec]:
-    known = kernels()
-    for name in names:
-        if name not in known:
-            raise ScheduleError(f"kernel {name!r}: no kernel has this name{nearest(name, known)}")
-    return [known[name] for name in names]
-
-
 def _plan_with(model: Model, kernel: KernelSpec) -> Plan:
-    """Return the default schedule, with ``kernel`` in the place of the one for the same variable."""
+    """Return the default schedule, with ``kernel`` in place of the one for the same variable."""
     targets = [name for role in kernel.updates if (name := model.names.get(role)) in model.variables]
     if not targets:
         raise ScheduleError(
@@ -304,8 +300,8 @@ def _plan_with(model: Model, kernel: KernelSpec) -> Plan:
 def _tiny_distributions(plan: Plan) -> list[TinyModel]:
     """Return the models that Geweke's test draws from.
 
-    Two where the schedule updates phi and its concentrations are fixed. One for a model with a response, or none where
-    that is a pseudo-likelihood, from which no targets can be drawn.
+    Two if the schedule updates phi and its concentrations are fixed. One for a model with a response, or none if that
+    is a pseudo-likelihood, from which no targets can be drawn.
     """
     if plan.model.supervised:
         distribution = with_a_distribution(plan)
@@ -316,7 +312,8 @@ def _tiny_distributions(plan: Plan) -> list[TinyModel]:
     return [TinyModel(p) for p in (plan, heavy) if p is not None]
 
 
-def _certify(plan: Plan, kernel: KernelSpec | None, settings: _Settings) -> Certificate:
+def _certify(plan: Plan, settings: _Settings) -> Certificate:
+    """Test a schedule as a whole."""
     started = time.perf_counter()
     stationary = StationaryTest(TinyModel(plan), settings.seed, settings.sweeps)
     stationary.check_declarations()
@@ -333,10 +330,9 @@ def _certify(plan: Plan, kernel: KernelSpec | None, settings: _Settings) -> Cert
     long_run = stationary.long_chain(settings.long_run)
     probability = stationary.exact.probability
     worst = min(verdicts, key=lambda v: v.p_value)
-    variable = next((s.variable for s in steps(plan.schedule) if kernel and s.kernel is kernel), "all")
     return Certificate(
-        kernel="schedule" if kernel is None else kernel.name,
-        variable=variable,
+        kernel="schedule",
+        variable="all",
         certified=all(v.passed for v in verdicts) and not long_run.never_reached and not long_run.stuck,
         declared_exact=plan.exact,
         p_value=worst.p_value,
