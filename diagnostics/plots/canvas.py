@@ -23,12 +23,12 @@ __all__ = [
     "SURE",
     "UNSURE",
     "bare",
+    "bars",
     "check_positive",
     "given_axes",
     "grid",
     "groups_of",
     "heat_map",
-    "new_figure",
     "one_axes",
     "plain",
     "pyplot",
@@ -68,7 +68,7 @@ def groups_of(trace: Any) -> dict[str, xr.Dataset]:
 def plain(text: str, most: int = 80) -> str:
     """Return text that matplotlib draws literally, on one line of at most ``most`` characters.
 
-    A dollar sign would begin a formula, and fonts have no control characters.
+    A dollar sign would start a formula, and fonts have no control characters.
     """
     line = "".join(c if c.isprintable() else " " for c in text)
     return (line if len(line) <= most else f"{line[: most - 1]}…").replace("$", r"\$")
@@ -85,12 +85,6 @@ def pyplot() -> Any:
     return module
 
 
-def new_figure(rows: int, columns: int, **options: Any) -> NDArray[Any]:
-    """Return the axes of a new figure, shape (rows, columns)."""
-    _, made = pyplot().subplots(rows, columns, squeeze=False, layout="constrained", **options)
-    return np.asarray(made)
-
-
 def given_axes(axes: Any, number: int, what: str) -> NDArray[Any]:
     """Return the given axes as an array, and refuse a wrong number of them."""
     given = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
@@ -101,7 +95,7 @@ def given_axes(axes: Any, number: int, what: str) -> NDArray[Any]:
 
 def one_axes(ax: Any, size: tuple[float, float]) -> Any:
     """Return the given axes, or those of a new figure with this size in inches."""
-    return given_axes(ax, 1, "plot")[0] if ax is not None else new_figure(1, 1, figsize=size)[0, 0]
+    return grid(ax, 1, "plot", columns=1, panel=size)[0]
 
 
 def grid(
@@ -125,16 +119,28 @@ def grid(
         raise TraceError(f"there are {number:,} {what}, too many for one figure; {narrow}")
     columns = min(columns, number)
     rows = -(-number // columns)
-    made = new_figure(rows, columns, figsize=(panel[0] * columns, panel[1] * rows), **options).ravel()
-    for unused in made[number:]:
+    size = (panel[0] * columns, panel[1] * rows)
+    _, made = pyplot().subplots(rows, columns, squeeze=False, figsize=size, layout="constrained", **options)
+    for unused in made.ravel()[number:]:
         unused.remove()
-    return made[:number]
+    return np.asarray(made.ravel()[:number])
 
 
 def bare(panel: Any) -> None:
     """Remove the lines at the top and right."""
     for side in ("top", "right"):
         panel.spines[side].set_visible(False)
+
+
+def bars(panel: Any, value: FloatArray, low: FloatArray, high: FloatArray, labels: Sequence[str], **style: Any) -> None:
+    """Draw horizontal bars with their intervals (NaN is none), the first at the top."""
+    heights = -np.arange(len(value), dtype=float)
+    panel.barh(heights, value, **style)
+    known = ~np.isnan(low)
+    panel.hlines(heights[known], low[known], high[known], colors="black", linewidth=1.2)
+    panel.set_yticks(heights, labels, fontsize="small")
+    panel.tick_params(axis="y", length=0)
+    bare(panel)
 
 
 def reach_over(panel: Any, values: FloatArray) -> None:

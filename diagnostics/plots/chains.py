@@ -167,10 +167,8 @@ def plot_ess(
 
     Raises
     ------
-    TraceError
+    TraceError, PplTopicsError
         As `plot_rank` does.
-    PplTopicsError
-        If matplotlib is not installed.
     """
 
     def draw(panel: Any, scalar: Scalar) -> None:

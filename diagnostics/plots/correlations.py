@@ -134,7 +134,7 @@ def plot_topic_correlations(
 
 
 def _ticks(panel: Any, numbers: IntArray, label: Any) -> None:
-    """Label rows by words and columns by numbers, as far as there is space."""
+    """Label rows by words and columns by numbers, if there is space."""
     n_topics = len(numbers)
     step = 1 if n_topics <= MOST_NUMBERS else -(-n_topics // MOST_NUMBERS)
     places = np.arange(0, n_topics, step)

@@ -15,7 +15,7 @@ from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.plots.canvas import (
     COLOURS,
-    bare,
+    bars,
     check_positive,
     given_axes,
     groups_of,
@@ -143,19 +143,13 @@ def plot_document(
         panels = given_axes(axes, 2, "panels, the shares and the words")
         line = int(np.clip(_inches(panels[1])[0] * 72 / (CHARACTER * SMALL), SHORTEST_LINE, LINE))
         lines, left = _flow(words, max_tokens, line)
-    heights = -np.arange(len(shown), dtype=float)
-    colours = [colour_of[number] for number in numbers]
-    panels[0].barh(heights, theta[shown], height=0.7, color=colours)
-    known = ~np.isnan(low[shown])
-    panels[0].hlines(heights[known], low[shown][known], high[shown][known], colors="black", linewidth=1.2)
-    panels[0].set_yticks(heights, [label(number) for number in numbers], fontsize="small")
-    panels[0].set_ylim(heights[-1] - 0.6, 0.6)
+    labels, colours = [label(number) for number in numbers], [colour_of[number] for number in numbers]
+    bars(panels[0], theta[shown], low[shown], high[shown], labels, height=0.7, color=colours)
+    panels[0].set_ylim(0.4 - len(shown), 0.6)
     panels[0].set_xlim(left=0.0)
-    panels[0].tick_params(axis="y", length=0)
     panels[0].set_xlabel(how, fontsize="small")
     tokens = "1 token" if shares.lengths[place] == 1 else f"{shares.lengths[place]:,} tokens"
     panels[0].set_title(f"document {plain(name)} ({tokens})", fontsize="medium")
-    bare(panels[0])
     _write(panels[1], lines, left, line, colour_of, source)
     return panels
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -97,21 +96,23 @@ def _of_variable(
     number = math.prod(array.sizes[dim] for dim in others)
     if number > MOST_PANELS:
         raise TraceError(f"{name!r} has {number:,} scalars, too many for one figure; name some of them (coords=)")
-    chains = array["chain"].values.tolist() if "chain" in array.coords else list(range(array.sizes["chain"]))
+    chains = array["chain"].values.tolist()
     label = _labels(groups, chains) if "topic" in others or "coefficient" in others else str
     array = array.transpose("chain", "draw", *others)
     early = None if warmup is None or set(warmup.dims) != set(array.dims) else warmup.transpose(*array.dims)
-    values = [array[dim].values.tolist() if dim in array.coords else range(array.sizes[dim]) for dim in others]
-    for place in itertools.product(*(range(len(each)) for each in values)):
-        at: Any = (slice(None), slice(None), *place)
+    values = [array[dim].values.tolist() for dim in others]
+    for place in np.ndindex(*array.shape[2:]):
         parts = [_coordinate(dim, each[i], label) for dim, each, i in zip(others, values, place, strict=True)]
-        draws = np.asarray(array.values[at], dtype=np.float64)
-        before = np.zeros((len(draws), 0)) if early is None else np.asarray(early.values[at], dtype=np.float64)
+        draws = np.asarray(array.values[:, :, *place], dtype=np.float64)
+        before = np.zeros((len(draws), 0))
+        if early is not None:
+            before = np.asarray(early.values[:, :, *place], dtype=np.float64)
         yield Scalar(", ".join([plain(name), *parts]), [f"chain {chain}" for chain in chains], draws, before)
 
 
 def _selected(array: xr.DataArray, name: str, dim: str, values: Sequence[Any]) -> xr.DataArray:
-    held = array[dim].values.tolist() if dim in array.coords else list(range(array.sizes[dim]))
+    """Return the part of an array at some coordinates, and refuse those that it does not have."""
+    held = array[dim].values.tolist()
     for value in values:
         if value not in held:
             hint = nearest(str(value), map(str, held)) if len(held) <= 10_000 else ""

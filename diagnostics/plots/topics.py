@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ppl_topics.diagnostics.plots.canvas import SURE, WORD, bare, check_positive, grid, groups_of, plain, sequence_of
+from ppl_topics.diagnostics.plots.canvas import SURE, WORD, bars, check_positive, grid, groups_of, plain, sequence_of
 from ppl_topics.errors import TraceError
 from ppl_topics.results.coefficient_draws import check_probability
 from ppl_topics.results.documents import part_of, topic_numbers
@@ -99,16 +99,10 @@ def plot_topics(
 
 def _bars(panel: Any, rows: pd.DataFrame, n_words: int) -> None:
     """Draw the words of a topic, the most probable at the top."""
-    heights = -np.arange(len(rows), dtype=float)
-    value = rows["probability"].to_numpy()
-    panel.barh(heights, value, height=0.72, color=SURE, alpha=0.75)
     low, high = (rows[end].to_numpy(dtype=float) for end in ("low", "high"))
-    known = ~np.isnan(low)
-    panel.hlines(heights[known], low[known], high[known], colors="black", linewidth=1.2)
-    panel.set_yticks(heights, [plain(str(word), WORD) for word in rows["word"]], fontsize="small")
+    words = [plain(str(word), WORD) for word in rows["word"]]
+    bars(panel, rows["probability"].to_numpy(), low, high, words, height=0.72, color=SURE, alpha=0.75)
     # As high as the other panels, however few the words.
     panel.set_ylim(-n_words + 0.4, 0.6)
     panel.locator_params(axis="x", nbins=4)
     panel.tick_params(axis="x", labelsize="small", labelbottom=True)
-    panel.tick_params(axis="y", length=0)
-    bare(panel)
