@@ -202,8 +202,8 @@ def _modes(walks: Sequence[Walk], longer: str) -> Iterator[Finding]:
 
 def _in_one_mode(walks: Sequence[Walk]) -> list[int]:
     """Return the positions of the chains of the largest mode, of every response that has its own chains."""
-    largest = [set(max(walk.modes(), key=len)) for walk in walks]
-    return sorted(set.intersection(*largest)) if largest else []
+    largest = [max(walk.modes(), key=len) for walk in walks]
+    return sorted(set(largest[0]).intersection(*largest)) if largest else []
 
 
 def _drifts(walks: Sequence[Walk], longer: str) -> Iterator[Finding]:

@@ -214,12 +214,11 @@ def chain_topics(groups: Mapping[str, xr.Dataset], switches: tuple[Switch, ...],
         return topics
     # A copy, so that the trace is not changed.
     topics = topics.astype(np.float64)
-    posterior, responses = groups["posterior"], own_topics(groups) or None
-    draws, words = posterior["draw"].values, None
+    posterior, words = groups["posterior"], None
     if by == "phi" and "phi" in posterior and {"draw", *TOPIC_DIMS} <= set(posterior["phi"].dims):
         phi = by_response(posterior["phi"], ("chain", "response", "draw", "topic", "word"))
         words = _positions(groups, topics.shape[-1])
-    for place, stretches in stretches_of(groups, switches, responses, draws, topics.shape[2]).items():
+    for place, stretches in stretches_of(groups, switches, topics.shape[2]).items():
         if by == "counts":
             ordered = topics[place].copy()
             ordered[base_numbers(stretches)] = topics[place][stretches[-1][2]]
@@ -230,16 +229,12 @@ def chain_topics(groups: Mapping[str, xr.Dataset], switches: tuple[Switch, ...],
 
 
 def stretches_of(
-    groups: Mapping[str, xr.Dataset],
-    switches: tuple[Switch, ...],
-    responses: list[str] | None,
-    draws: IntArray,
-    topics: int,
+    groups: Mapping[str, xr.Dataset], switches: tuple[Switch, ...], topics: int
 ) -> dict[tuple[int, int], list[tuple[int, int, IntArray]]]:
     """Return, for each chain and response with switches, the runs of draws with the same topic numbers."""
-    result = {}
+    result, draws = {}, groups["posterior"]["draw"].values
     for c, chain in enumerate(groups["posterior"]["chain"].values):
-        for r, response in enumerate(responses or [None]):
+        for r, response in enumerate(own_topics(groups) or [None]):
             own = [each for each in switches if each.chain == chain and each.response == response]
             if own:
                 result[c, r] = numbers_of(own, topics, draws)

@@ -64,7 +64,7 @@ def aligned(groups: Mapping[str, xr.Dataset], alignment: Alignment | None = None
         raise TraceError("the alignment belongs to another trace: its chains or topics differ")
     permutation, apart = alignment.by_response(alignment.permutation), alignment.responses is not None
     draws = groups["posterior"]["draw"].values
-    switched = stretches_of(groups, alignment.switches, alignment.responses, draws, topics)
+    switched = stretches_of(groups, alignment.switches, topics)
     own: dict[tuple[int, ...], Pieces] = {}
     for place in np.ndindex(*permutation.shape[:2]):
         chosen = permutation[place]

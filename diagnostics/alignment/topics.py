@@ -85,15 +85,11 @@ def mean_topics(groups: Mapping[str, xr.Dataset], by: str) -> RealArray:
     """
     if by not in ("phi", "counts"):
         raise TraceError(f"by: expected 'phi' or 'counts', got {by!r}")
-    return _counts(groups) if by == "counts" else _means(groups)
+    return _counts(groups) if by == "counts" else topics_of_chain(groups, None)
 
 
-def topics_of_chain(groups: Mapping[str, xr.Dataset], chain: int) -> RealArray:
-    """Return the mean topics of one chain, shape (R, K, V)."""
-    return _means(groups, chain)
-
-
-def _means(groups: Mapping[str, xr.Dataset], chain: int | None = None) -> RealArray:
+def topics_of_chain(groups: Mapping[str, xr.Dataset], chain: int | None) -> RealArray:
+    """Return the mean topics of one chain, shape (R, K, V), or of all, shape (C, R, K, V)."""
     posterior = groups["posterior"]
     if has_mean_topics(groups):
         mean = trace_means.mean_topics(groups, chain)

@@ -25,7 +25,7 @@ OF_PHI: Mapping[str, Callable[[Float32Array, IntArray], FloatArray]] = {
     "effective_words": lambda phi, best: effective_words(phi),
     "frex": lambda phi, best: mean_over(frex(phi), best),
 }
-"""Measures of topics (K, V) and their top words (K, M) alone."""
+"""Measures that need only topics (K, V) and their top words (K, M)."""
 
 
 def evenly(draws: int, most: int = MOST_DRAWS) -> list[int]:

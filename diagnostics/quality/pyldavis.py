@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ppl_topics.diagnostics.quality.topic_set import as_topics, one_topic_set
+from ppl_topics.diagnostics.quality.topic_set import as_topics, topic_sets
 from ppl_topics.errors import TraceError
-from ppl_topics.prediction.trained import Part, TrainedTopics
+from ppl_topics.results.documents import Part, concentration
+from ppl_topics.results.response_topics import chosen_response
 
 __all__ = ["to_pyldavis"]
 
@@ -49,7 +50,8 @@ def to_pyldavis(groups: Mapping[str, xr.Dataset], chain: int = 0, *, response: s
         data = pyLDAvis.prepare(**to_pyldavis(fit.groups))
         pyLDAvis.save_html(data, "topics.html")
     """
-    topics = one_topic_set(groups, chain, response)
+    chosen = chosen_response(groups, response)
+    topics = next(each for each in topic_sets(groups, chain) if each.response == chosen)
     constants, z = groups["constant_data"], topics.z_last
     if z is None or "doc_length" not in constants or "word_count" not in constants:
         raise TraceError(
@@ -58,10 +60,7 @@ def to_pyldavis(groups: Mapping[str, xr.Dataset], chain: int = 0, *, response: s
     k = len(topics.phi)
     if k < 2:
         raise TraceError("pyLDAvis needs at least two topics, and the trace has one")
-    place = None
-    if topics.response is not None:
-        place = [str(name) for name in constants["response"].values].index(topics.response)
-    alpha = TrainedTopics(groups).alpha(Part(topics.chain, place, 0))
+    alpha = concentration(groups, "alpha", Part(topics.chain, topics.response), None)
     lengths = constants["doc_length"].values.astype(np.int64)
     docs = np.repeat(np.arange(len(lengths)), lengths)
     n_dk = np.bincount(docs * k + z, minlength=len(lengths) * k).reshape(-1, k)

@@ -29,7 +29,7 @@ from ppl_topics.results.coefficient_draws import check_probability
 __all__ = ["MEASURES", "topic_quality"]
 
 MEASURES = ("umass", "npmi", "c_v", "entropy", "exclusivity", "effective_words")
-"""The default measures; `frex` is available by name."""
+"""The default measures; `frex` is computed if it is named."""
 
 KNOWN = (*MEASURES, "frex")
 
@@ -171,7 +171,7 @@ def _wanted(measures: Sequence[str] | None) -> list[str]:
 
 
 def _leave_out(names: Sequence[str], asked: Sequence[str] | None, error: TraceError) -> dict[str, str]:
-    """Return the reason why measures are left out, or raise it if they were requested by name."""
+    """Return the reason why measures are left out, or raise it if they were requested."""
     if asked is not None:
         raise error
     return dict.fromkeys(names, str(error))

@@ -16,9 +16,8 @@ from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.results.mean_topics import mean_topics
-from ppl_topics.results.response_topics import chosen_response
 
-__all__ = ["TopicSet", "as_topics", "check_words", "one_topic_set", "texts_of", "topic_sets"]
+__all__ = ["TopicSet", "as_topics", "check_words", "texts_of", "topic_sets"]
 
 
 @dataclass(frozen=True)
@@ -82,12 +81,6 @@ def topic_sets(groups: Mapping[str, xr.Dataset], chain: int = 0) -> list[TopicSe
         TopicSet(groups, int(chain), str(name), phi.sel(response=name).transpose("topic", "word").values, vocabulary)
         for name in phi["response"].values
     ]
-
-
-def one_topic_set(groups: Mapping[str, xr.Dataset], chain: int = 0, response: str | None = None) -> TopicSet:
-    """Return the topics of a chain, or of the named response if each has its own topics."""
-    chosen = chosen_response(groups, response)
-    return next(each for each in topic_sets(groups, chain) if each.response == chosen)
 
 
 def check_words(n_words: int) -> None:

@@ -20,7 +20,7 @@ PROBABILITY = 0.9
 
 
 def reading_summary(groups: Mapping[str, xr.Dataset]) -> dict[str, Any]:
-    """Return signal topics, effective coefficients and zeros in phi, as far as a trace has them.
+    """Return signal topics, effective coefficients and zeros in phi, if a trace has them.
 
     Parameters
     ----------
