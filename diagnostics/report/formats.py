@@ -9,13 +9,11 @@ __all__ = ["count", "number", "percent", "rhat", "seconds", "size", "tick_texts"
 
 MINUS = "\N{MINUS SIGN}"
 MISSING = "\N{EN DASH}"
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _signed(text: str) -> str:
     return text.replace("-", MINUS)
-
-
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -61,16 +59,16 @@ def tick_texts(values: Sequence[float]) -> list[str]:
     return [_signed(f"{value / scale:,.{decimals}f}") + unit for value in values]
 
 
-def count(value: float, one: str = "", many: str = "") -> str:
+def count(value: float, unit: str = "") -> str:
     """Return a whole number with its unit, if it has one.
 
     Examples
     --------
-    >>> count(1234567, "token"), count(1, "class", "classes"), count(0)
-    ('1,234,567 tokens', '1 class', '0')
+    >>> count(1234567, "token"), count(1, "token"), count(0)
+    ('1,234,567 tokens', '1 token', '0')
     """
     text = _signed(f"{value:,.0f}")
-    return f"{text} {one if value == 1 else many or one + 's'}" if one else text
+    return f"{text} {unit if value == 1 else unit + 's'}" if unit else text
 
 
 def percent(share: float) -> str:
@@ -107,10 +105,9 @@ def seconds(value: float) -> str:
     if value == 0:
         return "0 s"
     if value < 60:
-        for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-            if value >= scale:
-                return f"{number(value / scale)} {unit}"
-        return f"{number(value / 1e-9)} ns"
+        units = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+        unit = next((unit for unit, scale in units.items() if value >= scale), "ns")
+        return f"{number(value / units[unit])} {unit}"
     minutes, rest = divmod(round(value), 60)
     if minutes < 60:
         return f"{minutes} min {rest} s"

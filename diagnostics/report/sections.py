@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -11,7 +11,7 @@ from ppl_topics.results.groups import Groups
 
 __all__ = ["Cell", "Column", "Groups", "Row", "Section", "Table", "attempt", "sentence"]
 
-Row: TypeAlias = Mapping[Hashable, Any]
+Row: TypeAlias = Mapping[Any, Any]
 Part = TypeVar("Part")
 
 
