@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["argument", "arguments_are_options", "parameter"]
+__all__ = ["are_options", "argument", "arguments", "arguments_are_options", "parameter", "set_parameter", "setting"]
 
 _OPTIONS = ContextVar("arguments are options of the command line", default=False)
 
@@ -21,6 +21,11 @@ def arguments_are_options() -> Iterator[None]:
         _OPTIONS.reset(token)
 
 
+def are_options() -> bool:
+    """Tell whether messages name arguments as options."""
+    return _OPTIONS.get()
+
+
 def argument(name: str) -> str:
     """Return the name of an argument as the user wrote it.
 
@@ -32,9 +37,36 @@ def argument(name: str) -> str:
     ...     argument("min_df")
     '--min-df'
     """
-    return "--" + name.replace("_", "-") if _OPTIONS.get() else name
+    return "--" + name.replace("_", "-") if are_options() else name
+
+
+def arguments(*names: str) -> str:
+    """Return the names of arguments as the user wrote them: "a", or "a, b and c"."""
+    *others, last = map(argument, names)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def setting(name: str, value: object) -> str:
+    """Return an argument with a value as the user would write it.
+
+    Examples
+    --------
+    >>> setting("out", "FOLDER"), setting("overwrite", True)
+    ("out='FOLDER'", 'overwrite=True')
+    >>> with arguments_are_options():
+    ...     setting("out", "FOLDER"), setting("overwrite", True)
+    ('--out FOLDER', '--overwrite')
+    """
+    if not are_options():
+        return f"{name}={value!r}"
+    return argument(name) if value is True else f"{argument(name)} {value}"
 
 
 def parameter(name: str) -> str:
     """Return the name of a parameter of a model as the user set it."""
-    return f"--set {name}" if _OPTIONS.get() else f"argument {name}"
+    return f"--set {name}" if are_options() else f"argument {name}"
+
+
+def set_parameter(name: str, value: object) -> str:
+    """Return a parameter of a model with a value as the user would write it."""
+    return f"--set {name}={value}" if are_options() else f"{name}={value!r}"

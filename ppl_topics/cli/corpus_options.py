@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,13 +16,8 @@ from ppl_topics.errors import CorpusError, PplTopicsError
 if TYPE_CHECKING:
     from ppl_topics.corpus import Corpus
 
-__all__ = ["DATA", "Data", "Reading", "Training", "describe"]
+__all__ = ["DATA", "Data", "Reading", "Training", "describe", "naming"]
 
-ARGUMENT = re.compile(r"(?<![\w'./-])(format|encoding|vocabulary|first_id)='?([\w-]*)'?")
-NAME_WITH_UNDERSCORE = re.compile(
-    r"(?<![\w'./-])(?:text_column|label_column|id_column|label_kind|first_id|stop_words|min_count|min_df|max_df"
-    r"|max_vocabulary|token_pattern)(?![\w'./-])"
-)
 
 DATA = typer.Option(
     "--data",
@@ -61,14 +57,9 @@ class Reading:
         options |= {"covariates": self._covariates(), "stop_words": _stop_words(self.stop_words, self.encoding)}
         if self.token_pattern is None:
             del options["token_pattern"]
-        try:
-            corpus = read_corpus(data, **options, **words)
-        except CorpusError as error:
-            raise CorpusError(_in_options(str(error))) from None
-        try:
+        corpus = read_corpus(data, **options, **words)
+        with naming(data):
             check_corpus(corpus)
-        except CorpusError as error:
-            raise CorpusError(f"{data}: {error}") from None
         return corpus
 
     def _covariates(self) -> list[str] | None:
@@ -109,6 +100,15 @@ class Training(Reading):
         return self._read(data)
 
 
+@contextmanager
+def naming(data: str) -> Iterator[None]:
+    """Start the messages about a corpus with the name of its file."""
+    try:
+        yield
+    except CorpusError as error:
+        raise CorpusError(f"{data}: {error}") from None
+
+
 def describe(corpus: Corpus) -> str:
     """Return the sizes of a corpus, and what was dropped from it, in a line."""
     text = f"{corpus.n_docs:,} documents, {corpus.n_tokens:,} tokens, {corpus.n_words:,} words"
@@ -117,19 +117,6 @@ def describe(corpus: Corpus) -> str:
     if corpus.dropped.tokens:
         text += f"; tokens dropped, their words being outside the vocabulary: {corpus.dropped.tokens:,}"
     return text
-
-
-def _in_options(message: str) -> str:
-    """Name the options of the command line where a message of `read_corpus` names its arguments.
-
-    Examples
-    --------
-    >>> _in_options("a.txt: give format=, or encoding='latin-1', where first_id is 3")
-    'a.txt: give --format, or --encoding latin-1, where --first-id is 3'
-    """
-    message = ARGUMENT.sub(lambda found: f"--{found[1]}{' ' if found[2] else ''}{found[2]}".replace("_", "-"), message)
-    message = NAME_WITH_UNDERSCORE.sub(lambda found: "--" + found[0].replace("_", "-"), message)
-    return message.replace("--id-column and covariates", "--id-column and --covariates")
 
 
 def _stop_words(given: str | None, encoding: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ppl_topics.cli.corpus_options import naming
 from ppl_topics.cli.output import say
 from ppl_topics.errors import CorpusError, SpecError
 
@@ -32,20 +33,16 @@ def as_trained(response: TrainedResponse, corpus: Corpus, data: str) -> Corpus:
     """Return documents of a file in the words, and with the columns of the covariates, of a fit."""
     from ppl_topics.prediction.documents import new_corpus
 
-    try:
+    with naming(data):
         return new_corpus(corpus, response)
-    except CorpusError as error:
-        raise CorpusError(f"{data}: {error}") from None
 
 
 def in_words_of(vocabulary: StrArray, corpus: Corpus, data: str) -> Corpus:
     """Return documents of a file in the words of a vocabulary."""
     from ppl_topics.prediction.documents import align_corpus
 
-    try:
+    with naming(data):
         return align_corpus(corpus, vocabulary)
-    except CorpusError as error:
-        raise CorpusError(f"{data}: {error}") from None
 
 
 def refuse_test(spec: Spec) -> None:
@@ -66,21 +63,17 @@ def check_test(test: Corpus, data: str, training: Corpus) -> Corpus:
 
     corpus = in_words_of(training.vocabulary, test, data)
     if training.covariates is not None and corpus.covariates is not None:
-        try:
+        with naming(f"--test {data}"):
             align_covariates(corpus.covariates, training.covariates.columns, corpus.ids)
-        except CorpusError as error:
-            raise CorpusError(f"--test {data}: {error}") from None
     if training.labels is None:
         # The run itself refuses that, with a longer message.
         return corpus
     classes = training.labels.classes if len(training.labels.classes) else None
-    try:
+    with naming(f"--test {data}"):
         if corpus.labels is None:
             raise CorpusError("the documents have no labels to compare predictions with; give their labels")
         if align_labels(corpus.labels, training.labels.kind, classes)[0].missing.all():
             raise CorpusError("no document has a label that occurs in training, to compare its prediction with")
-    except CorpusError as error:
-        raise CorpusError(f"--test {data}: {error}") from None
     return corpus
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ppl_topics._util.argument_names import arguments
 from ppl_topics._util.arrays import IntArray, UInt32Array
 from ppl_topics.corpus.counts import expand_counts
 from ppl_topics.corpus.covariates import as_covariates
@@ -158,8 +159,8 @@ class CorpusAssembler:
         self._check_open()
         if self._fixed is not None and not pruning.is_trivial:
             raise CorpusError(
-                "min_count, min_df, max_df and max_vocabulary choose the words, and so does a given vocabulary; "
-                "use one or the other"
+                f"{arguments('min_count', 'min_df', 'max_df', 'max_vocabulary')} choose the words, and so does a given "
+                "vocabulary; use one or the other"
             )
         if not self.n_docs:
             raise CorpusError("the corpus has no documents; at least one is needed")

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arrays import Int32Array
 from ppl_topics.corpus.names import DocIds, document_name, is_finite, iterate
 from ppl_topics.errors import CorpusError
@@ -85,7 +86,8 @@ def _kind_of(entries: list[Any], doc_ids: DocIds) -> LabelKind:
     present = [i for i, value in enumerate(entries) if value is not None]
     if not present:
         raise CorpusError(
-            "all labels are missing, so their kind cannot be inferred; give label_kind, or leave the labels out"
+            "all labels are missing, so their kind cannot be inferred; "
+            f"give {argument('label_kind')}, or leave the labels out"
         )
     first = present[0]
     sort = _sort(entries[first])

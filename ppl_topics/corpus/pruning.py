@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ppl_topics._util.argument_names import argument, setting
 from ppl_topics._util.arrays import IntArray, UInt32Array
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.corpus.token_arrays import count_documents, count_words
@@ -34,7 +35,7 @@ class Pruning:
             value = getattr(self, field)
             if isinstance(value, float | np.floating):
                 if not 0 <= value <= 1:
-                    raise CorpusError(f"{field} is {value}; expected a share of the documents from 0 to 1")
+                    raise CorpusError(f"{argument(field)} is {value}; expected a share of the documents from 0 to 1")
             else:
                 _check_number(field, value)
 
@@ -71,10 +72,9 @@ class Pruning:
             by_count = by_name[np.argsort(-counts[by_name], kind="stable")]
             kept = np.sort(by_count[: self.max_vocabulary])
         if not len(kept):
-            raise CorpusError(
-                f"none of the {len(names)} words passes min_count={self.min_count}, min_df={self.min_df}, "
-                f"max_df={self.max_df}; relax these thresholds"
-            )
+            thresholds = ("min_count", "min_df", "max_df")
+            given = ", ".join(setting(field, getattr(self, field)) for field in thresholds)
+            raise CorpusError(f"none of the {len(names)} words passes {given}; relax these thresholds")
         return kept
 
 
@@ -87,4 +87,4 @@ def _documents(threshold: float | int, n_docs: int) -> float:
 
 def _check_number(field: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise CorpusError(f"{field} is {value!r}; expected a whole number, 1 or more")
+        raise CorpusError(f"{argument(field)} is {value!r}; expected a whole number, 1 or more")

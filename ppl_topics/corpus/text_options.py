@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics.corpus.names import iterate
 from ppl_topics.corpus.pruning import Pruning
 from ppl_topics.errors import CorpusError
@@ -64,19 +65,19 @@ def _stop_word_set(stop_words: StopWords) -> frozenset[str]:
         return frozenset()
     if isinstance(stop_words, str):
         if stop_words != "english":
-            raise CorpusError(f"stop_words is {stop_words!r}; expected 'english' or a list of words")
+            raise CorpusError(f"{argument('stop_words')} is {stop_words!r}; expected 'english' or a list of words")
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return frozenset(ENGLISH_STOP_WORDS)
-    words = list(iterate(stop_words, "'english' or a list of words as stop_words"))
+    words = list(iterate(stop_words, f"'english' or a list of words as {argument('stop_words')}"))
     for word in words:
         if not isinstance(word, str):
-            raise CorpusError(f"stop_words contains {word!r}; expected strings")
+            raise CorpusError(f"{argument('stop_words')} contains {word!r}; expected strings")
     return frozenset(words)
 
 
 def _check_token_pattern(pattern: object) -> None:
-    what = f"token_pattern {pattern!r}"
+    what = f"{argument('token_pattern')} {pattern!r}"
     if not isinstance(pattern, str):
         raise CorpusError(f"{what} is not a string; expected a regular expression")
     try:

@@ -1,14 +1,14 @@
-"""What a supervised model observes of a corpus beside its words: encoded labels, and the fixed features."""
+"""What a supervised model observes of a corpus besides its words: encoded labels, and the fixed features."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.observed import Design, Observed
 from ppl_topics.core.response import FixedFeatures, Response
@@ -17,7 +17,7 @@ from ppl_topics.corpus.scaling import Scaling
 from ppl_topics.errors import CorpusError
 from ppl_topics.spec import Model
 
-__all__ = ["INTERCEPT", "covariates_of", "design_of", "encode_observed", "fixed_features", "observed_of"]
+__all__ = ["INTERCEPT", "design_of", "encode_observed", "observed_of"]
 
 INTERCEPT = "intercept"
 
@@ -31,45 +31,28 @@ def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
     if corpus.labels is None:
         raise CorpusError(
             f"block {name!r} ({block.kind}) of model {model.spec.name!r} needs labels, and the corpus has none; "
-            "name their column (label_column, --label-column), or use a model without a response"
+            f"name their column ({argument('label_column')}), or use a model without a response"
         )
     try:
         targets, responses = block.encode(corpus.labels)
     except CorpusError as error:
         raise CorpusError(f"block {name!r} ({block.kind}): {error}") from None
-    fixed = fixed_features(model)
-    if fixed is None:
-        names = (INTERCEPT,) if block.intercept else ()
-        design = design_of(corpus.n_docs, None, None, block.intercept)
-        return observed_of(targets, design, responses, names, block.intercept)
-    covariates = covariates_of(model, corpus)
-    scaling = fixed.scaling(covariates)
-    columns = _names_of(covariates, model.spec.topics)
-    observed = observed_of(
-        targets,
-        design_of(corpus.n_docs, covariates, scaling, block.intercept),
-        responses,
-        (*columns, INTERCEPT) if block.intercept else columns,
-        block.intercept,
-    )
-    return replace(observed, scaling=scaling)
-
-
-def fixed_features(model: Model) -> FixedFeatures | None:
-    """Return the block of covariates, if the model has one."""
-    block = model.spec.blocks.get(model.names.get("x", ""))
-    return block if isinstance(block, FixedFeatures) else None
-
-
-def covariates_of(model: Model, corpus: Corpus) -> Covariates:
-    """Return the covariates of a corpus that a model observes."""
-    if corpus.covariates is None:
-        name = model.names["x"]
-        raise CorpusError(
-            f"block {name!r} ({model.spec.blocks[name].kind}) of model {model.spec.name!r} needs covariates, and "
-            "the corpus has none; name their columns (covariates=, --covariates), or use a model without them"
-        )
-    return corpus.covariates
+    covariates = scaling = None
+    columns: tuple[str, ...] = ()
+    fixed = model.spec.blocks.get(model.names.get("x", ""))
+    if isinstance(fixed, FixedFeatures):
+        covariates = corpus.covariates
+        if covariates is None:
+            name = model.names["x"]
+            raise CorpusError(
+                f"block {name!r} ({fixed.kind}) of model {model.spec.name!r} needs covariates, and the corpus has "
+                f"none; name their columns ({argument('covariates')}), or use a model without them"
+            )
+        scaling = fixed.scaling(covariates)
+        columns = _names_of(covariates, model.spec.topics)
+    design = design_of(corpus.n_docs, covariates, scaling, block.intercept)
+    columns = (*columns, INTERCEPT) if block.intercept else columns
+    return observed_of(targets, design, responses, columns, block.intercept, scaling)
 
 
 def design_of(n_docs: int, covariates: Covariates | None, scaling: Scaling | None, intercept: bool) -> Design:
@@ -88,11 +71,12 @@ def observed_of(
     responses: Iterable[str],
     columns: Iterable[str],
     intercept: bool,
+    scaling: Scaling | None = None,
 ) -> Observed:
     """Return what is observed, in arrays that cannot be written."""
     fixed = np.ascontiguousarray(targets, dtype=np.float64).view(np.ndarray)
     fixed.flags.writeable = False
-    return Observed(fixed, design, tuple(responses), tuple(columns), intercept)
+    return Observed(fixed, design, tuple(responses), tuple(columns), intercept, scaling)
 
 
 def _names_of(covariates: Covariates, topics: int) -> tuple[str, ...]:

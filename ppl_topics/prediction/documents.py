@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.user_warning import warn_user
 from ppl_topics.corpus import Corpus, DroppedWords, Labels
 from ppl_topics.corpus.covariate_alignment import align_covariates
@@ -35,7 +36,7 @@ def new_corpus(new: Any, response: TrainedResponse, covariates: Any = None) -> C
         more = ", ..." if len(response.covariates) > 8 else ""
         raise CorpusError(
             f"the documents have no covariates, and the model has coefficients for {names}{more}; give them "
-            "(covariates=, --covariates)"
+            f"({argument('covariates')})"
         )
     aligned, unknown = align_covariates(corpus.covariates, response.covariates, corpus.ids)
     for name, count in unknown.items():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ppl_topics._util.argument_names import argument, setting
 from ppl_topics._util.arrays import IntArray
 from ppl_topics.corpus.assembler import CorpusAssembler
 from ppl_topics.corpus.names import number_names
@@ -47,7 +48,7 @@ def _read(path: Path, kind: str, options: ReadOptions, *, sort: bool) -> CorpusP
         bags, first_id = read_ldac(path, options.encoding), options.first_id or 0
     else:
         if options.first_id == 0:
-            raise file_error(path, 0, "first_id is 0, but word ids of this format begin with 1")
+            raise file_error(path, 0, f"{argument('first_id')} is 0, but word ids of this format begin with 1")
         reader = read_uci if kind == "uci" else read_matrix_market
         shape, bags = reader(path, options.encoding, sort=sort)
         first_id, n_words = 1, shape.n_words
@@ -138,7 +139,7 @@ class _Collected:
         if smallest < first:
             message = (
                 f"found word id {smallest}, expected ids from {first}; "
-                "if the ids of this file begin with 0, give first_id=0"
+                f"if the ids of this file start at 0, give {setting('first_id', 0)}"
             )
         elif n_ids is not None and largest >= n_ids + first:
             message = (
@@ -147,7 +148,8 @@ class _Collected:
             )
         elif n_ids is None and largest > MAX_EMPTY:
             message = (
-                f"found word id {largest}, expected at most {MAX_EMPTY}; give vocabulary= if the file has more words"
+                f"found word id {largest}, expected at most {MAX_EMPTY}; "
+                f"give {argument('vocabulary')} if the file has more words"
             )
         else:
             if largest > self._largest:

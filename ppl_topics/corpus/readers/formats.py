@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.nearest import did_you_mean
 from ppl_topics.corpus.readers.lines import COMPRESSED_SUFFIXES
 from ppl_topics.errors import CorpusError
@@ -64,5 +65,5 @@ def format_of(path: Path, given: str | None) -> Format:
             return kind
     raise CorpusError(
         f"{path}: the name does not tell the format, expected it to end in {', '.join(_SUFFIXES)} "
-        "(and perhaps .gz or .zst), or a folder that Corpus.save wrote; otherwise give format="
+        f"(and perhaps .gz or .zst), or a folder that Corpus.save wrote; otherwise give {argument('format')}"
     )

@@ -17,6 +17,7 @@ from typing import IO
 
 import zstandard
 
+from ppl_topics._util.argument_names import setting
 from ppl_topics.errors import CorpusError
 
 __all__ = ["COMPRESSED_SUFFIXES", "file_error", "missing_file", "numbered_lines"]
@@ -103,7 +104,7 @@ def _decoded(path: Path, encoding: str) -> Iterator[str]:
             path,
             line,
             f"found {found}, which is not {encoding} text; give the file's encoding, for example "
-            f"encoding='{guess}', or convert the file to UTF-8",
+            f"{setting('encoding', guess)}, or convert the file to UTF-8",
         ) from None
     except UnicodeError as error:
         raise file_error(path, line, f"this is not {encoding} text ({error}); give the file's encoding") from None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
+from ppl_topics._util.argument_names import argument, arguments
 from ppl_topics.corpus.labels import LabelKind
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.corpus.readers.formats import COUNT_FORMATS
@@ -33,28 +34,33 @@ class ReadOptions:
 
     def check(self, path: Path, kind: str) -> None:
         """Raise a `CorpusError` if an option is invalid, or does not apply to the format of the file."""
+        kinds = ", ".join(get_args(LabelKind))
         if self.label_kind is not None and self.label_kind not in get_args(LabelKind):
-            raise CorpusError(f"label_kind is '{self.label_kind}', expected one of {', '.join(get_args(LabelKind))}")
+            raise CorpusError(f"{argument('label_kind')} is '{self.label_kind}', expected one of {kinds}")
         if self.first_id not in (None, 0, 1):
-            raise CorpusError(f"first_id is {self.first_id}, expected 0 or 1")
-        for name, value in (("encoding", self.encoding), *self.columns.named()):
+            raise CorpusError(f"{argument('first_id')} is {self.first_id}, expected 0 or 1")
+        for name, value in ((argument("encoding"), self.encoding), *self.columns.named()):
             if not isinstance(value, str):
                 raise CorpusError(f"{name} is {value!r}, expected a string")
         for name, value in (("label_column", self.columns.label), ("text_column", self.columns.text)):
             if value in self.columns.covariates:
-                raise CorpusError(f"covariates: {value!r} is the {name}; remove it from the covariates")
+                raise CorpusError(
+                    f"{argument('covariates')}: {value!r} is the {argument(name)}; remove it from the covariates"
+                )
         if self.label_kind is not None and self.columns.label is None and kind in _COLUMN_FORMATS:
-            raise file_error(path, 0, "label_kind is given without label_column; name the column of the labels")
+            given, missing = argument("label_kind"), argument("label_column")
+            raise file_error(path, 0, f"{given} is given without {missing}; name the column of the labels")
         native, counts = kind == "native", kind in COUNT_FORMATS
         refused = {
-            "text_column, label_column, id_column and covariates": self.columns != Columns("text")
+            ("text_column", "label_column", "id_column", "covariates"): self.columns != Columns("text")
             and kind not in _COLUMN_FORMATS,
-            "first_id": self.first_id is not None and kind not in ("svmlight", "ldac"),
-            "token_pattern": self.text.token_pattern != TOKEN_PATTERN and (counts or native),
-            "stop_words": bool(self.text.stop_words) and (native or (counts and self.vocabulary is None)),
-            "min_count, min_df, max_df and max_vocabulary": native and not self.text.is_trivial,
+            ("first_id",): self.first_id is not None and kind not in ("svmlight", "ldac"),
+            ("token_pattern",): self.text.token_pattern != TOKEN_PATTERN and (counts or native),
+            ("stop_words",): bool(self.text.stop_words) and (native or (counts and self.vocabulary is None)),
+            ("min_count", "min_df", "max_df", "max_vocabulary"): native and not self.text.is_trivial,
         }
-        for name, wrong in refused.items():
+        for names, wrong in refused.items():
             if wrong:
-                hint = "; give vocabulary=, which names the words" if counts and name == "stop_words" else ""
-                raise file_error(path, 0, f"{name} cannot be used with the format {kind}{hint}")
+                needs = counts and names == ("stop_words",)
+                hint = f"; give {argument('vocabulary')}, which names the words" if needs else ""
+                raise file_error(path, 0, f"{arguments(*names)} cannot be used with the format {kind}{hint}")

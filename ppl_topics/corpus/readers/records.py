@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.nearest import did_you_mean
 from ppl_topics.corpus.readers.lines import file_error
 
@@ -28,9 +29,10 @@ class Columns(NamedTuple):
 
     def named(self) -> list[tuple[str, object]]:
         """Return the arguments that name columns, always that of the text, with their values."""
-        chosen = [("label_column", self.label), ("id_column", self.id)]
+        chosen = [(argument("label_column"), self.label), (argument("id_column"), self.id)]
         given: list[tuple[str, object]] = [(name, value) for name, value in chosen if value is not None]
-        return [("text_column", self.text), *given, *(("a name in covariates", value) for value in self.covariates)]
+        names = [(f"a name in {argument('covariates')}", value) for value in self.covariates]
+        return [(argument("text_column"), self.text), *given, *names]
 
 
 class Record(NamedTuple):

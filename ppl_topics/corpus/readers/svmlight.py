@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics.corpus.readers.bags import Bag, LabelValue, parse_pairs
 from ppl_topics.corpus.readers.lines import file_error, numbered_lines
 
@@ -57,7 +58,7 @@ def _parse_number(path: Path, line: int, text: str) -> int | float:
             path,
             line,
             f"the label is '{text}', expected a number first on the line, as in '1 17:2 40:1'; "
-            "for another format give format=",
+            f"for another format give {argument('format')}",
         ) from None
     if math.isinf(number):
         raise file_error(path, line, f"the label is {text}, expected a finite number")

@@ -112,7 +112,7 @@ CASES: list[tuple[str, str, dict[str, Any], str]] = [
     ("a.mallet", "d1 en aa\nd2\n", {}, "a.mallet:2: found 'd2' alone, expected 'name label text"),
     # options
     ("a.mallet", "d1 en aa\n", {"text_column": "t"}, "text_column.* cannot be used with the format mallet"),
-    ("a.svmlight", "1 1:1\n", {"stop_words": ["a"]}, "stop_words cannot be used .*; give vocabulary="),
+    ("a.svmlight", "1 1:1\n", {"stop_words": ["a"]}, "stop_words cannot be used .*; give vocabulary, which"),
     ("a.svmlight", "1 1:1\n", {"stop_words": "german"}, "stop_words is 'german'; expected 'english' or a list"),
     ("a.svmlight", "1 1:1\n", {"token_pattern": "."}, "token_pattern cannot be used with the format svmlight"),
     ("a.svmlight", "1 1:1\n", {"label_kind": "klass"}, "label_kind is 'klass', expected one of class"),
@@ -145,7 +145,7 @@ CASES: list[tuple[str, str, dict[str, Any], str]] = [
     ),
     ("a.csv", "text\naa\n", {"token_pattern": "(a)(b)"}, "token_pattern .* has 2 groups"),
     ("a.csv", "text\naa\n", {"token_pattern": "("}, "token_pattern '\\(' is not a regular expression"),
-    ("a.xlsx", "x", {}, r"a\.xlsx: the name does not tell the format, .*\.svmlight, .*give format="),
+    ("a.xlsx", "x", {}, r"a\.xlsx: the name does not tell the format, .*\.svmlight, .*give format"),
 ]
 
 
