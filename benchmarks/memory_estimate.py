@@ -24,7 +24,7 @@ from common import Results, default_threads, load, name_of, parser, print_table,
 from supervised import simulate
 
 import ppl_topics as pt
-from ppl_topics.api.sampling import run_options
+from ppl_topics.api.sampling import run_settings
 from ppl_topics.engine.memory import Demand
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
@@ -41,7 +41,7 @@ def measure(corpus: pt.Corpus, model: str, where: str, given: argparse.Namespace
         parameters = {"topics": given.topics, **dict(pair.split("=") for pair in option.split(",") if pair)}
         spec = pt.load_spec(name, parameters, record={"phi": "all"})
         pt.sample(spec, simulate(30, 2), warmup=1, draws=2, out=_out(where, folder, "few"), **how)
-        options = run_options(
+        settings = run_settings(
             draws=given.draws,
             warmup=given.warmup,
             chains=2,
@@ -50,8 +50,9 @@ def measure(corpus: pt.Corpus, model: str, where: str, given: argparse.Namespace
             threads=given.threads,
             processes=1,
         )
-        plan = make_plan(spec, CorpusSizes.of(corpus))
-        demand = Demand.of(plan, corpus, options.settings, 2, 1, streamed=where == "folder")
+        sizes = CorpusSizes.of(corpus)
+        plan = make_plan(spec, sizes)
+        demand = Demand(plan, sizes, settings, streamed=where == "folder")
         gc.collect()
         before = resident("VmRSS")
         reset_peak()

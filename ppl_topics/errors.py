@@ -9,7 +9,6 @@ from __future__ import annotations
 __all__ = [
     "CorpusError",
     "KernelError",
-    "MemoryEstimateError",
     "NotFiniteError",
     "PplTopicsError",
     "RunError",
@@ -60,16 +59,7 @@ class RunError(PplTopicsError, RuntimeError):
 
 
 class KernelError(RunError):
-    """A kernel failed in a sweep.
-
-    Parameters
-    ----------
-    message : str
-    kernel : str
-        Its name.
-    sweep, chain : int
-        Numbered from 0, or -1 if unknown.
-    """
+    """A kernel failed in a sweep; sweep and chain are numbered from 0, or -1 if unknown."""
 
     def __init__(self, message: str, kernel: str = "", sweep: int = -1, chain: int = -1) -> None:
         # Only the message is an argument of the base; pickled copies get the rest as attributes.
@@ -80,33 +70,12 @@ class KernelError(RunError):
 class NotFiniteError(KernelError):
     """A number that was drawn, or computed from draws, is infinite or not a number.
 
-    Parameters
-    ----------
-    message, kernel, sweep, chain
-        As for `KernelError`; the kernel is empty if none was involved.
-    variable : str
-        Name of the variable or statistic.
+    The kernel is empty if none was involved; `variable` names the variable or statistic.
     """
 
     def __init__(self, message: str, kernel: str = "", sweep: int = -1, chain: int = -1, variable: str = "") -> None:
         super().__init__(message, kernel, sweep, chain)
         self.variable = variable
-
-
-class MemoryEstimateError(RunError):
-    """A run was not started because it would not fit into memory.
-
-    Parameters
-    ----------
-    message : str
-        For callers from Python.
-    shell_message : str
-        For the command line, with its options.
-    """
-
-    def __init__(self, message: str, shell_message: str = "") -> None:
-        super().__init__(message)
-        self.shell_message = shell_message or message
 
 
 def on_one_line(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.paths import as_path, file_names
 from ppl_topics.api.destinations import check_file
 from ppl_topics.api.grid_table import Row, as_table, measure, write_table
-from ppl_topics.api.sampling import CorpusLike, ModelLike, check_corpus, corpus_of, resolve, run_options
+from ppl_topics.api.sampling import ModelLike, check_corpus, resolve, run_settings
 from ppl_topics.corpus import Corpus
+from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.encode_observed import encode_observed
-from ppl_topics.engine.run import RunOptions, run_in_memory
+from ppl_topics.engine.run import run_in_memory
 from ppl_topics.errors import CorpusError, PplTopicsError, RunError, SpecError
 from ppl_topics.fit import Fit
 from ppl_topics.prediction.likelihood import HeldOutOptions, Method
@@ -27,15 +29,15 @@ from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import Spec
 
-__all__ = ["grid"]
+__all__ = ["PreparedGrid", "grid", "prepare_grid"]
 
 
 def grid(
     model: ModelLike,
-    corpus: CorpusLike,
+    corpus: Corpus,
     over: Mapping[str, Sequence[Any]],
     *,
-    test: CorpusLike | None = None,
+    test: Corpus | None = None,
     held_out: float | int = 0.2,
     out: str | Path | None = None,
     overwrite: bool = False,
@@ -62,13 +64,12 @@ def grid(
     Parameters
     ----------
     model : str, path-like, mapping or Spec
-    corpus : Corpus, or callable
-        A corpus, or a function that reads it, as for :func:`sample`.
+    corpus : Corpus
     over : mapping of str to sequence
         Values of each parameter, such as ``{"topics": [10, 20, 50]}``; all combinations are run, the last parameter
         changing fastest.
-    test : Corpus, or callable, optional
-        Held-out documents; by default some of `corpus` are split off. A function is called after that of `corpus`.
+    test : Corpus, optional
+        Held-out documents; by default some of `corpus` are split off.
     held_out : float or int
         Share, or number, of the documents of `corpus` that are split off, at random by `seed`.
     out : path-like, optional
@@ -115,8 +116,16 @@ def grid(
     >>> table["topics"].tolist(), bool((table["perplexity"] > 1.0).all()), table["problem"].tolist()
     ([1, 2], True, ['', ''])
     """
-    chosen = combinations(over, parameters)
-    options = run_options(
+    prepared = prepare_grid(
+        model,
+        parameters,
+        over,
+        method=method,
+        particles=particles,
+        out=out,
+        overwrite=overwrite,
+        record=record,
+        schedule=schedule,
         draws=draws,
         warmup=warmup,
         chains=chains,
@@ -126,50 +135,90 @@ def grid(
         processes=processes,
         progress=progress,
     )
-    settings = options.settings
+    return prepared.run(corpus, test, held_out, done)
+
+
+def prepare_grid(
+    model: ModelLike,
+    parameters: Mapping[str, Any],
+    over: Mapping[str, Sequence[Any]],
+    *,
+    method: Method = "left_to_right",
+    particles: int | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    record: Mapping[str, Any] | None = None,
+    schedule: Any = None,
+    **how: Any,
+) -> PreparedGrid:
+    """Check the arguments of :func:`grid` but the documents; `how` are those of `run_settings`."""
+    chosen = combinations(over, parameters)
+    settings = run_settings(**how)
     scoring = HeldOutOptions(method, particles, seed=settings.seed, threads=settings.threads)
     path = None if out is None else _destination(out, overwrite)
     # Wrong parameters that all combinations share are reported as such, not as those of the grid.
     resolve(model, parameters, record=record, schedule=schedule)
-    specs: list[Spec | PplTopicsError] = []
-    for values in chosen:
-        place = argument("over") + " {name}"
-        specs.append(_attempt(resolve, model, {**parameters, **values}, record=record, schedule=schedule, call=place))
+    place = argument("over") + " {name}"
+    specs = [
+        _attempt(resolve, model, {**parameters, **values}, record=record, schedule=schedule, call=place)
+        for values in chosen
+    ]
     _refuse_if_all_fail(specs)
-    train = corpus_of(corpus)
-    if test is None:
-        train, held = _hold_out(train, held_out, settings.seed)
-        check_corpus(train)
-    else:
-        held = test() if callable(test) else test
-    sizes = CorpusSizes.of(train)
-    plans = [_attempt(_plan, spec, train, sizes) for spec in specs]
-    _refuse_if_all_fail(plans)
-    rows: list[Row] = []
-    stopped = False
-    try:
-        for values, plan, name in zip(chosen, plans, file_names(chosen), strict=True):
-            trace = path / f"{name}.nc" if path is not None and path.suffix != ".csv" else None
-            row = _run(plan, train, held, options, scoring, trace)
-            cells = {
-                name: value if isinstance(value, int | float | str) else str(value) for name, value in values.items()
-            }
-            rows.append(row._replace(cells={**cells, **row.cells}))
-            table = as_table(rows, list(over), stopped)
-            if path is not None:
-                write_table(table, path)
-            if done is not None:
-                done({str(name): value for name, value in table.iloc[-1].items()})
-    except KeyboardInterrupt:
-        stopped = True
-    return as_table(rows, list(over), stopped)
+    return PreparedGrid(list(over), chosen, specs, settings, scoring, path)
+
+
+@dataclass(frozen=True)
+class PreparedGrid:
+    """Runs whose arguments have been checked, those of each combination of parameters."""
+
+    names: list[str]
+    chosen: list[dict[str, Any]]
+    specs: list[Spec | PplTopicsError]
+    settings: Settings
+    scoring: HeldOutOptions
+    path: Path | None
+
+    def run(
+        self,
+        corpus: Corpus,
+        test: Corpus | None = None,
+        held_out: float | int = 0.2,
+        done: Callable[[dict[str, Any]], None] | None = None,
+    ) -> pd.DataFrame:
+        """Run all combinations; see :func:`grid`."""
+        check_corpus(corpus)
+        if test is None:
+            corpus, test = _hold_out(corpus, held_out, self.settings.seed)
+            check_corpus(corpus)
+        sizes = CorpusSizes.of(corpus)
+        plans = [_attempt(_plan, spec, corpus, sizes) for spec in self.specs]
+        _refuse_if_all_fail(plans)
+        path = self.path
+        rows: list[Row] = []
+        stopped = False
+        try:
+            for values, plan, name in zip(self.chosen, plans, file_names(self.chosen), strict=True):
+                trace = path / f"{name}.nc" if path is not None and path.suffix != ".csv" else None
+                row = _run(plan, corpus, test, self.settings, self.scoring, trace)
+                shown = {
+                    key: each if isinstance(each, int | float | str) else str(each) for key, each in values.items()
+                }
+                rows.append(row._replace(cells={**shown, **row.cells}))
+                table = as_table(rows, self.names, stopped)
+                if path is not None:
+                    write_table(table, path)
+                if done is not None:
+                    done({str(name): value for name, value in table.iloc[-1].items()})
+        except KeyboardInterrupt:
+            stopped = True
+        return as_table(rows, self.names, stopped)
 
 
 def _run(
     plan: Plan | PplTopicsError,
     train: Corpus,
     test: Corpus,
-    options: RunOptions,
+    settings: Settings,
     scoring: HeldOutOptions,
     trace: Path | None,
 ) -> Row:
@@ -179,7 +228,7 @@ def _run(
     cells: dict[str, Any] = {}
     started = time.perf_counter()
     try:
-        fit = Fit(run_in_memory(plan, train, options))
+        fit = Fit(run_in_memory(plan, train, settings))
         if fit.posterior.attrs["stopped"]:
             raise KeyboardInterrupt
         cells["seconds"] = time.perf_counter() - started

@@ -14,7 +14,8 @@ from ppl_topics.core.response import Response
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.fit import Fit
-from ppl_topics.prediction.likelihood import HeldOut, HeldOutOptions, ratio_error
+from ppl_topics.prediction.likelihood import HeldOut, HeldOutOptions
+from ppl_topics.prediction.likelihood_errors import ratio_error
 from ppl_topics.prediction.trained import TrainedTopics
 from ppl_topics.results.export.writing import written_text
 

@@ -7,21 +7,22 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any
 
-from ppl_topics.api.sampling import CorpusLike, ModelLike, plan_for, resolve, run_options
+from ppl_topics.api.sampling import ModelLike, Prepared, prepare
+from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.machine_speed import machine_speed
-from ppl_topics.engine.memory import Demand, available_to
+from ppl_topics.engine.memory import Demand
 from ppl_topics.engine.model_sizes import corpus_bytes, recording_seconds
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes, sweep_seconds
 from ppl_topics.schedule.forecast import Forecast, forecast_kernels
 
-__all__ = ["forecast", "plan"]
+__all__ = ["forecast", "plan", "planned"]
 
 
 def plan(
     model: ModelLike,
-    corpus: CorpusLike | None = None,
+    corpus: Corpus | None = None,
     *,
     schedule: Any = None,
     draws: int = 200,
@@ -38,10 +39,9 @@ def plan(
     Parameters
     ----------
     model : str, path-like, mapping or Spec
-    corpus : Corpus, or callable, optional
-        A corpus, or a function that reads it, as for :func:`ppl_topics.sample`. Its sizes decide between kernels, and
-        the plan gets a ``forecast`` of seconds and memory, for which the speed of this machine is measured. The choice
-        itself depends neither on that speed nor on `threads`.
+    corpus : Corpus, optional
+        Its sizes decide between kernels, and the plan gets a ``forecast`` of seconds and memory, for which the speed of
+        this machine is measured. The choice itself depends neither on that speed nor on `threads`.
     schedule : mapping or list, optional
         Replaces the model's own schedule.
     draws, warmup, chains, thin, threads, processes : int
@@ -70,32 +70,39 @@ def plan(
     >>> [(row.kernel, row.exact) for row in made.forecast.kernels if row.chosen and row.variable == "phi"]
     [('dirichlet_rows', True)]
     """
-    options = run_options(
+    prepared = prepare(
+        model,
+        parameters,
+        record=record,
+        schedule=schedule,
         draws=draws,
         warmup=warmup,
         chains=chains,
         thin=thin,
-        seed=0,
         threads=threads,
         processes=processes,
     )
-    spec = resolve(model, parameters, record=record, schedule=schedule)
+    return planned(prepared, corpus)
+
+
+def planned(prepared: Prepared, corpus: Corpus | None) -> Plan:
+    """Return the plan of a run; with a corpus, also the forecast."""
     if corpus is None:
-        return make_plan(spec)
-    corpus, made = plan_for(spec, corpus)
-    return replace(made, forecast=forecast(made, CorpusSizes.of(corpus), options.settings, chains, processes))
+        return make_plan(prepared.spec) if prepared.written is None else prepared.written
+    made = prepared.plan(corpus)
+    return replace(made, forecast=forecast(made, CorpusSizes.of(corpus), prepared.settings))
 
 
-def forecast(plan: Plan, corpus: CorpusSizes, settings: Settings, chains: int, processes: int) -> Forecast:
+def forecast(plan: Plan, corpus: CorpusSizes, settings: Settings) -> Forecast:
     """Forecast a run of a plan on this machine."""
     topics = plan.model.spec.topics
-    demand = Demand(plan, corpus, settings.draws, settings.warmup, settings.thin, chains, processes)
-    available = available_to(demand)
-    # Responses that are apart have chains of their own.
-    chains *= max(1, corpus.responses) if plan.model.apart else 1
+    demand = Demand(plan, corpus, settings)
+    available = demand.available()
+    # Responses that are apart each have their chains.
+    chains = settings.chains * (max(1, corpus.responses) if plan.model.apart else 1)
     corpus = corpus.for_model(plan.model)
     speed = machine_speed()
-    processes = min(processes, chains)
+    processes = min(settings.processes, chains)
     one, several = (sweep_seconds(plan.schedule, corpus, topics, n) / speed for n in (1, settings.threads))
     recording = recording_seconds(plan.model, corpus, settings.threads) / speed
     # Chains of one process advance in turn; those of several at the same time.

@@ -11,7 +11,7 @@ from ppl_topics._util.files import remove_parts
 from ppl_topics._util.paths import as_path
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
-from ppl_topics.engine.run import RunOptions, resume_in_folder
+from ppl_topics.engine.run import resume_in_folder
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.fit import Fit
 from ppl_topics.results.run_folder.folder import RunFolder
@@ -90,15 +90,25 @@ def resume(
         if str(plan) != before.plan:
             raise TraceError(
                 f"{folder.path}: the schedule of the model has changed since the run began, perhaps because kernels "
-                f"were added or changed: {_first_change(before.plan, str(plan))}. Resume with the version that began "
-                "the run"
+                f"were added or changed: {_first_change(before.plan, str(plan))}. Resume with the version that "
+                "started the run"
             )
         if asked > before.draws:
             folder = folder.grown(asked)
         threads = _threads(before.threads) if threads is None else threads
-        settings = Settings(asked, before.warmup, before.thin, before.seed, threads, before.debug)
-        options = RunOptions(settings, before.chains, processes, progress, ignore_memory)
-        return Fit(resume_in_folder(folder, plan, run_corpus, options))
+        settings = Settings(
+            draws=asked,
+            warmup=before.warmup,
+            thin=before.thin,
+            seed=before.seed,
+            threads=threads,
+            chains=before.chains,
+            processes=processes,
+            debug=before.debug,
+            progress=progress,
+            ignore_memory=ignore_memory,
+        )
+        return Fit(resume_in_folder(folder, plan, run_corpus, settings))
 
 
 def _asked_draws(draws: int | str | None, before: int) -> int:
@@ -134,8 +144,8 @@ def _first_change(before: str, after: str) -> str:
     was, now = next(((one, other) for one, other in lines if one != other), ("", ""))
     unlike = (i for i, (one, other) in enumerate(zip(was, now, strict=False)) if one != other)
     at = next(unlike, min(len(was), len(now)))
-    begin = max(0, at - CONTEXT)
-    return f"{was[begin:][: 2 * CONTEXT]!r} is now {now[begin:][: 2 * CONTEXT]!r}"
+    start = max(0, at - CONTEXT)
+    return f"{was[start:][: 2 * CONTEXT]!r} is now {now[start:][: 2 * CONTEXT]!r}"
 
 
 def _warn_of_versions(folder: RunFolder) -> None:
@@ -146,7 +156,7 @@ def _warn_of_versions(folder: RunFolder) -> None:
     if changed:
         log(
             folder.path,
-            f"begun with {'; '.join(changed)}: further draws have the same distribution, but their last bits may "
+            f"started with {'; '.join(changed)}: further draws have the same distribution, but their last bits may "
             "differ from those of a run that was never stopped",
             warn=True,
         )

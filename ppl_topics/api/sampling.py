@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,7 +18,7 @@ from ppl_topics.api.destinations import check_run
 from ppl_topics.api.saving import save_somewhere
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
-from ppl_topics.engine.run import InexactKernelWarning, RunOptions, run_in_folder, run_in_memory
+from ppl_topics.engine.run import InexactKernelWarning, run_in_folder, run_in_memory
 from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
 from ppl_topics.fit import Fit
 from ppl_topics.schedule import Plan, make_plan
@@ -25,26 +26,22 @@ from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import Model, Spec, load_spec
 
 __all__ = [
-    "CorpusLike",
     "InexactKernelWarning",
     "ModelLike",
+    "Prepared",
     "check_corpus",
-    "corpus_of",
-    "plan_for",
+    "prepare",
     "resolve",
-    "run_options",
+    "run_settings",
     "sample",
 ]
 
 ModelLike: TypeAlias = str | Path | Mapping[str, Any] | Spec
 
-CorpusLike: TypeAlias = Corpus | Callable[[], Corpus]
-"""A corpus, or a function that reads it, which is called once the other arguments have been checked."""
-
 
 def sample(
     model: ModelLike,
-    corpus: CorpusLike,
+    corpus: Corpus,
     *,
     draws: int = 200,
     warmup: int = 200,
@@ -73,9 +70,7 @@ def sample(
     ----------
     model : str, path-like, mapping or Spec
         Name of a shipped model, a YAML file, its content, or a Spec.
-    corpus : Corpus, or callable
-        A function without arguments is called for the corpus once all other arguments have been checked, so that a
-        wrong one is refused before a large file is read.
+    corpus : Corpus
     draws, warmup : int
         Kept draws, and sweeps before them, of each chain.
     chains : int
@@ -133,7 +128,7 @@ def sample(
     InexactKernelWarning
         If a kernel of the schedule does not leave the posterior invariant.
     CovariateWarning
-        If a covariate is constant, so that its coefficient follows its prior alone.
+        If a covariate is constant, so that its coefficient follows its prior only.
 
     Examples
     --------
@@ -143,7 +138,15 @@ def sample(
     >>> fit.posterior["phi"].dims
     ('chain', 'draw', 'topic', 'word')
     """
-    options = run_options(
+    prepared = prepare(
+        model,
+        parameters,
+        record=record,
+        schedule=schedule,
+        out=out,
+        overwrite=overwrite,
+        checkpoint_sweeps=checkpoint_sweeps,
+        checkpoint_minutes=checkpoint_minutes,
         draws=draws,
         warmup=warmup,
         chains=chains,
@@ -155,45 +158,85 @@ def sample(
         debug=debug,
         ignore_memory=ignore_memory,
     )
-    path = None if out is None else check_run(out, overwrite)
-    folder = path is not None and path.suffix != ".nc"
-    checkpoints = _checkpoints(checkpoint_sweeps, checkpoint_minutes, folder)
-    corpus, plan = plan_for(resolve(model, parameters, record=record, schedule=schedule), corpus)
-    if path is not None and folder:
-        return Fit(run_in_folder(plan, corpus, options, path, overwrite=overwrite, **checkpoints))
-    fit = Fit(run_in_memory(plan, corpus, options))
-    if path is not None:
-        save_somewhere(fit, path)
-    return fit
+    return prepared.run(corpus)
 
 
-def run_options(
+@dataclass(frozen=True)
+class Prepared:
+    """A run whose arguments have been checked: a wrong one is refused before a large corpus is read."""
+
+    spec: Spec
+    settings: Settings
+    path: Path | None
+    overwrite: bool
+    checkpoints: Mapping[str, Any]
+    written: Plan | None
+    """Of a schedule that the user wrote, which does not depend on the corpus."""
+
+    def plan(self, corpus: Corpus) -> Plan:
+        """Return the plan of the model for a corpus."""
+        check_corpus(corpus)
+        return make_plan(self.spec, CorpusSizes.of(corpus)) if self.written is None else self.written
+
+    def run(self, corpus: Corpus) -> Fit:
+        """Run the model on a corpus; see :func:`sample`."""
+        plan = self.plan(corpus)
+        if self.path is None:
+            return Fit(run_in_memory(plan, corpus, self.settings))
+        if self.path.suffix != ".nc":
+            how = {"overwrite": self.overwrite, **self.checkpoints}
+            return Fit(run_in_folder(plan, corpus, self.settings, self.path, **how))
+        fit = Fit(run_in_memory(plan, corpus, self.settings))
+        save_somewhere(fit, self.path)
+        return fit
+
+
+def prepare(
+    model: ModelLike,
+    parameters: Mapping[str, Any],
     *,
-    draws: int = 200,
-    warmup: int = 200,
-    chains: int = 2,
+    record: Mapping[str, Any] | None = None,
+    schedule: Any = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    checkpoint_sweeps: int | None = None,
+    checkpoint_minutes: float | None = None,
+    **how: Any,
+) -> Prepared:
+    """Check the arguments of :func:`sample` but the corpus; `how` are those of :func:`run_settings`."""
+    settings = run_settings(**how)
+    path = None if out is None else check_run(out, overwrite)
+    in_folder = path is not None and path.suffix != ".nc"
+    checkpoints = _checkpoints(checkpoint_sweeps, checkpoint_minutes, in_folder)
+    spec = resolve(model, parameters, record=record, schedule=schedule)
+    written = None if spec.schedule is None else make_plan(spec)
+    return Prepared(spec, settings, path, overwrite, checkpoints, written)
+
+
+def run_settings(
+    *,
+    draws: int,
+    warmup: int,
+    chains: int,
     thin: int = 1,
-    seed: int | None = None,
-    threads: int | None = None,
     processes: int = 1,
+    threads: int | None = None,
+    seed: int | None = None,
     progress: bool = True,
     debug: bool = False,
     ignore_memory: bool = False,
-) -> RunOptions:
+) -> Settings:
     """Check how to run, as given to :func:`sample`."""
     counts = {"draws": draws, "chains": chains, "thin": thin, "processes": processes, "warmup": warmup}
     for name, value in counts.items():
-        check_whole(argument(name), value, 0 if name == "warmup" else 1)
-        if value > MAX_SWEEPS:
-            raise PplTopicsError(f"{argument(name)}: must be at most {MAX_SWEEPS:,}, got {value!r}")
+        check_whole(argument(name), value, 0 if name == "warmup" else 1, MAX_SWEEPS)
     if seed is None:
         seed = secrets.randbits(32)
     check_whole(argument("seed"), seed, 0, MAX_SEED)
     if threads is None:
         threads = max(1, numba.get_num_threads() // min(processes, chains))
     check_threads(argument("threads"), threads)
-    settings = Settings(draws, warmup, thin, int(seed), threads, debug)
-    return RunOptions(settings, chains, processes, progress, ignore_memory)
+    return Settings(draws, warmup, thin, int(seed), threads, chains, processes, debug, progress, ignore_memory)
 
 
 def _checkpoints(sweeps: int | None, minutes: float | None, folder: bool) -> dict[str, Any]:
@@ -244,21 +287,6 @@ def resolve(
 
 OPTIONS = [p.name for p in inspect.signature(sample).parameters.values() if p.kind is p.KEYWORD_ONLY]
 """What else a wrong name of a parameter may have been meant to be."""
-
-
-def plan_for(spec: Spec, corpus: CorpusLike) -> tuple[Corpus, Plan]:
-    """Return the corpus, read if need be, and the plan of a model for it."""
-    # A schedule that was written by hand does not depend on the corpus: if it is wrong, nothing is read.
-    written = None if spec.schedule is None else make_plan(spec)
-    corpus = corpus_of(corpus)
-    return corpus, written or make_plan(spec, CorpusSizes.of(corpus))
-
-
-def corpus_of(corpus: CorpusLike) -> Corpus:
-    """Return a corpus that can be sampled, read if need be."""
-    given = corpus() if callable(corpus) else corpus
-    check_corpus(given)
-    return given
 
 
 def check_corpus(corpus: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +13,6 @@ from ppl_topics.cli.options import NoProgress
 from ppl_topics.cli.output import say, working
 from ppl_topics.cli.report import print_topics
 from ppl_topics.cli.run import report_run, say_if_stopped
-
-if TYPE_CHECKING:
-    from ppl_topics.corpus import Corpus
 
 __all__ = ["demo"]
 
@@ -40,19 +37,16 @@ def demo(
     """
     started = time.perf_counter()
     with working("loading"):
-        from ppl_topics.api.sampling import sample
-
-    def read() -> Corpus:
+        from ppl_topics.api.sampling import prepare
         from ppl_topics.corpus import load_docstrings
 
-        say("reading the docstrings of the installed scientific Python packages")
-        corpus = load_docstrings()
-        say(describe(corpus))
-        say(f"running LDA with {TOPICS} topics: {CHAINS} chains, {WARMUP} sweeps of warmup, {DRAWS} draws")
-        return corpus
-
     how: dict[str, Any] = {"draws": DRAWS, "warmup": WARMUP, "chains": CHAINS, "seed": seed}
-    fit = sample("lda", read, topics=TOPICS, out=out, overwrite=True, progress=not no_progress, **how)
+    prepared = prepare("lda", {"topics": TOPICS}, out=out, overwrite=True, progress=not no_progress, **how)
+    say("reading the docstrings of the installed scientific Python packages")
+    corpus = load_docstrings()
+    say(describe(corpus))
+    say(f"running LDA with {TOPICS} topics: {CHAINS} chains, {WARMUP} sweeps of warmup, {DRAWS} draws")
+    fit = prepared.run(corpus)
     say_if_stopped(fit)
     print("Topics, their share of the tokens and their most probable words (chain 0):\n")
     print_topics(fit.topics(8))

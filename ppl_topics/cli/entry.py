@@ -59,7 +59,7 @@ def _exit_code(error: BaseException) -> int:
     if isinstance(error, typer.Abort):
         return _exit_code(KeyboardInterrupt())
     if isinstance(error, PplTopicsError):
-        return _fail(getattr(error, "shell_message", error), error.exit_code)
+        return _fail(error, error.exit_code)
     if isinstance(error, MemoryError):
         return _fail(
             "out of memory; record less (--record theta=none), thin more (--thin), use fewer --chains, fewer topics, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -16,7 +16,7 @@ from ppl_topics.cli.held_out import Estimator, Particles
 from ppl_topics.cli.model_options import RecordedModel, Run, assignments
 from ppl_topics.cli.new_documents import in_words_of
 from ppl_topics.cli.options import AsJson, NoProgress, Overwrite
-from ppl_topics.cli.output import number, print_json, print_table, say
+from ppl_topics.cli.output import number, print_frame, print_json, say
 from ppl_topics.errors import PplTopicsError, RunError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def grid(
       ppl-topics grid lda --data posts.jsonl --over topics=10,20,50 --out table.csv --plot table.png
       ppl-topics grid medlda --data train.csv --label-column y --test test.csv --over topics=20,50 --over cost=1,4
     """
-    from ppl_topics.api.grid import grid as run_all
+    from ppl_topics.api.grid import prepare_grid
 
     if test is None and not 0.0 < held_out < 1.0:
         raise PplTopicsError(
@@ -88,38 +88,32 @@ def grid(
     if plot is not None:
         check_plot(plot)
         check_file(plot, overwrite, "plot")
+    # All else is checked before a large file is read.
+    prepared = prepare_grid(
+        model.model,
+        **model.given(),
+        over=values,
+        method=cast("Method", method),
+        particles=particles,
+        out=out,
+        overwrite=overwrite,
+        seed=seed,
+        progress=not no_progress,
+        **asdict(run),
+    )
+    train = corpus.read(data)
+    say(f"{data}: {describe(train)}")
     new: Corpus | None = None
-
-    def read() -> Corpus:
-        nonlocal new
-        train = corpus.read(data)
-        say(f"{data}: {describe(train)}")
-        if test is not None:
-            new = in_words_of(train.vocabulary, corpus.read_new(test), test)
-            say(f"{test}: {describe(new)}")
-        return train
+    if test is not None:
+        new = in_words_of(train.vocabulary, corpus.read_new(test), test)
+        say(f"{test}: {describe(new)}")
 
     def done(row: Mapping[str, Any]) -> None:
         chosen = ", ".join(f"{name} {row[name]}" for name in values)
         found = "" if math.isnan(row["perplexity"]) else f"perplexity {number(row['perplexity'])}"
         say(f"{chosen}: {'; '.join(text for text in (found, row['problem']) if text)}")
 
-    table = run_all(
-        model.model,
-        read,
-        values,
-        test=None if test is None else cast("Callable[[], Corpus]", lambda: new),
-        held_out=held_out,
-        out=out,
-        overwrite=overwrite,
-        method=cast("Method", method),
-        particles=particles,
-        seed=seed,
-        progress=not no_progress,
-        done=done,
-        **asdict(run),
-        **model.arguments(run_all),
-    )
+    table = prepared.run(train, new, held_out, done)
     if table.attrs["stopped"]:
         say(f"stopped: {len(table)} of {math.prod(map(len, values.values()))} combinations were done, and are kept")
     if plot is not None and len(table):
@@ -154,8 +148,6 @@ def check_plot(path: str) -> None:
 
     if Path(path).suffix not in (".png", ".pdf", ".svg"):
         raise PplTopicsError(f"--plot {path}: expected a file that ends in .png, .pdf or .svg")
-    if not Path(path).parent.is_dir():
-        raise PplTopicsError(f"--plot {path}: no such folder")
     pyplot()
 
 
@@ -175,8 +167,6 @@ def show(table: pd.DataFrame, names: Sequence[str]) -> None:
     """Print the table, without the columns that have no value."""
     columns = {heading: name for heading, name in SHOWN.items() if table[name].notna().any()}
     problems = ["problem"] if (table["problem"] != "").any() else []
-    rows = []
-    for row in table.to_dict("records"):
-        numbers = [number(float(row[name])) for name in columns.values()]
-        rows.append([*(str(row[name]) for name in names), *numbers, *(str(row[name]) for name in problems)])
-    print_table([*names, *columns, *problems], rows, text=[*names, *problems])
+    text = [*names, *problems]
+    shown = table.astype(dict.fromkeys(names, str))
+    print_frame(shown, {**{name: name for name in names}, **columns, **{name: name for name in problems}}, text)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +12,6 @@ import typer
 from ppl_topics.errors import SpecError
 
 if TYPE_CHECKING:
-    from ppl_topics.spec import Spec
     from ppl_topics.spec.source import Source
 
 __all__ = ["Model", "RecordedModel", "Run", "Seed", "assignments", "read_schedule"]
@@ -47,22 +45,6 @@ class Model:
         """Return the parameters, and the schedule that replaces the model's own."""
         schedule = None if self.schedule is None else read_schedule(self.schedule)
         return {"parameters": assignments("--set", self.settings), "schedule": schedule}
-
-    def arguments(self, function: Callable[..., Any]) -> dict[str, Any]:
-        """Return what was given as keywords of a function that takes parameters of a model among others."""
-        given = self.given()
-        parameters = given.pop("parameters")
-        for name in parameters:
-            if name in inspect.signature(function).parameters:
-                option = "--" + name.replace("_", "-")
-                raise SpecError(f"--set {name}: not a parameter of a model; did you mean '{option}'?")
-        return {**given, **parameters}
-
-    def spec(self) -> Spec:
-        """Load the model."""
-        from ppl_topics.api.sampling import resolve
-
-        return resolve(self.model, call="--set {name}", **self.given())
 
 
 @dataclass(frozen=True, kw_only=True)

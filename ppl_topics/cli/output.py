@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ppl_topics._util.jsonable import jsonable
 
-__all__ = ["number", "print_json", "print_table", "say", "working", "write_text"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["number", "print_frame", "print_json", "print_table", "records", "say", "working", "write_text"]
 
 PIPED_WIDTH = 10_000
 """Columns of a table that is piped: as many as it needs."""
@@ -55,7 +58,7 @@ def number(value: float) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, text: Sequence[str] = ()) -> None:
-    """Print a table: a line a row where it is piped, no wider than the screen where there is one."""
+    """Print a table: one line for each row if it is piped, else no wider than the screen."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -77,6 +80,22 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, text: 
         console.print(table)
     for line in captured.get().splitlines():
         print(line.rstrip())
+
+
+def print_frame(table: pd.DataFrame, columns: Mapping[str, str], text: Sequence[str]) -> None:
+    """Print the columns of a table that have a heading; see `print_table`."""
+    rows = [
+        [number(cell) if isinstance(cell, float) else str(cell) for cell in (row[name] for name in columns.values())]
+        for row in table.to_dict("records")
+    ]
+    print_table(list(columns), rows, text=text)
+
+
+def records(table: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Return the rows of a table for JSON, with their words one by one."""
+    return [
+        {**row, "words": [word for word in str(row["words"]).split(" ") if word]} for row in table.to_dict("records")
+    ]
 
 
 def write_text(text: str, path: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,6 @@ from ppl_topics.cli.model_options import RecordedModel, Run
 from ppl_topics.cli.options import AsJson
 from ppl_topics.cli.output import print_json, say
 from ppl_topics.errors import PplTopicsError
-
-if TYPE_CHECKING:
-    from ppl_topics.corpus import Corpus
 
 __all__ = ["plan"]
 
@@ -37,7 +34,8 @@ def plan(
       ppl-topics plan lda --data posts.jsonl --set topics=200 --draws 500 --chains 4
       ppl-topics plan slda_covariates --data posts.jsonl --label-column topic --covariates author,year
     """
-    from ppl_topics.api.planning import plan as make
+    from ppl_topics.api.planning import planned
+    from ppl_topics.api.sampling import prepare
 
     if data is None:
         for name in (*(field.name for field in (*fields(corpus), *fields(run))), "record"):
@@ -45,13 +43,13 @@ def plan(
             if source is not None and source.name == "COMMANDLINE":
                 raise PplTopicsError(f"--{name.replace('_', '-')}: means nothing without --data; add --data FILE")
 
-    def read() -> Corpus:
-        assert data is not None
-        found = corpus.read(data)
-        say(f"{data}: {describe(found)}")
-        return found
-
-    made = make(model.model, None if data is None else read, **asdict(run), **model.arguments(make))
+    # All else is checked before a large file is read.
+    prepared = prepare(model.model, **model.given(), **asdict(run))
+    read = None
+    if data is not None:
+        read = corpus.read(data)
+        say(f"{data}: {describe(read)}")
+    made = planned(prepared, read)
     if json:
         print_json(made.to_dict())
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ppl_topics.cli.output import number, print_table
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from ppl_topics.diagnostics.verdict import Verdict
 
-__all__ = ["as_rows", "print_efficiency", "print_topics", "print_verdict", "reading_lines", "verdict_data"]
+__all__ = ["print_efficiency", "print_topics", "reading_lines", "verdict_data"]
 
 NUMBERS = {
     "ESS\nbulk\nmedian": "ess_bulk_median",
@@ -37,22 +38,12 @@ def print_efficiency(table: pd.DataFrame) -> None:
     print_table(["variable", "scalars", *NUMBERS, "R-hat\nmax"], rows, text=["variable"])
 
 
-def as_rows(table: pd.DataFrame) -> dict[str, Any]:
-    """Return the efficiency table as plain data, by variable."""
-    return {str(name): row.to_dict() for name, row in table.iterrows()}
-
-
-def print_verdict(verdict: Verdict) -> None:
-    """Print whether the run has converged, and a line for each finding."""
-    print(f"verdict: {verdict}")
-
-
 def verdict_data(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict as plain data."""
     return {
         "level": verdict.level,
         "summary": verdict.summary,
-        "findings": [{"level": f.level, "what": f.what, "remedy": f.remedy} for f in verdict.findings],
+        "findings": [asdict(finding) for finding in verdict.findings],
         "more_draws": verdict.more_draws,
     }
 

@@ -15,7 +15,7 @@ from ppl_topics.cli.model_options import RecordedModel, Run, Seed
 from ppl_topics.cli.new_documents import check_test, measure, metric_lines, refuse_test
 from ppl_topics.cli.options import AsJson, NoProgress, Overwrite
 from ppl_topics.cli.output import print_json, say
-from ppl_topics.cli.report import as_rows, print_efficiency, print_verdict, reading_lines, verdict_data
+from ppl_topics.cli.report import print_efficiency, reading_lines, verdict_data
 
 if TYPE_CHECKING:
     from ppl_topics.corpus import Corpus
@@ -61,26 +61,12 @@ def run(
     Ctrl-C, or SIGTERM, ends the run after the sweep in progress and keeps what was drawn. A run whose --out is a
     folder can be continued by `ppl-topics resume`, whatever ended it.
     """
-    from ppl_topics.api.sampling import sample
+    from ppl_topics.api.sampling import prepare
 
-    held_out: Corpus | None = None
-    started = 0.0
-
-    def read() -> Corpus:
-        nonlocal held_out, started
-        if test is not None:
-            refuse_test(model.spec())
-        train = corpus.read(data)
-        say(f"{data}: {describe(train)}")
-        if test is not None:
-            held_out = check_test(corpus.read_new(test), test, train)
-            say(f"{test}: {describe(held_out)}")
-        started = time.perf_counter()
-        return train
-
-    fit = sample(
+    # All else is checked before a large file is read.
+    prepared = prepare(
         model.model,
-        read,
+        **model.given(),
         out=out,
         seed=seed,
         overwrite=overwrite,
@@ -90,8 +76,17 @@ def run(
         debug=debug,
         progress=not no_progress,
         **asdict(run),
-        **model.arguments(sample),
     )
+    if test is not None:
+        refuse_test(prepared.spec)
+    train = corpus.read(data)
+    say(f"{data}: {describe(train)}")
+    held_out: Corpus | None = None
+    if test is not None:
+        held_out = check_test(corpus.read_new(test), test, train)
+        say(f"{test}: {describe(held_out)}")
+    started = time.perf_counter()
+    fit = prepared.run(train)
     seconds = time.perf_counter() - started
     path = Path(out)
     say_if_stopped(fit, None if path.suffix == ".nc" else path)
@@ -119,7 +114,7 @@ def report_run(fit: Fit, path: Path, seconds: float, as_json: bool, metrics: Map
     if as_json:
         found = {**what, "seconds": seconds, "path": str(path), **(metrics or {})}
         judged = None if verdict is None else verdict_data(verdict)
-        print_json({**found, "verdict": judged, "efficiency": None if table is None else as_rows(table)})
+        print_json({**found, "verdict": judged, "efficiency": None if table is None else table.to_dict("index")})
         return
     print(
         f"{what['model']}: {what['documents']:,} documents, {what['tokens']:,} tokens, {what['words']:,} words; "
@@ -135,7 +130,7 @@ def report_run(fit: Fit, path: Path, seconds: float, as_json: bool, metrics: Map
     if table is not None and verdict is not None:
         print_efficiency(table)
         print()
-        print_verdict(verdict)
+        print(f"verdict: {verdict}")
     else:
         print(f"the draws take {fit.posterior.nbytes:,} bytes; `ppl-topics diagnose {path}` reads and judges them")
     print()

@@ -22,27 +22,18 @@ __all__ = ["Settings", "SweepReport", "how_to_resume", "run_chains"]
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run.
-
-    Attributes
-    ----------
-    draws, warmup : int
-        Kept draws, and sweeps before them, of each chain.
-    thin : int
-        Sweeps for each kept draw.
-    seed : int
-    threads : int
-        Of each process.
-    debug : bool
-        See :class:`ppl_topics.engine.executor.Executor`.
-    """
+    """How to run a plan; `threads` are those of each process."""
 
     draws: int
     warmup: int
     thin: int
     seed: int
     threads: int
+    chains: int = 1
+    processes: int = 1
     debug: bool = False
+    progress: bool = True
+    ignore_memory: bool = False
 
     @property
     def sweeps(self) -> int:
@@ -52,18 +43,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class SweepReport:
-    """One sweep, for progress bars.
-
-    Attributes
-    ----------
-    chain : int
-    sweep, sweeps : int
-        Sweeps done, and sweeps in total.
-    warmup : bool
-    log_posterior : float
-    seconds : float
-        Of this sweep, recording included.
-    """
+    """One sweep, for progress bars: how many are done, and the seconds that it took, recording included."""
 
     chain: int
     sweep: int

@@ -16,6 +16,7 @@ from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.covariates import columns_to_json
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.chains import Settings
+from ppl_topics.engine.executor import step_labels
 from ppl_topics.engine.recorder import ChainDraws, Selection, selections
 from ppl_topics.errors import RunError
 from ppl_topics.results.groups import by_response, ends
@@ -29,13 +30,9 @@ SOFTWARE = ("numpy", "numba", "scipy", "xarray", "arviz")
 
 
 def build_groups(
-    bound: BoundModel,
-    corpus: Corpus,
-    chains: Mapping[int, ChainDraws],
-    settings: Settings,
-    labels: Sequence[str],
+    bound: BoundModel, corpus: Corpus, chains: Mapping[int, ChainDraws], settings: Settings
 ) -> dict[str, xr.Dataset]:
-    """Build the groups of a trace."""
+    """Build the groups of a trace whose draws are in memory."""
     ordered = [chains[number] for number in sorted(chains)]
     n_draws = min(chain.n_draws for chain in ordered)
     if n_draws == 0:
@@ -43,50 +40,25 @@ def build_groups(
         done = "1 sweep" if sweeps == 1 else f"{sweeps} sweeps"
         raise RunError(f"stopped after {done} of warmup, before the first draw; nothing to keep")
     n_warmup = min(chain.n_warmup for chain in ordered)
-    builder = GroupBuilder(bound, corpus, sorted(chains), labels)
-    posterior = builder.variables([c.posterior for c in ordered], n_draws)
-    warmup = builder.variables([c.warmup for c in ordered], n_warmup)
-    attributes = attributes_of(bound, corpus, settings, any(chain.sweeps < settings.sweeps for chain in ordered))
-    groups = {
-        "posterior": posterior,
-        "sample_stats": builder.statistics([c.statistics for c in ordered], n_draws),
-        "warmup_posterior": warmup,
-        "warmup_sample_stats": builder.statistics([c.warmup_statistics for c in ordered], n_warmup),
-        "observed_data": builder.observed(),
-        "constant_data": builder.constants().assign(
-            ends(
-                builder.chains,
-                builder.responses,
-                [c.phi_mean for c in ordered],
-                [c.z for c in ordered],
-                [c.sweeps for c in ordered],
-            )
-        ),
-    }
-    return {name: dataset.assign_attrs(attributes) for name, dataset in groups.items()}
+    builder = GroupBuilder(bound, corpus, sorted(chains))
+    means, last, sweeps_done = zip(*((chain.phi_mean, chain.z, chain.sweeps) for chain in ordered), strict=True)
+    drawn = (
+        builder.variables([c.posterior for c in ordered], n_draws),
+        builder.statistics([c.statistics for c in ordered], n_draws),
+        builder.variables([c.warmup for c in ordered], n_warmup),
+        builder.statistics([c.warmup_statistics for c in ordered], n_warmup),
+    )
+    constants = builder.constants().assign(ends(builder.chains, builder.responses, means, last, sweeps_done))
+    attributes = attributes_of(bound, corpus, settings, min(sweeps_done) < settings.sweeps)
+    return builder.groups(drawn, constants, attributes)
 
 
 class GroupBuilder:
-    """Builds the groups of a trace, with dims and coordinates of the model.
+    """Builds the groups of a trace, with dims and coordinates of the model; `chains` counts those of all responses."""
 
-    Parameters
-    ----------
-    bound : BoundModel
-    corpus : Corpus
-    chains : sequence of int
-        Numbers of the chains, in order; where responses are apart, of those of all responses.
-    labels : sequence of str
-        Names of the schedule's steps.
-    """
-
-    def __init__(
-        self,
-        bound: BoundModel,
-        corpus: Corpus,
-        chains: Sequence[int],
-        labels: Sequence[str],
-    ) -> None:
-        self.bound, self.corpus, self.kept, self.labels = bound, corpus, selections(bound), list(labels)
+    def __init__(self, bound: BoundModel, corpus: Corpus, chains: Sequence[int]) -> None:
+        self.bound, self.corpus, self.kept = bound, corpus, selections(bound)
+        self.labels = step_labels(bound.plan.schedule)
         self.parts = bound.parts
         self.chains = np.array(chains)[:: self.parts] // self.parts
         self.topics = np.arange(bound.sizes.topics)
@@ -105,7 +77,7 @@ class GroupBuilder:
     @property
     def responses(self) -> NDArray[Any] | None:
         """Names of the responses, where each has its own chains."""
-        return _text(np.array(self._names("response"), dtype=object)) if self.parts > 1 else None
+        return _text(self._names("response")) if self.parts > 1 else None
 
     def dims(self, name: str) -> tuple[str, ...]:
         """Return the dims of one draw of a variable."""
@@ -125,15 +97,23 @@ class GroupBuilder:
             variables |= self.coords(dims, self.kept.get(name))
         posterior = xr.Dataset(coords=variables)
         statistics = xr.Dataset(coords=common | {"kernel": np.array(self.labels, dtype=object)})
-        groups = {
-            "posterior": posterior,
-            "sample_stats": statistics,
-            "warmup_posterior": posterior,
-            "warmup_sample_stats": statistics,
-            "observed_data": self.observed(),
-            "constant_data": self.constants(),
-        }
-        return {name: group.assign_attrs(attributes) for name, group in groups.items()}
+        constants = self.constants()
+        return self.groups((posterior, statistics, posterior, statistics), constants, attributes)
+
+    def groups(
+        self, drawn: Sequence[xr.Dataset], constants: xr.Dataset, attributes: Mapping[str, str | int]
+    ) -> dict[str, xr.Dataset]:
+        """Put the groups together, those of draws being the variables and statistics of draws and of warmup."""
+        names = (
+            "posterior",
+            "sample_stats",
+            "warmup_posterior",
+            "warmup_sample_stats",
+            "observed_data",
+            "constant_data",
+        )
+        groups = zip(names, (*drawn, self.observed(), constants), strict=True)
+        return {name: group.assign_attrs(attributes) for name, group in groups}
 
     def coords(self, dims: Sequence[str], selection: Selection | None) -> dict[str, Any]:
         """Return the coordinates of dims: words and document ids by name, where they are selected ones."""
@@ -151,7 +131,7 @@ class GroupBuilder:
             elif dim == "token":
                 result[dim] = np.arange(self.bound.sizes.tokens)
             elif dim in ("response", "coefficient", "slope"):
-                result[dim] = _text(np.array(self._names(dim), dtype=object))
+                result[dim] = _text(self._names(dim))
         return result
 
     def _names(self, dim: str) -> tuple[str, ...]:
@@ -223,7 +203,7 @@ def _stack(chains: Sequence[Sequence[Any]], draws: int) -> NDArray[Any]:
     )
 
 
-def _text(values: NDArray[Any]) -> NDArray[Any]:
+def _text(values: Sequence[str] | NDArray[Any]) -> NDArray[Any]:
     return np.asarray(values, dtype=object)
 
 

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
+from ppl_topics._util.argument_names import are_options, set_parameter, setting
 from ppl_topics.core.block import sparse_topics_block
-from ppl_topics.corpus import Corpus
 from ppl_topics.engine.available_memory import Available, available_memory
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.model_sizes import corpus_bytes, run_bytes
-from ppl_topics.engine.recorder import rule_for
-from ppl_topics.errors import MemoryEstimateError, PplTopicsError
+from ppl_topics.engine.recorder import LARGE_DIMS, rule_for
+from ppl_topics.errors import PplTopicsError, RunError
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.forecast import MEMORY, spell_bytes
 from ppl_topics.spec import load_spec
 
-__all__ = ["Demand", "Remedy", "available_to", "check_memory", "remedies"]
+__all__ = ["Demand", "Remedy", "check_memory", "remedies"]
 
 FEWER_WORDS = (2, 3, 5, 10, 20, 50, 100)
 """Values of min_count that are tried."""
-
-LARGE = {"word", "doc", "token"}
-"""Dims of the variables that take most of the memory of a trace."""
 
 MOST_SHOWN = 6
 
@@ -37,50 +34,31 @@ FEWEST_TOPICS = 0.1
 
 @dataclass(frozen=True)
 class Demand:
-    """A run whose memory is estimated.
-
-    Attributes
-    ----------
-    plan : Plan
-    sizes : CorpusSizes
-        Of the corpus, as all models see it.
-    draws, warmup, thin, chains, processes : int
-        As the user gives them.
-    streamed : bool
-        Whether draws go to a run folder.
-    """
+    """A run whose memory is estimated, on a corpus of some sizes; `streamed` if its draws go to a folder."""
 
     plan: Plan
     sizes: CorpusSizes
-    draws: int
-    warmup: int
-    thin: int
-    chains: int
-    processes: int
+    settings: Settings
     streamed: bool = False
 
-    @classmethod
-    def of(
-        cls, plan: Plan, corpus: Corpus, settings: Settings, chains: int, processes: int, streamed: bool = False
-    ) -> Demand:
-        """Return what a run of a plan on a corpus takes; chains as the user gives them."""
-        how = (settings.draws, settings.warmup, settings.thin, chains, processes, streamed)
-        return cls(plan, CorpusSizes.of(corpus), *how)
+    def changed(self, **settings: Any) -> Demand:
+        """Return the run with some other settings."""
+        return replace(self, settings=replace(self.settings, **settings))
 
     @property
     def bytes(self) -> dict[str, float]:
         """Memory of the run by purpose; see `ppl_topics.engine.model_sizes.run_bytes`."""
         model = self.plan.model
-        # Responses that are apart have chains of their own.
-        units = self.chains * (max(1, self.sizes.responses) if model.apart else 1)
+        # Responses that are apart each have their chains.
+        units = self.settings.chains * (max(1, self.sizes.responses) if model.apart else 1)
         return run_bytes(
             model,
             self.plan.schedule,
             self.sizes.for_model(model),
-            draws=self.draws,
-            warmup=self.warmup,
+            draws=self.settings.draws,
+            warmup=self.settings.warmup,
             chains=units,
-            processes=min(self.processes, units),
+            processes=min(self.settings.processes, units),
             streamed=self.streamed,
         )
 
@@ -89,159 +67,141 @@ class Demand:
         """Bytes beyond the corpus, which is in memory when the run starts."""
         return self.bytes["total"] - corpus_bytes(self.sizes)
 
+    def available(self) -> Available:
+        """Return the memory that the run may still take."""
+        return available_memory(one_process=self.settings.processes == 1)
+
     def fits(self, available: float) -> bool:
         """Tell whether the run fits into this many bytes."""
         return self.more <= available
 
 
-@dataclass(frozen=True)
-class Remedy:
-    """A change of the run that takes less memory.
+class Remedy(NamedTuple):
+    """A change of the run that takes less memory, as the user would write it, and the run so changed."""
 
-    Attributes
-    ----------
-    shell, python : str
-        How it is written as options of ``ppl-topics run``, and as arguments of ``ppl_topics.sample``.
-    demand : Demand
-        The run so changed.
-    """
-
-    shell: str
-    python: str
+    text: str
     demand: Demand
-
-
-def available_to(demand: Demand) -> Available:
-    """Return the memory that a run may still take."""
-    return available_memory(one_process=demand.processes == 1)
 
 
 def check_memory(demand: Demand, available: Available | None = None) -> None:
     """Refuse a run that cannot fit into memory."""
     if available is None:
-        available = available_to(demand)
-    if not demand.fits(available.bytes):
-        raise _refusal(demand, available)
-
-
-def _refusal(demand: Demand, available: Available) -> MemoryEstimateError:
+        available = demand.available()
+    if demand.fits(available.bytes):
+        return
     parts = ", ".join(
         f"{MEMORY[key]} {spell_bytes(size)}" for key, size in demand.bytes.items() if size and key in MEMORY
     )
-    problem = (
-        f"the run needs about {spell_bytes(demand.more)} of memory beyond what is in use, and "
-        f"{spell_bytes(available.bytes)} is available ({available.limit}). In total: {parts}. "
-    )
-    # What takes one process instead of several would be under the limits of this one as well.
+    # A run in one process instead of several would be under the limits of this process as well.
     found = list(remedies(demand, min(available, available_memory()).bytes))
-    texts = []
-    for how, escape in (("python", "ignore_memory=True"), ("shell", "--ignore-memory")):
-        shown = "; ".join(f"{getattr(r, how)} ({spell_bytes(r.demand.more)})" for r in found[:MOST_SHOWN])
-        what = f"It would fit with: {shown}" if found else "No single option makes it fit: use a smaller corpus"
-        texts.append(f"{problem}{what}; or run it anyway with {escape}")
-    return MemoryEstimateError(*texts)
+    shown = "; ".join(f"{text} ({spell_bytes(changed.more)})" for text, changed in found[:MOST_SHOWN])
+    what = f"It would fit with: {shown}" if found else "No single option makes it fit: use a smaller corpus"
+    raise RunError(
+        f"the run needs about {spell_bytes(demand.more)} of memory in addition to what is in use, and "
+        f"{spell_bytes(available.bytes)} is available ({available.limit}). In total: {parts}. "
+        f"{what}; or run it anyway with {setting('ignore_memory', True)}"
+    )
 
 
 def remedies(demand: Demand, available: float) -> Iterator[Remedy]:
     """Find changes that make a run fit.
 
-    Each is tried alone, starting with those that change the results least. If none is enough, they are combined one
+    Each is tried by itself, starting with those that change the results least. If none is enough, they are combined one
     after another until they are.
     """
-    start = Remedy("", "", demand)
-    single = [found for change in CHANGES for found in change(start, available) if found.demand.fits(available)]
+    single = [found for change in CHANGES for found in change(demand, available) if found.demand.fits(available)]
     yield from single
     if single:
         return
-    together = start
+    texts = []
     for change in CHANGES:
-        candidates = sorted(change(together, available), key=lambda found: found.demand.more)
-        if candidates and candidates[0].demand.more < WORTHWHILE * together.demand.more:
-            together = candidates[0]
-        if together.demand.fits(available):
-            yield together
+        best = min(change(demand, available), key=lambda found: found.demand.more, default=None)
+        if best is not None and best.demand.more < WORTHWHILE * demand.more:
+            texts.append(best.text)
+            demand = best.demand
+        if demand.fits(available):
+            yield Remedy((" " if are_options() else ", ").join(texts), demand)
             return
 
 
-def _added(before: Remedy, shell: str, python: str, **changed: Any) -> Remedy:
-    written = f"{before.shell} {shell}".lstrip(), f"{before.python}, {python}".removeprefix(", ")
-    return Remedy(*written, replace(before.demand, **changed))
+def _one_process(demand: Demand, available: float) -> Iterator[Remedy]:
+    if demand.settings.processes > 1:
+        yield Remedy(setting("processes", 1), demand.changed(processes=1))
 
 
-def _one_process(before: Remedy, available: float) -> Iterator[Remedy]:
-    if before.demand.processes > 1:
-        yield _added(before, "--processes 1", "processes=1", processes=1)
+def _to_disk(demand: Demand, available: float) -> Iterator[Remedy]:
+    if not demand.streamed:
+        yield Remedy(setting("out", "FOLDER"), replace(demand, streamed=True))
 
 
-def _to_disk(before: Remedy, available: float) -> Iterator[Remedy]:
-    if not before.demand.streamed:
-        yield _added(before, "--out FOLDER", "out='FOLDER'", streamed=True)
-
-
-def _sparse(before: Remedy, available: float) -> Iterator[Remedy]:
-    spec = before.demand.plan.model.spec
+def _sparse(demand: Demand, available: float) -> Iterator[Remedy]:
+    spec = demand.plan.model.spec
     if "storage" in spec.parameters and sparse_topics_block(spec.blocks) is None:
-        yield from _parameter(before, "storage", "sparse")
+        yield from _parameter(demand, "storage", "sparse")
 
 
-def _record_less(before: Remedy, available: float) -> Iterator[Remedy]:
+def _record_less(demand: Demand, available: float) -> Iterator[Remedy]:
     """Yield runs that record none of one large variable, and none of all of them."""
-    model = before.demand.plan.model
-    large = [name for name, v in model.variables.items() if LARGE & set(v.dims) and rule_for(v, model) != "none"]
+    model = demand.plan.model
+    large = [name for name, v in model.variables.items() if LARGE_DIMS & set(v.dims) and rule_for(v, model) != "none"]
     for names in [*([name] for name in large), *([large] if len(large) > 1 else [])]:
         rules = dict.fromkeys(names, "none")
-        plan = _replanned(before.demand, record=rules)
+        plan = _replanned(demand, record=rules)
         if plan is not None:
-            shell = " ".join(f"--record {name}=none" for name in names)
-            yield _added(before, shell, f"record={rules}", plan=plan)
+            options = " ".join(f"--record {name}=none" for name in names)
+            yield Remedy(options if are_options() else f"record={rules}", replace(demand, plan=plan))
 
 
-def _fewer_draws(before: Remedy, available: float) -> Iterator[Remedy]:
+def _fewer_draws(demand: Demand, available: float) -> Iterator[Remedy]:
     """Yield a run of the same length that keeps fewer draws."""
-    demand = before.demand
-    sweeps = demand.draws * demand.thin
+    draws = demand.settings.draws
+    sweeps = draws * demand.settings.thin
 
-    def kept(draws: int) -> Remedy:
-        thin = sweeps // draws
-        return _added(before, f"--draws {draws} --thin {thin}", f"draws={draws}, thin={thin}", draws=draws, thin=thin)
+    def kept(n: int) -> Remedy:
+        thin = sweeps // n
+        joint = " " if are_options() else ", "
+        text = f"{setting('draws', n)}{joint}{setting('thin', thin)}"
+        return Remedy(text, demand.changed(draws=n, thin=thin))
 
     if not demand.streamed:
-        yield from _most(kept, demand.draws, available, least=min(50, demand.draws))
+        yield from _most(kept, draws, available, least=min(50, draws))
 
 
-def _fewer_chains(before: Remedy, available: float) -> Iterator[Remedy]:
-    yield from _most(
-        lambda n: _added(before, f"--chains {n}", f"chains={n}", chains=n), before.demand.chains, available
-    )
+def _fewer_chains(demand: Demand, available: float) -> Iterator[Remedy]:
+    def with_chains(n: int) -> Remedy:
+        return Remedy(setting("chains", n), demand.changed(chains=n))
+
+    yield from _most(with_chains, demand.settings.chains, available)
 
 
-def _fewer_words(before: Remedy, available: float) -> Iterator[Remedy]:
+def _fewer_words(demand: Demand, available: float) -> Iterator[Remedy]:
     """Yield the first run without rare words that fits, or else the one without the most words."""
-    sizes = before.demand.sizes
-    made = None
+    sizes, made = demand.sizes, None
     for least in FEWER_WORDS:
         often = sizes.counts >= least
         if not often.any():
             break
-        fewer = replace(sizes, counts=sizes.counts[often], words=sizes.words[often])
+        text = setting("min_count", least)
         # The number of tokens is left as it is: rare words have few.
-        made = _added(before, f"--min-count {least}", f"a corpus of words with min_count={least}", sizes=fewer)
-        if made.demand.fits(available):
+        fewer = replace(sizes, counts=sizes.counts[often], words=sizes.words[often])
+        changed = replace(demand, sizes=fewer)
+        made = Remedy(text if are_options() else f"a corpus of words with {text}", changed)
+        if changed.fits(available):
             break
     if made is not None:
         yield made
 
 
-def _fewer_topics(before: Remedy, available: float) -> Iterator[Remedy]:
-    topics = before.demand.plan.model.spec.topics
+def _fewer_topics(demand: Demand, available: float) -> Iterator[Remedy]:
+    topics = demand.plan.model.spec.topics
 
     def with_topics(n: int) -> Remedy:
-        return next(_parameter(before, "topics", n), before)
+        return next(_parameter(demand, "topics", n), Remedy("", demand))
 
     yield from _most(with_topics, topics, available, least=max(min(2, topics), round(FEWEST_TOPICS * topics)))
 
 
-CHANGES: tuple[Callable[[Remedy, float], Iterator[Remedy]], ...] = (
+CHANGES: tuple[Callable[[Demand, float], Iterator[Remedy]], ...] = (
     _to_disk,
     _one_process,
     _sparse,
@@ -254,10 +214,10 @@ CHANGES: tuple[Callable[[Remedy, float], Iterator[Remedy]], ...] = (
 """What is tried, in this order."""
 
 
-def _parameter(before: Remedy, name: str, value: Any) -> Iterator[Remedy]:
-    plan = _replanned(before.demand, {name: value})
+def _parameter(demand: Demand, name: str, value: Any) -> Iterator[Remedy]:
+    plan = _replanned(demand, {name: value})
     if plan is not None:
-        yield _added(before, f"--set {name}={value}", f"{name}={value!r}", plan=plan)
+        yield Remedy(set_parameter(name, value), replace(demand, plan=plan))
 
 
 def _replanned(

@@ -1,4 +1,4 @@
-"""How much memory a run takes, and how long it takes to record, worked out from sizes alone."""
+"""How much memory a run takes, and how long it takes to record, worked out from sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from ppl_topics.core.block import sparse_topics_block
 from ppl_topics.core.tokens import Sizes, topic_dtype
-from ppl_topics.engine.recorder import rule_for
+from ppl_topics.engine.recorder import LARGE_DIMS, rule_for
+from ppl_topics.results.run_folder.draws import CHUNK_BYTES, CHUNK_DRAWS
 from ppl_topics.schedule.costs import CorpusSizes, runs, step_bytes
 from ppl_topics.schedule.tree import Node
 from ppl_topics.spec import Docs, TopWords
@@ -18,7 +19,7 @@ from ppl_topics.spec.model import Model, Variable
 __all__ = ["corpus_bytes", "recording_seconds", "run_bytes"]
 
 ARRAY = 120
-"""Of a NumPy array, beside its numbers."""
+"""Of a NumPy array, in addition to its numbers."""
 
 TEXT = 70
 """Of a word, or a document's id: a short string of Python, and the place that points to it."""
@@ -36,10 +37,10 @@ MEAN_OF_LISTS = 14
 """Of a cell of their mean, while the trace is put together; there are at most as many as tokens at a time."""
 
 STARTING = 20
-"""Bytes a number while the starting value of theta is worked out, beside that value itself."""
+"""Bytes a number while the starting value of theta is worked out, in addition to that value."""
 
 WORKER = 190e6
-"""Of a process that was started to run chains, before it has any: Python and the libraries, as far as not shared."""
+"""Of a process that was started to run chains, before it has any: what of Python and the libraries is not shared."""
 
 ENCODED = 5
 """Copies of the largest chunk of draws while it is put together, compressed and written, and the room between them."""
@@ -58,7 +59,7 @@ def recording_seconds(model: Model, corpus: CorpusSizes, threads: int) -> float:
 
 
 def corpus_bytes(corpus: CorpusSizes) -> float:
-    """Return the bytes of the tokens, the words and the ids of the documents, which are there before a run begins."""
+    """Return the bytes of the tokens, words and document ids, which are in memory before a run starts."""
     return 4.0 * corpus.n_tokens + TEXT * (corpus.n_words + corpus.n_docs)
 
 
@@ -88,7 +89,7 @@ def run_bytes(
     variables = [v for v in model.latent.values() if not (lists and v.role in ("phi", "included"))]
     held = {v.name: float(_number_bytes(v, dims) * _size(v, dims)) for v in variables}
     starting = STARTING / 4 * sum(held[v.name] for v in variables if v.role == "theta")
-    # Beside the state, each chain has the counts of words and the mean of phi.
+    # Besides the state, each chain has the counts of words and the mean of phi.
     of_topics, mean = 2 * cells, cells
     if lists:
         counted = _counted_cells(corpus, dims["topic"])
@@ -97,7 +98,7 @@ def run_bytes(
     state = chains * (sum(held.values()) + of_topics) + DESIGN * processes * corpus.covariate_cells
     kernels = _kernel_bytes(model, schedule, corpus, chains, min(processes, chains))
     kept = dict(_recorded(model, dims))
-    small = sum(size for name, size in kept.items() if not {"word", "doc", "token"} & set(_dims(name, model)))
+    small = sum(size for name, size in kept.items() if not LARGE_DIMS & set(_dims(name, model)))
     statistics = 10 * ARRAY + 40 * sum(1 for _ in runs(schedule))
     recorded = chains * (draws * (sum(kept.values()) + statistics) + warmup * (small + statistics))
     if streamed:
@@ -115,7 +116,7 @@ def run_bytes(
     }
     last = chains * (mean + dims["token"] * np.dtype(topic_dtype(dims["topic"])).itemsize)
     if streamed:
-        # What the run leaves beside its draws is read back, and not all memory of its states is free again by then.
+        # What the run leaves besides its draws is read back, and not all memory of its states is free again by then.
         running["assembling"] = last
         return {**running, "total": sum(running.values())}
     # Of each variable first one array a chain is made of its draws, then one of all chains.
@@ -145,11 +146,11 @@ def _kernel_bytes(model: Model, schedule: Node, corpus: CorpusSizes, chains: int
     Those of z keep theirs in each chain, but for what grows with the responses; this, and all of the other kernels, is
     free after each step, and chains of one process take their steps in turn.
     """
-    kept, passing, alone = 0.0, 0.0, replace(corpus, responses=0)
+    kept, passing, unlabelled = 0.0, 0.0, replace(corpus, responses=0)
     for step, _ in runs(schedule):
         stays = 0.0
         if model.variables[step.variable].role == "z":
-            stays = step_bytes(step, alone, model.spec.topics)
+            stays = step_bytes(step, unlabelled, model.spec.topics)
         kept += stays
         passing = max(passing, step_bytes(step, corpus, model.spec.topics) - stays)
     return chains * kept + processes * passing
@@ -157,8 +158,6 @@ def _kernel_bytes(model: Model, schedule: Node, corpus: CorpusSizes, chains: int
 
 def _streamed_bytes(kept: Mapping[str, float], statistics: float, draws: int, chains: int) -> float:
     """Return the bytes of the draws that are not on disk yet: a chunk of each variable, and copies of one at a time."""
-    from ppl_topics.results.run_folder.draws import CHUNK_BYTES, CHUNK_DRAWS
-
     chunks = [
         size * max(1, min(CHUNK_DRAWS, draws, CHUNK_BYTES // max(1, int(size - ARRAY)))) for size in kept.values()
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,15 @@ from ppl_topics.engine.log_joint import density_n_dk, log_theta_part
 from ppl_topics.engine.topic_sums import topic_sums
 from ppl_topics.errors import SpecError
 from ppl_topics.results.mean_topics import SparseMean
+from ppl_topics.results.run_folder.draws import ChainStream
 from ppl_topics.samplers.responses.features import features_of, scores
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi, draw_theta
 from ppl_topics.spec import Docs, Model, RecordRule, TopWords, Variable
 
-__all__ = ["ChainDraws", "Recorder", "Selection", "Sink", "rule_for", "selections"]
+__all__ = ["LARGE_DIMS", "ChainDraws", "Recorder", "Selection", "Sink", "rule_for", "selections"]
+
+LARGE_DIMS = {"word", "doc", "token"}
+"""Dims of the variables that take most of the memory of a trace; warmup leaves them out."""
 
 DEFAULT_RULES: dict[str, RecordRule] = {
     "phi": TopWords(top_words=1000),
@@ -49,16 +53,7 @@ def rule_for(variable: Variable, model: Model) -> RecordRule:
 
 @dataclass(frozen=True)
 class Selection:
-    """What to keep of a variable.
-
-    Attributes
-    ----------
-    variable : Variable
-    words : ndarray of int64, optional
-        Words to keep, for variables with dim ``word``; None for all.
-    docs : int, optional
-        How many documents to keep, for variables with dim ``doc``.
-    """
+    """What to keep of a variable: some words of dim ``word``, the first documents of dim ``doc``, or all where None."""
 
     variable: Variable
     words: IntArray | None = None
@@ -95,20 +90,10 @@ def _check_words(bound: BoundModel, kept: Mapping[str, Selection]) -> None:
 
 @dataclass
 class ChainDraws:
-    """The draws of one chain, as lists of arrays, each list as long as the number of draws so far.
+    """The draws of one chain, as lists of arrays by name, each as long as the number of draws so far.
 
-    Attributes
-    ----------
-    posterior, warmup : dict of str to list of ndarray
-        By variable; warmup keeps the small variables only.
-    statistics, warmup_statistics : dict of str to list
-        By name.
-    phi_mean : ndarray of float32 of shape (V, K), or SparseMean
-        Mean of E[phi | z], given the indicators where there are, over the kept draws.
-    z : ndarray
-        The last state's assignments.
-    sweeps : int
-        How many sweeps the chain has run.
+    Warmup keeps the small variables only. `phi_mean` is the mean of E[phi | z] over the kept draws, shape (V, K), given
+    the indicators if there are any; `z` has the last assignments, and `sweeps` is how many the chain has run.
     """
 
     posterior: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
@@ -136,42 +121,21 @@ class ChainDraws:
 
     @property
     def n_draws(self) -> int:
-        """How many draws are kept."""
+        """Number of draws that are kept."""
         return len(self.statistics.get("lp", []))
 
     @property
     def n_warmup(self) -> int:
-        """How many warmup sweeps are kept."""
+        """Number of warmup sweeps that are kept."""
         return len(self.warmup_statistics.get("lp", []))
 
 
-class Sink(Protocol):
-    """Where the draws of one chain go: into memory (`ChainDraws`) or to disk (`run_folder.draws`)."""
-
-    @property
-    def n_draws(self) -> int:
-        """How many draws are kept."""
-
-    @property
-    def n_warmup(self) -> int:
-        """How many warmup sweeps are kept."""
-
-    def add(self, warmup: bool, values: Mapping[str, NDArray[Any]], statistics: Mapping[str, Any]) -> None:
-        """Keep a state: the values of variables, and statistics with ``step_seconds`` among them."""
-
-    def flush(self) -> None:
-        """Bring all that was added to where it stays."""
+Sink: TypeAlias = ChainDraws | ChainStream
+"""Where the draws of one chain go: into memory, or to disk."""
 
 
 class Recorder:
-    """Records the states of one chain.
-
-    Parameters
-    ----------
-    bound : BoundModel
-    sink : Sink
-        Where the draws go.
-    """
+    """Records the states of one chain into a sink."""
 
     def __init__(self, bound: BoundModel, sink: Sink) -> None:
         self.bound = bound
@@ -182,8 +146,7 @@ class Recorder:
 
     def kept(self, warmup: bool) -> dict[str, Selection]:
         """Return what is kept of a state: all that is asked for, or in warmup only what is small."""
-        large = {"word", "doc", "token"} if warmup else set()
-        return {name: s for name, s in self.selections.items() if not large & set(s.variable.dims)}
+        return {name: s for name, s in self.selections.items() if not (warmup and LARGE_DIMS & set(s.variable.dims))}
 
     def record(self, state: ChainState, sweep: SweepRecord, key: Key, *, warmup: bool) -> None:
         """Keep a state; see `kept`."""

@@ -1,8 +1,7 @@
-"""Run a plan: in memory, in a new folder that the run can be resumed from, or on from such a folder."""
+"""Run a plan: in memory, in a new folder that the run can be resumed from, or continued from there."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from ppl_topics._util.user_warning import warn_user
@@ -11,7 +10,7 @@ from ppl_topics.corpus.covariates import CovariateWarning
 from ppl_topics.engine.bind import BoundModel, bind
 from ppl_topics.engine.chains import Settings, run_chains
 from ppl_topics.engine.checkpointing import Checkpointing, check_resumable
-from ppl_topics.engine.executor import Executor, step_labels
+from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.group_builder import GroupBuilder, attributes_of, build_groups
 from ppl_topics.engine.interrupt import GracefulStop
 from ppl_topics.engine.memory import Demand, check_memory
@@ -25,38 +24,28 @@ from ppl_topics.results.run_folder.folder import RunFolder
 from ppl_topics.results.run_folder.log import log
 from ppl_topics.results.run_folder.reading import load_run
 from ppl_topics.schedule import Plan
+from ppl_topics.schedule.costs import CorpusSizes
 
-__all__ = ["InexactKernelWarning", "RunOptions", "resume_in_folder", "run_in_folder", "run_in_memory"]
+__all__ = ["InexactKernelWarning", "resume_in_folder", "run_in_folder", "run_in_memory"]
 
 
 class InexactKernelWarning(UserWarning):
     """A schedule has a kernel that does not leave the posterior invariant."""
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """How to run a plan; see :func:`ppl_topics.sample`."""
-
-    settings: Settings
-    chains: int
-    processes: int
-    progress: bool = True
-    ignore_memory: bool = False
-
-
-def run_in_memory(plan: Plan, corpus: Corpus, options: RunOptions) -> Groups:
+def run_in_memory(plan: Plan, corpus: Corpus, settings: Settings) -> Groups:
     """Run a plan and keep the draws in memory."""
-    _check_memory(plan, corpus, options, streamed=False)
+    _check_memory(plan, corpus, settings, streamed=False)
     bound = _bind(plan, corpus)
-    executor = Executor(bound, options.settings.debug)
-    draws = _run_chains(executor, corpus, options, options.chains * bound.parts)
-    return build_groups(bound, corpus, draws, options.settings, step_labels(plan.schedule))
+    executor = Executor(bound, settings.debug)
+    draws = _run_chains(executor, corpus, settings, settings.chains * bound.parts)
+    return build_groups(bound, corpus, draws, settings)
 
 
 def run_in_folder(
     plan: Plan,
     corpus: Corpus,
-    options: RunOptions,
+    settings: Settings,
     path: Path,
     *,
     overwrite: bool = False,
@@ -64,12 +53,12 @@ def run_in_folder(
     checkpoint_minutes: float | None = None,
 ) -> Groups:
     """Run a plan and stream the draws to a new folder, with checkpoints."""
-    _check_memory(plan, corpus, options, streamed=True)
-    bound, settings = _bind(plan, corpus), options.settings
+    _check_memory(plan, corpus, settings, streamed=True)
+    bound = _bind(plan, corpus)
     executor = Executor(bound, settings.debug)
     check_resumable(executor)
-    units = options.chains * bound.parts
-    builder = GroupBuilder(bound, corpus, range(units), step_labels(plan.schedule))
+    units = settings.chains * bound.parts
+    builder = GroupBuilder(bound, corpus, range(units))
     groups = builder.empty(attributes_of(bound, corpus, settings, stopped=True))
     with RunFolder.made(path, overwrite=overwrite):
         folder = RunFolder.begin(
@@ -82,34 +71,32 @@ def run_in_folder(
             draws=settings.draws,
             warmup=settings.warmup,
             thin=settings.thin,
-            chains=options.chains,
+            chains=settings.chains,
             units=units,
-            processes=options.processes,
+            processes=settings.processes,
             threads=settings.threads,
             debug=settings.debug,
             variables=list(builder.all_dims()),
             checkpoint_sweeps=checkpoint_sweeps,
             checkpoint_minutes=checkpoint_minutes,
         )
-        return _run_on(folder, executor, corpus, options, builder)
+        return _run_on(folder, executor, corpus, settings, builder)
 
 
-def resume_in_folder(folder: RunFolder, plan: Plan, corpus: Corpus, options: RunOptions) -> Groups:
+def resume_in_folder(folder: RunFolder, plan: Plan, corpus: Corpus, settings: Settings) -> Groups:
     """Continue the run of a folder from its checkpoints."""
-    _check_memory(plan, corpus, options, streamed=True)
+    _check_memory(plan, corpus, settings, streamed=True)
     bound = _bind(plan, corpus)
-    executor = Executor(bound, options.settings.debug)
+    executor = Executor(bound, settings.debug)
     check_resumable(executor)
-    builder = GroupBuilder(bound, corpus, range(folder.manifest.units), step_labels(plan.schedule))
+    builder = GroupBuilder(bound, corpus, range(folder.manifest.units))
     log(folder.path, "resumed")
-    return _run_on(folder, executor, corpus, options, builder)
+    return _run_on(folder, executor, corpus, settings, builder)
 
 
-def _run_on(
-    folder: RunFolder, executor: Executor, corpus: Corpus, options: RunOptions, builder: GroupBuilder
-) -> Groups:
+def _run_on(folder: RunFolder, executor: Executor, corpus: Corpus, settings: Settings, builder: GroupBuilder) -> Groups:
     """Run the chains of a folder from its checkpoints, and read its trace."""
-    manifest, settings, parts = folder.manifest, options.settings, executor.bound.parts
+    manifest, parts = folder.manifest, executor.bound.parts
     layout = DrawLayout(
         folder=folder.path,
         chain=0,
@@ -122,7 +109,7 @@ def _run_on(
         kernels=len(builder.labels),
     )
     try:
-        ends = _run_chains(executor, corpus, options, manifest.units, Checkpointing(layout, manifest))
+        ends = _run_chains(executor, corpus, settings, manifest.units, Checkpointing(layout, manifest))
     except (RunError, TraceError, MemoryError) as error:
         log(folder.path, f"failed: {error or 'out of memory'}")
         raise
@@ -143,21 +130,20 @@ def _run_on(
 
 
 def _run_chains(
-    executor: Executor, corpus: Corpus, options: RunOptions, units: int, checkpointing: Checkpointing | None = None
+    executor: Executor, corpus: Corpus, settings: Settings, units: int, checkpointing: Checkpointing | None = None
 ) -> dict[int, ChainDraws]:
-    """Run chains until they are done or the user stops them; responses that are apart have chains of their own."""
-    settings = options.settings
-    with GracefulStop() as stop, ProgressBars(units, settings.sweeps, options.progress) as report:
-        if options.processes == 1:
+    """Run chains until they are done or the user stops them; responses that are apart each have their chains."""
+    with GracefulStop() as stop, ProgressBars(units, settings.sweeps, settings.progress) as report:
+        if settings.processes == 1:
             return run_chains(executor, list(range(units)), settings, report, stop, checkpointing)
-        processes = min(options.processes, units)
+        processes = min(settings.processes, units)
         return run_in_processes(executor.bound.plan, corpus, units, processes, settings, report, stop, checkpointing)
 
 
-def _check_memory(plan: Plan, corpus: Corpus, options: RunOptions, *, streamed: bool) -> None:
+def _check_memory(plan: Plan, corpus: Corpus, settings: Settings, *, streamed: bool) -> None:
     """Refuse a run that is not expected to fit in memory."""
-    if not options.ignore_memory:
-        check_memory(Demand.of(plan, corpus, options.settings, options.chains, options.processes, streamed=streamed))
+    if not settings.ignore_memory:
+        check_memory(Demand(plan, CorpusSizes.of(corpus), settings, streamed))
 
 
 def _bind(plan: Plan, corpus: Corpus) -> BoundModel:
@@ -177,5 +163,5 @@ def _bind(plan: Plan, corpus: Corpus) -> BoundModel:
     if names:
         shown = ", ".join(names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
         what = "covariate {} is constant; its coefficient" if len(names) == 1 else "covariates {} are constant; each"
-        warn_user(f"{what.format(shown)} follows its prior alone", CovariateWarning)
+        warn_user(f"{what.format(shown)} follows its prior only", CovariateWarning)
     return bound

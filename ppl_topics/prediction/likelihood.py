@@ -7,11 +7,6 @@ The likelihood of a document is its posterior predictive probability as a sequen
 
 with phi the mean topics of each chain or the topics of each draw. Its logarithms are added over documents. Labels and
 covariates play no part. `ppl_topics.samplers.held_out` estimates it from left to right, or by document completion.
-
-References
-----------
-J. Berard, P. Del Moral, A. Doucet (2014). A lognormal central limit theorem for particle approximations of normalizing
-constants. Electronic Journal of Probability 19(94).
 """
 
 from __future__ import annotations
@@ -25,13 +20,14 @@ import pandas as pd
 
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_choice, check_threads, check_whole
-from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, IntArray, UInt32Array
+from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, UInt32Array
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.prediction.documents import align_corpus
+from ppl_topics.prediction.likelihood_errors import of_replicates, of_tokens, ratio_error
 from ppl_topics.prediction.options import Phi
 from ppl_topics.prediction.trained import Part, TrainedTopics, word_major
 from ppl_topics.results.groups import Groups
@@ -59,24 +55,7 @@ estimate of its likelihood is unbiased for any.
 
 @dataclass(frozen=True)
 class HeldOutOptions:
-    """How to estimate the likelihood of documents.
-
-    Attributes
-    ----------
-    method : {"left_to_right", "document_completion"}
-    particles : int, optional
-        Of each document, for each chain or draw; a multiple of 4, for they make 4 independent estimates. By default 40
-        from left to right, and 4 chains of draws for document completion.
-    phi : {"mean", "draws"}
-        Whether to average over the mean topics of the chains, or over their draws.
-    draws : int
-        Of each chain at most, evenly spread over those that were kept; for ``phi="draws"``.
-    moves : int
-        Earlier tokens whose topics are drawn again before each token, at most; for ``method="left_to_right"``.
-    seed : int
-    threads : int, optional
-        All cores by default.
-    """
+    """How to estimate the likelihood of documents; see `held_out`."""
 
     method: Method = "left_to_right"
     particles: int | None = None
@@ -210,7 +189,7 @@ class HeldOut:
         return pd.DataFrame(columns)
 
     def summary(self) -> dict[str, Any]:
-        """Return what is said of all documents together, as plain data."""
+        """Return the results for all documents together, as plain data."""
         names = ("log_likelihood", "error", "bias", "per_token", "per_token_error", "per_token_spread", "perplexity")
         return {
             "method": self.options.method,
@@ -319,10 +298,10 @@ def estimate(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions, re
                 found = estimate_left_to_right(doc_ptr, words, phi, alpha, particles, options.moves, key)
                 total = np.logaddexp(total, found)
     if by_token:
-        values, errors, biases = _of_tokens(total / number, docs, corpus.n_docs)
+        values, errors, biases = of_tokens(total / number, docs, corpus.n_docs)
         lengths = lengths - lengths // 2
     else:
-        values, errors, biases = _of_replicates(total - np.log(number))
+        values, errors, biases = of_replicates(total - np.log(number))
     unknown = int(corpus.dropped.tokens) + corpus.n_tokens - len(words)
     return HeldOut(options, corpus.doc_ids, lengths, values, errors, biases, unknown, number)
 
@@ -370,49 +349,3 @@ def known_tokens(trained: TrainedTopics, corpus: Corpus) -> tuple[IntArray, UInt
     known = np.asarray(constants["word_count"].values > 0)[corpus.words]
     doc_ptr = np.concatenate([[0], np.cumsum(known)])[corpus.doc_ptr].astype(np.int64)
     return doc_ptr, np.ascontiguousarray(corpus.words[known])
-
-
-def _of_replicates(replicates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the logarithm of the mean of each row, given by logarithms, its error and its bias.
-
-    The error is the jackknife's. The logarithm of an estimate by sequential Monte Carlo is near normal, its mean below
-    that of its expectation by half of its variance (Berard, Del Moral, Doucet 2014): so the mean of a row and half its
-    variance are together unbiased for the logarithm of the likelihood, and tell the bias.
-    """
-    # A document that no draw makes possible has minus infinity, without error.
-    possible: BoolArray = np.asarray(np.isfinite(replicates).all(axis=1))
-    finite = np.where(possible[:, None], replicates, 0.0)
-    values: FloatArray = _log_mean(finite)
-    without = np.stack([_log_mean(np.delete(finite, place, axis=1)) for place in range(REPLICATES)], axis=1)
-    errors = np.sqrt((REPLICATES - 1) * without.var(axis=1))
-    biases = values - (finite.mean(axis=1) + 0.5 * finite.var(axis=1, ddof=1))
-    return np.where(possible, values, -np.inf), errors, biases
-
-
-def _log_mean(logarithms: FloatArray) -> FloatArray:
-    found: FloatArray = np.logaddexp.reduce(logarithms, axis=1) - np.log(logarithms.shape[1])
-    return found
-
-
-def _of_tokens(replicates: FloatArray, docs: IntArray, n_docs: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the sum over the tokens of a document of the logarithm of the mean of a column, its error and its bias."""
-    mean = replicates.mean(axis=0)
-    with np.errstate(divide="ignore"):
-        values: FloatArray = np.bincount(docs, np.log(mean), n_docs).astype(np.float64)
-    square, by_token = np.zeros(n_docs), np.zeros(n_docs)
-    for replicate in replicates:
-        change = np.divide(replicate, mean, out=np.ones_like(mean), where=mean > 0.0) - 1.0
-        square += np.bincount(docs, change, n_docs) ** 2
-        by_token += np.bincount(docs, change**2, n_docs)
-    number = REPLICATES * (REPLICATES - 1)
-    errors: FloatArray = np.sqrt(square / number)
-    return values, errors, -0.5 * by_token / number
-
-
-def ratio_error(values: FloatArray, tokens: IntArray) -> float:
-    """Return the standard error of sum(values) / sum(tokens) over documents, as a ratio estimate; NaN for one."""
-    total, number = int(tokens.sum()), int(np.count_nonzero(tokens))
-    if number < 2:
-        return float("nan")
-    residuals = values - tokens * (values.sum() / total)
-    return float(np.sqrt(number / (number - 1) * np.sum(residuals**2)) / total)

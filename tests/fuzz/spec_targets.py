@@ -148,7 +148,8 @@ class _Schedules:
             check_exit(["plan", name, "--schedule", str(place / "schedule.yaml")])
             return
         if rng.random() < 0.5:
-            spec = model_options.Model(model=name, schedule=str(place / "schedule.yaml")).spec()
+            asked = model_options.Model(model=name, schedule=str(place / "schedule.yaml"))
+            spec = resolve(name, **asked.given())
         else:
             spec = resolve(name, {}, schedule=mutated_tree(rng, self.trees[name]))
         str(make_plan(spec, self.sizes))
@@ -180,7 +181,8 @@ class _Settings:
             check_exit(["plan", name, option, f"{key}={value}"])
             return
         with contextlib.suppress(PplTopicsError):
-            str(make_plan(model_options.Model(model=name, settings=[f"{key}={value}"]).spec(), self.sizes))
+            parameters = assignments("--set", [f"{key}={value}"])
+            str(make_plan(resolve(name, parameters), self.sizes))
         with contextlib.suppress(PplTopicsError):
             rules = Source("--record", {"record": assignments("--record", [f"{key}={value}"])})
             str(make_plan(resolve(name, {}, record=rules), self.sizes))

@@ -227,7 +227,7 @@ TWO = ["--over", "topics=2"]
         (["--over", ""], f"error: --over: {EXAMPLE}"),
         ([*TWO, "--set", "topics=3"], "topics: given both a fixed value and values"),
         ([*TWO, "--plot", "x.txt"], "--plot x.txt: expected a file"),
-        ([*TWO, "--plot", "no/x.png"], "--plot no/x.png: no such folder"),
+        ([*TWO, "--plot", "no/x.png"], "no/x.png: cannot be written; the folder no is missing"),
         ([*TWO, "--out", "train.jsonl"], "train.jsonl: an existing file"),
         ([*TWO, "--method", "x"], "--method: expected"),
         ([*TWO, "--draws", "0"], "--draws"),

@@ -264,12 +264,12 @@ def test_interrupt_of_processes(corpus, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"draws": 0}, "draws: must be a whole number at least 1"),
-        ({"warmup": -1}, "warmup: must be a whole number at least 0"),
-        ({"chains": 1.5}, "chains: must be a whole number at least 1"),
+        ({"draws": 0}, "draws: must be a whole number from 1"),
+        ({"warmup": -1}, "warmup: must be a whole number from 0"),
+        ({"chains": 1.5}, "chains: must be a whole number from 1"),
         ({"thin": True}, "thin: must be a whole number"),
-        ({"draws": np.array([2])}, "draws: must be a whole number at least 1"),
-        ({"draws": 10**30}, "draws: must be at most 1,000,000,000"),
+        ({"draws": np.array([2])}, "draws: must be a whole number from 1"),
+        ({"draws": 10**30}, "draws: must be a whole number from 1 to 1000000000"),
         ({"seed": 2**63}, "seed: must be a whole number from 0 to"),
         ({"threads": 4096}, "threads: must be at most"),
     ],

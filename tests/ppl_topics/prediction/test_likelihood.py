@@ -10,7 +10,7 @@ from scipy import stats
 
 import ppl_topics as pt
 from ppl_topics.errors import CorpusError, PplTopicsError, TraceError
-from ppl_topics.prediction.likelihood import _of_replicates, ratio_error
+from ppl_topics.prediction.likelihood_errors import of_replicates, ratio_error
 from ppl_topics.samplers.held_out.replicates import REPLICATES
 
 FAST = {"topics": 3, "draws": 6, "warmup": 10, "chains": 2, "seed": 1, "threads": 1, "progress": False}
@@ -102,13 +102,13 @@ def test_stated_errors_are_those_of_repetitions(fit, corpus):
 def test_error_and_bias_of_noisy_replicates(sigma):
     # Log-normal estimates, whose error and bias are known by simulation.
     rng = np.random.default_rng(1)
-    values, errors, biases = _of_replicates(rng.normal(-0.5 * sigma**2, sigma, (20_000, REPLICATES)))
+    values, errors, biases = of_replicates(rng.normal(-0.5 * sigma**2, sigma, (20_000, REPLICATES)))
     assert np.sqrt(np.mean(errors**2)) == pytest.approx(values.std(), rel=0.05)
     assert biases.mean() == pytest.approx(values.mean(), abs=0.03 * sigma)
 
 
 def test_error_and_bias_without_noise():
-    values, errors, biases = _of_replicates(np.array([[-np.inf] * 4, [-2.0] * 4]))
+    values, errors, biases = of_replicates(np.array([[-np.inf] * 4, [-2.0] * 4]))
     np.testing.assert_allclose([values, errors, biases], [[-np.inf, -2.0], [0.0, 0.0], [0.0, 0.0]], atol=1e-12)
 
 

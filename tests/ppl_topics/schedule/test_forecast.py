@@ -127,7 +127,7 @@ def test_a_plan_has_a_forecast_only_with_a_corpus(corpus, monkeypatch):
     assert str(made) == str(make_plan(pt.load_spec("lda"), sizes))
     for row in forecast.kernels:
         assert f"{row.kernel}{' *' if row.chosen else ''}  " in str(forecast)
-    with pytest.raises(pt.PplTopicsError, match="draws: must be a whole number at least 1"):
+    with pytest.raises(pt.PplTopicsError, match="draws: must be a whole number from 1"):
         pt.plan("lda", corpus, draws=0)
 
 

@@ -103,7 +103,7 @@ def test_constructors_refuse_what_is_no_entry():
         lambda: repeat(2, "z"),
         lambda: every(2, None),
     ):
-        with pytest.raises(ScheduleError, match="expected entries made by step, cycle and their kin, got"):
+        with pytest.raises(ScheduleError, match="expected entries made by step, cycle, mixture, repeat or every, got"):
             call()
     with pytest.raises(ScheduleError, match="mixture: 1 entries but 2 weights; give one for each"):
         mixture(step("z", "collapsed_gibbs"), weights=[1, 2])

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ppl_topics as pt
+from ppl_topics.api.sampling import resolve
 from ppl_topics.cli.model_options import RecordedModel
 from ppl_topics.schedule import make_plan
 from ppl_topics.spec import load_spec, parameters, yaml_source
@@ -106,7 +107,7 @@ def test_numbers_too_long_for_repr():
 def test_options(option, value):
     given = {"settings": [f"alpha={value}"]} if option == "settings" else {"settings": [], "record": [f"z={value}"]}
     with pytest.raises(pt.SpecError) as caught:
-        RecordedModel(model="lda", **given).spec()
+        resolve("lda", **RecordedModel(model="lda", **given).given())
     assert "\n" not in str(caught.value)
 
 
@@ -117,7 +118,7 @@ def test_a_name_of_two_lines():
 
 def test_a_setting_of_two_lines():
     with pytest.raises(pt.SpecError, match=r"^--set al\\npha: model 'lda' has no parameter 'al\\npha'; .*$"):
-        RecordedModel(model="lda", settings=["al\npha=1"]).spec()
+        resolve("lda", **RecordedModel(model="lda", settings=["al\npha=1"]).given(), call="--set {name}")
 
 
 def test_pipes_are_no_models(tmp_path):

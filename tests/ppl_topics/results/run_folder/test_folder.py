@@ -181,7 +181,7 @@ def test_another_schedule(run):
     manifest = read_manifest(run)
     plan = manifest.plan.replace("collapsed_gibbs", "sparse_collapsed")
     manifest.model_copy(update={"plan": plan}).write(run)
-    changed = r"'  z: sparse_collapsed' is now '  z: collapsed_gibbs'\. Resume with the version that began the run$"
+    changed = r"'  z: sparse_collapsed' is now '  z: collapsed_gibbs'\. Resume with the version that started the run$"
     with pytest.raises(pt.TraceError, match=rf"schedule of the model has changed since .* changed: {changed}"):
         pt.resume(run, progress=False)
     manifest.model_copy(update={"plan": "x" * 10_000 + "\n\x1b[31m" * 9}).write(run)
@@ -193,7 +193,7 @@ def test_another_schedule(run):
 def test_other_versions_warn(run):
     manifest = read_manifest(run)
     manifest.model_copy(update={"software": {**manifest.software, "numba": "0.0"}}).write(run)
-    with pytest.warns(pt.RunWarning, match=r"begun with numba 0\.0, now .*last bits may differ"):
+    with pytest.warns(pt.RunWarning, match=r"started with numba 0\.0, now .*last bits may differ"):
         pt.resume(run, progress=False)
 
 
