@@ -14,19 +14,11 @@ CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
 
 UNLIMITED = 2**60
-"""Limits of control groups at least as large are none."""
+"""A control group with at least this limit has none."""
 
 
 class Available(NamedTuple):
-    """Memory that is still available.
-
-    Attributes
-    ----------
-    bytes : float
-        Infinite if unknown.
-    limit : str
-        What limits it, as messages say it.
-    """
+    """Bytes that are still available, infinitely many if unknown, and what limits them, as messages say it."""
 
     bytes: float
     limit: str
@@ -96,7 +88,7 @@ def _own_groups() -> Iterator[Path]:
                 root = CGROUPS
             else:
                 continue
-            # Inside a container the path may be that of its host: what cannot be seen is not there.
+            # Inside a container the path may be that of its host, and then it does not exist here.
             own = root / path.lstrip("/")
             for group in (own, *own.parents):
                 if group == root or root in group.parents:

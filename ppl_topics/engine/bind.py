@@ -35,18 +35,7 @@ DOC_CHUNKS = 256
 
 @dataclass(frozen=True)
 class BoundModel:
-    """A plan and the data that it will run on.
-
-    Attributes
-    ----------
-    plan : Plan
-    sizes : Sizes
-    tokens : Tokens
-    concentrations : dict
-        By role, a fixed vector or the name of a variable.
-    observed : Observed, optional
-        Of a supervised model.
-    """
+    """A plan and the data that it will run on; `concentrations` has a fixed vector or a variable by role."""
 
     plan: Plan
     sizes: Sizes
@@ -61,7 +50,7 @@ class BoundModel:
 
     @property
     def parts(self) -> int:
-        """Number of models that run side by side: one for each response where they are apart, else 1."""
+        """Number of models that run side by side: one for each response if they are apart, else 1."""
         apart = self.response is not None and self.response.apart
         return len(self.observed.responses) if apart and self.observed is not None else 1
 

@@ -1,4 +1,4 @@
-"""What a checkpoint holds of a chain, when one is due, and how a chain goes on from it.
+"""What a checkpoint holds of a chain, when one is due, and how a chain continues from it.
 
 Held are the assignments, the variables that a sweep reads before it draws them, the memory of kernels, and the running
 mean of the topics. Counts are not: they are those of z. Neither is the state of a random generator: streams are named
@@ -23,10 +23,7 @@ from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.recorder import Recorder
 from ppl_topics.errors import RunError, TraceError
 from ppl_topics.results.mean_topics import SparseMean, mean_arrays, mean_of
-from ppl_topics.results.run_folder.checkpoint import (
-    chain_folder,
-    write_checkpoint,
-)
+from ppl_topics.results.run_folder.checkpoint import chain_folder, write_checkpoint
 from ppl_topics.results.run_folder.draws import ChainStream, DrawLayout
 from ppl_topics.results.run_folder.lock import locked
 from ppl_topics.results.run_folder.log import log
@@ -36,10 +33,10 @@ from ppl_topics.results.run_folder.newest import newest
 __all__ = ["ChainCheckpoints", "Checkpointing", "check_resumable"]
 
 EVERY_MINUTES = 1.0
-"""Between checkpoints, where nothing else is asked for, and"""
+"""Between checkpoints, unless something else is asked for, but at least"""
 
 LEAST_RATIO = 100
-"""so many times as long as one takes: they cost a hundredth of the time at most."""
+"""times as long as one takes, so that they cost at most a hundredth of the time."""
 
 ORPHAN_SECONDS = 120.0
 """How long to wait for a worker whose parent was killed: it ends after the sweep that it is in."""
@@ -54,13 +51,8 @@ LISTED = ("pointer", "topics", "counts", "values")
 class Checkpointing:
     """How the chains of a run are kept; can be sent to worker processes.
 
-    Attributes
-    ----------
-    place : DrawLayout
-        Of any chain.
-    manifest : Manifest
-        Where it says no sweeps or minutes between checkpoints, they are written after one minute, and at least 100
-        times as long as those of all chains of a process take, the first by their sizes.
+    If the manifest sets no sweeps or minutes between checkpoints, they are written after one minute, or 100 times as
+    long as those of all chains of a process take if that is longer; how long the first takes is guessed by its size.
     """
 
     place: DrawLayout
@@ -79,34 +71,15 @@ class Checkpointing:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"{folder}: cannot create the folder for checkpoints ({error.strerror})") from None
-        parts = self.place.responses
-        apart = self.place.response is not None
-        place = replace(self.place, chain=number // parts, response=number % parts) if apart else self.place
+        chain, response = divmod(number, self.place.responses)
+        place = replace(self.place, chain=chain, response=None if self.place.response is None else response)
         with locked(folder, ORPHAN_SECONDS):
-            yield ChainCheckpoints(self, number, together, folder, place if apart else replace(place, chain=number))
+            yield ChainCheckpoints(self, number, together, folder, place)
 
 
 @dataclass
 class ChainCheckpoints:
-    """The checkpoints and draws of one chain.
-
-    Attributes
-    ----------
-    checkpointing : Checkpointing
-    number : int
-    together : int
-        Chains of this process.
-    folder : pathlib.Path
-        Of the checkpoints.
-    place : DrawLayout
-        Of the draws.
-    sweep : int
-        Of the newest checkpoint; 0 where there is none.
-    since : float
-        When it was written, or the chain went on from it.
-    cost : float
-        Seconds that it took, or that the first is thought to take.
-    """
+    """The checkpoints and draws of one chain, one of `together` in this process; `sweep` is that of the newest."""
 
     checkpointing: Checkpointing
     number: int
@@ -115,7 +88,9 @@ class ChainCheckpoints:
     place: DrawLayout
     sweep: int = 0
     since: float = 0.0
+    """When it was written, or the chain continued from it."""
     cost: float = 0.0
+    """Seconds that it took, or that the first is thought to take."""
 
     def restore(self, executor: Executor, state: ChainState, memories: list[Any]) -> Recorder:
         """Bring a chain's first state, in place, to where its newest checkpoint is; return what records it."""
@@ -128,18 +103,13 @@ class ChainCheckpoints:
 
     def _restore(self, executor: Executor, state: ChainState, memories: list[Any]) -> Recorder:
         found, wrong = newest(self.folder, self.number, self.checkpointing.manifest)
-        for problem in wrong:
-            log(self.checkpointing.folder, problem, warn=True)
-        if found is None:
-            if wrong:
-                log(self.checkpointing.folder, f"chain {self.number} starts again, with the same draws", warn=True)
-            return Recorder(executor.bound, ChainStream(self.place))
         if wrong:
-            log(
-                self.checkpointing.folder,
-                f"chain {self.number} continues from the one before, {found.path.name}",
-                warn=True,
-            )
+            then = "starts again, with the same draws"
+            then = then if found is None else f"continues from the one before, {found.path.name}"
+            for problem in (*wrong, f"chain {self.number} {then}"):
+                log(self.checkpointing.folder, problem, warn=True)
+        if found is None:
+            return Recorder(executor.bound, ChainStream(self.place))
         about = found.about
         try:
             _put_state(executor, state, found.arrays)
@@ -203,7 +173,7 @@ def _kept(executor: Executor, state: ChainState, memories: list[Any], recorder: 
 
 
 def _read(executor: Executor, state: ChainState) -> dict[str, NDArray[Any]]:
-    """Return the variables that are not drawn anew before they are read."""
+    """Return the variables that are read before they are drawn again."""
     return {name: array for name, array in state.arrays.items() if name not in executor.redrawn}
 
 

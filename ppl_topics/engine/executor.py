@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,22 +18,16 @@ from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.finite_check import FiniteCheck
 from ppl_topics.errors import KernelError, RunError
 from ppl_topics.schedule.dead_steps import dead_steps, dead_variables
-from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, steps
+from ppl_topics.schedule.tree import Cycle, Mixture, Node, Repeat, Step, steps
 
 __all__ = ["Executor", "SweepRecord", "step_labels"]
 
 
 @dataclass
 class SweepRecord:
-    """What a sweep did.
+    """What a sweep did, in arrays of shape (steps,): seconds, statistics by name and how often each step ran.
 
-    Attributes
-    ----------
-    seconds : ndarray of float64, shape (steps,)
-        Time spent in each step of the schedule, zero where it was not run.
-    statistics : dict of str to ndarray
-        Statistics that kernels returned, by name, each of shape (steps,); the mean where a step ran more
-        than once, NaN where it did not.
+    A statistic is the mean if a step ran more than once, NaN if it did not.
     """
 
     seconds: FloatArray
@@ -76,38 +70,23 @@ class _Sweep:
         return Key(self.seed, self.chain, self.number, self.executions)
 
 
-Runner = Callable[[_Sweep], None]
-
-
 class Executor:
     """Runs the schedule of a bound model.
 
-    Parameters
-    ----------
-    bound : BoundModel
-    debug : bool
-        Whether to check after each kernel that it changed only what it declares, that the counts are those
-        of z, and that all values are finite. Slow.
-
-    Attributes
-    ----------
-    steps : list of Step
-    functions : list of KernelFunctions
-        Of each step.
-    dead_steps : dict of int to frozenset of str
-        See `ppl_topics.schedule.dead_steps.dead_steps`.
-    redrawn : frozenset of str
-        Variables whose value between two sweeps matters to none.
+    `debug` checks after each kernel that it changed only what it declares, that the counts are those of z, and that all
+    values are finite. That is slow.
     """
 
     def __init__(self, bound: BoundModel, debug: bool = False) -> None:
         self.bound = bound
         self.debug = debug
-        self.steps: list[Step] = []
-        self.functions: list[KernelFunctions] = []
-        self.dead_steps = dead_steps(bound.plan.schedule, bound.model)
-        self.redrawn = dead_variables(bound.plan.schedule, bound.model)
-        self._run = self._compile(bound.plan.schedule)
+        schedule = bound.plan.schedule
+        self.steps = list(steps(schedule))
+        self.functions = [self._build(step) for step in self.steps]
+        self.dead_steps = dead_steps(schedule, bound.model)
+        self.redrawn = dead_variables(schedule, bound.model)
+        self._checks = [FiniteCheck(bound, s, f.checked) for s, f in zip(self.steps, self.functions, strict=True)]
+        self._places = {id(step): place for place, step in enumerate(self.steps)}
 
     def memories(self, state: ChainState) -> list[Any]:
         """Return the memory of each step's kernel for one chain."""
@@ -131,23 +110,12 @@ class Executor:
     ) -> SweepRecord:
         """Run the schedule once, in place."""
         record = SweepRecord(np.zeros(len(self.steps)), {}, np.zeros(len(self.steps), dtype=np.int64))
-        self._run(_Sweep(state, memories, seed, chain, number, record, _layout(state), wanted))
+        self._run(
+            self.bound.plan.schedule, _Sweep(state, memories, seed, chain, number, record, _layout(state), wanted)
+        )
         return record
 
-    def _compile(self, node: Node) -> Runner:
-        if isinstance(node, Step):
-            return self._compile_step(node)
-        if isinstance(node, Cycle):
-            return _in_turn([self._compile(child) for child in node.children])
-        if isinstance(node, Mixture):
-            return _one_of([self._compile(child) for child in node.children], node.weights)
-        child = self._compile(node.child)
-        if isinstance(node, Repeat):
-            return _in_turn([child] * node.times)
-        return _every(child, node)
-
-    def _compile_step(self, step: Step) -> Runner:
-        index = len(self.steps)
+    def _build(self, step: Step) -> KernelFunctions:
         options = {name: getattr(step.options, name) for name in type(step.options).model_fields}
         name = step.kernel.name
         try:
@@ -156,33 +124,45 @@ class Executor:
             raise RunError(f"kernel {name!r}: its builder failed: {type(error).__name__}: {error}") from error
         if not isinstance(functions, KernelFunctions):
             raise RunError(f"kernel {name!r}: its builder returned {functions!r}; expected KernelFunctions(step)")
-        self.steps.append(step)
-        self.functions.append(functions)
+        return functions
+
+    def _run(self, node: Node, sweep: _Sweep) -> None:
+        if isinstance(node, Step):
+            self._step(node, sweep)
+        elif isinstance(node, Cycle):
+            for child in node.children:
+                self._run(child, sweep)
+        elif isinstance(node, Mixture):
+            bounds = np.cumsum(node.weights) / sum(node.weights)
+            chosen = int(np.searchsorted(bounds, sweep.key().generator().random(), side="right"))
+            self._run(node.children[min(chosen, len(bounds) - 1)], sweep)
+        elif isinstance(node, Repeat):
+            for _ in range(node.times):
+                self._run(node.child, sweep)
+        elif sweep.number % node.n == 0:
+            self._run(node.child, sweep)
+
+    def _step(self, step: Step, sweep: _Sweep) -> None:
+        place = self._places[id(step)]
+        functions, check_finite, key = self.functions[place], self._checks[place], sweep.key()
         # What a kernel keeps between steps may depend on all of them.
-        drawn = self.dead_steps.get(index) if not functions.has_memory else None
-
-        check_finite = FiniteCheck(self.bound, step, functions.checked)
-
-        def run(sweep: _Sweep) -> None:
-            key = sweep.key()
-            if sweep.wanted is not None and drawn is not None and not drawn & sweep.wanted:
-                return
-            before = sweep.state.copy() if self.debug else None
-            started = time.perf_counter()
-            try:
-                statistics = functions.step(sweep.state, sweep.memories[index], key)
-                sweep.record.add(index, time.perf_counter() - started, statistics)
-            except Exception as error:
-                self._check_layout(step, sweep)
-                if isinstance(error, FloatingPointError):
-                    check_finite.all_variables(sweep.state, sweep.number, sweep.chain)
-                raise _failure(step, sweep, f"failed: {type(error).__name__}: {error}") from error
+        drawn = None if functions.has_memory else self.dead_steps.get(place)
+        if sweep.wanted is not None and drawn is not None and not drawn & sweep.wanted:
+            return
+        before = sweep.state.copy() if self.debug else None
+        started = time.perf_counter()
+        try:
+            statistics = functions.step(sweep.state, sweep.memories[place], key)
+            sweep.record.add(place, time.perf_counter() - started, statistics)
+        except Exception as error:
             self._check_layout(step, sweep)
-            check_finite(sweep.state, sweep.number, sweep.chain)
-            if before is not None:
-                self._check(step, before, sweep)
-
-        return run
+            if isinstance(error, FloatingPointError):
+                check_finite.all_variables(sweep.state, sweep.number, sweep.chain)
+            raise _failure(step, sweep, f"failed: {type(error).__name__}: {error}") from error
+        self._check_layout(step, sweep)
+        check_finite(sweep.state, sweep.number, sweep.chain)
+        if before is not None:
+            self._check(step, before, sweep)
 
     def _check_layout(self, step: Step, sweep: _Sweep) -> None:
         """Refuse what would make compiled code read or write out of bounds; cheap, so always done."""
@@ -228,32 +208,6 @@ def _layout(state: ChainState) -> dict[str, Any]:
 def _failure(step: Step, sweep: _Sweep, what: str, joint: str = " ") -> KernelError:
     name, number, chain = step.kernel.name, sweep.number, sweep.chain
     return KernelError(f"kernel {name!r} (sweep {number}, chain {chain}){joint}{what}", name, number, chain)
-
-
-def _in_turn(runners: list[Runner]) -> Runner:
-    def run(sweep: _Sweep) -> None:
-        for runner in runners:
-            runner(sweep)
-
-    return run
-
-
-def _one_of(runners: list[Runner], weights: tuple[float, ...]) -> Runner:
-    bounds = np.cumsum(weights) / sum(weights)
-
-    def run(sweep: _Sweep) -> None:
-        chosen = int(np.searchsorted(bounds, sweep.key().generator().random(), side="right"))
-        runners[min(chosen, len(runners) - 1)](sweep)
-
-    return run
-
-
-def _every(runner: Runner, node: Every) -> Runner:
-    def run(sweep: _Sweep) -> None:
-        if sweep.number % node.n == 0:
-            runner(sweep)
-
-    return run
 
 
 def step_labels(schedule: Node) -> list[str]:

@@ -1,4 +1,4 @@
-"""Whether what is drawn is finite: looked at after every step, at a cost that is small beside that of drawing it."""
+"""Whether what is drawn is finite: looked at after every step, which costs little compared with drawing it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,7 @@ HINT = (
 class FiniteCheck:
     """Looks through the variables that one step of a schedule updates.
 
-    Integers are left out, and so are the variables that the kernel looks through itself.
-
-    Parameters
-    ----------
-    bound : BoundModel
-    step : Step
-    checked : tuple of str
-        Variables that the kernel looks through; see `ppl_topics.core.kernel.KernelFunctions`.
+    Integers are left out, and so are the variables that the kernel checks itself, `checked`.
     """
 
     def __init__(self, bound: BoundModel, step: Step, checked: tuple[str, ...] = ()) -> None:
@@ -78,7 +71,7 @@ class FiniteCheck:
 
 
 def check_recorded(values: Mapping[str, Any], sweep: int, chain: int) -> None:
-    """Refuse to record what is not finite: the log posterior, and what is drawn for the trace alone.
+    """Refuse to record what is not finite: the log posterior, and what is drawn only for the trace.
 
     Examples
     --------
@@ -99,7 +92,7 @@ def check_recorded(values: Mapping[str, Any], sweep: int, chain: int) -> None:
 
 
 def _held(state: ChainState, name: str) -> NDArray[Any] | None:
-    """Return the floats that a state holds of a variable: all of an array, or of a list what is included."""
+    """Return the floats that a state holds of a variable: all of an array, or the included cells of sparse topics."""
     if _is_sparse(state, name):
         assert state.sparse_topics is not None, "a state without sparse topics"
         return state.sparse_topics.values[: state.sparse_topics.size]

@@ -13,14 +13,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class GracefulStop:
-    """Context in which the first interrupt only sets a flag.
+    """Context in which the first interrupt only sets a flag, `requested`.
 
     Outside the main thread, where signals cannot be handled, it does nothing.
-
-    Attributes
-    ----------
-    requested : bool
-        Whether an interrupt came.
     """
 
     def __init__(self) -> None:

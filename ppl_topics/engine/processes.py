@@ -12,6 +12,7 @@ import pickle
 import signal
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -40,7 +41,7 @@ LOOK_SECONDS = 0.002
 """Least time between two looks whether to stop, which cost as much as a small sweep."""
 
 HOLDS_SIGNALS = hasattr(signal, "pthread_sigmask")
-"""Not on Windows, which does not start processes in this way either."""
+"""Windows cannot, and does not start processes in this way either."""
 
 STARTED, RESULT, FAILED, STOP = "started", "result", "failed", "stop"
 
@@ -92,26 +93,24 @@ def run_in_processes(
     return {chain: draws for worker in workers for chain, draws in worker.result.items()}
 
 
+@dataclass
 class _Worker:
     """A process, and what has come from it."""
 
-    def __init__(
-        self, process: BaseProcess, reports: Connection[Any, Any], checkpointing: Checkpointing | None
-    ) -> None:
-        self.process = process
-        self.reports = reports
-        self.checkpointing = checkpointing
-        self.told = False
-        self.running = True
-        self.started = False
-        self.result: dict[int, ChainDraws] = {}
-        self.failure: BaseException | None = None
+    process: BaseProcess
+    reports: Connection[Any, Any]
+    checkpointing: Checkpointing | None
+    told: bool = False
+    running: bool = True
+    started: bool = False
+    result: dict[int, ChainDraws] = field(default_factory=dict)
+    failure: BaseException | None = None
 
     def stop(self) -> None:
         """Tell it, once, to end after the sweep that it is in."""
         if not self.told:
             self.told = True
-            # One that has ended is not told any more.
+            # It may have ended already.
             with contextlib.suppress(OSError):
                 self.reports.send(STOP)
 

@@ -36,14 +36,7 @@ class _Speed(ProgressColumn):
 
 
 class ProgressBars:
-    """One bar a chain: phase, sweeps, seconds per sweep, log posterior, time left.
-
-    Parameters
-    ----------
-    chains, sweeps : int
-    shown : bool
-        Whether to show anything.
-    """
+    """One bar a chain, if `shown`: phase, sweeps, seconds per sweep, log posterior, time left."""
 
     def __init__(self, chains: int, sweeps: int, shown: bool) -> None:
         self.progress = Progress(

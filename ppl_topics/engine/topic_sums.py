@@ -31,23 +31,17 @@ __all__ = ["TopicSums", "topic_sums"]
 
 
 class TopicSums(ABC):
-    """Sums over the topics of states, and their running mean.
-
-    Attributes
-    ----------
-    mean : ndarray of float32 of shape (V, K), or SparseMean
-        Of E[phi | z], given the indicators where there are, over the states that were added.
-    """
+    """Sums over the topics of states; `mean` is that of E[phi | z] over the states added, given any indicators."""
 
     mean: Any
 
     @abstractmethod
     def log_words(self, state: ChainState) -> float:
-        """Return log p(w | z), given the indicators where there are."""
+        """Return log p(w | z), given any indicators."""
 
     @abstractmethod
     def densities(self, state: ChainState) -> dict[str, float]:
-        """Return the share of the counts by word that are not zero; where there are indicators, that of phi too."""
+        """Return the share of the counts by word that are not zero; with indicators, that of phi too."""
 
     @abstractmethod
     def add(self, state: ChainState, weight: float) -> None:
