@@ -1,4 +1,4 @@
-"""What a fit says of new documents: their topics, their classes or numbers, and how good that is."""
+"""What a fit says about new documents: their topics, their classes or numbers, and how good that is."""
 
 from ppl_topics.prediction.likelihood import held_out
 from ppl_topics.prediction.predictions import (

@@ -35,22 +35,9 @@ On 20 Newsgroups (K = 50, 20 classes) the test accuracy was 0.772 after 10 and 1
 
 
 class NewTopics:
-    """The topics of the tokens of new documents: a Markov chain whose distribution is p(z | w, phi).
+    """The topics of the tokens of new documents, `z`: a Markov chain whose distribution is p(z | w, phi).
 
     The same seed and chain give the same draws at any number of threads.
-
-    Parameters
-    ----------
-    tokens : Tokens
-        Of the new documents, in the words of the fit.
-    alpha : ndarray of float64, shape (K,)
-        Concentration of the topics in a document.
-    seed, chain : int
-        Keys of the random streams.
-
-    Attributes
-    ----------
-    z : ndarray of uint8 or uint16, shape (N,)
     """
 
     def __init__(self, tokens: Tokens, alpha: FloatArray, seed: int, chain: int) -> None:
@@ -66,8 +53,8 @@ class NewTopics:
     def given(self, phi: Float32Array) -> None:
         """Condition on topics, word-major of shape (V, K); the first ones also draw the starting values.
 
-        A word that no topic has, such as one without a token in training, says nothing of the topics: its tokens go
-        with the others of their document, and alone they follow the prior.
+        A word that no topic has, such as one without a token in training, tells nothing about the topics: its tokens
+        take topics like the others of their document, and if there are none, by the prior.
         """
         unknown = ~phi.any(axis=1)
         if unknown.any():
@@ -80,7 +67,7 @@ class NewTopics:
         self._phi, self._lists = phi, list_likely_topics(self.tokens.word_ptr, self._selected, phi)
 
     def sweep(self, times: int = 1) -> None:
-        """Draw the topic of each token from its full conditional, so many times."""
+        """Draw the topic of each token from its full conditional, several times."""
         assert self._phi is not None, "no topics given"
         assert self._lists is not None
         tokens, given = self.tokens.by_document(self._selected), GivenPhi(self.alpha, self._phi)

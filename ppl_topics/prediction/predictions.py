@@ -1,7 +1,7 @@
-"""What a fit says of new documents: their topics, their classes or numbers, and the whole predictive distribution.
+"""What a fit says about new documents: their topics, their classes or numbers, and the whole predictive distribution.
 
 All functions take the groups of a trace. New documents are a `Corpus`, whose words are looked up in the training
-vocabulary by name, or texts, which are cut into tokens as `Corpus.from_texts` does by default. Words that were not seen
+vocabulary, or texts, which are cut into tokens as `Corpus.from_texts` does by default. Words that were not seen
 in training are dropped.
 """
 
@@ -88,11 +88,8 @@ def predict_proba(groups: Groups, /, new: Any, *, covariates: Any = None, **opti
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
-    new : Corpus or list of str
-    covariates : Covariates, data frame, list of mappings or matrix, optional
-        By default those of the corpus.
-    **options
-        ``eta``, ``phi``, ``warmup``, ``draws``, ``seed`` and ``threads`` as for `predict`.
+    new, covariates, **options
+        As for `predict`.
 
     Returns
     -------
@@ -136,11 +133,8 @@ def decision_function(groups: Groups, /, new: Any, *, covariates: Any = None, **
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
-    new : Corpus or list of str
-    covariates : Covariates, data frame, list of mappings or matrix, optional
-        By default those of the corpus.
-    **options
-        ``eta``, ``phi``, ``warmup``, ``draws``, ``seed`` and ``threads`` as for `predict`.
+    new, covariates, **options
+        As for `predict`.
 
     Returns
     -------
@@ -165,12 +159,8 @@ def predictive(groups: Groups, /, new: Any, *, covariates: Any = None, **options
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
-    new : Corpus or list of str
-    covariates : Covariates, data frame, list of mappings or matrix, optional
-        By default those of the corpus.
-    **options
-        ``phi``, ``warmup``, ``draws``, ``seed`` and ``threads`` as for `predict`; all draws of the coefficients are
-        used.
+    new, covariates, **options
+        As for `predict`, but ``eta``: all draws of the coefficients are used.
 
     Returns
     -------

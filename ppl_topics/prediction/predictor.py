@@ -68,7 +68,7 @@ def transform_corpus(
     if chain not in trained.chains:
         raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, trained.chains))}")
     part = trained.parts(chain)[trained.place_of(response)]
-    tokens = tokens_of(corpus)
+    tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
     with using_threads(options.threads):
         shares = shares_of(trained, tokens, options, part)
     return theta_of(shares, tokens.doc_lengths, trained.alpha(part))
@@ -152,11 +152,6 @@ def class_probabilities(block: Response, values: FloatArray) -> FloatArray:
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
-def tokens_of(corpus: Corpus) -> Tokens:
-    """Index the tokens of new documents."""
-    return index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
-
-
 def points(response: TrainedResponse, corpus: Corpus, options: Options, chain: int) -> Iterator[Point]:
     """Yield the values that predictions are averaged over, in one chain."""
     scale = response.scale(chain)
@@ -165,7 +160,7 @@ def points(response: TrainedResponse, corpus: Corpus, options: Options, chain: i
             yield Point(values, None if scale is None else scale[draw])
         return
     kept = slice(None) if options.eta == "mean" else [place_of(response, options.eta)]
-    tokens, design = tokens_of(corpus), design_of(response, corpus)
+    tokens, design = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words), design_of(response, corpus)
     columns = []
     for part in response.trained.parts(chain):
         # Linear in the shares, so the mean of the linear predictors is that of the mean shares.
@@ -183,7 +178,7 @@ def draws_by_eta(
     With the mean topics, `options.draws` sweeps are paired with the draws of the coefficients in turn; if there are
     fewer of these, each is used equally often. `at_most` limits the sweeps, so that none is used twice.
     """
-    tokens, design = tokens_of(corpus), design_of(response, corpus)
+    tokens, design = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words), design_of(response, corpus)
     parts = [draws_of(response, tokens, design, options, part, at_most) for part in response.trained.parts(chain)]
     for together in zip(*parts, strict=True):
         yield together[0][0], np.hstack([values for _, values in together])

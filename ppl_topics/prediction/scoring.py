@@ -34,15 +34,13 @@ def metrics(
     labels : Labels or what `Labels.infer` takes, optional
         By default those of the corpus. Classes are matched by name. Labels that are missing, or of classes that
         training lacks, are left out.
-    covariates : Covariates, data frame, list of mappings or matrix, optional
-        By default those of the corpus.
-    **options
-        ``eta``, ``phi``, ``warmup``, ``draws``, ``seed`` and ``threads`` as for `predict`.
+    covariates, **options
+        As for `predict`.
 
     Returns
     -------
     dict
-        As far as they apply ``accuracy``, ``f1_micro``, ``f1_macro``, ``r2`` and ``log_score``, with the number of
+        Those that apply of ``accuracy``, ``f1_micro``, ``f1_macro``, ``r2`` and ``log_score``, with the number of
         labels that are ``scored``, ``missing``, and ``unknown`` (of classes that training lacks).
 
     Raises

@@ -27,16 +27,7 @@ __all__ = ["Part", "TrainedResponse", "TrainedTopics"]
 
 
 class Part(NamedTuple):
-    """A chain, or where each response has its own topics one response of a chain.
-
-    Attributes
-    ----------
-    chain : int
-    response : int or None
-        Position among the responses.
-    stream : int
-        Number for the random streams: as in training, each part has one of its own.
-    """
+    """A chain, or one response of a chain where each has its own topics; `stream` numbers its random streams."""
 
     chain: int
     response: int | None
@@ -45,19 +36,13 @@ class Part(NamedTuple):
     def of(self, array: xr.DataArray) -> xr.DataArray:
         """Select the part of what a trace holds; the dim ``response`` stays where all responses share the topics."""
         selected = array.sel(chain=self.chain)
-        alone = self.response is not None and "response" in selected.dims
-        return selected.isel(response=self.response) if alone else selected
+        apart = self.response is not None and "response" in selected.dims
+        return selected.isel(response=self.response) if apart else selected
 
 
 @dataclass(frozen=True)
 class TrainedTopics:
-    """The topics of a fit.
-
-    Attributes
-    ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace.
-    """
+    """The topics of a fit, by the groups of its trace."""
 
     groups: Mapping[str, xr.Dataset]
 
@@ -134,14 +119,7 @@ class TrainedTopics:
 
 @dataclass(frozen=True)
 class TrainedResponse:
-    """The response of a fit.
-
-    Attributes
-    ----------
-    trained : TrainedTopics
-    block : Response
-        Of the model.
-    """
+    """The response of a fit: the block of its model, and what was drawn for it."""
 
     trained: TrainedTopics
     block: Response
@@ -153,8 +131,8 @@ class TrainedResponse:
         block = model.spec.blocks.get(model.names.get("y", ""))
         if not isinstance(block, Response):
             raise TraceError(
-                f"model {model.spec.name!r} has no response, so this fit has no coefficients and predicts nothing of "
-                "new documents but their topics (transform); run a supervised model, such as medlda"
+                f"model {model.spec.name!r} has no response, so this fit has no coefficients and predicts nothing "
+                "about new documents but their topics (transform); run a supervised model, such as medlda"
             )
         name = model.names["eta"]
         posterior = trained.groups["posterior"]
@@ -168,11 +146,11 @@ class TrainedResponse:
         if posterior.sizes["coefficient"] != made.supervised + len(made.columns):
             raise TraceError(
                 f"{name} has {posterior.sizes['coefficient']} coefficients for {made.supervised} topics; new documents "
-                f"have but {', '.join(made.columns) or 'their topics'} beside them"
+                f"have {', '.join(made.columns) or 'nothing'} besides them"
             )
         if posterior["coefficient"].values.tolist()[made.supervised :] != list(made.columns):
             raise TraceError(
-                f"{name} has coefficients of other features than its model, which has beside the topics "
+                f"{name} has coefficients of other features than its model, which has besides the topics "
                 f"{', '.join(made.columns) or 'none'}"
             )
         # No label need be encoded for their number.
@@ -195,7 +173,7 @@ class TrainedResponse:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the features of documents beside the topics."""
+        """Names of the features of documents besides the topics."""
         names = tuple(name for column in self.covariates for name in column.names)
         return (*names, INTERCEPT) if self.block.intercept else names
 
@@ -240,7 +218,7 @@ class TrainedResponse:
 
     @cached_property
     def classes(self) -> StrArray | None:
-        """Names of the classes, labels or targets of training; None where there is one target without a name."""
+        """Names of the classes, labels or targets of training; None if there is one target without a name."""
         dim = "class" if self.kind == "class" else "response"
         return strings(self._observed[dim]) if dim in self._observed.coords else None
 
