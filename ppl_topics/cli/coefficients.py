@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ppl_topics.cli.options import AsJson, ChainOption, Probability
-from ppl_topics.cli.output import number, print_json, print_table, say
+from ppl_topics.cli.output import number, print_frame, print_json, records, say
 from ppl_topics.cli.traces import Run, naming_run
 from ppl_topics.errors import TraceError
 
@@ -66,8 +66,11 @@ def coefficients(
         say(f"note: no effective number of coefficients: {error}")
     if json:
         what["effective_coefficients"] = None if effective is None else effective.to_dict("records")
-        what["coefficients"] = [_plain(row) for row in table.astype({"topic": object}).to_dict("records")]
-        what["topics"] = None if topics is None else [_plain(row) for row in topics.to_dict("records")]
+        what["coefficients"] = [
+            row if isinstance(row["topic"], int) else {**row, "topic": None}
+            for row in records(table.astype({"topic": object}))
+        ]
+        what["topics"] = None if topics is None else records(topics)
         print_json(what)
         return
     print(f"chain {chain}, draws {what['draws']}, {100 * probability:g}% intervals; * excludes 0")
@@ -81,16 +84,7 @@ def coefficients(
 
 
 def _print(table: pd.DataFrame) -> None:
-    rows = []
-    for row in table.to_dict("records"):
-        numbers = [number(float(row[name])) for name in ("mean", "sd", "low", "high")]
-        mark, text = "*" if row["excludes_0"] else "", str(row["words"])
-        rows.append([str(row["response"]), str(row["coefficient"]), *numbers, mark, number(float(row["ess"])), text])
-    columns = ["response", "coefficient", "mean", "sd", "low", "high", "*", "ESS", "words"]
-    print_table(columns, rows, text=["response", "coefficient", "*", "words"])
-
-
-def _plain(row: dict[Any, Any]) -> dict[str, Any]:
-    """Return a row with its words one by one, and no topic where it has none."""
-    plain: dict[str, Any] = {**row, "words": str(row["words"]).split()}
-    return plain if isinstance(row["topic"], int) else {**plain, "topic": None}
+    same = ("response", "coefficient", "mean", "sd", "low", "high")
+    columns = {**{name: name for name in same}, "*": "mark", "ESS": "ess", "words": "words"}
+    marked = table.assign(mark=table["excludes_0"].map({True: "*", False: ""}))
+    print_frame(marked, columns, text=["response", "coefficient", "*", "words"])

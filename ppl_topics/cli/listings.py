@@ -12,7 +12,7 @@ from ppl_topics.cli.output import print_json, print_table
 from ppl_topics.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from ppl_topics.core.block import Block
     from ppl_topics.core.kernel import KernelSpec
@@ -59,12 +59,9 @@ def kernels(name: Name = None, json: AsJson = False) -> None:
     from ppl_topics.core.registry import kernels as registered
 
     known = registered()
-    if name is not None:
-        _known("kernel", name, known)
-        _show(known[name].declaration(), known[name].doc, json)
-        return
-    if json:
-        print_json([kernel.declaration() for kernel in known.values()])
+    declared = {each: kernel.declaration() for each, kernel in known.items()}
+    if name is not None or json:
+        _show("kernel", name, declared, json)
         return
     columns = ["kernel", "updates", "exact", "parallel over", "what it is", "paper"]
     print_table(columns, [_kernel_row(kernel) for kernel in known.values()], text=columns)
@@ -79,19 +76,14 @@ def blocks(name: Name = None, json: AsJson = False) -> None:
     """
     from ppl_topics.core.registry import blocks as registered
 
-    known = registered()
-    if name is not None:
-        _known("block", name, known)
-        _show(_block(name, known[name]), inspect.getdoc(known[name]) or "", json)
-        return
-    if json:
-        print_json([_block(kind, block) for kind, block in known.items()])
+    declared = {kind: _block(kind, block) for kind, block in registered().items()}
+    if name is not None or json:
+        _show("block", name, declared, json)
         return
     rows = []
-    for kind, block in known.items():
-        declared = _block(kind, block)
-        keys = [key if default == "required" else f"{key}={default}" for key, default in declared["keys"].items()]
-        rows.append([kind, declared["doc"].split("\n")[0], ", ".join(keys)])
+    for kind, block in declared.items():
+        keys = [key if default == "required" else f"{key}={default}" for key, default in block["keys"].items()]
+        rows.append([kind, block["doc"].split("\n")[0], ", ".join(keys)])
     columns = ["block", "what it is", "keys"]
     print_table(columns, rows, text=columns)
 
@@ -121,14 +113,19 @@ def _block(kind: str, block: type[Block]) -> dict[str, Any]:
     }
 
 
-def _show(declared: dict[str, Any], doc: str, as_json: bool) -> None:
-    if as_json:
-        print_json(declared)
+def _show(what: str, name: str | None, declared: Mapping[str, dict[str, Any]], json: bool) -> None:
+    """Print one declaration, or all of them as JSON."""
+    if name is None:
+        print_json(list(declared.values()))
         return
-    for key, value in declared.items():
+    _known(what, name, declared)
+    if json:
+        print_json(declared[name])
+        return
+    for key, value in declared[name].items():
         if key != "doc":
             print(f"{key.replace('_', ' '):<15} {_spelled(value)}")
-    print(f"\n{doc}")
+    print(f"\n{declared[name]['doc']}")
 
 
 def _spelled(value: Any) -> str:

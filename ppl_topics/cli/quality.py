@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ppl_topics.cli.output import number, print_json, print_table, say, working
+from ppl_topics.cli.output import print_frame, print_json, records, say, working
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ppl_topics.fit import Fit
 
 __all__ = ["print_quality"]
@@ -48,9 +50,8 @@ def print_quality(fit: Fit, words: int, chain: int, reference: str | None, text_
         named = ", ".join(about["absent"][:MOST_NAMED]) + (", ..." if len(about["absent"]) > MOST_NAMED else "")
         say(f"note: top words that occur in no document of the reference: {len(about['absent']):,} ({named})")
     if json:
-        rows = [{**row, "words": str(row["words"]).split()} for row in table.to_dict("records")]
         what = {name: about[name] for name in ("chain", "reference", "windows", "absent", "left_out")}
-        print_json({**what, "topic_diversity": diversity, "topics": rows})
+        print_json({**what, "topic_diversity": diversity, "topics": records(table)})
         return
     windows = [f"{HEADINGS[name]}: {_window(size)}" for name, size in about["windows"].items()]
     print(f"chain {chain}, coherence on {about['reference']}{'; ' if windows else ''}{', '.join(windows)}")
@@ -63,12 +64,8 @@ def _window(size: Any) -> str:
     return "whole documents" if size == "document" else f"windows of {size} words"
 
 
-def _print(table: Any) -> None:
-    measures = [name for name in HEADINGS if name in table]
-    first = ["response", "topic"] if "response" in table else ["topic"]
-    rows = []
-    for row in table.to_dict("records"):
-        numbers = [number(float(row[name])) for name in measures]
-        rows.append([*(str(row[name]) for name in first), f"{row['share']:.1%}", *numbers, str(row["words"])])
-    columns = [*first, "share", *(HEADINGS[name] for name in measures), "words"]
-    print_table(columns, rows, text=["response", "words"])
+def _print(table: pd.DataFrame) -> None:
+    measures = {heading: name for name, heading in HEADINGS.items() if name in table}
+    response = {"response": "response"} if "response" in table else {}
+    columns = {**response, "topic": "topic", "share": "share", **measures, "words": "words"}
+    print_frame(table.assign(share=table["share"].map("{:.1%}".format)), columns, text=["response", "words"])

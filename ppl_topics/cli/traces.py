@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ppl_topics.cli.options import AsJson, ChainOption
-from ppl_topics.cli.output import number, print_json, print_table
+from ppl_topics.cli.output import number, print_json, print_table, records
 from ppl_topics.cli.quality import print_quality
-from ppl_topics.cli.report import as_rows, print_efficiency, print_topics, print_verdict, reading_lines, verdict_data
+from ppl_topics.cli.report import print_efficiency, print_topics, reading_lines, verdict_data
 from ppl_topics.errors import PplTopicsError, TraceError
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ Run = Annotated[str, typer.Argument(metavar="RUN", help="What `ppl-topics run --
 
 
 def naming_run(command: Callable[..., None]) -> Callable[..., None]:
-    """Begin each message about what RUN lacks with the name of RUN."""
+    """Start each message about what RUN lacks with the name of RUN."""
 
     @functools.wraps(command)
     def named(run: str, **options: Any) -> None:
         try:
             command(run, **options)
         except TraceError as error:
-            # The message about a file that cannot be read begins with its name already.
+            # The message about a file that cannot be read starts with its name already.
             named_already = str(error).startswith((f"{Path(run)}:", f"{Path(run)}{os.sep}"))
             raise error if named_already else TraceError(f"{run}: {error}") from None
 
@@ -78,8 +78,7 @@ def topics(
         return
     table = fit.topics(words, chain)
     if json:
-        rows = [{**row, "words": str(row["words"]).split(" ")} for row in table.to_dict("records")]
-        print_json({"chain": chain, "topics": rows})
+        print_json({"chain": chain, "topics": records(table)})
     else:
         print_topics(table)
 
@@ -118,13 +117,13 @@ def diagnose(
     seconds = seconds_by_kernel(fit.groups)
     what = summary(fit.groups)
     if json:
-        found = {**what, "verdict": verdict_data(verdict), "aligned": align, "efficiency": as_rows(table)}
-        topics = None if agreement is None else [_plain(row) for row in agreement.to_dict("records")]
+        found = {**what, "verdict": verdict_data(verdict), "aligned": align, "efficiency": table.to_dict("index")}
+        topics = None if agreement is None else records(agreement)
         print_json({**found, "topics": topics, "seconds_per_sweep": seconds})
         return
     _print_heading(what)
     print()
-    print_verdict(verdict)
+    print(f"verdict: {verdict}")
     print()
     print_efficiency(table)
     if seconds:
@@ -134,10 +133,6 @@ def diagnose(
     if agreement is not None:
         print()
         _print_agreement(agreement)
-
-
-def _plain(row: dict[Any, Any]) -> dict[str, Any]:
-    return {**row, "words": str(row["words"]).split(" ")}
 
 
 def _print_agreement(table: pd.DataFrame) -> None:
