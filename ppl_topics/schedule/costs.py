@@ -27,7 +27,7 @@ from ppl_topics.spec.model import Model
 __all__ = ["NOMINAL_THREADS", "CorpusSizes", "nominal_sizes", "runs", "step_bytes", "step_seconds", "sweep_seconds"]
 
 NOMINAL_THREADS = 4
-"""Threads that kernels are compared at: of the machine at hand the choice, and so the draws, must not depend."""
+"""Threads that kernels are compared at: the choice, and so the draws, must not depend on the machine."""
 
 OCCUPANCY = 0.78
 
@@ -37,33 +37,23 @@ STEP_SECONDS = 50e-6
 
 @dataclass(frozen=True, eq=False)
 class CorpusSizes:
-    """What forecasts need to know of a corpus.
-
-    Attributes
-    ----------
-    lengths, docs : ndarray of int64
-        The lengths of documents that occur, and how many documents have each.
-    counts, words : ndarray of int64
-        The corpus counts of words that occur, and how many words have each.
-    responses : int
-        C, responses: one of two classes, else one for each class, label or target.
-    covariates, covariate_cells : int
-        P, columns of the covariates, and how many of their values are not zero.
-    supervised : int, optional
-        Topics with coefficients; all by default.
-    held : float
-        Share of the cells of phi that a chain holds.
-    """
+    """What forecasts need to know of a corpus."""
 
     lengths: IntArray
     docs: IntArray
+    """How many documents have each of the lengths."""
     counts: IntArray
     words: IntArray
+    """How many words have each of the corpus counts."""
     responses: int = 0
+    """One of two classes, else one for each class, label or target."""
     covariates: int = 0
     covariate_cells: int = 0
+    """Values of the covariates that are not zero."""
     supervised: int | None = None
+    """Topics with coefficients; all by default."""
     held: float = 1.0
+    """Share of the cells of phi that a chain holds."""
 
     @classmethod
     def count(cls, doc_lengths: NDArray[Any], word_counts: NDArray[Any], responses: int = 0) -> CorpusSizes:

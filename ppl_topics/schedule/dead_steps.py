@@ -17,9 +17,9 @@ __all__ = ["dead_steps", "dead_variables"]
 def dead_steps(schedule: Node, model: Model) -> dict[int, frozenset[str]]:
     """Return the steps that only the trace needs, by their number in the schedule, with the variables they draw.
 
-    Only entries of the outermost cycle are looked at, which run once in every sweep. Such a step counts if it draws
-    each of its variables afresh, if each is one that the log posterior does not read, and if in what follows, into the
-    next sweep, each is drawn afresh again or left stale before any kernel reads it.
+    Only entries of the outermost cycle are looked at, which run once in every sweep. A step counts if it
+    redraws its variables whatever they were before, if the log posterior reads none of them, and if in what follows,
+    into the next sweep, each is drawn again or left stale before any kernel reads it.
     """
     if not isinstance(schedule, Cycle):
         return {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -25,18 +25,7 @@ MEMORY = {
 
 @dataclass(frozen=True)
 class KernelForecast:
-    """One kernel that could update a variable.
-
-    Attributes
-    ----------
-    variable, kernel : str
-    exact, chosen : bool
-        Whether it leaves the posterior invariant, and whether the schedule runs it.
-    seconds_one_thread, seconds : float
-        Of one execution, by one thread and by the threads of the run.
-    bytes : float
-        What it keeps, in one chain.
-    """
+    """One kernel that could update a variable; seconds are those of one execution, bytes those of one chain."""
 
     variable: str
     kernel: str
@@ -68,14 +57,14 @@ class Forecast:
     seconds_run : float
         All chains, without compiling.
     bytes : dict of str to float
-        At the time when most is in use, all processes together, beside what Python and its libraries take: by
+        At the time when most is in use, all processes together, in addition to Python and its libraries: by
         ``corpus``, ``state``, ``kernels``, ``recorded``, ``assembling``, ``workers``; the sum is ``total``.
     bytes_in_folder : dict of str to float
         The same where draws are streamed to a run folder.
     bytes_before : float
-        What of that is in memory before the run begins: the corpus.
+        What of that is in memory before the run starts: the corpus.
     bytes_available : float, optional
-        What can be had beside that; None where nothing is known.
+        What is available in addition; None if unknown.
     available_by : str
         What sets it.
     """
@@ -99,7 +88,7 @@ class Forecast:
 
     @property
     def refused(self) -> bool:
-        """Whether such a run in memory would be refused because it is not expected to fit."""
+        """Whether the run, in memory, would be refused because it is not expected to fit."""
         return self._too_much(self.bytes)
 
     @property
@@ -164,7 +153,7 @@ def forecast_kernels(
     for step, _ in runs(schedule):
         scheduled.setdefault(step.variable, []).append(step)
     result = []
-    for name in sorted(model.latent, key=_place_in([*scheduled])):
+    for name in dict.fromkeys([*scheduled, *model.latent]):
         own = scheduled.get(name, [])
         used = {step.kernel.name for step in own}
         others = [s for s in admissible(model.variables[name], model)[0] if s.kernel.name not in used]
@@ -181,10 +170,6 @@ def forecast_kernels(
                 )
             )
     return tuple(result)
-
-
-def _place_in(order: Sequence[str]) -> Callable[[str], int]:
-    return lambda name: order.index(name) if name in order else len(order)
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -26,7 +26,7 @@ from ppl_topics.core.registry import kernels
 from ppl_topics.errors import ScheduleError
 from ppl_topics.spec.model import Model
 from ppl_topics.spec.source import KeyPath, short_repr
-from ppl_topics.spec.specification import RESERVED, Spec
+from ppl_topics.spec.specification import RESERVED
 from ppl_topics.spec.validation import validated
 
 __all__ = [
@@ -47,20 +47,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Step:
-    """One execution of a kernel on a variable.
-
-    Attributes
-    ----------
-    variable : str
-        What the schedule names; the kernel may update others with it.
-    kernel : KernelSpec
-    options : pydantic.BaseModel
-        Validated options.
-    path : tuple
-        Where it stands in the specification.
-    reason : str
-        Why the scheduler chose it; empty where the model did.
-    """
+    """One execution of a kernel on a variable; it may update others too. `reason` is why the scheduler chose it."""
 
     variable: str
     kernel: KernelSpec
@@ -148,7 +135,9 @@ def every(n: int, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _entry(entry: Mapping[str, Any], function: str) -> dict[str, Any]:
     if not isinstance(entry, Mapping):
-        raise ScheduleError(f"{function}: expected entries made by step, cycle and their kin, got {short_repr(entry)}")
+        raise ScheduleError(
+            f"{function}: expected entries made by step, cycle, mixture, repeat or every, got {short_repr(entry)}"
+        )
     return dict(entry)
 
 
@@ -169,13 +158,10 @@ def steps(node: Node) -> Iterator[Step]:
         yield from steps(node.child)
 
 
-@dataclass
 class _Parser:
-    model: Model
-    spec: Spec = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.spec = self.model.spec
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.spec = model.spec
 
     def fail(self, path: KeyPath, message: str) -> ScheduleError:
         return ScheduleError(f"{self.spec.source.locate(path)}: schedule: {message}")
@@ -265,5 +251,5 @@ class _Parser:
 
 
 def parse(data: Any, model: Model) -> Node:
-    """Read a schedule as written in YAML, or made by :func:`cycle` and its kin."""
+    """Read a schedule as written in YAML, or made by functions such as :func:`cycle`."""
     return _Parser(model).node(data, ("schedule",))

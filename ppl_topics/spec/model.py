@@ -17,19 +17,9 @@ __all__ = ["Factor", "Model", "Variable"]
 
 @dataclass(frozen=True)
 class Variable:
-    """An unknown of the model.
+    """An unknown of the model, and its block: its own, or the one whose auxiliary variable it is.
 
-    Attributes
-    ----------
-    name : str
-        Its name in the model.
-    role : str
-        Its name for kernels: ``z``, ``theta``, ``phi``, ``alpha``, ``beta``, ``eta``, ...
-    dims : tuple of str
-    integrated_out : bool
-        Whether the chain never has it.
-    block : str
-        Name of the block that it belongs to: its own, or the one whose auxiliary variable it is.
+    The role is its name for kernels: ``z``, ``theta``, ``phi``, ``alpha``, ``beta``, ``eta``, ...
     """
 
     name: str
@@ -41,17 +31,9 @@ class Variable:
 
 @dataclass(frozen=True)
 class Factor:
-    """One factor of the model: a block, and the variables that it involves.
+    """One factor of the model: a block, and the variables that it touches.
 
-    Attributes
-    ----------
-    name : str
-    kind : str
-        Its name in messages: usually the kind of block.
-    forms : frozenset of str
-        The forms that kernels may require of it.
-    touches : frozenset of str
-        Names of variables.
+    `kind` is its name in messages, usually the kind of block; `forms` are those that kernels may require of it.
     """
 
     name: str

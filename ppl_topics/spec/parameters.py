@@ -23,7 +23,7 @@ MAX_VALUES = 1_000_000
 def override_parameters(source: Source, values: Mapping[str, Any], call: str) -> Source:
     """Set parameters by name; ``alpha.sum`` sets a key of a mapping.
 
-    ``call`` names such a setting in messages, with ``{name}`` in the place of the name.
+    ``call`` is how messages refer to a setting, with ``{name}`` for its name.
     """
     data = dict(source.data)
     locations = dict(source.locations)

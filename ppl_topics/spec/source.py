@@ -42,16 +42,8 @@ class Location:
 class Source:
     """Plain data, and the location of each of its keys and items.
 
-    Attributes
-    ----------
-    name : str
-        File name, or what messages say instead.
-    data : dict
-        Mappings, lists, strings, numbers, booleans and None.
-    locations : dict
-        Location by key path; that of a mapping's entry is its key.
-    own_parameters : frozenset of str, optional
-        Parameters that an extending file adds; None if all are its own.
+    The location of a mapping's entry is that of its key. `name` is the file, or what messages say instead;
+    `own_parameters` are those that an extending file adds, None if all are its own.
     """
 
     name: str
