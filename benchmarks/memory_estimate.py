@@ -25,7 +25,7 @@ from supervised import simulate
 
 import ppl_topics as pt
 from ppl_topics.api.sampling import run_settings
-from ppl_topics.engine.memory import Demand
+from ppl_topics.engine.model_sizes import Demand
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 

@@ -11,8 +11,7 @@ from ppl_topics.api.sampling import ModelLike, Prepared, prepare
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.machine_speed import machine_speed
-from ppl_topics.engine.memory import Demand
-from ppl_topics.engine.model_sizes import corpus_bytes, recording_seconds
+from ppl_topics.engine.model_sizes import Demand, corpus_bytes, recording_seconds
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes, sweep_seconds
 from ppl_topics.schedule.forecast import Forecast, forecast_kernels
@@ -98,19 +97,16 @@ def forecast(plan: Plan, corpus: CorpusSizes, settings: Settings) -> Forecast:
     topics = plan.model.spec.topics
     demand = Demand(plan, corpus, settings)
     available = demand.available()
-    # Responses that are apart each have their chains.
-    chains = settings.chains * (max(1, corpus.responses) if plan.model.apart else 1)
     corpus = corpus.for_model(plan.model)
     speed = machine_speed()
-    processes = min(settings.processes, chains)
     one, several = (sweep_seconds(plan.schedule, corpus, topics, n) / speed for n in (1, settings.threads))
     recording = recording_seconds(plan.model, corpus, settings.threads) / speed
     # Chains of one process advance in turn; those of several at the same time.
-    in_turn = -(-chains // processes)
+    in_turn = -(-demand.chains // demand.processes)
     return Forecast(
         threads=settings.threads,
-        chains=chains,
-        processes=processes,
+        chains=demand.chains,
+        processes=demand.processes,
         sweeps=settings.sweeps,
         speed=speed,
         sizes=corpus.formula_sizes(topics),

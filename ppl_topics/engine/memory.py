@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ppl_topics._util.argument_names import are_options, set_parameter, setting
 from ppl_topics.core.block import sparse_topics_block
 from ppl_topics.engine.available_memory import Available, available_memory
-from ppl_topics.engine.chains import Settings
-from ppl_topics.engine.model_sizes import corpus_bytes, run_bytes
+from ppl_topics.engine.model_sizes import Demand
 from ppl_topics.engine.recorder import LARGE_DIMS, rule_for
 from ppl_topics.errors import PplTopicsError, RunError
 from ppl_topics.schedule import Plan, make_plan
-from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.forecast import MEMORY, spell_bytes
 from ppl_topics.spec import load_spec
 
-__all__ = ["Demand", "Remedy", "check_memory", "remedies"]
+__all__ = ["Remedy", "check_memory", "remedies"]
 
 FEWER_WORDS = (2, 3, 5, 10, 20, 50, 100)
 """Values of min_count that are tried."""
@@ -30,50 +28,6 @@ WORTHWHILE = 0.95
 
 FEWEST_TOPICS = 0.1
 """Fewer than this share of the requested topics would be another model."""
-
-
-@dataclass(frozen=True)
-class Demand:
-    """A run whose memory is estimated, on a corpus of some sizes; `streamed` if its draws go to a folder."""
-
-    plan: Plan
-    sizes: CorpusSizes
-    settings: Settings
-    streamed: bool = False
-
-    def changed(self, **settings: Any) -> Demand:
-        """Return the run with some other settings."""
-        return replace(self, settings=replace(self.settings, **settings))
-
-    @property
-    def bytes(self) -> dict[str, float]:
-        """Memory of the run by purpose; see `ppl_topics.engine.model_sizes.run_bytes`."""
-        model = self.plan.model
-        # Responses that are apart each have their chains.
-        units = self.settings.chains * (max(1, self.sizes.responses) if model.apart else 1)
-        return run_bytes(
-            model,
-            self.plan.schedule,
-            self.sizes.for_model(model),
-            draws=self.settings.draws,
-            warmup=self.settings.warmup,
-            chains=units,
-            processes=min(self.settings.processes, units),
-            streamed=self.streamed,
-        )
-
-    @property
-    def more(self) -> float:
-        """Bytes beyond the corpus, which is in memory when the run starts."""
-        return self.bytes["total"] - corpus_bytes(self.sizes)
-
-    def available(self) -> Available:
-        """Return the memory that the run may still take."""
-        return available_memory(one_process=self.settings.processes == 1)
-
-    def fits(self, available: float) -> bool:
-        """Tell whether the run fits into this many bytes."""
-        return self.more <= available
 
 
 class Remedy(NamedTuple):

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ppl_topics.core.block import sparse_topics_block
 from ppl_topics.core.tokens import Sizes, topic_dtype
+from ppl_topics.engine.available_memory import Available, available_memory
+from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.recorder import LARGE_DIMS, rule_for
 from ppl_topics.results.run_folder.draws import CHUNK_BYTES, CHUNK_DRAWS
+from ppl_topics.schedule import Plan
 from ppl_topics.schedule.costs import CorpusSizes, runs, step_bytes
 from ppl_topics.schedule.tree import Node
 from ppl_topics.spec import Docs, TopWords
 from ppl_topics.spec.model import Model, Variable
 
-__all__ = ["corpus_bytes", "recording_seconds", "run_bytes"]
+__all__ = ["Demand", "corpus_bytes", "recording_seconds"]
 
 ARRAY = 120
 """Of a NumPy array, in addition to its numbers."""
@@ -63,74 +67,98 @@ def corpus_bytes(corpus: CorpusSizes) -> float:
     return 4.0 * corpus.n_tokens + TEXT * (corpus.n_words + corpus.n_docs)
 
 
-def run_bytes(
-    model: Model,
-    schedule: Node,
-    corpus: CorpusSizes,
-    *,
-    draws: int,
-    warmup: int,
-    chains: int,
-    processes: int,
-    streamed: bool = False,
-) -> dict[str, float]:
-    """Return the bytes in use when a run takes most, by what they are for.
+@dataclass(frozen=True)
+class Demand:
+    """A run whose memory is estimated, on a corpus of some sizes; `streamed` if its draws go to a folder."""
 
-    Most is in use either by the last sweep, or after it, when the chains' states are gone and the draws are being
-    copied into one array each. Where draws are streamed to disk, nothing is copied at the end, and a checkpoint writes
-    arrays from where they are.
-    """
-    dims = _dim_sizes(model, corpus)
-    cells = 4.0 * dims["word"] * dims["topic"]
-    lists = sparse_topics_block(model.spec.blocks) is not None
-    copies = 1 if processes == 1 else min(processes, chains) + 1
-    texts = corpus_bytes(corpus)
-    index = 8 * (2 * dims["doc"] + dims["word"])
-    variables = [v for v in model.latent.values() if not (lists and v.role in ("phi", "included"))]
-    held = {v.name: float(_number_bytes(v, dims) * _size(v, dims)) for v in variables}
-    starting = STARTING / 4 * sum(held[v.name] for v in variables if v.role == "theta")
-    # Besides the state, each chain has the counts of words and the mean of phi.
-    of_topics, mean = 2 * cells, cells
-    if lists:
-        counted = _counted_cells(corpus, dims["topic"])
-        mean = MEAN_OF_LISTS * counted
-        of_topics = LISTS * max(counted, corpus.held * dims["word"] * dims["topic"]) + mean
-    state = chains * (sum(held.values()) + of_topics) + DESIGN * processes * corpus.covariate_cells
-    kernels = _kernel_bytes(model, schedule, corpus, chains, min(processes, chains))
-    kept = dict(_recorded(model, dims))
-    small = sum(size for name, size in kept.items() if not LARGE_DIMS & set(_dims(name, model)))
-    statistics = 10 * ARRAY + 40 * sum(1 for _ in runs(schedule))
-    recorded = chains * (draws * (sum(kept.values()) + statistics) + warmup * (small + statistics))
-    if streamed:
-        recorded = _streamed_bytes(kept, statistics, draws, chains)
-    # Of what the model never holds, all of phi is drawn for the trace before some of it is kept.
-    unheld = [model.variables[name] for name in kept if name in model.variables and name not in model.latent]
-    drawn = cells if any(variable.role == "phi" for variable in unheld) else 0.0
-    running = {
-        "corpus": float(copies * (texts + index)),
-        "state": state + max(starting, drawn),
-        "kernels": kernels,
-        "recorded": recorded,
-        "assembling": 0.0,
-        "workers": 0.0 if processes == 1 else WORKER * min(processes, chains),
-    }
-    last = chains * (mean + dims["token"] * np.dtype(topic_dtype(dims["topic"])).itemsize)
-    if streamed:
-        # What the run leaves besides its draws is read back, and not all memory of its states is free again by then.
-        running["assembling"] = last
-        return {**running, "total": sum(running.values())}
-    # Of each variable first one array a chain is made of its draws, then one of all chains.
-    twice = chains * draws * max(kept.values(), default=0.0)
-    after = {
-        "corpus": float(texts + index),
-        "state": last,
-        "kernels": 0.0,
-        "recorded": recorded,
-        "assembling": recorded + twice + last,
-        "workers": running["workers"],
-    }
-    most = max(running, after, key=lambda phase: sum(phase.values()))
-    return {**most, "total": sum(most.values())}
+    plan: Plan
+    sizes: CorpusSizes
+    settings: Settings
+    streamed: bool = False
+
+    def changed(self, **settings: Any) -> Demand:
+        """Return the run with some other settings."""
+        return replace(self, settings=replace(self.settings, **settings))
+
+    @property
+    def chains(self) -> int:
+        """Chains of all responses, if each has its own."""
+        return self.settings.chains * (max(1, self.sizes.responses) if self.plan.model.apart else 1)
+
+    @property
+    def processes(self) -> int:
+        """Processes that have chains."""
+        return min(self.settings.processes, self.chains)
+
+    @property
+    def more(self) -> float:
+        """Bytes beyond the corpus, which is in memory when the run starts."""
+        return self.bytes["total"] - corpus_bytes(self.sizes)
+
+    def fits(self, available: float) -> bool:
+        """Tell whether the run fits into this many bytes."""
+        return self.more <= available
+
+    def available(self) -> Available:
+        """Return the memory that the run may still take."""
+        return available_memory(one_process=self.settings.processes == 1)
+
+    @property
+    def bytes(self) -> dict[str, float]:
+        """The bytes in use when the run takes most, by what they are for.
+
+        Most is in use either by the last sweep, or after it, when the chains' states are gone and the draws are being
+        copied into one array each. If draws are streamed to disk, nothing is copied at the end, and a checkpoint writes
+        arrays from where they are.
+        """
+        model, schedule, corpus = self.plan.model, self.plan.schedule, self.sizes.for_model(self.plan.model)
+        draws, chains, processes = self.settings.draws, self.chains, self.processes
+        dims = _dim_sizes(model, corpus)
+        cells = 4.0 * dims["word"] * dims["topic"]
+        lists = sparse_topics_block(model.spec.blocks) is not None
+        copies = 1 if processes == 1 else processes + 1
+        texts = corpus_bytes(corpus)
+        index = 8 * (2 * dims["doc"] + dims["word"])
+        variables = [v for v in model.latent.values() if not (lists and v.role in ("phi", "included"))]
+        held = {v.name: float(_variable_bytes(v, dims)) for v in variables}
+        starting = STARTING / 4 * sum(held[v.name] for v in variables if v.role == "theta")
+        # Besides the state, each chain has the counts of words and the mean of phi.
+        of_topics, mean = 2 * cells, cells
+        if lists:
+            counted = _counted_cells(corpus, dims["topic"])
+            mean = MEAN_OF_LISTS * counted
+            of_topics = LISTS * max(counted, corpus.held * dims["word"] * dims["topic"]) + mean
+        state = chains * (sum(held.values()) + of_topics) + DESIGN * processes * corpus.covariate_cells
+        kernels = _kernel_bytes(model, schedule, corpus, chains, processes)
+        kept = dict(_recorded(model, dims))
+        large = {name for name, variable in model.variables.items() if LARGE_DIMS & set(variable.dims)}
+        small = sum(size for name, size in kept.items() if name not in large)
+        statistics = 10 * ARRAY + 40 * sum(1 for _ in runs(schedule))
+        recorded = chains * (draws * (sum(kept.values()) + statistics) + self.settings.warmup * (small + statistics))
+        if self.streamed:
+            recorded = _streamed_bytes(kept, statistics, draws, chains)
+        # If the model never holds phi, all of it is drawn for the trace before some of it is kept.
+        phi = model.names.get("phi")
+        drawn = cells if phi in kept and phi not in model.latent else 0.0
+        last = chains * (mean + dims["token"] * np.dtype(topic_dtype(dims["topic"])).itemsize)
+        phases = [
+            {
+                "corpus": float(copies * (texts + index)),
+                "state": state + max(starting, drawn),
+                "kernels": kernels,
+                "recorded": recorded,
+                # What a run leaves besides its draws is read back from a folder before the memory of states is free.
+                "assembling": last if self.streamed else 0.0,
+                "workers": 0.0 if processes == 1 else WORKER * processes,
+            }
+        ]
+        if not self.streamed:
+            # Of each variable first one array a chain is made of its draws, then one of all chains.
+            twice = chains * draws * max(kept.values(), default=0.0)
+            after = {"corpus": float(texts + index), "state": last, "kernels": 0.0}
+            phases.append({**phases[0], **after, "assembling": recorded + twice + last})
+        most = max(phases, key=lambda phase: sum(phase.values()))
+        return {**most, "total": sum(most.values())}
 
 
 def _counted_cells(corpus: CorpusSizes, topics: int) -> float:
@@ -171,16 +199,9 @@ def _dim_sizes(model: Model, corpus: CorpusSizes) -> dict[str, int]:
     return sizes.by_dim
 
 
-def _dims(name: str, model: Model) -> tuple[str, ...]:
-    return model.variables[name].dims if name in model.variables else ()
-
-
-def _size(variable: Variable, dims: Mapping[str, int]) -> int:
-    return int(np.prod([dims[dim] for dim in variable.dims], dtype=np.int64))
-
-
-def _number_bytes(variable: Variable, dims: Mapping[str, int]) -> int:
-    return np.dtype(topic_dtype(dims["topic"])).itemsize if variable.role == "z" else BY_ROLE.get(variable.role, 8)
+def _variable_bytes(variable: Variable, dims: Mapping[str, int]) -> int:
+    number = np.dtype(topic_dtype(dims["topic"])).itemsize if variable.role == "z" else BY_ROLE.get(variable.role, 8)
+    return number * int(np.prod([dims[dim] for dim in variable.dims], dtype=np.int64))
 
 
 def _recorded(model: Model, dims: Mapping[str, int]) -> Iterator[tuple[str, float]]:
@@ -194,5 +215,5 @@ def _recorded(model: Model, dims: Mapping[str, int]) -> Iterator[tuple[str, floa
             kept["word"] = min(rule.top_words, dims["word"])
         if isinstance(rule, Docs):
             kept["doc"] = min(rule.docs, dims["doc"])
-        yield name, float(ARRAY + _number_bytes(variable, dims) * _size(variable, kept))
+        yield name, float(ARRAY + _variable_bytes(variable, kept))
     yield "topic_share", ARRAY + 8.0 * dims["topic"]

@@ -13,7 +13,8 @@ from ppl_topics.engine.checkpointing import Checkpointing, check_resumable
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.group_builder import GroupBuilder, attributes_of, build_groups
 from ppl_topics.engine.interrupt import GracefulStop
-from ppl_topics.engine.memory import Demand, check_memory
+from ppl_topics.engine.memory import check_memory
+from ppl_topics.engine.model_sizes import Demand
 from ppl_topics.engine.processes import run_in_processes
 from ppl_topics.engine.progress import ProgressBars
 from ppl_topics.engine.recorder import ChainDraws

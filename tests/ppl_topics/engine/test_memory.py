@@ -12,8 +12,8 @@ from ppl_topics._util.argument_names import arguments_are_options
 from ppl_topics.cli import main
 from ppl_topics.engine.available_memory import Available, available_memory
 from ppl_topics.engine.chains import Settings
-from ppl_topics.engine.memory import Demand, check_memory, remedies
-from ppl_topics.engine.model_sizes import corpus_bytes
+from ppl_topics.engine.memory import check_memory, remedies
+from ppl_topics.engine.model_sizes import Demand, corpus_bytes
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import nominal_sizes
 
@@ -77,7 +77,8 @@ def test_the_least_of_all_limits_counts(tmp_path, monkeypatch):
 
 def test_a_run_is_refused_in_python_and_at_the_command_line(tmp_path, monkeypatch, capsys):
     corpus = pt.Corpus.from_texts(["red green red", "green blue"] * 3)
-    monkeypatch.setattr("ppl_topics.engine.memory.available_memory", lambda **_: NONE_LEFT)
+    for module in ("memory", "model_sizes"):
+        monkeypatch.setattr(f"ppl_topics.engine.{module}.available_memory", lambda **_: NONE_LEFT)
     how = {"topics": 2, "draws": 9, "warmup": 1, "chains": 1, "progress": False, "threads": 1}
     with pytest.raises(pt.RunError, match=r"the run needs about .* of memory .*ignore_memory=True"):
         pt.sample("lda", corpus, **how)

@@ -12,7 +12,7 @@ from ppl_topics.engine.bind import bind
 from ppl_topics.engine.chains import Settings, run_chains
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.machine_speed import machine_speed
-from ppl_topics.engine.model_sizes import recording_seconds, run_bytes
+from ppl_topics.engine.model_sizes import Demand, recording_seconds
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes, nominal_sizes, runs, step_bytes, step_seconds, sweep_seconds
 from ppl_topics.schedule.forecast import spell_bytes, spell_seconds
@@ -154,9 +154,8 @@ def test_the_choice_does_not_depend_on_this_machine(corpus, monkeypatch):
     assert plans[0].forecast.seconds_sweep > plans[1].forecast.seconds_sweep
 
 
-def predicted(plan, corpus, settings, chains=1, processes=1):
-    how = {"draws": settings.draws, "warmup": settings.warmup, "chains": chains, "processes": processes}
-    return run_bytes(plan.model, plan.schedule, CorpusSizes.of(corpus), **how)
+def predicted(plan, corpus, settings, **changed):
+    return Demand(plan, CorpusSizes.of(corpus), settings).changed(**changed).bytes
 
 
 @pytest.mark.parametrize("model", ["lda", "lda_collapsed", "lda_learned"])
