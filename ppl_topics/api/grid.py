@@ -159,19 +159,17 @@ def prepare_grid(
     # Wrong parameters that all combinations share are reported as such, not as those of the grid.
     resolve(model, parameters, record=record, schedule=schedule)
     place = argument("over") + " {name}"
-    specs = [
-        _attempt(resolve, model, {**parameters, **values}, record=record, schedule=schedule, call=place)
-        for values in chosen
-    ]
-    _refuse_if_all_fail(specs)
-    return PreparedGrid(list(over), chosen, specs, settings, scoring, path)
+
+    def spec(values: dict[str, Any]) -> Spec:
+        return resolve(model, {**parameters, **values}, record=record, schedule=schedule, call=place)
+
+    return PreparedGrid(chosen, _results_or_errors(spec, chosen), settings, scoring, path)
 
 
 @dataclass(frozen=True)
 class PreparedGrid:
     """Runs whose arguments have been checked, those of each combination of parameters."""
 
-    names: list[str]
     chosen: list[dict[str, Any]]
     specs: list[Spec | PplTopicsError]
     settings: Settings
@@ -191,9 +189,8 @@ class PreparedGrid:
             corpus, test = _hold_out(corpus, held_out, self.settings.seed)
             check_corpus(corpus)
         sizes = CorpusSizes.of(corpus)
-        plans = [_attempt(_plan, spec, corpus, sizes) for spec in self.specs]
-        _refuse_if_all_fail(plans)
-        path = self.path
+        plans = _results_or_errors(lambda spec: _plan(spec, corpus, sizes), self.specs)
+        path, names = self.path, list(self.chosen[0])
         rows: list[Row] = []
         stopped = False
         try:
@@ -204,14 +201,14 @@ class PreparedGrid:
                     key: each if isinstance(each, int | float | str) else str(each) for key, each in values.items()
                 }
                 rows.append(row._replace(cells={**shown, **row.cells}))
-                table = as_table(rows, self.names, stopped)
+                table = as_table(rows, names, stopped)
                 if path is not None:
                     write_table(table, path)
                 if done is not None:
                     done({str(name): value for name, value in table.iloc[-1].items()})
         except KeyboardInterrupt:
             stopped = True
-        return as_table(rows, self.names, stopped)
+        return as_table(rows, names, stopped)
 
 
 def _run(
@@ -252,19 +249,17 @@ def _plan(spec: Spec | PplTopicsError, corpus: Corpus, sizes: CorpusSizes) -> Pl
     return plan
 
 
-def _attempt(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Return the result of a call, or its error."""
-    try:
-        return function(*arguments, **options)
-    except PplTopicsError as error:
-        return error
-
-
-def _refuse_if_all_fail(results: Sequence[object]) -> None:
-    """Raise the first error if there is nothing but errors."""
-    errors = [result for result in results if isinstance(result, PplTopicsError)]
-    if len(errors) == len(results):
-        raise errors[0]
+def _results_or_errors(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    """Call a function for each item and return the results, or errors; raise the first if there are only errors."""
+    results: list[Any] = []
+    for item in items:
+        try:
+            results.append(function(item))
+        except PplTopicsError as error:
+            results.append(error)
+    if all(isinstance(result, PplTopicsError) for result in results):
+        raise results[0]
+    return results
 
 
 def combinations(over: Mapping[str, Sequence[Any]], fixed: Mapping[str, Any]) -> list[dict[str, Any]]:

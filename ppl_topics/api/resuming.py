@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import zip_longest
 from pathlib import Path
 
+import numba
+
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import MAX_SWEEPS, check_threads, check_whole
 from ppl_topics._util.files import remove_parts
@@ -95,7 +97,9 @@ def resume(
             )
         if asked > before.draws:
             folder = folder.grown(asked)
-        threads = _threads(before.threads) if threads is None else threads
+        if threads is None:
+            # As many as before, or as this machine has.
+            threads = min(before.threads, int(numba.config.NUMBA_NUM_THREADS))
         settings = Settings(
             draws=asked,
             warmup=before.warmup,
@@ -129,13 +133,6 @@ def _asked_draws(draws: int | str | None, before: int) -> int:
         )
     check_whole(name, asked, 1, MAX_SWEEPS)
     return asked
-
-
-def _threads(before: int) -> int:
-    """Return the number of threads that a run had, or as many as this machine has."""
-    import numba
-
-    return min(before, int(numba.config.NUMBA_NUM_THREADS))
 
 
 def _first_change(before: str, after: str) -> str:

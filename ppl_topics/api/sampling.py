@@ -286,7 +286,7 @@ def resolve(
 
 
 OPTIONS = [p.name for p in inspect.signature(sample).parameters.values() if p.kind is p.KEYWORD_ONLY]
-"""What else a wrong name of a parameter may have been meant to be."""
+"""What a wrong name of a parameter may have meant instead."""
 
 
 def check_corpus(corpus: object) -> None:

@@ -48,7 +48,7 @@ def _version(asked: bool) -> None:
 
 def _help(command: Callable[..., None]) -> str:
     """Return the docstring, marked so that the lines of its examples stay as they are."""
-    return re.sub(r"^(For example:|Begin with:)$", "\b\n\\1", inspect.getdoc(command) or "", flags=re.MULTILINE)
+    return re.sub(r"^(For example:|Start with:)$", "\b\n\\1", inspect.getdoc(command) or "", flags=re.MULTILINE)
 
 
 def _options(
@@ -56,7 +56,7 @@ def _options(
 ) -> None:
     """Bayesian topic models declared in YAML, sampled by exact and composable MCMC kernels, read in ArviZ.
 
-    Begin with:
+    Start with:
       ppl-topics demo
       ppl-topics run lda --data posts.jsonl --set topics=20 --out run.nc
       ppl-topics diagnose run.nc

@@ -45,11 +45,8 @@ class Reading:
     stop_words: Annotated[str | None, typer.Option(help="`english`, or a file with one word a line.")] = None
     token_pattern: Annotated[str | None, typer.Option(help="Regular expression of a token.")] = None
 
-    def read(self, data: str) -> Corpus:
-        """Read the corpus in a file, all of whose words are kept."""
-        return self._read(data)
-
-    def _read(self, data: str, **words: Any) -> Corpus:
+    def read(self, data: str, **words: Any) -> Corpus:
+        """Read the corpus in a file; all of its words are kept, unless `words` says which."""
         from ppl_topics.api.sampling import check_corpus
         from ppl_topics.corpus import read_corpus
 
@@ -85,19 +82,20 @@ class Training(Reading):
     ] = "1.0"
     max_vocabulary: Annotated[int | None, typer.Option(help="Keep at most this many words, the most frequent.")] = None
 
-    def read(self, data: str) -> Corpus:
+    def read(self, data: str, **words: Any) -> Corpus:
         """Read the training corpus in a file."""
-        return self._read(
+        return super().read(
             data,
             min_count=self.min_count,
             min_df=_count_or_share("--min-df", self.min_df),
             max_df=_count_or_share("--max-df", self.max_df),
             max_vocabulary=self.max_vocabulary,
+            **words,
         )
 
     def read_new(self, data: str) -> Corpus:
         """Read other documents in the same way, all of whose words are kept."""
-        return self._read(data)
+        return super().read(data)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Chains of one process, advanced in turn, sweep by sweep, so that all have as many draws when stopped."""
+"""Chains of one process, advanced in turn, sweep by sweep, so that all have the same number of draws when stopped."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def run_chains(
             stores = {chain: kept.enter_context(checkpointing.chain(chain, len(chains))) for chain in chains}
         running = [_start(executor, chain, settings, stores.get(chain)) for chain in chains]
         while not stopped():
-            # In turn, so that all have as many draws when stopped; of chains that are resumed, those behind first.
+            # In turn, so that a stop leaves equally many draws; chains that are behind when resumed go first.
             behind = min(running, key=lambda chain: chain.sweep)
             if behind.sweep >= settings.sweeps:
                 break

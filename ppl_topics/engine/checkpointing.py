@@ -42,7 +42,7 @@ ORPHAN_SECONDS = 120.0
 """How long to wait for a worker whose parent was killed: it ends after the sweep that it is in."""
 
 WRITE_SPEED = 2.5e8
-"""Bytes a second that a checkpoint is thought to be written with, before one was."""
+"""Bytes a second at which the first checkpoint is assumed to be written."""
 
 LISTED = ("pointer", "topics", "counts", "values")
 
@@ -96,7 +96,7 @@ class ChainCheckpoints:
         """Bring a chain's first state, in place, to where its newest checkpoint is; return what records it."""
         recorder = self._restore(executor, state, memories)
         self.since = time.monotonic()
-        # As it will be among the draws, with the mean.
+        # With the mean, as after the first draw.
         whole = {**_kept(executor, state, memories, recorder), **mean_arrays(recorder.topics.mean)}
         self.cost = sum(array.nbytes for array in whole.values()) / WRITE_SPEED
         return recorder
@@ -222,7 +222,7 @@ def _put_memories(
 
 
 def _like(before: Any, found: Any) -> Any:
-    """Return a mean that was found as one that can be added to."""
+    """Return a mean from a checkpoint as one that can be updated."""
     if isinstance(before, SparseMean):
         if not isinstance(found, SparseMean):
             raise ValueError("the mean of the topics has another form")

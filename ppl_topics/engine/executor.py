@@ -53,7 +53,7 @@ class SweepRecord:
 
 @dataclass
 class _Sweep:
-    """Where a running sweep stands: its random streams are numbered in order of execution."""
+    """A sweep in progress: its random streams are numbered in order of execution."""
 
     state: ChainState
     memories: list[Any]
@@ -170,7 +170,7 @@ class Executor:
         if sweep.layout != _layout(state):
             changed = ", ".join(sorted(dict(sweep.layout.items() ^ _layout(state).items())))
             raise _failure(step, sweep, f"changed the type, shape or name of {changed}")
-        # Ours are tested; of others a topic that does not exist would bring the process down.
+        # Our kernels are tested; in those of others, a topic that does not exist would crash the process.
         ours = step.kernel.build.__module__.startswith("ppl_topics.")
         if not ours and state.z.size and int(state.z.max()) >= state.sizes.topics:
             wrong = int(state.z.max())
@@ -181,7 +181,7 @@ class Executor:
         names = self.bound.model.names
         declared = {names[role] for role in step.kernel.updates if role in names}
         if state.sparse_topics is not None and "included" in declared:
-            # Lists have no place for the probabilities of words that are left out; they are stale.
+            # Sparse topics have no place for the probabilities of excluded words; those are stale.
             declared.add(state.phi_name)
         z = names["z"]
         changed = [z] if not np.array_equal(before.z, state.z) else []

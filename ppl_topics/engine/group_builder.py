@@ -24,7 +24,7 @@ from ppl_topics.results.groups import by_response, ends
 __all__ = ["GroupBuilder", "attributes_of", "build_groups"]
 
 MAX_COVARIATE_CELLS = 10_000_000
-"""Covariates of more cells, sparse ones as a rule, are left to the corpus."""
+"""Covariates with more cells, which are usually sparse, are not copied from the corpus."""
 
 SOFTWARE = ("numpy", "numba", "scipy", "xarray", "arviz")
 
@@ -188,7 +188,7 @@ class GroupBuilder:
             coords["covariate"] = _text(covariates.names)
         scaling = None if self.bound.observed is None else self.bound.observed.scaling
         if covariates is not None and scaling is not None:
-            # What new documents are encoded by. As a variable, for attributes have a largest size.
+            # Needed to encode new documents; a variable, since attributes are limited in size.
             data["covariate_columns"] = ((), columns_to_json(covariates.columns))
             data["covariate_mean"], data["covariate_scale"] = (("covariate", values) for values in scaling)
             coords["covariate"] = _text(covariates.names)

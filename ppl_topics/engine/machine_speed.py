@@ -27,8 +27,8 @@ REPEATS = 9
 def machine_speed() -> float:
     """Return the speed of one thread of this machine, the nominal one having 1: measured once, in about 30 ms.
 
-    The reference is the oldest loop of the house, collapsed Gibbs sampling, on 10,000 tokens made up for it. The
-    shortest of several sweeps counts: what else runs on the machine can only slow them down.
+    The reference is collapsed Gibbs sampling on 10,000 random tokens. The shortest of several sweeps counts: whatever
+    else runs on the machine can only slow them down.
     """
     rng = np.random.default_rng(0)
     doc_ptr = np.arange(DOCS + 1) * LENGTH

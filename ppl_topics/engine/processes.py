@@ -38,7 +38,7 @@ REPORT_SECONDS = 0.05
 """Least time between two reports of a chain, so that fast sweeps do not swamp the pipe."""
 
 LOOK_SECONDS = 0.002
-"""Least time between two looks whether to stop, which cost as much as a small sweep."""
+"""Least time between two checks whether to stop; a check takes as long as a small sweep."""
 
 HOLDS_SIGNALS = hasattr(signal, "pthread_sigmask")
 """Windows cannot, and does not start processes in this way either."""
@@ -82,7 +82,7 @@ def run_in_processes(
                 for worker in workers:
                     worker.stop()
     finally:
-        # Only where something else failed here are there any left, and then nobody waits for their draws.
+        # Workers are left only if something failed here, and then nobody waits for their draws.
         for worker in workers:
             if worker.process.is_alive() and worker.running:
                 worker.process.kill()
@@ -208,7 +208,7 @@ def _run(pipe: Connection[Any, Any], task: _Task) -> dict[int, ChainDraws]:
         if (now := time.perf_counter()) - looked < LOOK_SECONDS:
             return False
         looked = now
-        # Nothing else comes this way but the end, when the parent is gone.
+        # The parent sends nothing but STOP; when it is gone, the pipe ends.
         return pipe.poll()
 
     executor = Executor(bind(plan, task.corpus), task.settings.debug)

@@ -210,7 +210,7 @@ class Recorder:
             return _topics_first(phi, selection)
         assert held is not None, f"{variable.name} is neither held nor drawn for the trace"
         if variable.role == "included":
-            # As phi, which they belong to, they are held by words.
+            # Held by words, like phi.
             return _topics_first(held, selection)
         return held.copy() if selection.words is None else held[selection.words]
 
@@ -230,5 +230,5 @@ class Recorder:
 def _topics_first(by_word: NDArray[Any], selection: Selection) -> NDArray[Any]:
     """Return what is kept of an array of shape (V, K), topics first."""
     kept = by_word if selection.words is None else by_word[selection.words]
-    # A copy always: of one topic the transposed array is the chain's own, which the next sweep changes.
+    # Always a copy: with one topic, the transposed array would be the chain's own, which the next sweep changes.
     return np.array(kept.T, order="C")

@@ -58,7 +58,7 @@ def align_corpus(new: Any, vocabulary: StrArray) -> Corpus:
     if new.n_tokens and not aligned.n_tokens:
         raise CorpusError(
             f"none of the {new.n_tokens:,} tokens is a word of the training corpus (here for example "
-            f"{str(new.vocabulary[new.words[0]])!r}, there {str(vocabulary[0])!r}); make both corpora alike"
+            f"{str(new.vocabulary[new.words[0]])!r}, there {str(vocabulary[0])!r}); read both corpora in the same way"
         )
     pairs = zip(dataclasses.astuple(new.dropped), dataclasses.astuple(aligned.dropped), strict=True)
     return dataclasses.replace(aligned, dropped=DroppedWords(*(before + after for before, after in pairs)))

@@ -45,8 +45,8 @@ def dead_variables(schedule: Node, model: Model) -> frozenset[str]:
 
 
 def _only_recorded(name: str, following: tuple[Node, ...], model: Model) -> bool:
-    # The log posterior adds up what blocks say of their variables; those of these roles say nothing, unless a block of
-    # someone else's does.
+    # The log posterior adds up the log densities of blocks. Ours have none for these roles; one from another package
+    # may.
     silent = type(model.spec.blocks[model.variables[name].block]).log_density is Block.log_density
     if model.variables[name].role not in UNRECORDED or not silent:
         return False
@@ -58,7 +58,7 @@ def _only_recorded(name: str, following: tuple[Node, ...], model: Model) -> bool
             )
             if read or (drawn and reads_old_values(step)):
                 return False
-            # Inside another node a step may not run, so only what stands in the cycle itself ends the search.
+            # Inside another node a step may not run, so only entries of the outermost cycle end the search.
             if node is step and (drawn or summed):
                 return True
     return True

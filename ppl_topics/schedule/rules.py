@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import NoReturn
 
 from ppl_topics.core.kernel import KernelSpec, WordSelection
@@ -39,19 +40,16 @@ def check(node: Node, model: Model, *, partial: bool = False) -> None:
         raise ScheduleError(f"{place}: schedule breaks rule {violation.rule}: {violation.message}; {fix}") from None
 
 
+@dataclass(eq=False)
 class _Violation(Exception):  # noqa: N818
     """A broken rule, with changes that might fix it, and what to say if none does."""
 
-    def __init__(
-        self, path: KeyPath, rule: int, message: str, suggestions: Iterable[Suggestion], otherwise: str, also: str = ""
-    ) -> None:
-        super().__init__(message)
-        self.path = path
-        self.rule = rule
-        self.message = message
-        self.suggestions = suggestions
-        self.otherwise = otherwise
-        self.also = also
+    path: KeyPath
+    rule: int
+    message: str
+    suggestions: Iterable[Suggestion]
+    otherwise: str
+    also: str = ""
 
 
 def _fix(violation: _Violation, model: Model, partial: bool) -> str:

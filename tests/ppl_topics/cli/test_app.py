@@ -8,6 +8,7 @@ import time
 import types
 
 import pytest
+from commands import call
 
 import ppl_topics
 from ppl_topics.cli import main
@@ -28,13 +29,6 @@ COMMANDS = [
     "verify",
     "schema",
 ]
-
-
-def call(capsys, *arguments):
-    """Run a command in this process; return its exit code, standard output and standard error."""
-    code = main(list(arguments))
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def test_help_answers_at_once_and_imports_nothing_heavy():

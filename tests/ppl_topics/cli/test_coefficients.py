@@ -4,26 +4,20 @@ import json
 
 import numpy as np
 import pytest
+from commands import call, coloured, refused
 
 import ppl_topics as pt
-from ppl_topics.cli import main
 from ppl_topics.cli.report import reading_lines
 from ppl_topics.diagnostics.summary import summary
 
 FAST = {"topics": 3, "draws": 10, "warmup": 20, "chains": 2, "seed": 1, "threads": 1, "progress": False}
-COLOURS = {"warm": "red orange yellow", "cold": "blue green teal", "dark": "black brown gray"}
-
-
-def texts():
-    rng = np.random.default_rng(1)
-    return [" ".join(rng.choice(words.split(), 8)) for words in COLOURS.values() for _ in range(10)]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("coefficients")
-    labels = [name for name in COLOURS for _ in range(10)]
-    corpus = pt.Corpus.from_texts(texts(), labels=labels)
+    texts, labels = coloured(10)
+    corpus = pt.Corpus.from_texts(texts, labels=labels)
     with_intercept = {"name": "logistic", "extends": "slda_logistic", "blocks": {"y": {"intercept": True}}}
     pt.sample(with_intercept, corpus, **FAST).save(folder / "shared.nc")
     pt.sample("medlda_one_vs_all", corpus, margin=1.0, **FAST).save(folder / "apart.nc")
@@ -32,7 +26,7 @@ def folder(tmp_path_factory):
     pt.sample("medlda", corpus, **{**FAST, "draws": 1}).save(folder / "one.nc")
     numbers = corpus.with_labels(pt.Labels.infer(np.arange(30.0) + 0.5))
     pt.sample("slda_gaussian", numbers, record={"sigma2": "none"}, **FAST).save(folder / "numbers.nc")
-    rows = [json.dumps({"text": text, "y": label}) for text, label in zip(texts(), labels, strict=True)]
+    rows = [json.dumps({"text": text, "y": label}) for text, label in zip(texts, labels, strict=True)]
     (folder / "train.jsonl").write_text("\n".join(rows))
     return folder
 
@@ -40,19 +34,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def here(folder, monkeypatch):
     monkeypatch.chdir(folder)
-
-
-def call(capsys, *arguments):
-    code = main(list(arguments))
-    return code, *capsys.readouterr()
-
-
-def refused(capsys, *arguments):
-    code, out, err = call(capsys, "coefficients", *arguments)
-    assert (code, out) == (2, "")
-    (line,) = err.splitlines()
-    assert line.startswith("error: ")
-    return line
 
 
 def test_a_table(capsys):
@@ -132,16 +113,20 @@ def test_without_an_error_variance_coefficients_are_read_all_the_same(capsys):
 
 
 def test_errors_are_one_line(capsys):
-    assert "error: lda.nc: model 'lda' has no response" in refused(capsys, "lda.nc")
-    assert "does not hold the coefficients eta; run the model with record eta: all" in refused(capsys, "bare.nc")
-    assert "no response 'worm'; did you mean 'warm'?" in refused(capsys, "shared.nc", "--response", "worm")
-    assert "no chain 2; it has 0, 1" in refused(capsys, "shared.nc", "--chain", "2")
-    assert "between 0 and 1" in refused(capsys, "shared.nc", "--probability", "90")
-    assert "top: must be a whole number of at least 1" in refused(capsys, "shared.nc", "--top", "0")
-    assert "at least 1" in refused(capsys, "shared.nc", "--words", "0")
+    assert "error: lda.nc: model 'lda' has no response" in refused(capsys, "coefficients", "lda.nc")
+    assert "does not hold the coefficients eta; run the model with record eta: all" in refused(
+        capsys, "coefficients", "bare.nc"
+    )
+    assert "no response 'worm'; did you mean 'warm'?" in refused(
+        capsys, "coefficients", "shared.nc", "--response", "worm"
+    )
+    assert "no chain 2; it has 0, 1" in refused(capsys, "coefficients", "shared.nc", "--chain", "2")
+    assert "between 0 and 1" in refused(capsys, "coefficients", "shared.nc", "--probability", "90")
+    assert "top: must be a whole number of at least 1" in refused(capsys, "coefficients", "shared.nc", "--top", "0")
+    assert "at least 1" in refused(capsys, "coefficients", "shared.nc", "--words", "0")
     # What the trace lacks is named once.
-    assert refused(capsys, "none.nc").startswith("error: none.nc: no such file")
-    assert "--chain" in refused(capsys, "shared.nc", "--chain", "x")
+    assert refused(capsys, "coefficients", "none.nc").startswith("error: none.nc: no such file")
+    assert "--chain" in refused(capsys, "coefficients", "shared.nc", "--chain", "x")
 
 
 def test_lines_of_the_reports(capsys):

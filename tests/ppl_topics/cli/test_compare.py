@@ -2,23 +2,20 @@
 
 import json
 
-import numpy as np
 import pytest
+from commands import call, coloured
 
 import ppl_topics as pt
-from ppl_topics.cli import main
 
 FAST = {"topics": 3, "draws": 25, "warmup": 20, "chains": 2, "seed": 2, "threads": 1, "progress": False}
 HEADINGS = ["ESS", "median", "ESS", "5%", "seconds", "ESS", "a", "second", "ratio"]
-COLOURS = {"warm": "red orange yellow", "cold": "blue green teal", "dark": "black brown gray"}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compare")
-    rng = np.random.default_rng(1)
-    texts = [" ".join(rng.choice(words.split(), 8)) for words in COLOURS.values() for _ in range(10)]
-    corpus = pt.Corpus.from_texts(texts, labels=[name for name in COLOURS for _ in range(10)])
+    texts, labels = coloured(10)
+    corpus = pt.Corpus.from_texts(texts, labels=labels)
     for name in ("lda", "lda_collapsed", "medlda_one_vs_all"):
         pt.sample(name, corpus, **FAST).save(folder / f"{name}.nc")
     pt.sample("lda", pt.Corpus.from_texts(texts[:10]), **FAST).save(folder / "other.nc")
@@ -31,11 +28,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def here(folder, monkeypatch):
     monkeypatch.chdir(folder)
-
-
-def call(capsys, *arguments):
-    code = main(list(arguments))
-    return code, *capsys.readouterr()
 
 
 def test_two_schedules(capsys):

@@ -6,9 +6,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from commands import call, coloured, refused
 
 import ppl_topics as pt
-from ppl_topics.cli import main
 
 FAST = {"topics": 3, "draws": 6, "warmup": 4, "chains": 2, "seed": 1, "threads": 1, "progress": False}
 
@@ -16,10 +16,8 @@ FAST = {"topics": 3, "draws": 6, "warmup": 4, "chains": 2, "seed": 1, "threads":
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("export")
-    rng = np.random.default_rng(1)
-    colours = {"warm": "red orange yellow", "cold": "blue green teal", "dark": "black brown gray"}
-    texts = [" ".join(rng.choice(words.split(), 8)) for words in colours.values() for _ in range(6)]
-    corpus = pt.Corpus.from_texts(texts, labels=[name for name in colours for _ in range(6)])
+    texts, labels = coloured(6)
+    corpus = pt.Corpus.from_texts(texts, labels=labels)
     pt.sample("slda_logistic", corpus, **FAST).save(folder / "run.nc")
     pt.sample("slda_logistic_one_vs_all", corpus, **FAST).save(folder / "apart.nc")
     return folder
@@ -30,23 +28,10 @@ def here(folder, monkeypatch):
     monkeypatch.chdir(folder)
 
 
-def call(capsys, *arguments):
-    code = main(["export", *arguments])
-    return code, *capsys.readouterr()
-
-
 def written(capsys, *arguments):
     out = arguments[arguments.index("-o") + 1]
-    assert call(capsys, *arguments) == (0, f"written: {out}\n", "")
+    assert call(capsys, "export", *arguments) == (0, f"written: {out}\n", "")
     return out
-
-
-def refused(capsys, *arguments):
-    code, out, err = call(capsys, *arguments)
-    assert (code, out) == (2, "")
-    (line,) = err.splitlines()
-    assert line.startswith("error: ")
-    return line
 
 
 def test_each_kind(capsys):
@@ -84,7 +69,7 @@ def test_a_file_that_stands_there_is_kept_unless_asked(capsys, folder):
     arguments = ("run.nc", "--what", "topics", "-o", "once.csv")
     written(capsys, *arguments)
     before = (folder / "once.csv").read_bytes()
-    assert "the file already exists; choose another --out, or give --overwrite" in refused(capsys, *arguments)
+    assert "the file already exists; choose another --out, or give --overwrite" in refused(capsys, "export", *arguments)
     written(capsys, *arguments, "--overwrite")
     assert (folder / "once.csv").read_bytes() == before
 
@@ -124,4 +109,4 @@ def test_a_file_that_stands_there_is_kept_unless_asked(capsys, folder):
     ],
 )
 def test_errors_are_one_line(capsys, arguments, words):
-    assert words in refused(capsys, *arguments)
+    assert words in refused(capsys, "export", *arguments)

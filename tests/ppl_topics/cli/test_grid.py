@@ -9,32 +9,25 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from commands import call, coloured, refused
 
 import ppl_topics as pt
 from ppl_topics._util.paths import file_names
 from ppl_topics.api.grid_table import SCORES
-from ppl_topics.cli import main
 from ppl_topics.diagnostics.grid_plot import plot_grid
 from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
 
 mpl.use("Agg")
 
-COLOURS = {"warm": "red orange yellow", "cold": "blue green teal", "dark": "black brown gray"}
 FAST = {"draws": 5, "warmup": 10, "chains": 2, "seed": 1, "threads": 1, "progress": False}
 QUICK = ["--draws", "5", "--warmup", "10", "--chains", "2", "--seed", "1", "--threads", "1", "--no-progress"]
-
-
-def documents(number, seed):
-    rng = np.random.default_rng(seed)
-    texts = [" ".join(rng.choice(words.split(), 8)) for words in COLOURS.values() for _ in range(number)]
-    return texts, [name for name in COLOURS for _ in range(number)]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("grid")
     for name, seed in (("train", 1), ("test", 2)):
-        rows = [json.dumps({"text": text, "y": y}) for text, y in zip(*documents(10, seed), strict=True)]
+        rows = [json.dumps({"text": text, "y": y}) for text, y in zip(*coloured(10, seed), strict=True)]
         (folder / f"{name}.jsonl").write_text("\n".join(rows))
     return folder
 
@@ -46,26 +39,13 @@ def here(folder, monkeypatch):
 
 @pytest.fixture(scope="module")
 def corpus():
-    texts, labels = documents(10, 1)
+    texts, labels = coloured(10, 1)
     return pt.Corpus.from_texts(texts, labels=labels)
 
 
 @pytest.fixture(scope="module")
 def table(corpus):
     return pt.grid("slda_logistic", corpus, {"topics": [1, 3], "alpha": [0.1, 1.0]}, held_out=6, **FAST)
-
-
-def call(capsys, *arguments):
-    code = main(["grid", *arguments])
-    return code, *capsys.readouterr()
-
-
-def refused(capsys, *arguments):
-    code, out, err = call(capsys, *arguments)
-    assert (code, out) == (2, "")
-    line = err.splitlines()[-1]
-    assert line.startswith("error: ")
-    return line
 
 
 def test_a_grid(table):
@@ -95,7 +75,7 @@ def test_a_row_is_what_its_run_says(table, corpus):
 
 
 def test_test_documents_and_numbers(corpus):
-    texts, _ = documents(4, 2)
+    texts, _ = coloured(4, 2)
     test = pt.Corpus.from_texts(texts)
     found = pt.grid("lda", corpus, {"topics": [2]}, test=test, method="document_completion", particles=8, **FAST)
     assert np.isnan(found["accuracy"][0])
@@ -113,7 +93,7 @@ def test_responses_with_topics_of_their_own_have_no_likelihood(corpus):
 
 def test_files(capsys):
     how = ["lda", "--data", "train.jsonl", "--test", "test.jsonl", *QUICK]
-    code, out, err = call(capsys, *how, "--over", "topics=2,3,0", "--out", "runs", "--plot", "runs.png")
+    code, out, err = call(capsys, "grid", *how, "--over", "topics=2,3,0", "--out", "runs", "--plot", "runs.png")
     assert code == 0
     lines = out.splitlines()
     assert lines[0].split()[0] == "topics"
@@ -127,7 +107,7 @@ def test_files(capsys):
     test = pt.read_corpus("test.jsonl", text_column="text")
     assert table["log_likelihood"][1] == pytest.approx(fit.held_out(test, seed=1).log_likelihood)
     assert os.path.getsize("runs.png") > 1000
-    code, out, _ = call(capsys, *how, "--over", "topics=2", "--out", "one.csv", "--json")
+    code, out, _ = call(capsys, "grid", *how, "--over", "topics=2", "--out", "one.csv", "--json")
     assert code == 0
     found = json.loads(out)
     assert (found["over"], found["stopped"]) == (["topics"], False)
@@ -233,13 +213,13 @@ TWO = ["--over", "topics=2"]
         ([*TWO, "--draws", "0"], "--draws"),
     ],
 )
-def test_wrong_options_are_refused(capsys, arguments, message):
-    assert message in refused(capsys, "lda", "--data", "train.jsonl", *QUICK, *arguments)
+def test_wrong_options_are_refused(capsys, "grid", arguments, message):
+    assert message in refused(capsys, "grid", "lda", "--data", "train.jsonl", *QUICK, *arguments)
 
 
 @pytest.mark.parametrize("share", ["0", "1", "nan", "50"])
-def test_wrong_shares_are_refused(capsys, share):
-    line = refused(capsys, "lda", "--data", "train.jsonl", *QUICK, *TWO, "--held-out", share)
+def test_wrong_shares_are_refused(capsys, "grid", share):
+    line = refused(capsys, "grid", "lda", "--data", "train.jsonl", *QUICK, *TWO, "--held-out", share)
     assert f"--held-out: expected a share of the documents, above 0 and below 1, such as 0.2, got {share}" in line
 
 
@@ -258,12 +238,12 @@ def test_wrong_values_are_refused(corpus, over, message):
         pt.grid("lda", corpus, over, **FAST)
 
 
-def test_corpora_that_do_not_suit_are_refused(capsys, tmp_path):
+def test_corpora_that_do_not_suit_are_refused(capsys, "grid", tmp_path):
     (tmp_path / "one.csv").write_text("text\nred orange\n")
-    line = refused(capsys, "lda", "--data", str(tmp_path / "one.csv"), *QUICK, *TWO)
+    line = refused(capsys, "grid", "lda", "--data", str(tmp_path / "one.csv"), *QUICK, *TWO)
     assert "--held-out: the corpus has one document, so none can be held out; give test documents" in line
     # As ``run`` says it, and with its exit code: nothing was run.
-    line = refused(capsys, "medlda", "--data", "train.jsonl", *QUICK, *TWO)
+    line = refused(capsys, "grid", "medlda", "--data", "train.jsonl", *QUICK, *TWO)
     assert "needs labels, and the corpus has none" in line
 
 
@@ -289,6 +269,8 @@ def test_nothing_is_replaced_unless_asked(capsys, tmp_path):
         ("", "--out: the name is empty; name a file"),
         (str(taken / "x.csv"), "is missing or not writable"),
     ):
-        assert message in refused(capsys, *arguments, "--out", out)
+        assert message in refused(capsys, "grid", *arguments, "--out", out)
     assert taken.read_text() == "mine\n"
-    assert "--over topics: 2 is given twice" in refused(capsys, "lda", "--data", "train.jsonl", "--over", "topics=2,2")
+    assert "--over topics: 2 is given twice" in refused(
+        capsys, "grid", "lda", "--data", "train.jsonl", "--over", "topics=2,2"
+    )

@@ -2,23 +2,20 @@
 
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
+from commands import call, coloured, refused
 
 import ppl_topics as pt
-from ppl_topics.cli import main
 
 FAST = {"topics": 3, "draws": 5, "warmup": 10, "chains": 2, "seed": 1, "threads": 1, "progress": False}
-COLOURS = {"warm": "red orange yellow", "cold": "blue green teal", "dark": "black brown gray"}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("held_out")
-    rng = np.random.default_rng(1)
-    texts = [" ".join(rng.choice(words.split(), 8)) for words in COLOURS.values() for _ in range(10)]
-    corpus = pt.Corpus.from_texts(texts, labels=[name for name in COLOURS for _ in range(10)])
+    texts, labels = coloured(10)
+    corpus = pt.Corpus.from_texts(texts, labels=labels)
     pt.sample("lda", corpus, **FAST).save(folder / "lda.nc")
     pt.sample("medlda_one_vs_all", corpus, margin=1.0, **FAST).save(folder / "apart.nc")
     rows = [{"id": "a", "text": "red orange red"}, {"id": "b", "text": ""}, {"id": "c", "text": "blue violet teal"}]
@@ -32,21 +29,8 @@ def here(folder, monkeypatch):
     monkeypatch.chdir(folder)
 
 
-def call(capsys, *arguments):
-    code = main(["held-out", *arguments])
-    return code, *capsys.readouterr()
-
-
-def refused(capsys, *arguments):
-    code, out, err = call(capsys, *arguments)
-    assert (code, out) == (2, "")
-    line = err.splitlines()[-1]
-    assert line.startswith("error: ")
-    return line
-
-
 def test_lines(capsys):
-    code, out, err = call(capsys, "lda.nc", "--data", "new.jsonl", "--id-column", "id", "--seed", "3")
+    code, out, err = call(capsys, "held-out", "lda.nc", "--data", "new.jsonl", "--id-column", "id", "--seed", "3")
     assert code == 0
     assert "new.jsonl: 3 documents" in err
     found = pt.load_fit("lda.nc").held_out(["red orange red", "", "blue violet teal"], seed=3)
@@ -63,25 +47,25 @@ def test_lines(capsys):
 
 def test_json_and_a_table(capsys):
     how = ["--data", "new.jsonl", "--id-column", "id", "--method", "document_completion", "--particles", "8"]
-    code, out, _ = call(capsys, "lda.nc", *how, "--json")
+    code, out, _ = call(capsys, "held-out", "lda.nc", *how, "--json")
     assert code == 0
     found = json.loads(out)
     assert (found["method"], found["particles"], found["tokens"]) == ("document_completion", 8, 3)
     assert [row["id"] for row in found["by_document"]] == ["a", "b", "c"]
     assert sum(row["log_likelihood"] for row in found["by_document"]) == pytest.approx(found["log_likelihood"])
-    code, out, _ = call(capsys, "lda.nc", *how, "--out", "table.csv")
+    code, out, _ = call(capsys, "held-out", "lda.nc", *how, "--out", "table.csv")
     assert code == 0
     assert out.splitlines()[-1] == "written: table.csv"
     table = pd.read_csv("table.csv")
     assert table["log_likelihood"].tolist() == [row["log_likelihood"] for row in found["by_document"]]
-    assert "table.csv: the file already exists" in refused(capsys, "lda.nc", *how, "--out", "table.csv")
+    assert "table.csv: the file already exists" in refused(capsys, "held-out", "lda.nc", *how, "--out", "table.csv")
 
 
 def test_topics_of_their_own(capsys):
     assert "name one of them (response=, --response): cold, dark, warm" in refused(
-        capsys, "apart.nc", "--data", "new.jsonl"
+        capsys, "held-out", "apart.nc", "--data", "new.jsonl"
     )
-    code, out, _ = call(capsys, "apart.nc", "--data", "new.jsonl", "--response", "warm", "--json")
+    code, out, _ = call(capsys, "held-out", "apart.nc", "--data", "new.jsonl", "--response", "warm", "--json")
     assert code == 0
     assert json.loads(out)["tokens"] == 5
 
@@ -89,17 +73,17 @@ def test_topics_of_their_own(capsys):
 def test_errors_are_one_line(capsys):
     data = ["--data", "new.jsonl"]
     assert "--method: expected left_to_right or document_completion" in refused(
-        capsys, "lda.nc", *data, "--method", "x"
+        capsys, "held-out", "lda.nc", *data, "--method", "x"
     )
-    assert "--draws: counts the draws of phi" in refused(capsys, "lda.nc", *data, "--draws", "3")
+    assert "--draws: counts the draws of phi" in refused(capsys, "held-out", "lda.nc", *data, "--draws", "3")
     assert "--moves: does not apply to --method document_completion" in refused(
-        capsys, "lda.nc", *data, "--moves", "3", "--method", "document_completion"
+        capsys, "held-out", "lda.nc", *data, "--moves", "3", "--method", "document_completion"
     )
-    assert "--particles: must be a multiple of 4" in refused(capsys, "lda.nc", *data, "--particles", "7")
-    assert "--phi: expected mean or draws" in refused(capsys, "lda.nc", *data, "--phi", "last")
+    assert "--particles: must be a multiple of 4" in refused(capsys, "held-out", "lda.nc", *data, "--particles", "7")
+    assert "--phi: expected mean or draws" in refused(capsys, "held-out", "lda.nc", *data, "--phi", "last")
     assert "error: lda.nc: response: all responses share the topics; omit 'warm'" in refused(
-        capsys, "lda.nc", *data, "--response", "warm"
+        capsys, "held-out", "lda.nc", *data, "--response", "warm"
     )
-    assert "none of the 2 tokens is a word" in refused(capsys, "lda.nc", "--data", "other.jsonl")
-    assert "no such file" in refused(capsys, "lda.nc", "--data", "none.jsonl")
-    assert "no such file" in refused(capsys, "none.nc", *data)
+    assert "none of the 2 tokens is a word" in refused(capsys, "held-out", "lda.nc", "--data", "other.jsonl")
+    assert "no such file" in refused(capsys, "held-out", "lda.nc", "--data", "none.jsonl")
+    assert "no such file" in refused(capsys, "held-out", "none.nc", *data)

@@ -7,12 +7,12 @@ import os
 
 import numpy as np
 import pytest
+from commands import COLOURS, call
 
 import ppl_topics as pt
 from ppl_topics.cli import main
 
 FAST = ("--draws", "10", "--warmup", "50", "--seed", "1", "--no-progress", "--set", "topics=6", "--chains", "1")
-COLOURS = {"warm": "red orange yellow", "cold": "blue green teal", "dark": "black brown gray"}
 
 
 def write(path, n, seed, extra=()):
@@ -43,11 +43,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def here(folder, monkeypatch):
     monkeypatch.chdir(folder)
-
-
-def call(capsys, *arguments):
-    code = main(list(arguments))
-    return code, *capsys.readouterr()
 
 
 TEST = ("--data", "test.jsonl", "--id-column", "id")

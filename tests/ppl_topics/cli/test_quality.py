@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from commands import call
 
 import ppl_topics as pt
-from ppl_topics.cli import main
 
 TEXTS = ["goal match goal team", "team match goal", "law vote law", "law vote election"] * 5
 FAST = {"topics": 2, "draws": 4, "warmup": 10, "chains": 2, "seed": 1, "progress": False}
@@ -35,13 +35,8 @@ def here(folder, monkeypatch):
     monkeypatch.chdir(folder)
 
 
-def call(capsys, *arguments):
-    code = main(["topics", *arguments])
-    return code, *capsys.readouterr()
-
-
 def test_a_table(capsys, folder):
-    code, out, err = call(capsys, "lda.nc", "--quality", "--words", "3", "--chain", "1")
+    code, out, err = call(capsys, "topics", "lda.nc", "--quality", "--words", "3", "--chain", "1")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == ("chain 1, coherence on training documents; NPMI: whole documents, C_V: whole documents")
@@ -57,7 +52,7 @@ def test_a_table(capsys, folder):
 
 
 def test_json(capsys, folder):
-    code, out, err = call(capsys, "lda.nc", "--quality", "--json")
+    code, out, err = call(capsys, "topics", "lda.nc", "--quality", "--json")
     assert (code, err) == (0, "")
     found = json.loads(out)
     table = pt.load_fit(folder / "lda.nc").topic_quality()
@@ -72,17 +67,17 @@ def test_json(capsys, folder):
 @pytest.mark.parametrize("file", ["texts.jsonl", "texts.csv", "texts.mallet"])
 def test_texts_as_reference(capsys, file):
     more = ["--text-column", "body"] if file == "texts.jsonl" else []
-    code, out, err = call(capsys, "lda.nc", "--reference", file, *more)
+    code, out, err = call(capsys, "topics", "lda.nc", "--reference", file, *more)
     assert code == 0
     assert "coherence on given texts; NPMI: windows of 10 words, C_V: windows of 110 words" in out
     assert err == "note: top words that occur in no document of the reference: 2 (election, team)\n"
 
 
 def test_a_corpus_as_reference(capsys):
-    code, out, err = call(capsys, "lda.nc", "--quality", "--reference", "corpus")
+    code, out, err = call(capsys, "topics", "lda.nc", "--quality", "--reference", "corpus")
     assert (code, err) == (0, "")
     assert "coherence on given documents; NPMI: whole documents" in out
-    assert out.splitlines()[3:] == call(capsys, "lda.nc", "--quality")[1].splitlines()[3:]
+    assert out.splitlines()[3:] == call(capsys, "topics", "lda.nc", "--quality")[1].splitlines()[3:]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +95,7 @@ def test_a_corpus_as_reference(capsys):
     ],
 )
 def test_wrong_input_gets_one_line(capsys, arguments, words):
-    code, out, err = call(capsys, *arguments)
+    code, out, err = call(capsys, "topics", *arguments)
     assert (code, out) == (2, "")
     (line,) = err.splitlines()
     assert line.startswith("error: ")
@@ -108,7 +103,7 @@ def test_wrong_input_gets_one_line(capsys, arguments, words):
 
 
 def test_what_a_trace_lacks_is_said(capsys):
-    code, out, err = call(capsys, "bare.nc", "--quality")
+    code, out, err = call(capsys, "topics", "bare.nc", "--quality")
     assert code == 0
     assert [line.split(":")[0] for line in err.splitlines()] == ["note", "note", "note"]
     assert "no umass: the trace holds no training documents" in err

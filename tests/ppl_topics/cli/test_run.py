@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
+from commands import call
 
 import ppl_topics as pt
-from ppl_topics.cli import main
 from ppl_topics.core.registry import kernel, kernels, unregister_kernel
 from ppl_topics.errors import TraceError
 
@@ -20,12 +20,6 @@ def folder(tmp_path, monkeypatch):
     lines = ['{"text": "red green red", "y": "a", "v": 1}', '{"text": "", "y": "b", "v": 2}']
     (tmp_path / "c.jsonl").write_text("\n".join([*lines, '{"text": "blue green blue", "y": "c", "v": 3}']))
     return tmp_path
-
-
-def call(capsys, *arguments):
-    code = main(list(arguments))
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def refused(capsys, folder, *arguments):
