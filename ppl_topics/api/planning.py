@@ -9,14 +9,13 @@ from typing import Any
 
 from ppl_topics.api.sampling import ModelLike, Prepared, prepare
 from ppl_topics.corpus import Corpus
-from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.machine_speed import machine_speed
 from ppl_topics.engine.model_sizes import Demand, corpus_bytes, recording_seconds
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes, sweep_seconds
 from ppl_topics.schedule.forecast import Forecast, forecast_kernels
 
-__all__ = ["forecast", "plan", "planned"]
+__all__ = ["plan", "planned"]
 
 
 def plan(
@@ -85,32 +84,27 @@ def plan(
 
 
 def planned(prepared: Prepared, corpus: Corpus | None) -> Plan:
-    """Return the plan of a run; with a corpus, also the forecast."""
+    """Return the plan of a run; with a corpus, also its forecast on this machine."""
     if corpus is None:
         return make_plan(prepared.spec) if prepared.written is None else prepared.written
-    made = prepared.plan(corpus)
-    return replace(made, forecast=forecast(made, CorpusSizes.of(corpus), prepared.settings))
-
-
-def forecast(plan: Plan, corpus: CorpusSizes, settings: Settings) -> Forecast:
-    """Forecast a run of a plan on this machine."""
-    topics = plan.model.spec.topics
-    demand = Demand(plan, corpus, settings)
+    plan, settings = prepared.plan(corpus), prepared.settings
+    model, topics = plan.model, plan.model.spec.topics
+    demand = Demand(plan, CorpusSizes.of(corpus), settings)
     available = demand.available()
-    corpus = corpus.for_model(plan.model)
+    sizes = demand.sizes.for_model(model)
     speed = machine_speed()
-    one, several = (sweep_seconds(plan.schedule, corpus, topics, n) / speed for n in (1, settings.threads))
-    recording = recording_seconds(plan.model, corpus, settings.threads) / speed
+    one, several = (sweep_seconds(plan.schedule, sizes, topics, n) / speed for n in (1, settings.threads))
+    recording = recording_seconds(model, sizes, settings.threads) / speed
     # Chains of one process advance in turn; those of several at the same time.
     in_turn = -(-demand.chains // demand.processes)
-    return Forecast(
+    made = Forecast(
         threads=settings.threads,
         chains=demand.chains,
         processes=demand.processes,
         sweeps=settings.sweeps,
         speed=speed,
-        sizes=corpus.formula_sizes(topics),
-        kernels=forecast_kernels(plan.model, plan.schedule, corpus, settings.threads, speed),
+        sizes=sizes.formula_sizes(topics),
+        kernels=forecast_kernels(model, plan.schedule, sizes, settings.threads, speed),
         seconds_sweep_one_thread=one,
         seconds_sweep=several,
         seconds_recording=recording,
@@ -121,3 +115,4 @@ def forecast(plan: Plan, corpus: CorpusSizes, settings: Settings) -> Forecast:
         bytes_available=available.bytes if isfinite(available.bytes) else None,
         available_by=available.limit,
     )
+    return replace(plan, forecast=made)

@@ -22,23 +22,19 @@ def save_somewhere(fit: Fit, out: str | Path) -> Path:
     The run is over: the first Ctrl-C or SIGTERM that comes meanwhile stops nothing, and a second one the writing.
     """
     with GracefulStop():
-        return _save_somewhere(fit, out)
-
-
-def _save_somewhere(fit: Fit, out: str | Path) -> Path:
-    try:
-        return fit.save(out)
-    except TraceError as error:
-        reason = str(error)
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="ppl-topics-"))
-    except OSError as error:
-        raise RunError(f"{reason}, and no temporary folder can be made ({error.strerror}): {LOST}") from None
-    spare = folder / Path(out).name
-    try:
-        fit.save(spare)
-    except TraceError as error:
-        with contextlib.suppress(OSError):
-            os.rmdir(folder)
-        raise RunError(f"{reason}, nor can a temporary file ({error}): {LOST}") from None
-    raise RunError(f"{reason}. All draws are in {spare}: move it to a disk with enough space")
+        try:
+            return fit.save(out)
+        except TraceError as error:
+            reason = str(error)
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="ppl-topics-"))
+        except OSError as error:
+            raise RunError(f"{reason}, and no temporary folder can be made ({error.strerror}): {LOST}") from None
+        spare = folder / Path(out).name
+        try:
+            fit.save(spare)
+        except TraceError as error:
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+            raise RunError(f"{reason}, nor can a temporary file ({error}): {LOST}") from None
+        raise RunError(f"{reason}. All draws are in {spare}: move it to a disk with enough space")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ppl_topics.cli.output import print_frame, print_json, records, say, working
 
@@ -53,15 +53,14 @@ def print_quality(fit: Fit, words: int, chain: int, reference: str | None, text_
         what = {name: about[name] for name in ("chain", "reference", "windows", "absent", "left_out")}
         print_json({**what, "topic_diversity": diversity, "topics": records(table)})
         return
-    windows = [f"{HEADINGS[name]}: {_window(size)}" for name, size in about["windows"].items()]
+    windows = [
+        f"{HEADINGS[name]}: {'whole documents' if size == 'document' else f'windows of {size} words'}"
+        for name, size in about["windows"].items()
+    ]
     print(f"chain {chain}, coherence on {about['reference']}{'; ' if windows else ''}{', '.join(windows)}")
     print(f"topic diversity {diversity:.3f}: distinct words among the {DIVERSITY_WORDS} top words of all topics")
     print()
     _print(table)
-
-
-def _window(size: Any) -> str:
-    return "whole documents" if size == "document" else f"windows of {size} words"
 
 
 def _print(table: pd.DataFrame) -> None:

@@ -76,16 +76,6 @@ class BoundModel:
         """The block that observes labels, if the model has one."""
         return self.binding("").response
 
-    def empty_state(self, chain: int = 0) -> ChainState:
-        """Return a state whose tokens are all in topic 0 and that holds no other variable."""
-        words, topics, tokens = self.sizes.words, self.sizes.topics, self.sizes.tokens
-        z = np.zeros(tokens, dtype=topic_dtype(topics))
-        n_wk = np.zeros((0 if self.sparse else words, topics), dtype=np.int32)
-        n_k = np.zeros(topics, dtype=np.int64)
-        state = ChainState(self.tokens, self.sizes, z, n_wk, n_k, {}, self.concentrations, self.observed_by(chain))
-        self.count(state)
-        return state
-
     @property
     def sparse(self) -> bool:
         """Whether chains hold sparse topics."""
@@ -105,8 +95,11 @@ class BoundModel:
 
         Topics are uniform, but with labels depend on these; see `ppl_topics.engine.label_initialisation`.
         """
-        state = self.empty_state(chain)
         key, topics = Key(seed, chain, 0).reserved(Reserved.INITIAL), self.sizes.topics
+        z = np.zeros(self.sizes.tokens, dtype=topic_dtype(topics))
+        n_wk = np.zeros((0 if self.sparse else self.sizes.words, topics), dtype=np.int32)
+        n_k = np.zeros(topics, dtype=np.int64)
+        state = ChainState(self.tokens, self.sizes, z, n_wk, n_k, {}, self.concentrations, self.observed_by(chain))
         group, n_groups = np.full(self.sizes.docs, -1), 1
         supervised = self.sizes.supervised or topics
         by_label = self.response is not None and self.response.starts_by_label and self.sizes.supervised > 0

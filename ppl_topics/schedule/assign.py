@@ -47,7 +47,8 @@ def assign(model: Model, corpus: CorpusSizes | None = None) -> Node:
         check(Cycle(sweeps[0][1]), model)
     where = f"{NOMINAL_THREADS} threads of the nominal machine" + ("" if corpus else ", nominal corpus")
     near = [(seconds, chosen) for seconds, chosen in valid if seconds <= (1 + MARGIN) * valid[0][0]]
-    _, best = min(near, key=lambda pair: (-_integrated(pair[1]), pair[0]))
+    # The more is integrated out, the less the draws depend on each other.
+    _, best = min(near, key=lambda pair: (-sum(len(step.kernel.integrates_out) for step in pair[1]), pair[0]))
     return Cycle(tuple(replace(s, reason=_reason(i, s, valid, where)) for i, s in enumerate(best)))
 
 
@@ -66,11 +67,6 @@ def sweep_order(variables: Sequence[Variable]) -> list[Variable]:
         ordered.append(next(free, left[0]))
         left.remove(ordered[-1])
     return ordered
-
-
-def _integrated(chosen: Sequence[Step]) -> int:
-    """Count the variables that kernels of a sweep integrate out: the more, the less the draws depend on each other."""
-    return sum(len(step.kernel.integrates_out) for step in chosen)
 
 
 def admissible(variable: Variable, model: Model) -> tuple[list[Step], dict[str, str]]:

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from ppl_topics.core.kernel import KernelSpec, WordSelection
+from ppl_topics.core.kernel import WordSelection
 from ppl_topics.errors import ScheduleError
 from ppl_topics.schedule.suggestions import Suggestion, additions, exchanged, redraws, replacements
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, steps
-from ppl_topics.spec.model import Factor, Model, Variable
+from ppl_topics.spec.model import Model, Variable
 from ppl_topics.spec.source import KeyPath
 
 __all__ = ["UNRECORDED", "check", "reads_old_values", "variables_in"]
@@ -114,7 +114,7 @@ def _check_factors(step: Step, node: Node, model: Model) -> None:
     for factor in model.factors:
         if not factor.touches & touched:
             continue
-        if not _handles(kernel, factor):
+        if not factor.forms & set(kernel.handles):
             name = min(factor.touches & touched)
             summed = ", which it integrates out" if name in variables_in(kernel.integrates_out, model) else ""
             raise _Violation(
@@ -134,10 +134,6 @@ def _check_factors(step: Step, node: Node, model: Model) -> None:
                 (),
                 f"declare {model.variables[name].role!r} under `reads` or `integrates_out` of the kernel",
             )
-
-
-def _handles(kernel: KernelSpec, factor: Factor) -> bool:
-    return bool(factor.forms & set(kernel.handles))
 
 
 def _selections(step: Step) -> dict[str, WordSelection]:
