@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ppl_topics._util.argument_names import setting
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.errors import CorpusError
@@ -28,7 +29,7 @@ def encode_signs(labels: Labels) -> tuple[FloatArray, list[str]]:
     if labels.kind != "class":
         raise CorpusError(
             f"it needs classes, but these labels are of kind {labels.kind!r}; "
-            "give label_kind='class' (--label-kind class), or use a model of numbers"
+            f"give {setting('label_kind', 'class')}, or use a model of numbers"
         )
     if len(names) < 2:
         found = f"all labels are {names[0]!r}" if names else "all labels are missing"
@@ -68,5 +69,5 @@ def _names(labels: Labels, size: int) -> list[str]:
 def _no_numbers(kind: str, expected: str) -> str:
     return (
         f"it needs numbers, but these labels are of kind {kind!r}; "
-        f"if they are numbers, give label_kind={expected!r} (--label-kind {expected})"
+        f"if they are numbers, give {setting('label_kind', expected)}"
     )

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["are_options", "argument", "arguments", "arguments_are_options", "parameter", "set_parameter", "setting"]
+__all__ = [
+    "are_options",
+    "argument",
+    "arguments",
+    "arguments_are_options",
+    "parameter",
+    "recording",
+    "set_parameter",
+    "setting",
+]
 
 _OPTIONS = ContextVar("arguments are options of the command line", default=False)
 
@@ -60,6 +69,11 @@ def setting(name: str, value: object) -> str:
     if not are_options():
         return f"{name}={value!r}"
     return argument(name) if value is True else f"{argument(name)} {value}"
+
+
+def recording(rules: Mapping[str, str]) -> str:
+    """Return what to record of some variables as the user would write it."""
+    return " ".join(f"--record {name}={rule}" for name, rule in rules.items()) if are_options() else f"record={rules}"
 
 
 def parameter(name: str) -> str:

@@ -94,7 +94,7 @@ def grid(
         documents, its Monte Carlo ``error`` and ``bias``; ``per_token`` and ``per_token_error``; ``below_best``, how
         much less per token than in the best row, and ``below_best_error``, its standard error over documents, with the
         two runs compared document by document; ``perplexity`` and ``perplexity_error``; ``umass`` and ``npmi``, the
-        coherence on the training documents, averaged over topics and chains; ``accuracy`` or ``r2`` where the model is
+        coherence on the training documents, averaged over topics and chains; ``accuracy`` or ``r2`` if the model is
         supervised and the held-out documents have labels; ``ess_lp``, the effective sample size of the log posterior;
         ``seconds`` of sampling; ``path`` of the trace; ``problem``, what went wrong, else empty. Cells that do not
         apply are missing. ``attrs`` holds ``over``, the names of the parameters, and ``stopped``.

@@ -100,7 +100,7 @@ def sample(
     checkpoint_sweeps : int, optional
         Sweeps between checkpoints of a chain.
     checkpoint_minutes : float, optional
-        Minutes between checkpoints. If neither is given, one minute, or more where a checkpoint takes over 0.6 s, so
+        Minutes between checkpoints. If neither is given, one minute, or more if a checkpoint takes over 0.6 s, so
         that checkpoints take at most a hundredth of the time.
     ignore_memory : bool
         Whether to run even if the run may not fit in memory.
@@ -268,7 +268,7 @@ def resolve(
 ) -> Spec:
     """Load a model with its parameters, its schedule and what to record, and check that they fit together.
 
-    ``call`` is how messages name a parameter, with ``{name}`` for the name, where it was not set as usual.
+    ``call`` is how messages name a parameter, with ``{name}`` for the name, if it was not set as usual.
     """
     spec = load_spec(model)
     call = call or parameter("{name}")

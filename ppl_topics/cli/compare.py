@@ -73,7 +73,7 @@ def compare(
 
 
 def _names(paths: list[str]) -> list[str]:
-    """Return a name for each run: of its file or folder, or where two have the same, the whole path."""
+    """Return a name for each run: of its file or folder, or if two have the same, the whole path."""
     for i, path in enumerate(paths):
         same = (each for each in paths[:i] if each == path or (os.path.exists(each) and _same(each, path)))
         other = next(same, None)

@@ -101,7 +101,7 @@ def _discard_output() -> None:
 
 
 def _never_fail_to_print() -> None:
-    """Print what the terminal's encoding lacks as escapes, and nothing where a stream was closed (``>&-``)."""
+    """Print what the terminal's encoding lacks as escapes, and nothing if a stream was closed (``>&-``)."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115

@@ -40,7 +40,7 @@ def export(
     response: Annotated[
         str | None,
         typer.Option(
-            help="Coefficients of this class, label or target; or its topics, where each has its own.", metavar="NAME"
+            help="Coefficients of this class, label or target; or its topics, if each has its own.", metavar="NAME"
         ),
     ] = None,
     words: Annotated[int | None, typer.Option(help=f"Words of each topic; {WORDS} by default.")] = None,

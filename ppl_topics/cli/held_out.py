@@ -38,7 +38,7 @@ def held_out(
         int | None, typer.Option(help="Number of earlier tokens drawn again before each token; 32 by default.")
     ] = None,
     response: Annotated[
-        str | None, typer.Option(help="Whose topics, where each has its own (one-vs-all).", metavar="NAME")
+        str | None, typer.Option(help="Whose topics, if each has its own (one-vs-all).", metavar="NAME")
     ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers, at any number of threads.")] = 0,
     threads: Threads = None,

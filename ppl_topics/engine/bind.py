@@ -55,7 +55,7 @@ class BoundModel:
         return len(self.observed.responses) if apart and self.observed is not None else 1
 
     def observed_by(self, chain: int) -> Observed | None:
-        """Return what a chain observes; where responses are apart, chain number ``c`` has number ``c % parts``."""
+        """Return what a chain observes; if responses are apart, chain ``c`` has number ``c % parts``."""
         if self.parts == 1 or self.observed is None:
             return self.observed
         whole, number = self.observed, chain % self.parts

@@ -23,7 +23,7 @@ INTERCEPT = "intercept"
 
 
 def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
-    """Encode the labels and covariates of a corpus for the response of a model; None where it has no response."""
+    """Encode the labels and covariates of a corpus for the response of a model; None if it has no response."""
     block = model.spec.blocks.get(model.names.get("y", ""))
     if not isinstance(block, Response):
         return None
@@ -56,7 +56,7 @@ def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
 
 
 def design_of(n_docs: int, covariates: Covariates | None, scaling: Scaling | None, intercept: bool) -> Design:
-    """Return the fixed features of documents: covariates, centred and scaled, and a 1 where there is an intercept."""
+    """Return the fixed features of documents: covariates, centred and scaled, and a 1 for the intercept."""
     parts: list[Any] = []
     if covariates is not None and scaling is not None:
         parts.append(sparse.csr_array(scaling.apply(covariates.matrix)))

@@ -211,7 +211,7 @@ def _failure(step: Step, sweep: _Sweep, what: str, joint: str = " ") -> KernelEr
 
 
 def step_labels(schedule: Node) -> list[str]:
-    """Return ``variable:kernel`` of each step of a schedule, numbered where one stands twice."""
+    """Return ``variable:kernel`` of each step of a schedule, numbered if it occurs twice."""
     labels = [step.label for step in steps(schedule)]
     result = []
     for i, label in enumerate(labels):

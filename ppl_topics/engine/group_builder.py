@@ -116,7 +116,7 @@ class GroupBuilder:
         return {name: group.assign_attrs(attributes) for name, group in groups}
 
     def coords(self, dims: Sequence[str], selection: Selection | None) -> dict[str, Any]:
-        """Return the coordinates of dims: words and document ids by name, where they are selected ones."""
+        """Return the coordinates of dims: of words and documents, those that are kept."""
         result: dict[str, Any] = {}
         for dim in dims:
             if dim == "topic":

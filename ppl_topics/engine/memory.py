@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ppl_topics._util.argument_names import are_options, set_parameter, setting
+from ppl_topics._util.argument_names import are_options, recording, set_parameter, setting
 from ppl_topics.core.block import sparse_topics_block
 from ppl_topics.engine.available_memory import Available, available_memory
 from ppl_topics.engine.model_sizes import Demand
@@ -102,8 +102,7 @@ def _record_less(demand: Demand, available: float) -> Iterator[Remedy]:
         rules = dict.fromkeys(names, "none")
         plan = _replanned(demand, record=rules)
         if plan is not None:
-            options = " ".join(f"--record {name}=none" for name in names)
-            yield Remedy(options if are_options() else f"record={rules}", replace(demand, plan=plan))
+            yield Remedy(recording(rules), replace(demand, plan=plan))
 
 
 def _fewer_draws(demand: Demand, available: float) -> Iterator[Remedy]:

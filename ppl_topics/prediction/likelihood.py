@@ -99,7 +99,7 @@ class HeldOut:
     tokens : ndarray of int64, shape (D,)
         Scored of each document: all, or those of the second half; without unknown words.
     values : ndarray of float64, shape (D,)
-        log p(w_d), natural; for document completion the sum of log p(w_n | first half) over the second half. 0 where no
+        log p(w_d), natural; for document completion the sum of log p(w_n | first half) over the second half. 0 if no
         token is scored.
     errors : ndarray of float64, shape (D,)
         Monte Carlo standard error of each value.
@@ -236,7 +236,7 @@ def held_out(
     moves : int
         Earlier tokens, at most, whose topics are drawn again before each token; for ``method="left_to_right"``.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all).
+        Whose topics, if each response has its own (one-vs-all).
     seed : int
         The same seed gives the same numbers at any number of threads.
     threads : int, optional
@@ -330,7 +330,7 @@ def components(trained: TrainedTopics, options: HeldOutOptions, place: int) -> I
 
 
 def alpha_draws(trained: TrainedTopics, part: Part, draws: int) -> FloatArray:
-    """Return the concentrations of each draw, shape (M, K); the same for all where they were fixed."""
+    """Return the concentrations of each draw, shape (M, K); the same for all if they were fixed."""
     fixed = trained.alpha(part)
     if "alpha" in trained.groups["constant_data"]:
         return np.array(np.broadcast_to(fixed, (draws, len(fixed))))

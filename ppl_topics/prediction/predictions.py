@@ -56,7 +56,7 @@ def predict(groups: Groups, /, new: Any, *, covariates: Any = None, **options: A
     -------
     ndarray
         Names of classes, shape (D,); for several labels, 1 where one is predicted, shape (D, C); for numbers
-        their means, shape (D,), or (D, C) where the training labels had columns.
+        their means, shape (D,), or (D, C) if the training labels had columns.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def decision_function(groups: Groups, /, new: Any, *, covariates: Any = None, **
     Returns
     -------
     ndarray of float64, shape (D,) or (D, C)
-        A column for each class, label or target; a single column is dropped where there are two classes, whose sign
+        A column for each class, label or target; a single column is dropped if there are two classes, whose sign
         says which, or one target without a name. An empty document has 0, or the intercept, as in training.
 
     Raises
@@ -165,10 +165,10 @@ def predictive(groups: Groups, /, new: Any, *, covariates: Any = None, **options
     Returns
     -------
     xarray.Dataset
-        ``score``, the linear predictors, with dims (chain, draw, doc, response); where the response is
+        ``score``, the linear predictors, with dims (chain, draw, doc, response); if the response is
         probabilistic also ``expectation``, the probability of the label, or the mean of the target, and ``target``,
         a draw of the label (0 or 1) or the target from its distribution. Responses are treated one by one, even
-        where a document has one class of several; `predict_proba` has the probabilities of classes. The attributes
+        if a document has one class of several; `predict_proba` has the probabilities of classes. The attributes
         count dropped words and empty documents. Each number takes 8 bytes.
 
     Raises
@@ -208,7 +208,7 @@ def transform(
     chain : int
         Each chain numbers its topics in its own way, so they are not averaged.
     response : str, optional
-        Whose topics, where each response has its own (one-vs-all).
+        Whose topics, if each response has its own (one-vs-all).
     **options
         ``warmup``, ``draws``, ``seed`` and ``threads`` as for `predict`.
 
@@ -251,5 +251,5 @@ def trained_response(groups: Groups) -> TrainedResponse:
 
 
 def _squeezed(response: TrainedResponse, values: NDArray[Any]) -> NDArray[Any]:
-    """Drop the dimension of the responses where the training labels had none."""
+    """Drop the dimension of the responses if the training labels had none."""
     return values[:, 0] if response.classes is None else values

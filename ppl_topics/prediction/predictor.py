@@ -40,10 +40,10 @@ class Predictions(NamedTuple):
     scores : ndarray of float64, shape (D, C)
         Linear predictors, averaged.
     expectation : ndarray of float64, shape (D, C), or None
-        The probability of each label by itself, or the mean of the target, averaged; None where the response is not
+        The probability of each label by itself, or the mean of the target, averaged; None if the response is not
         probabilistic.
     probability : ndarray of float64, shape (D, number of classes), or None
-        The probability of each class, where a document has one of several.
+        The probability of each class, if a document has one of several.
     log_density : ndarray of float64, shape (D, C), or None
         Logarithm of the averaged density of given targets that are numbers.
     """
@@ -84,7 +84,7 @@ def shares_of(trained: TrainedTopics, tokens: Tokens, options: Options, part: Pa
 def predict_corpus(
     response: TrainedResponse, corpus: Corpus, options: Options, targets: FloatArray | None = None
 ) -> Predictions:
-    """Predict documents in the words of the fit, with the log density of targets where they are given."""
+    """Predict documents in the words of the fit, with the log density of targets if they are given."""
     block = response.block
     by_class = response.kind == "class" and block.probabilistic
     total, number = np.zeros((corpus.n_docs, len(response.responses))), 0

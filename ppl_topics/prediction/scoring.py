@@ -131,7 +131,7 @@ def measure(
 def predictive_r2(targets: FloatArray, values: FloatArray) -> float:
     """Return 1 - SSE / SST, SST around the mean of these targets, as Zheng, Yu, Xing 2015 and Blei, McAuliffe 2008.
 
-    The mean over targets where there are several; NaN if one is constant.
+    The mean over targets if there are several; NaN if one is constant.
     """
     known = ~np.isnan(targets)
     number = known.sum(axis=0)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from ppl_topics._util.argument_names import recording
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.response import LabelResponse, Response
@@ -27,14 +28,14 @@ __all__ = ["Part", "TrainedResponse", "TrainedTopics"]
 
 
 class Part(NamedTuple):
-    """A chain, or one response of a chain where each has its own topics; `stream` numbers its random streams."""
+    """A chain, or one response of a chain if each has its own topics; `stream` numbers its random streams."""
 
     chain: int
     response: int | None
     stream: int
 
     def of(self, array: xr.DataArray) -> xr.DataArray:
-        """Select the part of what a trace holds; the dim ``response`` stays where all responses share the topics."""
+        """Select the part of what a trace holds; the dim ``response`` stays if all responses share the topics."""
         selected = array.sel(chain=self.chain)
         apart = self.response is not None and "response" in selected.dims
         return selected.isel(response=self.response) if apart else selected
@@ -76,7 +77,7 @@ class TrainedTopics:
 
     @cached_property
     def apart(self) -> list[str]:
-        """Names of the responses where each has its own topics; else none."""
+        """Names of the responses if each has its own topics, else none."""
         return own_topics(self.groups)
 
     def parts(self, chain: int) -> list[Part]:
@@ -85,7 +86,7 @@ class TrainedTopics:
         return [Part(chain, c, chain * number + c) for c in range(number)] or [Part(chain, None, chain)]
 
     def place_of(self, response: str | None) -> int:
-        """Return which of `parts` a response has; None where all share the topics."""
+        """Return which of `parts` a response has; None if all share the topics."""
         chosen = chosen_response(self.groups, response)
         return 0 if chosen is None else self.apart.index(chosen)
 
@@ -100,14 +101,14 @@ class TrainedTopics:
         posterior = self.groups["posterior"]
         if name not in posterior or posterior[name].sizes.get("word") != len(self.vocabulary):
             raise TraceError(
-                f"the trace does not hold all of {name} in each draw; run the model with record={{{name!r}: 'all'}} "
-                f"(--record {name}=all), or predict from its mean"
+                f"the trace does not hold all of {name} in each draw; run the model with {recording({name: 'all'})}, "
+                "or predict from its mean"
             )
         phi = part.of(posterior[name])
         return [phi.isel(draw=draw) for draw in range(phi.sizes["draw"])]
 
     def alpha(self, part: Part) -> FloatArray:
-        """Return the concentration of each topic in a document, shape (K,); where it was sampled, its mean."""
+        """Return the concentration of each topic in a document, shape (K,); if it was sampled, its mean."""
         if "alpha" in self._constants:
             return np.array(self._constants["alpha"].values, dtype=np.float64)
         name = self.model.names.get("alpha", "alpha")
@@ -239,7 +240,7 @@ class TrainedResponse:
     def scale(self, chain: int) -> FloatArray | None:
         """Return the kept draws of the response's parameter in a chain, such as sigma2, shape (M, C).
 
-        Ones where it has none; None where it was not recorded.
+        Ones if it has none; None if it was not recorded.
         """
         posterior = self.trained.groups["posterior"]
         if "doc" in self.block.augmentation_dims:

@@ -78,7 +78,7 @@ class CorpusSizes:
     def for_model(self, model: Model) -> CorpusSizes:
         """Return the sizes as one chain of a model sees them.
 
-        Without a response, there are no labels; where responses are apart, each chain has one. Covariates count where
+        Without a response, there are no labels; if responses are apart, each chain has one. Covariates count if
         the model has coefficients for them.
         """
         most = 0 if not model.supervised else 1 if model.apart else self.responses

@@ -60,7 +60,7 @@ class Forecast:
         At the time when most is in use, all processes together, in addition to Python and its libraries: by
         ``corpus``, ``state``, ``kernels``, ``recorded``, ``assembling``, ``workers``; the sum is ``total``.
     bytes_in_folder : dict of str to float
-        The same where draws are streamed to a run folder.
+        The same if draws are streamed to a run folder.
     bytes_before : float
         What of that is in memory before the run starts: the corpus.
     bytes_available : float, optional

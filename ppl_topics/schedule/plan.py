@@ -26,7 +26,7 @@ class Plan:
     model : Model
     schedule : Node
     forecast : Forecast, optional
-        What a run would take, where `ppl_topics.plan` was given a corpus.
+        What a run would take, if `ppl_topics.plan` was given a corpus.
     """
 
     model: Model

@@ -142,7 +142,7 @@ def _entry(entry: Mapping[str, Any], function: str) -> dict[str, Any]:
 
 
 def _body(entry: Mapping[str, Any], function: str, taken: set[str]) -> dict[str, Any]:
-    """Return the entry, in its own cycle where a modifier of it would get in the way."""
+    """Return the entry, in its own cycle if a modifier of it would get in the way."""
     given = _entry(entry, function)
     return {"cycle": [given]} if given.keys() & taken else given
 

@@ -77,7 +77,7 @@ def _read(model: str | Path | Mapping[str, Any], folder: Path, by: str) -> tuple
     if isinstance(model, str) and "\n" in model:
         return parse_source(model, "<text>"), folder, None
     path = folder / model
-    # Not is_file(), which raises where the name is too long for the file system.
+    # Not is_file(), which raises if the name is too long for the file system.
     if not os.path.isfile(path):
         hint = f"; valid: {choices(files)}" if path.suffix in {".yaml", ".yml"} else nearest(str(model), files)
         raise SpecError(f"{by}{short_repr(str(model))} is neither a file nor a shipped model{hint}")
