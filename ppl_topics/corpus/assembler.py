@@ -42,7 +42,7 @@ class CorpusAssembler:
         self._words = GrowableArray(np.uint32)
         self._doc_ids: list[Any] = []
         self._labels: list[Any] = []
-        self._covariates: list[Mapping[str, Any]] = []
+        self._covariates: list[Any] = []
         self._unknown: set[str] = set()
         self._unknown_tokens = 0
         self._emptied = 0
@@ -70,16 +70,8 @@ class CorpusAssembler:
     ) -> None:
         """Add one document as word ids and their counts."""
         ids = np.asarray(word_ids)
-        doc_ptr = np.array([0, ids.size], dtype=np.int64)
-        doc_ids = None if doc_id is None else [doc_id]
-        self.add_block(
-            doc_ptr,
-            ids,
-            counts,
-            doc_ids=doc_ids,
-            labels=None if label is None else [label],
-            covariates=None if covariates is None else [covariates],
-        )
+        doc_ids, labels, rows = (None if value is None else [value] for value in (doc_id, label, covariates))
+        self.add_block([0, ids.size], ids, counts, doc_ids=doc_ids, labels=labels, covariates=rows)
 
     def add_block(
         self,
@@ -96,21 +88,15 @@ class CorpusAssembler:
         if self._fixed is None and self._word_ids:
             raise CorpusError("word ids cannot follow documents given as words; give the builder a vocabulary")
         self._from_ids = True
-        ids = None if doc_ids is None else list(doc_ids)
+        ids, label_list, rows = (None if given is None else list(given) for given in (doc_ids, labels, covariates))
         ptr, words = expand_counts(
             doc_ptr,
             word_ids,
             counts,
             n_words=None if self._fixed is None else len(self._fixed),
-            name=lambda i: f"document {self.n_docs + i}" + ("" if ids is None else f" (id {str(ids[i])!r})"),
+            name=lambda i: document_name(i, ids, self.n_docs),
         )
-        n_new = len(ptr) - 1
-        self._note(
-            n_new,
-            ids,
-            None if labels is None else list(labels),
-            None if covariates is None else list(covariates),
-        )
+        self._note(len(ptr) - 1, ids, label_list, rows)
         self._any_tokens |= bool(len(words))
         self._ends.extend(ptr[1:] + self._words.size)
         self._words.extend(words)
@@ -127,19 +113,9 @@ class CorpusAssembler:
         self._check_open()
         if self._fixed is None and self._from_ids:
             raise CorpusError("words cannot follow documents given as word ids; give the builder a vocabulary")
-        where = document_name(self.n_docs) + ("" if doc_id is None else f" (id {str(doc_id)!r})")
-        if isinstance(tokens, str | bytes):
-            raise CorpusError(
-                f"{where} is the single string {tokens[:40]!r}; give its tokens as a list, "
-                "or use Corpus.from_texts to have it cut into tokens"
-            )
-        known = self._known_ids(tokens, where)
-        self._note(
-            1,
-            None if doc_id is None else [doc_id],
-            None if label is None else [label],
-            None if covariates is None else [covariates],
-        )
+        ids, labels, rows = (None if value is None else [value] for value in (doc_id, label, covariates))
+        known = self._known_ids(tokens, document_name(0, ids, self.n_docs))
+        self._note(1, ids, labels, rows)
         self._words.extend(np.sort(np.array(known, dtype=np.uint32)))
         self._ends.extend(np.array([self._words.size], dtype=np.int64))
 
@@ -168,11 +144,9 @@ class CorpusAssembler:
             raise CorpusError(f"all {self.n_docs} documents are empty; at least one must have a token")
         names = self._names(vocabulary, n_words)
         ids = as_doc_ids(self._doc_ids or None if doc_ids is None else doc_ids, self.n_docs)
-        if labels is None and self._labels:
-            labels = self._labels
-        if covariates is None and self._covariates:
-            covariates = self._covariates
+        labels = self._labels or None if labels is None else labels
         label_part = None if labels is None else Labels.infer(labels, kind=label_kind, doc_ids=ids)
+        covariates = self._covariates or None if covariates is None else covariates
         covariate_part = as_covariates(covariates, doc_ids=ids)
 
         self._built = True
@@ -188,6 +162,11 @@ class CorpusAssembler:
 
     def _known_ids(self, tokens: Iterable[str], where: str) -> list[int]:
         """Return the ids of words: new words get the next id, or are counted as unknown if the vocabulary is fixed."""
+        if isinstance(tokens, str | bytes):
+            raise CorpusError(
+                f"{where} is the single string {tokens[:40]!r}; give its tokens as a list, "
+                "or use Corpus.from_texts to have it cut into tokens"
+            )
         table, fixed = self._word_ids, self._fixed is not None
         known: list[int] = []
         unknown: list[str] = []
@@ -219,9 +198,7 @@ class CorpusAssembler:
         if self._fixed is not None:
             return self._fixed
         if not self._from_ids:
-            collected = np.empty(len(self._word_ids), dtype=object)
-            collected[:] = list(self._word_ids)
-            return collected
+            return np.array(list(self._word_ids), dtype=object)
         words = self._words.view()
         largest = int(words.max()) if len(words) else -1
         if vocabulary is None and largest >= MAX_UNNAMED_WORDS:
@@ -232,9 +209,8 @@ class CorpusAssembler:
         if largest >= len(names):
             token = int(np.argmax(words >= len(names)))
             index = int(np.searchsorted(self._ends.view(), token, side="right"))
-            ids = [str(i) for i in self._doc_ids] or None
             raise CorpusError(
-                f"{document_name(index, ids)} has word id {words[token]}, "
+                f"{document_name(index, self._doc_ids)} has word id {words[token]}, "
                 f"but the vocabulary has {len(names)} words; ids run from 0 to {len(names) - 1}"
             )
         return names

@@ -94,8 +94,6 @@ class CorpusConstructors(CorpusParts):
         >>> Corpus.from_texts(["A cat barked."], vocabulary=corpus).dropped
         DroppedWords(tokens=1, types=1, documents_emptied=0)
         """
-        if isinstance(texts, str | bytes):
-            raise CorpusError("expected a list of texts, one per document, got a single string")
         given = iterate(texts, "a list of texts, one per document")
         documents, text_options = document_keywords(options), TextOptions.of(options)
         ids = documents["doc_ids"] = _listed(documents["doc_ids"])
@@ -134,8 +132,6 @@ class CorpusConstructors(CorpusParts):
         -------
         Corpus
         """
-        if isinstance(documents, str | bytes):
-            raise CorpusError("expected a list of lists of words, got a single string")
         return cls._from_token_lists(
             iterate(documents, "a list of lists of words"), vocabulary, Pruning.of(options), document_keywords(options)
         )

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
-from ppl_topics.corpus.covariates import CovariateColumn, Covariates
-from ppl_topics.corpus.names import DocIds
+from ppl_topics.corpus.covariates import CovariateColumn, Covariates, level_name
+from ppl_topics.corpus.names import DocIds, listed
 from ppl_topics.errors import CorpusError
 
 __all__ = ["align_covariates"]
@@ -25,54 +26,42 @@ def align_covariates(
     """
     if new.columns == tuple(columns):
         return new, {}
-    names = {column.name for column in new.columns}
-    missing = [column.name for column in columns if column.name not in names]
+    present = {column.name for column in new.columns}
+    missing = [column.name for column in columns if column.name not in present]
     if missing:
         raise CorpusError(
             f"the covariates have no column {missing[0]!r}, which the model was trained with; expected "
-            f"{', '.join(repr(column.name) for column in columns[:8])}{', ...' if len(columns) > 8 else ''}"
+            f"{listed([column.name for column in columns])}"
         )
-    frame = _frame_of(new, {column.name for column in columns})
-    unknown = {}
-    for column in columns:
-        if column.levels is not None:
-            known = set(column.levels)
-            count = sum(str(value) not in known for value in frame[column.name].tolist())
-            if count:
-                unknown[column.name] = count
+    frame = _decoded(new, {column.name for column in columns})
+    unknown = {
+        column.name: int((~frame[column.name].map(level_name).isin(column.levels)).sum())
+        for column in columns
+        if column.levels is not None
+    }
     nothing = Covariates(np.zeros((0, sum(len(column.names) for column in columns))), tuple(columns))
-    return nothing.encode(frame, allow_unknown=True, doc_ids=doc_ids), unknown
+    encoded = nothing.encode(frame, allow_unknown=True, doc_ids=doc_ids)
+    return encoded, {name: count for name, count in unknown.items() if count}
 
 
-def _frame_of(covariates: Covariates, wanted: set[str]) -> pd.DataFrame:
+def _decoded(covariates: Covariates, wanted: set[str]) -> pd.DataFrame:
     """Return the data frame that covariates were made from: numbers, and names of categories."""
-    data: dict[str, Any] = {}
-    by_column: Any = covariates.matrix
-    if not isinstance(by_column, np.ndarray):
-        by_column = by_column.tocsc()
+    matrix: Any = sparse.csc_array(covariates.matrix)
+    data: dict[str, list[Any]] = {}
     first = 0
     for column in covariates.columns:
-        last = first + len(column.names)
-        if column.name in wanted:
-            part = by_column[:, first:last]
-            if column.levels is None:
-                values = part if isinstance(part, np.ndarray) else part.toarray()
-                data[column.name] = [_level(value) for value in values[:, 0].tolist()]
-            else:
-                data[column.name] = _categories(column, part)
-        first = last
+        part = matrix[:, first : first + len(column.names)]
+        first += len(column.names)
+        if column.name not in wanted:
+            continue
+        if column.levels is None:
+            # A whole number becomes an int, so that its name is that of a category.
+            values = part.toarray()[:, 0].tolist()
+            data[column.name] = [int(value) if value.is_integer() else value for value in values]
+        else:
+            levels = [level for level in column.levels if level != column.reference]
+            # A row of zeros is the reference, or a category that was unknown when it was encoded.
+            data[column.name] = [column.reference or ""] * len(covariates)
+            for row, place in zip(*part.nonzero(), strict=True):
+                data[column.name][row] = levels[place]
     return pd.DataFrame(data, index=range(len(covariates)))
-
-
-def _categories(column: CovariateColumn, part: Any) -> list[str]:
-    levels = [level for level in column.levels or () if level != column.reference]
-    # A row of zeros is the reference, or a category that was unknown when it was encoded.
-    names = [column.reference if column.reference is not None else ""] * part.shape[0]
-    for row, place in zip(*part.nonzero(), strict=True):
-        names[int(row)] = levels[int(place)]
-    return names
-
-
-def _level(value: float) -> float | int:
-    """Return a whole number as an int, so that its name is that of a category."""
-    return int(value) if value.is_integer() else value

@@ -14,7 +14,16 @@ import pandas as pd
 from scipy import sparse
 
 from ppl_topics._util.arrays import FloatArray, IntArray
-from ppl_topics.corpus.names import DocIds, StrArray, as_names, document_name, is_finite, number_names
+from ppl_topics.corpus.names import (
+    DocIds,
+    DocumentError,
+    StrArray,
+    as_names,
+    document_name,
+    is_finite,
+    listed,
+    number_names,
+)
 from ppl_topics.errors import CorpusError
 
 __all__ = [
@@ -25,6 +34,7 @@ __all__ = [
     "as_covariates",
     "columns_from_json",
     "columns_to_json",
+    "level_name",
 ]
 
 CovariateMatrix: TypeAlias = "FloatArray | sparse.csr_array"
@@ -39,21 +49,11 @@ class CovariateWarning(UserWarning):
 
 @dataclass(frozen=True)
 class CovariateColumn:
-    """How one column of the user's data frame is encoded.
-
-    Attributes
-    ----------
-    name : str
-        Name of the column.
-    levels : tuple of str, or None
-        Categories, in order; None for a column of real numbers.
-    reference : str or None
-        The category without its own column.
-    """
+    """How one column of the user's data frame is encoded."""
 
     name: str
-    levels: tuple[str, ...] | None = None
-    reference: str | None = None
+    levels: tuple[str, ...] | None = None  # categories, in order; None for a column of real numbers
+    reference: str | None = None  # the category without its own column
 
     @property
     def names(self) -> list[str]:
@@ -171,8 +171,7 @@ class Covariates:
             If a value is missing, infinite or not a number, or the lengths disagree.
         """
         if sparse.issparse(matrix):
-            given_matrix: Any = matrix
-            values: Any = sparse.csr_array(given_matrix, copy=True).astype(np.float64, copy=False)
+            values: Any = sparse.csr_array(matrix, copy=True).astype(np.float64, copy=False)
             stored = values.tocoo()
             bad = np.flatnonzero(~np.isfinite(stored.data))
             rows, cols, entries = stored.row[bad], stored.col[bad], stored.data[bad]
@@ -188,7 +187,7 @@ class Covariates:
         given = number_names(values.shape[1]) if names is None else as_names(names, "covariate")
         made = cls(values, tuple(CovariateColumn(name) for name in given))
         if len(entries):
-            raise CorpusError(_not_a_number(given[cols[0]], int(rows[0]), entries[0], doc_ids))
+            raise _not_a_number(given[cols[0]], int(rows[0]), entries[0], doc_ids)
         return made
 
     @classmethod
@@ -284,7 +283,7 @@ def _encode(
     columns: tuple[CovariateColumn, ...], frame: pd.DataFrame, *, allow_unknown: bool, doc_ids: DocIds
 ) -> Covariates:
     wide = sum(len(column.names) for column in columns) >= SPARSE_FROM
-    blocks: list[Any] = []
+    blocks: list[Any] = [sparse.csr_array((len(frame), 0)) if wide else np.zeros((len(frame), 0))]
     for column in columns:
         if column.name not in frame.columns:
             raise CorpusError(f"the covariates have no column {column.name!r}; give it for each document")
@@ -296,19 +295,15 @@ def _encode(
             blocks.append(sparse.csr_array(values) if wide else values)
         else:
             codes = _codes(column, column.levels, series, allow_unknown, doc_ids)
-            block = _one_hot(codes, len(column.names))
+            rows, shape = np.flatnonzero(codes >= 0), (len(codes), len(column.names))
+            block = sparse.csr_array((np.ones(len(rows)), (rows, codes[rows])), shape=shape)
             blocks.append(block if wide else block.toarray())
-    if not blocks:
-        return Covariates(np.zeros((len(frame), 0)), columns)
-    matrix = sparse.hstack(blocks, format="csr") if wide else np.hstack(blocks)
-    return Covariates(sparse.csr_array(matrix) if wide else matrix, columns)
+    return Covariates(sparse.csr_array(sparse.hstack(blocks)) if wide else np.hstack(blocks), columns)
 
 
 def _is_categorical(name: str, series: pd.Series[Any]) -> bool:
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        return True
     found = pd.api.types.infer_dtype(series, skipna=True)
-    if found in ("string", "mixed-integer", "mixed", "categorical"):
+    if isinstance(series.dtype, pd.CategoricalDtype) or found in ("string", "mixed-integer", "mixed", "categorical"):
         return True
     if found in ("integer", "floating", "boolean", "mixed-integer-float", "decimal", "empty"):
         return False
@@ -319,25 +314,26 @@ def _texts(name: str, series: pd.Series[Any], doc_ids: DocIds) -> list[str]:
     gone = series.isna().to_numpy()
     if gone.any():
         index = int(np.argmax(gone))
-        raise CorpusError(
+        raise DocumentError(
             f"covariate {name!r} of {document_name(index, doc_ids)} is missing; "
-            "fill it in, for example with a category for missing values"
+            "fill it in, for example with a category for missing values",
+            index,
         )
-    return [_level_name(value) for value in series.tolist()]
+    return [level_name(value) for value in series.tolist()]
 
 
 def _levels(name: str, series: pd.Series[Any], doc_ids: DocIds) -> tuple[str, ...]:
     """Return the categories that occur, in the order of a pandas category, or else sorted."""
     values = set(_texts(name, series, doc_ids))
     if isinstance(series.dtype, pd.CategoricalDtype):
-        names = [_level_name(level) for level in series.cat.categories]
+        names = [level_name(level) for level in series.cat.categories]
         return tuple(name for name in names if name in values)
     if pd.api.types.is_numeric_dtype(series.dtype):
-        return tuple(_level_name(value) for value in sorted(series.unique().tolist()))
+        return tuple(level_name(value) for value in sorted(series.unique().tolist()))
     return tuple(sorted(values))
 
 
-def _level_name(value: Any) -> str:
+def level_name(value: Any) -> str:
     """Name a category; 9 and 9.0 are the same one."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
@@ -351,26 +347,16 @@ def _codes(
 ) -> IntArray:
     """Return the position of each document's category among the matrix columns, -1 for none."""
     kept = [level for level in levels if level != column.reference]
-    position = {level: i for i, level in enumerate(kept)}
-    if column.reference is not None:
-        position[column.reference] = -1
-    codes = np.full(len(series), -1, dtype=np.int64)
-    for index, value in enumerate(_texts(column.name, series, doc_ids)):
-        if value in position:
-            codes[index] = position[value]
-        elif not allow_unknown:
-            known = ", ".join(repr(level) for level in levels[:8]) + (", ..." if len(levels) > 8 else "")
-            raise CorpusError(
-                f"covariate {column.name!r} of {document_name(index, doc_ids)} is {value!r}, "
-                f"an unknown category; the known ones are {known} (allow_unknown=True encodes it as zeros)"
-            )
-    return codes
-
-
-def _one_hot(codes: IntArray, n_columns: int) -> sparse.csr_array:
-    rows = np.flatnonzero(codes >= 0)
-    shape = (len(codes), n_columns)
-    return sparse.csr_array(sparse.coo_array((np.ones(len(rows)), (rows, codes[rows])), shape=shape))
+    position = {column.reference: -1, **{level: i for i, level in enumerate(kept)}}
+    texts = _texts(column.name, series, doc_ids)
+    unknown = next((i for i, text in enumerate(texts) if text not in position), None)
+    if unknown is not None and not allow_unknown:
+        raise DocumentError(
+            f"covariate {column.name!r} of {document_name(unknown, doc_ids)} is {texts[unknown]!r}, an unknown "
+            f"category; the known ones are {listed(levels)} (allow_unknown=True encodes it as zeros)",
+            unknown,
+        )
+    return np.array([position.get(text, -1) for text in texts], dtype=np.int64)
 
 
 def _real_values(name: str, series: pd.Series[Any], doc_ids: DocIds) -> FloatArray:
@@ -383,15 +369,15 @@ def _real_values(name: str, series: pd.Series[Any], doc_ids: DocIds) -> FloatArr
     fine = np.isfinite(values)
     if not fine.all():
         index = int(np.argmin(fine))
-        raise CorpusError(_not_a_number(name, index, series.iloc[index], doc_ids))
+        raise _not_a_number(name, index, series.iloc[index], doc_ids)
     return values
 
 
-def _not_a_number(name: str, index: int, value: Any, doc_ids: DocIds) -> str:
+def _not_a_number(name: str, index: int, value: Any, doc_ids: DocIds) -> DocumentError:
     where = f"covariate {name!r} of {document_name(index, doc_ids)}"
     if pd.isna(value):
-        return f"{where} is missing; fill it in, or leave out the document or the column"
-    return f"{where} is {str(value)!r}; expected a finite number"
+        return DocumentError(f"{where} is missing; fill it in, or leave out the document or the column", index)
+    return DocumentError(f"{where} is {str(value)!r}; expected a finite number", index)
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

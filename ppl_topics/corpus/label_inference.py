@@ -1,10 +1,11 @@
-"""What kind of labels the user's values are, and their numerical form."""
+"""The kind of the labels that a user gives, and their numerical form."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
-from typing import Any, Literal, NoReturn, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,31 +13,43 @@ import pandas as pd
 
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arrays import Int32Array
-from ppl_topics.corpus.names import DocIds, document_name, is_finite, iterate
+from ppl_topics.corpus.names import DocIds, DocumentError, document_name, is_finite, iterate
 from ppl_topics.errors import CorpusError
 
-__all__ = ["LabelKind", "infer_labels"]
+__all__ = ["KINDS", "LabelKind", "as_number", "check_label_kind", "infer_labels", "is_missing"]
 
 LabelKind: TypeAlias = Literal["class", "multi_label", "real", "count"]
 
 CELLS, CELLS_PER_LABEL = 10**8, 5_000
 """A table of documents by labels may have as many cells as the larger of these, the second times the labels given."""
 
-_WANTED = {
-    "class": "a string or a whole number",
-    "multi_label": "a list of strings, or 0 and 1 in a table",
-    "real": "a finite number",
-    "count": "a whole number, zero or more",
+
+class _Kind(NamedTuple):
+    dtype: type[np.generic]
+    n_dims: tuple[int, ...]
+    wanted: str
+
+
+KINDS = {
+    "class": _Kind(np.int32, (1,), "a string or a whole number"),
+    "multi_label": _Kind(np.int8, (2,), "a list of strings, or 0 and 1 in a table"),
+    "real": _Kind(np.float64, (1, 2), "a finite number"),
+    "count": _Kind(np.int64, (1, 2), "a whole number, zero or more"),
 }
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+
+
+def check_label_kind(kind: object) -> None:
+    """Raise a `CorpusError` unless this is a kind of labels."""
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise CorpusError(f"the label kind is {kind!r}; expected one of {', '.join(map(repr, KINDS))}")
 
 
 def infer_labels(values: Any, kind: LabelKind | None, doc_ids: DocIds) -> tuple[LabelKind, npt.NDArray[Any], list[str]]:
     """Return kind, values and classes of labels, see `Labels.infer`."""
-    if kind is not None and kind not in get_args(LabelKind):
-        known = ", ".join(repr(k) for k in get_args(LabelKind))
-        raise CorpusError(f"the label kind is {kind!r}; expected one of {known}")
-    if isinstance(values, str | bytes):
-        raise CorpusError(f"expected one label per document, got the single string {values[:40]!r}")
+    if kind is not None:
+        check_label_kind(kind)
     if isinstance(values, pd.DataFrame):
         return _from_table(values.to_numpy(dtype=object), [str(c) for c in values.columns], kind, doc_ids)
     if isinstance(values, np.ndarray) and values.ndim != 1:
@@ -52,6 +65,24 @@ def infer_labels(values: Any, kind: LabelKind | None, doc_ids: DocIds) -> tuple[
     if kind == "multi_label":
         return kind, *_label_sets(entries, doc_ids)
     return kind, _numbers(entries, kind, doc_ids), []
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a label is missing: None, NaN or the empty string."""
+    return _clean(value) is None
+
+
+def as_number(value: Any) -> int | float | None:
+    """Return a number, or that which a text spells, or None if there is none."""
+    if isinstance(value, int | float):
+        return value
+    # Python would read 1_0 as ten.
+    if not isinstance(value, str) or "_" in value:
+        return None
+    try:
+        return int(value) if _INTEGER.fullmatch(value) else float(value)
+    except ValueError:
+        return None
 
 
 def _clean(value: Any) -> Any:
@@ -71,69 +102,64 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
 
 
-def _sort(value: Any) -> str:
-    """Describe the type of an entry, to infer the kind of labels and refuse mixtures."""
+def _type_name(value: Any) -> str:
     if isinstance(value, str):
         return "text"
     if _is_set(value):
         return "a list of labels"
-    if isinstance(value, int | float):
-        return "a number"
-    return f"of type {type(value).__name__}"
+    return "a number" if isinstance(value, int | float) else f"of type {type(value).__name__}"
 
 
 def _kind_of(entries: list[Any], doc_ids: DocIds) -> LabelKind:
-    present = [i for i, value in enumerate(entries) if value is not None]
-    if not present:
+    """Infer the kind of labels, and refuse mixtures."""
+    found = {i: _type_name(value) for i, value in enumerate(entries) if value is not None}
+    if not found:
         raise CorpusError(
             "all labels are missing, so their kind cannot be inferred; "
             f"give {argument('label_kind')}, or leave the labels out"
         )
-    first = present[0]
-    sort = _sort(entries[first])
-    for i in present:
-        if _sort(entries[i]) != sort:
-            raise CorpusError(
-                f"the label of {document_name(i, doc_ids)} is {entries[i]!r}, {_sort(entries[i])}, "
-                f"but that of {document_name(first, doc_ids)} is {sort}; give labels of one kind"
+    first, expected = next(iter(found.items()))
+    for i, other in found.items():
+        if other != expected:
+            raise DocumentError(
+                f"the label of {document_name(i, doc_ids)} is {entries[i]!r}, {other}, "
+                f"but that of {document_name(first, doc_ids)} is {expected}; give labels of one kind",
+                i,
             )
-    if sort == "text":
-        return "class"
-    if sort == "a list of labels":
+    if expected == "a list of labels":
         return "multi_label"
-    if sort == "a number":
-        return "class" if all(_is_whole(entries[i]) for i in present) else "real"
-    raise CorpusError(
-        f"the label of {document_name(first, doc_ids)} is {entries[first]!r}, {sort}; "
-        "expected strings, numbers, or lists of strings"
+    if expected == "text" or (expected == "a number" and all(_is_whole(entries[i]) for i in found)):
+        return "class"
+    if expected == "a number":
+        return "real"
+    raise DocumentError(
+        f"the label of {document_name(first, doc_ids)} is {entries[first]!r}, {expected}; "
+        "expected strings, numbers, or lists of strings",
+        first,
     )
 
 
 def _classes(entries: list[Any], doc_ids: DocIds) -> tuple[Int32Array, list[str]]:
-    numeric = True
     for i, value in enumerate(entries):
-        if value is None or isinstance(value, str | bool):
-            numeric &= value is None
-        elif not _is_whole(value):
+        if value is not None and not isinstance(value, str) and not _is_whole(value):
             _refuse("class", i, value, doc_ids)
+    numeric = not any(isinstance(value, str | bool) for value in entries)
     names = [None if v is None else str(int(v)) if type(v) is float else str(v) for v in entries]
-    found = {name for name in names if name is not None}
-    ordered = sorted(found, key=int) if numeric else sorted(found)
-    code: dict[str | None, int] = {name: i for i, name in enumerate(ordered)}
-    code[None] = -1
+    ordered = sorted({name for name in names if name is not None}, key=int if numeric else None)
+    code: dict[str | None, int] = {None: -1, **{name: i for i, name in enumerate(ordered)}}
     return np.array([code[name] for name in names], dtype=np.int32), ordered
 
 
 def _label_sets(entries: list[Any], doc_ids: DocIds) -> tuple[npt.NDArray[np.int8], list[str]]:
     sets: list[set[str] | None] = []
     for i, value in enumerate(entries):
+        members = [value] if isinstance(value, str) else list(value) if _is_set(value) else None
         if value is None:
             sets.append(None)
-            continue
-        members = [value] if isinstance(value, str) else list(value) if _is_set(value) else None
-        if members is None or not all(isinstance(m, str | int | np.integer) for m in members):
+        elif members is None or not all(isinstance(m, str | int | np.integer) for m in members):
             _refuse("multi_label", i, value, doc_ids)
-        sets.append({str(member) for member in members})
+        else:
+            sets.append({str(member) for member in members})
     names = sorted(set[str]().union(*(s for s in sets if s is not None)))
     given = sum(len(s) for s in sets if s is not None)
     if len(sets) * len(names) > max(CELLS, CELLS_PER_LABEL * given):
@@ -155,23 +181,18 @@ def _numbers(entries: Iterable[Any], kind: LabelKind, doc_ids: DocIds) -> npt.ND
     """Read real numbers or counts, which may be written as text."""
     numbers: list[float | int] = []
     for i, value in enumerate(entries):
-        number = value
-        if isinstance(value, str):
-            try:
-                number = float(value)
-            except ValueError:
-                _refuse(kind, i, value, doc_ids)
-        if number is None:
+        number = as_number(value)
+        if value is None:
             numbers.append(math.nan if kind == "real" else -1)
-        elif not isinstance(number, int | float) or not is_finite(number):
-            _refuse(kind, i, value, doc_ids)
-        elif kind == "real":
-            numbers.append(float(number))
-        elif number < 0 or not _is_whole(number) or number >= 2**63:
+        elif (
+            number is None
+            or not is_finite(number)
+            or (kind == "count" and not (_is_whole(number) and 0 <= number < 2**63))
+        ):
             _refuse(kind, i, value, doc_ids)
         else:
-            numbers.append(int(number))
-    return np.array(numbers, dtype=np.float64 if kind == "real" else np.int64)
+            numbers.append(float(number) if kind == "real" else int(number))
+    return np.array(numbers, dtype=KINDS[kind].dtype)
 
 
 def _from_table(
@@ -197,6 +218,5 @@ def _from_table(
 
 
 def _refuse(kind: str, index: int, value: Any, doc_ids: DocIds) -> NoReturn:
-    raise CorpusError(
-        f"the label of {document_name(index, doc_ids)} is {value!r}; a label of kind {kind!r} is {_WANTED[kind]}"
-    )
+    where = document_name(index, doc_ids)
+    raise DocumentError(f"the label of {where} is {value!r}; a label of kind {kind!r} is {KINDS[kind].wanted}", index)

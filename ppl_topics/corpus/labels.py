@@ -5,24 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ppl_topics._util.arrays import BoolArray, FloatArray, IntArray
-from ppl_topics.corpus.label_inference import LabelKind, infer_labels
-from ppl_topics.corpus.names import DocIds, StrArray, as_names, document_name
+from ppl_topics.corpus.label_inference import KINDS, LabelKind, check_label_kind, infer_labels
+from ppl_topics.corpus.names import DocIds, StrArray, as_names, document_name, listed
 from ppl_topics.errors import CorpusError
 
 __all__ = ["LabelKind", "Labels"]
-
-_DTYPES: dict[str, type[np.generic]] = {
-    "class": np.int32,
-    "multi_label": np.int8,
-    "real": np.float64,
-    "count": np.int64,
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,33 +57,26 @@ class Labels:
     classes: StrArray = dataclasses.field(default_factory=lambda: np.empty(0, dtype=object))
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(LabelKind):
-            known = ", ".join(repr(kind) for kind in get_args(LabelKind))
-            raise CorpusError(f"the label kind is {self.kind!r}; expected one of {known}")
-        values = np.asarray(self.values, dtype=_DTYPES[self.kind]).view()
+        check_label_kind(self.kind)
+        values = np.asarray(self.values, dtype=KINDS[self.kind].dtype).view()
         values.flags.writeable = False
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "classes", as_names(self.classes, "class"))
         n_classes = len(self.classes)
-        if values.ndim not in {"class": (1,), "multi_label": (2,)}.get(self.kind, (1, 2)):
+        if values.ndim not in KINDS[self.kind].n_dims:
             raise CorpusError(f"labels of kind {self.kind!r} cannot have {values.ndim} dimensions")
         n_columns = values.shape[1] if values.ndim == 2 else n_classes if self.kind == "class" else 0
         if n_columns != n_classes:
             raise CorpusError(f"the labels have {n_columns} columns and {n_classes} names; give one for each")
-        if self.kind == "class":
-            low, high = -1, n_classes - 1
-        elif self.kind == "multi_label":
-            low, high = -1, 1
-        elif self.kind == "count":
-            low, high = -1, np.iinfo(np.int64).max
-        else:
+        if self.kind == "real":
             if np.isinf(values).any():
                 raise CorpusError("a real label is infinite; expected finite numbers, NaN where missing")
             return
-        if values.size and (values.min() < low or values.max() > high):
+        high = {"class": n_classes - 1, "multi_label": 1}.get(self.kind, np.iinfo(np.int64).max)
+        if values.size and (values.min() < -1 or values.max() > high):
             raise CorpusError(
                 f"labels of kind {self.kind!r} run from {values.min()} to {values.max()}; "
-                f"expected values from {low} (missing) to {high}"
+                f"expected values from -1 (missing) to {high}"
             )
 
     def __len__(self) -> int:
@@ -242,20 +228,15 @@ def _aligned_values(
             name = labels.classes[labels.values[index]]
             raise CorpusError(
                 f"{document_name(index, doc_ids)} is of class {name!r}, which the training corpus does not have; "
-                f"its classes are {_some(target)}"
+                f"its classes are {listed(target)}"
             )
         return codes
     if unknown == "error" and np.any(new < 0):
         name = labels.classes[int(np.argmax(new < 0))]
-        raise CorpusError(f"label {name!r} is not one of the labels of the training corpus, which are {_some(target)}")
+        raise CorpusError(f"label {name!r} is not one of the labels of the training corpus, which are {listed(target)}")
     fill = np.nan if labels.kind == "real" else -1
     values = np.full((len(labels), len(target)), fill, dtype=labels.values.dtype)
     if labels.kind == "multi_label":
         values[~labels.missing.all(axis=1)] = 0
     values[:, new[new >= 0]] = labels.values[:, new >= 0]
     return values
-
-
-def _some(names: StrArray) -> str:
-    shown = ", ".join(repr(name) for name in names[:8])
-    return shown + (f", ... ({len(names)} in all)" if len(names) > 8 else "")

@@ -17,15 +17,16 @@ from ppl_topics.errors import CorpusError
 
 __all__ = [
     "DocIds",
+    "DocumentError",
     "StrArray",
     "as_doc_ids",
     "as_names",
     "decode_strings",
     "document_name",
     "encode_strings",
-    "first_repeat",
     "is_finite",
     "iterate",
+    "listed",
     "number_names",
     "storage_problem",
 ]
@@ -37,11 +38,19 @@ DocIds: TypeAlias = StrArray | IntArray | None
 """Document ids: strings; or integers that stand for their decimal strings; or None, for "0", "1", ..."""
 
 
-def document_name(index: int, doc_ids: DocIds | Sequence[str | int] = None) -> str:
-    """Name a document in a message: by its position and, where it has one, its id."""
+class DocumentError(CorpusError):
+    """An error in what is known about one document; the readers of files add its line."""
+
+    def __init__(self, message: str, document: int = -1) -> None:
+        super().__init__(message)
+        self.document = document
+
+
+def document_name(index: int, doc_ids: DocIds | Sequence[str | int] = None, before: int = 0) -> str:
+    """Name a document in a message: by its position, after a number of others, and by its id if it has one."""
     if doc_ids is None or index >= len(doc_ids):
-        return f"document {index}"
-    return f"document {index} (id {str(doc_ids[index])!r})"
+        return f"document {before + index}"
+    return f"document {before + index} (id {str(doc_ids[index])!r})"
 
 
 def number_names(n: int, first: int = 0) -> StrArray:
@@ -55,7 +64,14 @@ def iterate(values: Any, wanted: str) -> Iterator[Any]:
         # An array without dimensions has __iter__, and fails in it.
         with contextlib.suppress(TypeError):
             return iter(values)
-    raise CorpusError(f"expected {wanted}, got {_kind(values)}")
+    if isinstance(values, str | bytes):
+        raise CorpusError(f"expected {wanted}, got the single string {values[:40]!r}")
+    raise CorpusError(f"expected {wanted}, got {str(values)[:40]!r}, of type {type(values).__name__}")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first eight names for a message, and how many there are."""
+    return ", ".join(map(repr, names[:8])) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
 
 
 def storage_problem(text: str) -> str:
@@ -85,8 +101,6 @@ def is_finite(value: float) -> bool:
 
 def as_names(values: Iterable[Any], what: str) -> StrArray:
     """Return names as a read-only object array of shape (n,); `what` calls one of them in messages, such as "word"."""
-    if isinstance(values, str | bytes):
-        raise CorpusError(f"expected a list of {what} names, got the single string {values[:40]!r}")
     # scikit-learn's vocabularies are mappings from words to ids.
     names = list(values if isinstance(values, Mapping) else iterate(values, f"a list of {what} names"))
     for position, name in enumerate(names):
@@ -96,7 +110,7 @@ def as_names(values: Iterable[Any], what: str) -> StrArray:
         if problem:
             raise CorpusError(f"{what} {position}, {name!r}, {problem}; expected a name")
     if len(set(names)) < len(names):
-        first, second = first_repeat(names)
+        first, second = _first_repeat(names)
         raise CorpusError(
             f"{what} {names[second]!r} occurs twice, at positions {first} and {second}; each {what} must occur once"
         )
@@ -108,8 +122,6 @@ def as_doc_ids(values: Iterable[Any] | None, n_docs: int) -> DocIds:
     """Return document ids, one for each document, distinct, strings or integers; raise a `CorpusError` otherwise."""
     if values is None:
         return None
-    if isinstance(values, str | bytes):
-        raise CorpusError(f"expected one id per document, got the single string {values[:40]!r}")
     if not isinstance(values, np.ndarray):
         values = np.array(list(iterate(values, "one id per document")), dtype=object)
     ids = values
@@ -122,16 +134,17 @@ def as_doc_ids(values: Iterable[Any] | None, n_docs: int) -> DocIds:
             return numbers
     strings = [_as_id(i, value) for i, value in enumerate(ids.tolist())]
     if len(set(strings)) < len(strings):
-        first, second = first_repeat(strings)
-        raise CorpusError(
+        first, second = _first_repeat(strings)
+        raise DocumentError(
             f"document id {strings[second]!r} is used twice, by documents {first} and {second}; "
-            "give each document a different id"
+            "give each document a different id",
+            second,
         )
     return _frozen(strings)
 
 
 def encode_strings(values: StrArray) -> tuple[UInt8Array, IntArray]:
-    """Encode strings as UTF-8 bytes, one after another, with the offsets (n + 1,) at which they begin."""
+    """Encode strings as UTF-8 bytes, one after another, with the offsets (n + 1,) at which they start."""
     encoded = [value.encode("utf-8", "surrogatepass") for value in values]
     offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum([len(value) for value in encoded], out=offsets[1:])
@@ -147,19 +160,13 @@ def decode_strings(data: UInt8Array, offsets: IntArray) -> StrArray:
 
 def _as_id(index: int, value: object) -> str:
     if isinstance(value, str) and (problem := storage_problem(value)):
-        raise CorpusError(f"the id of document {index}, {value!r}, {problem}; give another")
+        raise DocumentError(f"the id of document {index}, {value!r}, {problem}; give another", index)
     if isinstance(value, str) or (isinstance(value, int | np.integer) and not isinstance(value, bool)):
         return str(value)
-    raise CorpusError(f"the id of document {index} is {value!r}; expected a string or an integer")
+    raise DocumentError(f"the id of document {index} is {value!r}; expected a string or an integer", index)
 
 
-def _kind(values: Any) -> str:
-    if isinstance(values, str | bytes):
-        return f"the single string {values[:40]!r}"
-    return f"{str(values)[:40]!r}, of type {type(values).__name__}"
-
-
-def first_repeat(names: list[str]) -> tuple[int, int]:
+def _first_repeat(names: list[str]) -> tuple[int, int]:
     """Return the positions of the first name that is repeated, and of its repetition."""
     seen: dict[str, int] = {}
     for position, name in enumerate(names):

@@ -132,7 +132,8 @@ class _Collected:
             names = number_names(n_words, self._first_id)
         known = self._annotations.arguments(self._options.label_kind)
         known["name"] = self._options.name
-        return self._assembler.assemble(vocabulary=names, pruning=self._options.text, **known)
+        with self._annotations.located():
+            return self._assembler.assemble(vocabulary=names, pruning=self._options.text, **known)
 
     def _check(self, line: int, smallest: int, largest: int) -> None:
         first, n_ids = self._first_id, self._n_ids

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
 from ppl_topics._util.argument_names import argument, arguments
-from ppl_topics.corpus.labels import LabelKind
+from ppl_topics.corpus.label_inference import LabelKind, check_label_kind
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.corpus.readers.formats import COUNT_FORMATS
 from ppl_topics.corpus.readers.lines import file_error
@@ -34,9 +33,8 @@ class ReadOptions:
 
     def check(self, path: Path, kind: str) -> None:
         """Raise a `CorpusError` if an option is invalid, or does not apply to the format of the file."""
-        kinds = ", ".join(get_args(LabelKind))
-        if self.label_kind is not None and self.label_kind not in get_args(LabelKind):
-            raise CorpusError(f"{argument('label_kind')} is '{self.label_kind}', expected one of {kinds}")
+        if self.label_kind is not None:
+            check_label_kind(self.label_kind)
         if self.first_id not in (None, 0, 1):
             raise CorpusError(f"{argument('first_id')} is {self.first_id}, expected 0 or 1")
         for name, value in ((argument("encoding"), self.encoding), *self.columns.named()):

@@ -33,4 +33,5 @@ def read_texts(path: Path, kind: str, options: ReadOptions) -> CorpusParts:
     # MALLET users often give all documents the same name.
     known = annotations.arguments(options.label_kind, labelled=columns.label is not None, unique_ids=kind != "mallet")
     known["name"] = options.name
-    return assembler.assemble(pruning=options.text, **known)
+    with annotations.located():
+        return assembler.assemble(pruning=options.text, **known)

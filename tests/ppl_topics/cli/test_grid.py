@@ -213,12 +213,12 @@ TWO = ["--over", "topics=2"]
         ([*TWO, "--draws", "0"], "--draws"),
     ],
 )
-def test_wrong_options_are_refused(capsys, "grid", arguments, message):
+def test_wrong_options_are_refused(capsys, arguments, message):
     assert message in refused(capsys, "grid", "lda", "--data", "train.jsonl", *QUICK, *arguments)
 
 
 @pytest.mark.parametrize("share", ["0", "1", "nan", "50"])
-def test_wrong_shares_are_refused(capsys, "grid", share):
+def test_wrong_shares_are_refused(capsys, share):
     line = refused(capsys, "grid", "lda", "--data", "train.jsonl", *QUICK, *TWO, "--held-out", share)
     assert f"--held-out: expected a share of the documents, above 0 and below 1, such as 0.2, got {share}" in line
 
@@ -238,7 +238,7 @@ def test_wrong_values_are_refused(corpus, over, message):
         pt.grid("lda", corpus, over, **FAST)
 
 
-def test_corpora_that_do_not_suit_are_refused(capsys, "grid", tmp_path):
+def test_corpora_that_do_not_suit_are_refused(capsys, tmp_path):
     (tmp_path / "one.csv").write_text("text\nred orange\n")
     line = refused(capsys, "grid", "lda", "--data", str(tmp_path / "one.csv"), *QUICK, *TWO)
     assert "--held-out: the corpus has one document, so none can be held out; give test documents" in line

@@ -215,7 +215,7 @@ def test_a_wrong_count_is_named_with_its_document(value, shown):
         ),
         (lambda: Corpus.from_tokens([]), "the corpus has no documents"),
         (lambda: Corpus.from_tokens([[], [], []]), "all 3 documents are empty"),
-        (lambda: Corpus.from_tokens("text"), "got a single string"),
+        (lambda: Corpus.from_tokens("text"), "got the single string"),
         (
             lambda: Corpus.from_tokens(["some text"]),
             "document 0 is the single string 'some text'; give its tokens",
