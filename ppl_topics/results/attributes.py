@@ -1,4 +1,4 @@
-"""Which attributes a trace may have: those that a netCDF file takes, and that are read again from one."""
+"""Which attributes a trace may have: those that a netCDF file can store and that are read back from it."""
 
 from __future__ import annotations
 
@@ -10,28 +10,23 @@ import xarray as xr
 
 from ppl_topics.results.opening import MAX_ATTRIBUTES, MAX_ITEMS, MAX_TEXTS
 
-__all__ = ["wrong_attribute"]
+__all__ = ["attribute_problems"]
 
 
-def wrong_attribute(groups: Mapping[str, xr.Dataset]) -> str:
-    """Say which attribute of a trace is none that a file holds; nothing where all are."""
-    for where, attributes in _all(groups):
+def attribute_problems(groups: Mapping[str, xr.Dataset]) -> Iterator[str]:
+    """Yield what is wrong with the attributes of a trace."""
+    owners: dict[str, Mapping[Any, Any]] = {}
+    for name, group in groups.items():
+        owners |= {name: group.attrs, **{f"{name}/{label}": item.attrs for label, item in group.variables.items()}}
+    for where, attributes in owners.items():
         if len(attributes) > MAX_ATTRIBUTES:
-            return f"{where} has {len(attributes):,} attributes, more than {MAX_ATTRIBUTES:,}"
+            yield f"{where} has {len(attributes):,} attributes, more than {MAX_ATTRIBUTES:,}"
         for name, value in attributes.items():
             if not _is_storable(value):
-                return (
+                yield (
                     f"the attribute {str(name)[:40]!r} of {where}, of type {type(value).__name__}, is neither text nor "
                     f"a number nor a list of at most {MAX_TEXTS} texts or {MAX_ITEMS:,} numbers"
                 )
-    return ""
-
-
-def _all(groups: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, Mapping[Any, Any]]]:
-    for name, group in groups.items():
-        yield name, group.attrs
-        for label, variable in group.variables.items():
-            yield f"{name}/{label}", variable.attrs
 
 
 def _is_storable(value: Any) -> bool:

@@ -15,7 +15,7 @@ import xarray as xr
 from ppl_topics._util.files import replaced
 from ppl_topics._util.paths import check_replaceable
 from ppl_topics.errors import TraceError
-from ppl_topics.results.attributes import wrong_attribute
+from ppl_topics.results.attributes import attribute_problems
 from ppl_topics.results.netcdf import read_group
 from ppl_topics.results.opening import probe
 from ppl_topics.results.preallocate import file_in_memory, largest_size, preallocate
@@ -32,8 +32,8 @@ def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
     path = Path(path)
     check_replaceable(path, TraceError)
     try:
-        if wrong := wrong_attribute(groups):
-            raise ValueError(wrong)
+        for problem in attribute_problems(groups):
+            raise ValueError(problem)
         with replaced(path) as work:
             _write(groups, str(work))
     except MemoryError:

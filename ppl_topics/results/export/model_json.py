@@ -11,11 +11,18 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from ppl_topics._util.arrays import FloatArray
 from ppl_topics.errors import TraceError
 from ppl_topics.results.coefficient_draws import coefficient_draws
 from ppl_topics.results.coefficient_summary import coefficient_summary
-from ppl_topics.results.documents import Estimate, concentration, document_topics, part_of, topic_numbers
+from ppl_topics.results.documents import (
+    DocumentTopics,
+    Estimate,
+    Part,
+    concentration,
+    document_topics,
+    part_of,
+    topic_numbers,
+)
 from ppl_topics.results.export.writing import written_text
 from ppl_topics.results.topic_table import topic_shares, topic_table
 
@@ -155,45 +162,38 @@ def topic_model(
     TraceError
         If there is no such chain or response, or the trace lacks the topics or the documents.
     """
-    result = _without_documents(groups, chain, response, n_words, probability)
-    estimate_used, documents = _documents(groups, chain, response, estimate)
-    return {**result, "shares_from": estimate_used, "documents": list(documents)}
+    head, documents = _parts(groups, chain, response, n_words, probability, estimate)
+    return {**head, "documents": list(documents)}
 
 
 def write_topic_model(groups: Mapping[str, xr.Dataset], path: Path, **options: Any) -> None:
     """Write what `topic_model` returns, one document per line, without holding the whole text in memory."""
-    estimate = options.pop("estimate", "auto")
-    result = _without_documents(
-        groups, options["chain"], options["response"], options["n_words"], options["probability"]
-    )
-    used, documents = _documents(groups, options["chain"], options["response"], estimate)
+    head, documents = _parts(groups, **options)
     with written_text(path) as text:
-        head = json.dumps({**result, "shares_from": used}, ensure_ascii=False, allow_nan=False, indent=1)
-        text.write(head.removesuffix("\n}") + ',\n "documents": [')
+        text.write(json.dumps(head, ensure_ascii=False, allow_nan=False, indent=1).removesuffix("\n}"))
+        text.write(',\n "documents": [')
         for number, document in enumerate(documents):
             text.write(",\n  " if number else "\n  ")
             text.write(json.dumps(document, ensure_ascii=False, allow_nan=False))
         text.write("\n ]\n}\n")
 
 
-def _without_documents(
-    groups: Mapping[str, xr.Dataset], chain: int, response: str | None, n_words: int | None, probability: float
-) -> dict[str, Any]:
+def _parts(
+    groups: Mapping[str, xr.Dataset],
+    chain: int,
+    response: str | None,
+    n_words: int | None,
+    probability: float,
+    estimate: Estimate,
+) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
+    """Return all but the documents, and the documents one by one."""
     part = part_of(groups, chain, response)
     words = topic_table(groups, chain=chain, response=response, n_words=n_words, probability=probability)
     posterior, constants = groups["posterior"], groups["constant_data"]
     attributes = posterior.attrs
-    numbers = topic_numbers(groups)
-    try:
-        alpha: Any = [_plain(value) for value in concentration(groups, "alpha", part, None)]
-    except TraceError:
-        alpha = None
-    try:
-        each = concentration(groups, "beta", part, None)
-        beta: Any = _plain(each[0]) if (each == each[0]).all() else [_plain(value) for value in each]
-    except TraceError:
-        beta = None
-    return {
+    alpha, beta = (_concentration(groups, role, part) for role in ("alpha", "beta"))
+    documents = document_topics(groups, chain, response, estimate)
+    head = {
         "format": FORMAT,
         "version": VERSION,
         "model": {"name": str(attributes.get("model_name", "")), "yaml": attributes.get("model_yaml")},
@@ -208,28 +208,34 @@ def _without_documents(
         "draws": int(posterior.sizes["draw"]),
         "seed": int(attributes["seed"]) if "seed" in attributes else None,
         "probability": words.attrs["probability"],
-        "alpha": alpha,
-        "beta": beta,
-        "topics": _topics(words, topic_shares(groups, part, len(numbers)), numbers),
+        "alpha": _plain(alpha),
+        "beta": _plain(beta[0] if beta and len(set(beta)) == 1 else beta),
+        "topics": _topics(groups, part, words),
         "coefficients": _coefficients(groups, chain, response, probability),
+        "shares_from": documents.estimate,
     }
+    return head, _documents(documents)
 
 
-def _topics(words: pd.DataFrame, shares: FloatArray, numbers: list[int]) -> list[dict[str, Any]]:
+def _concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part) -> list[float] | None:
+    try:
+        return concentration(groups, role, part, None).tolist()
+    except TraceError:
+        # It was sampled, and its draws were not recorded.
+        return None
+
+
+def _topics(groups: Mapping[str, xr.Dataset], part: Part, words: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the topics by number; one without a word of positive probability has an empty list of words."""
-    by_topic: dict[Any, pd.DataFrame] = dict(list(words.groupby("topic")))
-    result = []
-    for number, share in zip(numbers, shares.tolist(), strict=True):
-        rows = by_topic.get(number)
-        listed = [] if rows is None else rows[["word", "probability", "low", "high"]].to_dict("records")
-        result.append(
-            {
-                "topic": number,
-                "share": _plain(share),
-                "words": [{str(key): _plain(value) for key, value in row.items()} for row in listed],
-            }
-        )
-    return result
+    numbers = topic_numbers(groups)
+    shares = topic_shares(groups, part, len(numbers)).tolist()
+    listed: dict[int, list[dict[str, Any]]] = {number: [] for number in numbers}
+    for row in words[["topic", "word", "probability", "low", "high"]].to_dict("records"):
+        listed[row.pop("topic")].append(row)
+    return [
+        {"topic": number, "share": _plain(share), "words": _plain(listed[number])}
+        for number, share in zip(numbers, shares, strict=True)
+    ]
 
 
 def _coefficients(
@@ -243,28 +249,21 @@ def _coefficients(
         # The model has no response, or its coefficients were not recorded.
         return None
     columns = ["response", "coefficient", "topic", "mean", "sd", "low", "high"]
-    rows = table[columns].astype({"topic": object}).to_dict("records")
-    return [{str(key): _plain(value) for key, value in row.items()} for row in rows]
+    rows: list[dict[str, Any]] = _plain(table[columns].astype({"topic": object}).to_dict("records"))
+    return rows
 
 
-def _documents(
-    groups: Mapping[str, xr.Dataset], chain: int, response: str | None, estimate: Estimate
-) -> tuple[str, Iterator[dict[str, Any]]]:
-    found = document_topics(groups, chain, response, estimate)
-
-    def each() -> Iterator[dict[str, Any]]:
-        for name, length, shares in zip(found.docs, found.lengths.tolist(), found.theta, strict=True):
-            yield {
-                "id": str(name),
-                "tokens": None if length < 0 else length,
-                "shares": [_plain(share) for share in shares.tolist()],
-            }
-
-    return found.estimate, each()
+def _documents(found: DocumentTopics) -> Iterator[dict[str, Any]]:
+    for name, length, shares in zip(found.docs, found.lengths.tolist(), found.theta, strict=True):
+        yield {"id": str(name), "tokens": None if length < 0 else length, "shares": _plain(shares.tolist())}
 
 
 def _plain(value: Any) -> Any:
     """Return a value for JSON: None if it is missing, and numbers rounded to 9 digits."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
     if value is None or value is pd.NA:
         return None
     if hasattr(value, "item"):

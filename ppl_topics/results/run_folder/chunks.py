@@ -1,7 +1,7 @@
-"""How the arrays of a run folder are cut and compressed, and what is no chunk that a run wrote.
+"""How the arrays of a run folder are chunked and compressed, and how a chunk that no run wrote is recognised.
 
-A store may come from anywhere, and a chunk of a few bytes can expand to gigabytes. What the metadata say is held
-against the files that are there, and what a file says against the metadata, before anything is allocated.
+A store may come from anywhere, and a chunk of a few bytes can expand to gigabytes. The metadata are compared with the
+files that exist, and each file with the metadata, before anything is allocated.
 """
 
 from __future__ import annotations
@@ -24,40 +24,39 @@ from ppl_topics.results.run_folder.checkpoint import ANEW, CHECKPOINTS, remedy
 __all__ = ["TEXT", "check_array", "check_chunk", "chunks_of", "codecs", "damaged", "is_drawn", "is_ours", "what_to_do"]
 
 TEXT = "TO"
-KINDS = f"biuf{TEXT}"
-"""Of arrays."""
+"""Kinds of dtypes of text."""
 
 MAX_DIMS = 8
 
 BEYOND = 2**62
-"""Values or bytes that nothing has."""
+"""A number of values or bytes that no array has."""
 
 MAX_CHUNK_BYTES = 2**33
-"""In memory, of a chunk; a draw of phi of 10,000 topics and 100,000 words takes half of it."""
+"""Of a chunk in memory; a draw of phi with 10,000 topics and 100,000 words takes half of it."""
 
 MAX_RATIO = 40_000
-"""Bytes in memory for each on disk: Zstandard writes 128 KiB that are all equal as four bytes, a ratio of 32,768."""
+"""Most bytes in memory for each on disk: Zstandard writes 128 KiB of equal bytes as four, a ratio of 32,768."""
 
 TEXT_BYTES = 64
-"""That a text takes in memory beside its characters."""
+"""Memory that a text takes besides its characters."""
 
 CHECKSUM = 4
-"""Bytes of one, at the end of a chunk; and of one at the end of a frame."""
+"""Bytes of the checksum at the end of a chunk, and of that at the end of a frame."""
 
 COUNT = 4
-"""Bytes at the beginning of what a chunk of text expands to, which say how many texts there are."""
+"""Bytes at the beginning of an expanded chunk of text, which hold the number of texts."""
 
 MAGIC = b"\x28\xb5\x2f\xfd"
-"""Of a Zstandard frame that is not skipped."""
+"""Start of a Zstandard frame with content."""
 
 
 def codecs(level: int) -> tuple[ZstdCodec, Crc32cCodec]:
-    """Return what compresses the arrays of a run: with a checksum, so that a bit that changed is seen."""
+    """Return what compresses the arrays of a run, with a checksum that shows a changed bit."""
     return ZstdCodec(level=level), Crc32cCodec()
 
 
 def is_drawn(array: zarr.Array[Any]) -> bool:
-    """Tell whether chains write an array; names and constants stand there from the beginning."""
+    """Return whether chains write an array; names and constants are there from the start."""
     return tuple(getattr(array.metadata, "dimension_names", None) or ())[:2] == ("chain", "draw")
 
 
@@ -67,9 +66,12 @@ def what_to_do(group: Path, *, drawn: bool) -> str:
 
 
 def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, share: float = 1.0) -> tuple[int, int]:
-    """Refuse an array that lacks chunks, or would take memory which its files do not account for."""
+    """Refuse an array that lacks chunks, or would take memory that its files do not account for.
+
+    Return its size in memory and on disk, in bytes.
+    """
     path = group / array.path
-    if array.dtype.kind not in KINDS:
+    if array.dtype.kind not in f"biuf{TEXT}":
         raise TraceError(f"{path}: holds {array.dtype}; a run writes numbers and text")
     if array.ndim > MAX_DIMS:
         raise TraceError(f"{path}: claims {array.ndim:,} dims; it was not written by ppl-topics")
@@ -87,11 +89,12 @@ def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, s
     size = _expanded(array)
     if size > MAX_CHUNK_BYTES:
         raise TraceError(f"{path}: claims chunks of {size:,} bytes; a run writes none so large")
-    counts = [-(-total // chunk) for total, chunk in zip(shape, array.chunks, strict=True)]
     if math.prod(shape) == 0:
         return 0, 0
-    # Not a loop over what the metadata claim, but over the files, which are there.
-    files = list(_files(path / "c", array.ndim, counts))
+    # The metadata may claim any number of chunks, so loop over the files that exist.
+    counts = [-(-total // chunk) for total, chunk in zip(shape, array.chunks, strict=True)]
+    files = [file for file in (path / "c").rglob("*") if _is_chunk(file.relative_to(path / "c").parts, counts)]
+    files = [file for file in (files if counts else [path / "c"]) if file.is_file() and not file.is_symlink()]
     found, stored = len(files), sum(file.stat().st_size for file in files)
     expected = round(share * math.prod(counts))
     if found < expected:
@@ -110,12 +113,12 @@ def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, s
 
 
 def damaged(path: Path, error: object, what: str) -> str:
-    """Return what is said of an array with a damaged chunk."""
+    """Return the message for an array with a damaged chunk."""
     return f"{path}: a chunk cannot be read ({error}); it is damaged. {what}"
 
 
 def chunks_of(array: zarr.Array[Any], group: Path, key: Iterable[int | slice]) -> Iterator[Path]:
-    """Yield the files of the chunks that a part of an array lies in, as far as they are there."""
+    """Yield the existing files of the chunks that hold a part of an array."""
     numbers = []
     for at, total, chunk in zip(key, array.shape, array.chunks, strict=True):
         along = range(total)[at] if isinstance(at, slice) else [range(total)[at]]
@@ -128,7 +131,7 @@ def chunks_of(array: zarr.Array[Any], group: Path, key: Iterable[int | slice]) -
 
 
 def check_chunk(array: zarr.Array[Any], file: Path) -> int:
-    """Refuse a file of a chunk that does not expand to a chunk of an array, and return the bytes that it will take."""
+    """Refuse a file that does not expand to a chunk of an array, and return the bytes that it will take."""
     is_text = array.dtype.kind in TEXT
     with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
         size, length = _frame(content)
@@ -138,14 +141,15 @@ def check_chunk(array: zarr.Array[Any], file: Path) -> int:
         most = MAX_CHUNK_BYTES if is_text else min(_expanded(array), MAX_CHUNK_BYTES, MAX_RATIO * stored)
         if size > most or not (is_text or size == _expanded(array)):
             raise ValueError(f"its {stored:,} bytes expand to {size:,}")
+        if not is_text:
+            return size
         count = math.prod(array.chunks)
-        if is_text:
-            _check_count(opened, count)
-    return size + TEXT_BYTES * count if is_text else size
+        _check_count(opened, count)
+        return size + TEXT_BYTES * count
 
 
 def is_ours(array: zarr.Array[Any]) -> bool:
-    """Tell whether an array holds numbers or text, cut, named and compressed as a run does it."""
+    """Return whether an array holds numbers or text, chunked, named and compressed as a run does it."""
     names = getattr(array.metadata, "chunk_key_encoding", None)
     named = (getattr(names, "name", ""), getattr(names, "separator", "")) == ("default", "/")
     serializer = VLenUTF8Codec if array.dtype.kind in TEXT else BytesCodec
@@ -155,14 +159,22 @@ def is_ours(array: zarr.Array[Any]) -> bool:
 
 
 def _expanded(array: zarr.Array[Any]) -> int:
-    """Return the bytes that a chunk takes in memory; of text, the references to it."""
+    """Return the bytes that a chunk takes in memory; for text, those of the references to it."""
     return math.prod(array.chunks) * max(1, array.dtype.itemsize)
 
 
-def _frame(content: mmap.mmap) -> tuple[int, int]:
-    """Return what a Zstandard frame expands to, and its own length, from its header and those of its blocks.
+def _is_chunk(names: tuple[str, ...], counts: list[int]) -> bool:
+    """Return whether the path of a file is that of a chunk; zarr spells 0 as 0, so 00 is not one."""
+    return len(names) == len(counts) and all(
+        name.isdecimal() and str(int(name)) == name and int(name) < count
+        for name, count in zip(names, counts, strict=True)
+    )
 
-    That there is one frame, and what it expands to, is in RFC 8878, section 3.1.1; the content of blocks is not read.
+
+def _frame(content: mmap.mmap) -> tuple[int, int]:
+    """Return the expanded size of a Zstandard frame and its own length, from its header and those of its blocks.
+
+    RFC 8878, section 3.1.1, describes them; the content of the blocks is not read.
     """
     if content[:4] != MAGIC:
         raise ValueError("it is not compressed the way a run does it")
@@ -180,7 +192,7 @@ def _frame(content: mmap.mmap) -> tuple[int, int]:
             raise ValueError("it is cut off")
         header = int.from_bytes(block, "little")
         last, kind, size = bool(header & 1), header >> 1 & 3, header >> 3
-        # A block of one byte, repeated, holds that byte alone.
+        # A block of one repeated byte stores only that byte.
         at += 3 + (1 if kind == 1 else size)
     return about.content_size, at + (CHECKSUM if about.has_checksum else 0)
 
@@ -194,16 +206,3 @@ def _check_count(content: BinaryIO, expected: int) -> None:
         raise ValueError(f"it cannot be expanded ({error})") from None
     if count != expected:
         raise ValueError(f"it holds {count:,} texts of {expected:,}")
-
-
-def _files(folder: Path, depth: int, counts: list[int]) -> Iterator[Path]:
-    """Yield the files of the chunks that will be read."""
-    if depth == 0:
-        if folder.is_file() and not folder.is_symlink():
-            yield folder
-        return
-    # As zarr spells them: 00 is no chunk.
-    spelled = (path for path in folder.iterdir() if path.name.isdecimal()) if folder.is_dir() else ()
-    names = (path for path in spelled if str(int(path.name)) == path.name)
-    wanted = (path for path in names if int(path.name) < counts[len(counts) - depth])
-    yield from itertools.chain.from_iterable(_files(path, depth - 1, counts) for path in wanted)

@@ -1,13 +1,14 @@
 """Draws on their way to disk: a zarr store in which each chain writes its own chunks, so that none waits.
 
-A chunk holds some draws of one variable of one chain; it is written when it is full, and as far as it is filled before
-each checkpoint. What was drawn since the last checkpoint is drawn again, with the same bits, by a run that is resumed.
+A chunk holds some draws of one variable of one chain. It is written when it is full, and before each checkpoint with
+the draws that it has so far. A resumed run draws again, with the same bits, what was drawn since the last checkpoint.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,13 @@ __all__ = ["CHUNK_BYTES", "DRAWS", "STREAMED", "ChainStream", "DrawLayout"]
 
 DRAWS = "draws.zarr"
 CHUNK_BYTES = 2**22
-"""Of a chunk in memory, unless one draw takes more."""
+"""Size of a chunk in memory, unless one draw takes more."""
 
 CHUNK_DRAWS = 1000
-"""Most draws of a chunk."""
+"""Most draws in a chunk."""
 
 COMPRESSION = -1
-"""Level of Zstandard: of phi, level 1 saves three in a hundred bytes more, and takes half as long again."""
+"""Level of Zstandard. For phi, level 1 saves three more bytes in a hundred and takes half as long again."""
 
 STREAMED = ("posterior", "sample_stats", "warmup_posterior", "warmup_sample_stats")
 """Groups that draws are added to."""
@@ -41,52 +42,63 @@ SOMETHING_ELSE = "it describes something else"
 
 @dataclass(frozen=True)
 class DrawLayout:
-    """Where a chain's draws stand.
+    """Which part of the store takes the draws of a chain."""
 
-    Attributes
-    ----------
-    folder : pathlib.Path
-        Of the run.
-    chain : int
-    response : int, optional
-        Where each response has its own chains.
-    chains : int
-    responses : int
-    draws, warmup : int
-        Asked for, of each chain.
-    dims : mapping of str to tuple of str
-        Of one draw of each variable.
-    kernels : int
-        Steps of the schedule.
-    """
-
-    folder: Path
+    folder: Path  # of the run
     chain: int
-    response: int | None
+    response: int | None  # if each response has its own chains
     chains: int
     responses: int
-    draws: int
+    draws: int  # asked for, of each chain
     warmup: int
-    dims: Mapping[str, tuple[str, ...]]
-    kernels: int
+    dims: Mapping[str, tuple[str, ...]]  # of one draw of each variable
+    kernels: int  # steps of the schedule
+
+    @property
+    def apart(self) -> tuple[int, ...]:
+        """Sizes of the axes between draws and values: that of responses if each has its own chains."""
+        return () if self.response is None else (self.responses,)
+
+    @property
+    def first(self) -> int:
+        """First axis of a value in an array."""
+        return 2 + len(self.apart)
+
+    def room(self, group: str) -> int:
+        """Return the number of draws of a group that were asked for."""
+        return self.warmup if group.startswith("warmup_") else self.draws
+
+    def value_dims(self, name: str) -> tuple[str, ...]:
+        """Return the dims of a value of a variable as it is stored."""
+        return tuple(dim for dim in self.dims[name] if dim != "response" or not self.apart)
+
+    def checkpoints(self) -> Path:
+        """Return the folder of the chain's checkpoints."""
+        number = self.chain if self.response is None else self.chain * self.responses + self.response
+        return chain_folder(self.folder, number)
 
 
 @dataclass
 class _Column:
-    """The draws of one variable that are not in a full chunk yet; shape and type are those of one draw."""
+    """The draws of one variable that are not in a full chunk yet."""
 
     array: zarr.Array[Any]
-    chain: int
-    response: int | None
-    group: Path
-    checkpoints: Path
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    layout: DrawLayout
+    path: Path
     first: int = 0
     rows: list[NDArray[Any]] = field(default_factory=list)
     unsynced: set[Path] = field(default_factory=set)
 
-    @property
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a draw."""
+        return tuple(self.array.shape[self.layout.first :])
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype
+
+    @cached_property
     def size(self) -> int:
         return int(self.array.chunks[1])
 
@@ -98,7 +110,7 @@ class _Column:
             self.rows = []
 
     def flush(self) -> None:
-        """Write what there is, a whole chunk at a time: nothing has to be read for it."""
+        """Write the draws so far as a whole chunk, so that nothing has to be read for it."""
         if not self.rows:
             return
         room = min(self.size, self.array.shape[1] - self.first)
@@ -106,10 +118,10 @@ class _Column:
         np.stack(self.rows, out=values[: len(self.rows)])
         values[len(self.rows) :] = self.array.fill_value
         self.array[self._at(self.first, self.first + room)] = values
-        self.unsynced.add(self._path())
+        self.unsynced.add(self._chunk())
 
-    def begin(self, count: int) -> None:
-        """Begin after a number of draws that have no value."""
+    def start(self, count: int) -> None:
+        """Start after a number of draws that have no value."""
         self.first = count - count % self.size
         none = np.full((self.size, *self.shape), self.array.fill_value, self.dtype)
         for first in range(0, self.first, self.size):
@@ -117,63 +129,41 @@ class _Column:
         self.rows = list(none[: count - self.first])
 
     def resume(self, count: int) -> None:
-        """Go on after a number of draws; those of a chunk that is not full are read again.
-
-        Raises
-        ------
-        TraceError
-            If they are not as they were written.
-        """
+        """Continue after a number of draws; those in a chunk that is not full are read again."""
         self.first = count - count % self.size
         if count == self.first:
             return
+        chunk = self._chunk()
         try:
-            if not self._path().is_file():
+            if not chunk.is_file():
                 raise FileNotFoundError("no such file")
-            check_chunk(self.array, self._path())
-            self.rows = list(self._held(self.first, count))
+            check_chunk(self.array, chunk)
+            self.rows = list(np.asarray(self.array[self._at(self.first, count)]))
             if len(self.rows) < count - self.first:
                 raise ValueError(f"it has {len(self.rows):,} draws of {count - self.first:,}")
         except MemoryError:
             raise
         # Each codec has its own errors.
         except Exception as error:
-            raise _damaged(self._path(), error, self.checkpoints) from None
+            raise _damaged(chunk, error, self.layout.checkpoints()) from None
 
-    def _held(self, begin: int, end: int) -> NDArray[Any]:
-        return np.asarray(self.array[self._at(begin, end)])
-
-    def _path(self) -> Path:
+    def _chunk(self) -> Path:
         """Return the file of the chunk that is being filled."""
-        place = [self.chain, self.first // self.size, *([0] * (self.array.ndim - 2))]
-        if self.response is not None:
-            place[2] = self.response
-        return self.group.joinpath(self.array.path, "c", *map(str, place))
+        place = [self.layout.chain, self.first // self.size, *([0] * (self.array.ndim - 2))]
+        if self.layout.response is not None:
+            place[2] = self.layout.response
+        return self.path.joinpath("c", *map(str, place))
 
     def _at(self, begin: int, end: int) -> tuple[Any, ...]:
-        return (self.chain, slice(begin, end), *(() if self.response is None else (self.response,)))
+        layout = self.layout
+        return (layout.chain, slice(begin, end), *(() if layout.response is None else (layout.response,)))
 
 
 class ChainStream:
     """The draws of one chain, streamed to a store; see `ppl_topics.engine.recorder.Sink`.
 
-    Parameters
-    ----------
-    place : DrawLayout
-    counts : tuple of int
-        Warmup sweeps and draws that are in the store already, and
-    names : iterable of str
-        of what (see the attribute).
-
-    Attributes
-    ----------
-    names : list of str
-        Of variables and statistics that the chain has had so far, each with its group: ``posterior/phi``.
-
-    Raises
-    ------
-    TraceError
-        If the store is not as it was written.
+    A chain that is resumed gives the numbers of warmup sweeps and draws that are stored, and the names of the
+    variables and statistics that they are of.
     """
 
     def __init__(self, place: DrawLayout, counts: tuple[int, int] = (0, 0), names: Iterable[str] = ()) -> None:
@@ -185,15 +175,20 @@ class ChainStream:
         for name in names:
             self._resume(name)
 
+    @property
+    def names(self) -> list[str]:
+        """Variables and statistics that the chain has had so far, each with its group: ``posterior/phi``."""
+        return [f"{group}/{name}" for group, name in self.columns]
+
     def add(self, warmup: bool, values: Mapping[str, NDArray[Any]], statistics: Mapping[str, Any]) -> None:
         """Keep a state."""
         prefix = "warmup_" if warmup else ""
-        for name, given in values.items():
-            dims, value = self.place.dims[name], given
-            if self.place.response is not None and "response" in dims:
-                # Of the one response that the chain observes.
-                value, dims = given.squeeze(dims.index("response")), tuple(dim for dim in dims if dim != "response")
-            self._append(f"{prefix}posterior", name, dims, value)
+        for name, value in values.items():
+            dims = self.place.dims[name]
+            if self.place.apart and "response" in dims:
+                # That of the one response that the chain observes.
+                value = value.squeeze(dims.index("response"))
+            self._append(f"{prefix}posterior", name, self.place.value_dims(name), value)
         stats = f"{prefix}sample_stats"
         missing = np.full(self.place.kernels, np.nan)
         known = [name for group, name in self.columns if group == stats]
@@ -205,98 +200,41 @@ class ChainStream:
         else:
             self.n_draws += 1
 
-    @property
-    def names(self) -> list[str]:
-        """See the class."""
-        return [f"{group}/{name}" for group, name in self.columns]
-
     def flush(self) -> None:
-        """Have all draws on disk."""
+        """Write all draws to disk."""
         for column in self.columns.values():
             column.flush()
         written = {path for column in self.columns.values() for path in column.unsynced}
-        # A file that was replaced is there after a loss of power only if its folder is, too.
+        # A replaced file survives a loss of power only if its folder does, too.
         sync([*written, *{path.parent for path in written}])
         for column in self.columns.values():
             column.unsynced.clear()
 
     def _append(self, group: str, name: str, dims: tuple[str, ...], value: NDArray[Any]) -> None:
         known = self.columns.get((group, name))
-        column = known or self._column(group, self._array(group, name, dims, value))
+        column = known or self._column(group, name, self._made(group, name, dims, value))
         if (column.shape, column.dtype) != (value.shape, value.dtype):
-            raise _damaged(self._description(group, name), SOMETHING_ELSE, self.place.folder / CHECKPOINTS)
+            raise self._not_as_written(group, name, SOMETHING_ELSE)
         if known is None:
-            column.begin(self._count(group))
+            column.start(self._count(group))
             self.columns[group, name] = column
         column.append(value)
 
     def _resume(self, name: str) -> None:
-        """Go on with a variable that the chain has draws of."""
+        """Continue with a variable that the chain has draws of."""
         group, _, variable = name.partition("/")
         if group not in self.groups or "/" in variable:
-            raise ValueError(f"{name!r} is no variable of a trace")
-        column = self._column(group, self._found(group, variable))
+            raise ValueError(f"{name!r} is not a variable of a trace")
+        column = self._column(group, variable, self._existing(group, variable))
         column.resume(self._count(group))
         self.columns[group, variable] = column
 
-    def _found(self, group: str, name: str) -> zarr.Array[Any]:
-        """Open an array that is there, and check it."""
-        path = self._description(group, name)
-        try:
-            found = self.groups[group][name]
-        except MemoryError:
-            raise
-        except Exception as error:
-            raise _damaged(path, error, self.place.folder / CHECKPOINTS) from None
-        if not isinstance(found, zarr.Array):
-            raise _damaged(path, SOMETHING_ELSE, self.place.folder / CHECKPOINTS)
-        self._check(found, group, name)
-        return found
-
-    def _check(self, array: zarr.Array[Any], group: str, name: str) -> None:
-        """Refuse an array that has no room for all draws, other dims, or other chunks than those of one chain."""
-        first, path = self._first, self._description(group, name)
-        roomy = is_drawn(array) and array.ndim >= first and array.shape[1] >= self._room(group)
-        if not roomy or array.shape[0] != self.place.chains or array.shape[2:first] != self._apart:
-            raise _damaged(path, SOMETHING_ELSE, self.place.folder / CHECKPOINTS)
-        if group.endswith("posterior"):
-            dims = [dim for dim in self.place.dims.get(name, ()) if dim != "response" or not self._apart]
-            like = name in self.place.dims and array.ndim == first + len(dims)
-        else:
-            like = array.shape[first:] in ((), (self.place.kernels,))
-        if not like:
-            raise _damaged(path, SOMETHING_ELSE, self.place.folder / CHECKPOINTS)
-        chunks, whole = array.chunks, tuple(max(1, size) for size in array.shape[first:])
-        ours = chunks[0] == 1 and 0 < chunks[1] <= CHUNK_DRAWS and set(chunks[2:first]) <= {1}
-        if not ours or chunks[first:] != whole or not is_ours(array):
-            raise _damaged(path, "it describes other chunks", self.place.folder / CHECKPOINTS)
-
-    def _column(self, group: str, array: zarr.Array[Any]) -> _Column:
-        # A reader takes what is not there for lost.
-        whole, place = array.with_config({"write_empty_chunks": True}), self.place
-        unit = place.chain if place.response is None else place.chain * place.responses + place.response
-        checkpoints = chain_folder(place.folder, unit)
-        return _Column(
-            whole, place.chain, place.response, self.store / group, checkpoints, array.shape[self._first :], array.dtype
-        )
+    def _column(self, group: str, name: str, array: zarr.Array[Any]) -> _Column:
+        # A chunk that is not in the store counts as lost.
+        return _Column(array.with_config({"write_empty_chunks": True}), self.place, self.store / group / name)
 
     def _count(self, group: str) -> int:
         return self.n_warmup if group.startswith("warmup_") else self.n_draws
-
-    def _room(self, group: str) -> int:
-        return self.place.warmup if group.startswith("warmup_") else self.place.draws
-
-    @property
-    def _apart(self) -> tuple[int, ...]:
-        return () if self.place.response is None else (self.place.responses,)
-
-    @property
-    def _first(self) -> int:
-        """First axis of a draw in an array: after chain and draw, and response where they are apart."""
-        return 2 + len(self._apart)
-
-    def _description(self, group: str, name: str) -> Path:
-        return self.store / group / name / "zarr.json"
 
     def _group(self, name: str) -> zarr.Group:
         try:
@@ -307,26 +245,54 @@ class ChainStream:
             path, reason = self.store / name, str(error) or type(error).__name__
             raise unreadable(path, error, f"{path}: a part of the run is lost or damaged ({reason}). {ANEW}") from None
 
-    def _array(self, group: str, name: str, dims: tuple[str, ...], value: NDArray[Any]) -> zarr.Array[Any]:
-        """Open the array of a variable; the chain that is first to have a value makes it."""
-        place, parent, draws, apart = self.place, self.groups[group], self._room(group), self._apart
+    def _made(self, group: str, name: str, dims: tuple[str, ...], value: NDArray[Any]) -> zarr.Array[Any]:
+        """Create the array of a variable, as the first chain with a value does, or open it."""
+        apart, draws = self.place.apart, self.place.room(group)
         chunk = max(1, min(CHUNK_DRAWS, draws, CHUNK_BYTES // max(1, value.nbytes)))
         try:
-            return parent.create_array(
+            return self.groups[group].create_array(
                 name,
-                shape=(place.chains, draws, *apart, *value.shape),
+                shape=(self.place.chains, draws, *apart, *value.shape),
                 chunks=(1, chunk, *(1 for _ in apart), *(max(1, size) for size in value.shape)),
                 dtype=value.dtype,
-                # Of draws that a chain does not have, as where a kernel did not run.
+                # For draws that a chain does not have, such as those of a kernel that did not run.
                 fill_value=np.nan if value.dtype.kind == "f" else 0,
                 compressors=codecs(COMPRESSION),
                 dimension_names=("chain", "draw", *("response" for _ in apart), *dims),
             )
         except ContainsArrayError:
-            # Another chain was first, or the run is resumed; chains that make it at once write the same description.
-            return self._found(group, name)
+            # Another chain was first, or the run is resumed. Chains that create it at once write the same description.
+            return self._existing(group, name)
         except (ValueError, TypeError, KeyError) as error:
-            raise _damaged(self._description(group, name), error, place.folder / CHECKPOINTS) from None
+            raise self._not_as_written(group, name, error) from None
+
+    def _existing(self, group: str, name: str) -> zarr.Array[Any]:
+        """Open an array, and refuse one that cannot take this chain's draws: of other dims, sizes or chunks."""
+        try:
+            array = self.groups[group][name]
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise self._not_as_written(group, name, error) from None
+        layout, first = self.place, self.place.first
+        if not isinstance(array, zarr.Array) or not is_drawn(array):
+            raise self._not_as_written(group, name, SOMETHING_ELSE)
+        each, chunks = array.shape[first:], array.chunks
+        if group.endswith("posterior"):
+            fits = name in layout.dims and array.ndim == first + len(layout.value_dims(name))
+        else:
+            fits = each in ((), (layout.kernels,))
+        before = (layout.chains, *layout.apart)
+        if not fits or (array.shape[0], *array.shape[2:first]) != before or array.shape[1] < layout.room(group):
+            raise self._not_as_written(group, name, SOMETHING_ELSE)
+        whole = tuple(max(1, size) for size in each)
+        ours = chunks[0] == 1 and 0 < chunks[1] <= CHUNK_DRAWS and set(chunks[2:first]) <= {1}
+        if not ours or chunks[first:] != whole or not is_ours(array):
+            raise self._not_as_written(group, name, "it describes other chunks")
+        return array
+
+    def _not_as_written(self, group: str, name: str, why: object) -> TraceError:
+        return _damaged(self.store / group / name / "zarr.json", why, self.place.folder / CHECKPOINTS)
 
 
 def _damaged(path: Path, why: object, checkpoints: Path) -> TraceError:

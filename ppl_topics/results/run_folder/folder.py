@@ -1,4 +1,4 @@
-"""The folder of a run: made when the run begins, opened when it is resumed or read."""
+"""The folder of a run: created when the run starts, opened when it is resumed or read."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def is_run_folder(path: Path) -> bool:
 
 
 def check_free(path: Path, overwrite: bool, error: type[PplTopicsError]) -> None:
-    """Refuse a folder with a run in it, unless that is to be replaced, or with anything that no run writes."""
-    # A corpus that is being saved is a hidden folder beside its place.
-    ours = (".part", ".old")
+    """Refuse a folder with a run in it, unless it is to be replaced, or with anything that a run does not write."""
     try:
-        strange = min((e.name for e in path.iterdir() if e.name not in PARTS and not e.name.endswith(ours)), default="")
+        # A corpus that is being saved is a hidden folder that ends in .part or .old.
+        names = (entry.name for entry in path.iterdir() if not entry.name.endswith((".part", ".old")))
+        strange = min((name for name in names if name not in PARTS), default="")
     except OSError as reason:
         raise error(f"{path}: cannot be read ({reason.strerror})") from None
     if strange:
@@ -70,21 +70,15 @@ def check_free(path: Path, overwrite: bool, error: type[PplTopicsError]) -> None
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The folder of a run.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-    manifest : Manifest
-    """
+    """The folder of a run."""
 
     path: Path
     manifest: Manifest
 
     @classmethod
     @contextmanager
-    def made(cls, path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-        """Create or empty a folder for a run, and hold its lock; `begin` writes the run into it."""
+    def made(cls, path: Path, *, overwrite: bool = False) -> Iterator[None]:
+        """Create or empty a folder for a run and hold its lock; `begin` writes the run into it."""
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -94,13 +88,13 @@ class RunFolder:
         with locked(path):
             check_free(path, overwrite, RunError)
             try:
-                # The manifest goes first: what is left of a run that was only half removed is none.
+                # The manifest goes first, so that a half removed run is no longer a run.
                 for name in (MANIFEST, *sorted(PARTS - {MANIFEST, LOCK, OWNER})):
                     _remove(path / name)
                 remove_parts(path)
             except OSError as error:
                 raise RunError(f"{path}: its contents cannot be removed ({error.strerror})") from None
-            yield path
+            yield
 
     @classmethod
     def begin(
@@ -111,7 +105,7 @@ class RunFolder:
         groups: Mapping[str, xr.Dataset],
         **asked: Any,
     ) -> RunFolder:
-        """Write all that a run knows before its first sweep; the manifest last, which vouches for the rest."""
+        """Write all that a run knows before its first sweep; the manifest last, since it vouches for the rest."""
         text = spec.to_yaml()
         manifest = Manifest(
             run=uuid.uuid4().hex,
@@ -127,7 +121,7 @@ class RunFolder:
             corpus.save(path / CORPUS)
             zarr.create_group(path / DRAWS, zarr_format=3, attributes=dict(groups["posterior"].attrs))
             for name, group in groups.items():
-                # A reader takes what is not there for lost.
+                # A chunk that is not in the store counts as lost.
                 how: dict[str, Any] = {"mode": "a", "zarr_format": 3, "consolidated": False, "write_empty_chunks": True}
                 written = _with_text(group)
                 encoding = {title: {"compressors": codecs(COMPRESSION)} for title in written.variables}
@@ -160,13 +154,13 @@ class RunFolder:
         text = read_text(path)
         if digest_of(text) != self.manifest.model_digest:
             raise TraceError(f"{path}: has changed since the run started; restore it, or start another run with it")
-        # A resolved model stands alone, and what it would extend is a file elsewhere.
+        # It would extend a file outside the run, but a resolved model is complete.
         if "extends" in parse_source(text, str(path)).data:
             raise TraceError(f"{path}: extends another model, but the model of a run is self-contained")
         return load_spec(path)
 
     def corpus(self, given: Corpus | None = None) -> Corpus:
-        """Read the corpus, or take one that is given; either must be the one that the run began with."""
+        """Read the corpus, or take a given one; either must be the one that the run started with."""
         path = self.path / CORPUS
         if given is None:
             try:
@@ -186,7 +180,7 @@ class RunFolder:
         return corpus
 
     def check_streams(self) -> None:
-        """Refuse to go on where the same seed no longer gives the same draws."""
+        """Refuse to continue if the same seed no longer gives the same draws."""
         if self.manifest.streams != STREAMS:
             raise TraceError(
                 f"{self.path}: was started by ppl-topics {self.manifest.software.get('ppl-topics')}, whose random "
@@ -201,29 +195,24 @@ class RunFolder:
             for name in ("posterior", "sample_stats"):
                 place = self.path / DRAWS / name
                 for array in open_arrays(place, "r+")[1].values():
-                    # One that has more room keeps it: a run that was killed here may have been asked for more.
+                    # A longer one stays: a run that was killed here may have been asked for more draws.
                     if is_drawn(array) and array.shape[1] < draws:
                         array.resize((array.shape[0], draws, *array.shape[2:]))
             manifest = self.manifest.model_copy(update={"draws": draws})
             manifest.write(self.path)
         except TraceError:
             raise
-        except FileNotFoundError as error:
-            raise TraceError(f"{place}: part of it is missing ({error}). {ANEW}") from None
+        except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
+            raise TraceError(f"{place}: part of it is missing or damaged ({error}). {ANEW}") from None
         except OSError as error:
             raise RunError(f"{self.path}: cannot be written ({error.strerror or error})") from None
-        except (ValueError, KeyError, TypeError) as error:
-            raise TraceError(f"{place}: part of it is missing or damaged ({error}). {ANEW}") from None
         log(self.path, f"asked for {draws} draws, before {self.manifest.draws}")
         return RunFolder(self.path, manifest)
 
 
 def _with_text(group: xr.Dataset) -> xr.Dataset:
-    """Return a group with text as objects, which zarr has a lasting format for."""
-    texts = {name: value.astype(object) for name, value in group.variables.items() if value.dtype.kind == "U"}
-    return group.assign({name: text for name, text in texts.items() if name in group.data_vars}).assign_coords(
-        {name: text for name, text in texts.items() if name in group.coords}
-    )
+    """Return a group with text as objects, for which zarr has a stable format."""
+    return group.assign({name: v.astype(object) for name, v in group.variables.items() if v.dtype.kind == "U"})
 
 
 def _remove(path: Path) -> None:

@@ -26,7 +26,7 @@ def with_covariates():
 def test_draws_of_what_is_not_there(runs, dim):
     groups = runs["lda"]
     names = [f"{name} more" for name in groups["posterior"][dim].values]
-    with pytest.raises(pt.TraceError, match=f"posterior has {dim}s that constant_data has not"):
+    with pytest.raises(pt.TraceError, match=f"posterior has {dim}s that constant_data lacks"):
         check_groups({**groups, "posterior": groups["posterior"].assign_coords({dim: names})}, "run.nc")
 
 
@@ -55,7 +55,7 @@ def test_draws_of_topics_that_are_not_there(value, tmp_path):
         ("constant_data", "doc", [0.5, 1.5, 2.5, 3.5, 4.5], "constant_data/doc does not hold names"),
         ("posterior", "draw", [0.0, 1.0, 2.0, 3.0], "posterior/draw does not hold numbers"),
         ("posterior", "draw", [-1, 0, 1, 2], "posterior/draw does not hold numbers"),
-        ("constant_data", "word", ["a", "a", "b", "c", "d"], "constant_data/word holds the same twice"),
+        ("constant_data", "word", ["a", "a", "b", "c", "d"], "constant_data/word holds the same name twice"),
     ],
 )
 def test_coordinates(runs, group, dim, values, message):
@@ -190,7 +190,7 @@ def test_numbers_with_names_of_classes(runs, tmp_path):
         labels=(labels.dims, labels.values * 0.5, {"kind": "real"})
     )
     assert "0.5" in Fit(groups).report(tmp_path / "page.html").read_text()
-    with pytest.raises(pt.TraceError, match="labels is of kind real, and there are names of classes"):
+    with pytest.raises(pt.TraceError, match="labels is of kind real, but there are names of classes"):
         check_groups(groups, "run.nc")
 
 

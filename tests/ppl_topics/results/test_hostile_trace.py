@@ -216,14 +216,14 @@ class TestGreed:
 
 VALUES = [
     ("constant_data/z_last", 255, "z_last does not hold whole numbers below 2"),
-    ("constant_data/doc_length", 2**62, "doc_length comes to"),
-    ("constant_data/doc_length", -1, "doc_length holds what is below 0"),
-    ("constant_data/word_count", 7, "comes to"),
-    ("constant_data/phi_mean", np.nan, "phi_mean holds what is not finite"),
-    ("constant_data/phi_mean", 1e30, "phi_mean holds what is above 1"),
+    ("constant_data/doc_length", 2**62, "doc_length adds up to"),
+    ("constant_data/doc_length", -1, "doc_length holds values below 0"),
+    ("constant_data/word_count", 7, "adds up to"),
+    ("constant_data/phi_mean", np.nan, "phi_mean holds values that are not finite"),
+    ("constant_data/phi_mean", 1e30, "phi_mean holds values above 1"),
     ("constant_data/alpha", 0.0, "alpha is not above 0"),
     ("observed_data/words", 2**31, "words does not hold whole numbers below 5"),
-    ("constant_data/topic", 1, "topic holds the same twice"),
+    ("constant_data/topic", 1, "topic holds the same number twice"),
     ("posterior/chain", 7, "do not have the same chain"),
 ]
 
@@ -240,7 +240,7 @@ def test_labels_of_no_class(copy):
     path = copy("medlda")
     with h5py.File(path, "r+") as file:
         file["observed_data/labels"][0] = 9
-    assert "labels holds what is no label" in refusal(path)
+    assert "labels holds values that are not labels" in refusal(path)
     path = copy("medlda")
     with h5py.File(path, "r+") as file:
         file["observed_data/labels"].attrs["kind"] = "nothing"
