@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ppl_topics._util.jsonable import jsonable
+from ppl_topics._util.output_files import written
 from ppl_topics._util.paths import as_path, check_replaceable
 from ppl_topics.diagnostics.alignment import Alignment, align
 from ppl_topics.diagnostics.report.overview import reproduction, title_of, verdict_section
@@ -21,7 +22,6 @@ from ppl_topics.diagnostics.report.topic_browser import topics_section
 from ppl_topics.diagnostics.report.traces import traces_section
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.results.coefficient_draws import check_probability
-from ppl_topics.results.export.writing import written
 from ppl_topics.results.response_topics import check_chain
 
 __all__ = ["embedded_json", "report_html", "write_report"]

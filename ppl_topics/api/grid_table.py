@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ppl_topics._util.output_files import written_text
 from ppl_topics.core.response import Response
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import PplTopicsError, TraceError
@@ -17,7 +18,6 @@ from ppl_topics.fit import Fit
 from ppl_topics.prediction.likelihood import HeldOut, HeldOutOptions
 from ppl_topics.prediction.likelihood_errors import ratio_error
 from ppl_topics.prediction.trained import TrainedTopics
-from ppl_topics.results.export.writing import written_text
 
 __all__ = ["SCORES", "Row", "as_table", "measure", "write_table"]
 

@@ -100,7 +100,7 @@ def records(table: pd.DataFrame) -> list[dict[Any, Any]]:
 
 def write_text(text: str, path: str) -> None:
     """Write a text file, whole or not at all."""
-    from ppl_topics.results.export.writing import written_text
+    from ppl_topics._util.output_files import written_text
 
     with written_text(Path(path)) as file:
         file.write(text)

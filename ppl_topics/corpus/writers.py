@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO
 
 import numpy as np
-import zstandard
 
-from ppl_topics._util.files import replaced
-from ppl_topics._util.paths import check_replaceable
+from ppl_topics._util.output_files import written_text
 from ppl_topics.corpus.corpus import Corpus
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.corpus.token_arrays import document_chunks, run_lengths
@@ -59,11 +53,11 @@ def write_svmlight(corpus: Corpus, path: str | Path, vocabulary_path: str | Path
     """
     labels = _label_texts(corpus)
     vocabulary = None if vocabulary_path is None else _vocabulary_text(corpus)
-    with _written(Path(path)) as file:
+    with written_text(Path(path), CorpusError) as file:
         for start, stop in document_chunks(corpus.doc_ptr):
             _write_documents(file, corpus, labels, start, stop)
     if vocabulary_path is not None and vocabulary is not None:
-        with _written(Path(vocabulary_path)) as file:
+        with written_text(Path(vocabulary_path), CorpusError) as file:
             file.write(vocabulary)
 
 
@@ -115,32 +109,3 @@ def _vocabulary_text(corpus: Corpus) -> str:
         if not word.strip() or word != word.strip(" \t\r") or "\n" in word:
             raise CorpusError(f"the word {word!r} cannot be written on a line of a vocabulary file")
     return "\n".join(corpus.vocabulary) + "\n"
-
-
-@contextmanager
-def _written(path: Path) -> Iterator[IO[str]]:
-    """Yield a text file to write to, and move it to `path` once it is complete."""
-    check_replaceable(path, CorpusError)
-    try:
-        with (
-            replaced(path) as work,
-            work.open("wb") as raw,
-            _compressed(path, raw) as binary,
-            io.TextIOWrapper(binary, encoding="utf-8", newline="\n") as text,
-        ):
-            yield text
-    except OSError as error:
-        raise CorpusError(f"{path}: the file cannot be written: {error.strerror or error}") from error
-
-
-@contextmanager
-def _compressed(path: Path, raw: BinaryIO) -> Iterator[Any]:
-    if path.suffix.lower() == ".gz":
-        # Without time and name, the same corpus gives the same bytes.
-        with gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as zipped:
-            yield zipped
-    elif path.suffix.lower() == ".zst":
-        with zstandard.ZstdCompressor(level=6, write_checksum=True).stream_writer(raw, closefd=False) as zipped:
-            yield zipped
-    else:
-        yield raw

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import difflib
+import gzip
 import re
 import zlib
 from collections.abc import Iterator
@@ -52,7 +53,7 @@ def missing_file(path: Path) -> CorpusError:
 def numbered_lines(path: Path, encoding: str = "utf-8", *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
     r"""Yield the lines of a file with their numbers from 1, decompressed if its first bytes say so.
 
-    Several members or frames of a compressed file make one text. A byte-order mark at the beginning of UTF-8 is
+    Several members or frames of a compressed file make one text. A byte-order mark at the start of UTF-8 is
     dropped. With ``keep_ends`` lines keep their ``\n`` or ``\r\n``, which a quoted field of a CSV file may contain.
     """
     line = 1
@@ -120,10 +121,8 @@ def _content(path: Path) -> Iterator[bytes]:
         head = raw.read(4)
         raw.seek(0)
         kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
-        if kind == ".gz":
-            yield from _bounded(path, raw, _gunzipped(path, raw))
-        elif kind == ".zst":
-            yield from _bounded(path, raw, _unzstd(path, raw))
+        if kind:
+            yield from _bounded(path, raw, _gunzipped(path, raw) if kind == ".gz" else _unzstd(path, raw))
         elif head and path.suffix.lower() in COMPRESSED_SUFFIXES:
             name = COMPRESSED_SUFFIXES[path.suffix.lower()]
             raise file_error(
@@ -133,8 +132,7 @@ def _content(path: Path) -> Iterator[bytes]:
                 "the file is damaged, or plain text that should be renamed",
             )
         else:
-            while chunk := raw.read(_CHUNK):
-                yield chunk
+            yield from iter(lambda: raw.read(_CHUNK), b"")
 
 
 @contextmanager
@@ -179,31 +177,12 @@ def _bounded(path: Path, raw: IO[bytes], pieces: Iterator[bytes]) -> Iterator[by
 
 
 def _gunzipped(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
-    decompressor = zlib.decompressobj(wbits=31)
-    begun = False
-    # The rest of the input is copied for each member, and a file may have a member every twenty bytes.
-    while data := raw.read(_PIECE << 6):
-        while data:
-            if decompressor.eof:
-                data = data.lstrip(b"\x00")  # tape archives pad members with zeros
-                if not data:
-                    break
-                decompressor = zlib.decompressobj(wbits=31)
-            begun = True
-            try:
-                # A bound on the output keeps a highly compressed file from filling the memory.
-                text = decompressor.decompress(data, _CHUNK)
-                data = decompressor.unconsumed_tail or decompressor.unused_data
-            except zlib.error as error:
-                raise _damaged(path, "gzip", str(error)) from None
-            if text:
+    try:
+        with gzip.GzipFile(fileobj=raw) as unzipped:
+            while text := unzipped.read(_CHUNK):
                 yield text
-    if begun and not decompressor.eof:
-        tail = decompressor.flush()
-        if tail:
-            yield tail
-        if not decompressor.eof:
-            raise _damaged(path, "gzip", "it ends before its archive does")
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise _damaged(path, "gzip", str(error)) from None
 
 
 def _unzstd(path: Path, raw: IO[bytes]) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ppl_topics.corpus.readers.bags import Bag, parse_id
 from ppl_topics.corpus.readers.lines import file_error, numbered_lines
-from ppl_topics.corpus.readers.triples import Shape, read_triples
+from ppl_topics.corpus.readers.triples import SIZES, Shape, read_triples
 
 __all__ = ["read_matrix_market"]
 
@@ -41,6 +41,5 @@ def read_matrix_market(path: Path, encoding: str = "utf-8", *, sort: bool = Fals
     sizes = text.split()
     if len(sizes) != 3:
         raise file_error(path, line, f"found {len(sizes)} fields, expected the three numbers 'documents words entries'")
-    what = ("number of documents", "number of words", "number of entries")
-    shape = Shape(line, *(parse_id(path, line, size, name) for size, name in zip(sizes, what, strict=True)))
+    shape = Shape(line, *(parse_id(path, line, size, name) for size, name in zip(sizes, SIZES, strict=True)))
     return shape, read_triples(path, lines, shape, n_fields=_FIELDS[field], sort=sort)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,12 +14,14 @@ from ppl_topics._util.arrays import IntArray
 from ppl_topics.corpus.readers.bags import Bag, parse_count, parse_id
 from ppl_topics.corpus.readers.limits import max_unused
 from ppl_topics.corpus.readers.lines import file_error
-from ppl_topics.errors import CorpusError
 
-__all__ = ["MAX_EMPTY", "OutOfOrderError", "Shape", "read_triples"]
+__all__ = ["MAX_EMPTY", "SIZES", "OutOfOrderError", "Shape", "read_triples"]
 
 # A header may not announce more documents or words than this, unless the entries mention them.
 MAX_EMPTY = 50_000_000
+
+SIZES = ("number of documents", "number of words", "number of entries")
+"""What the numbers of a header are."""
 
 _BLOCK = 1 << 16
 _PLAIN_ROWS = re.compile(r"(?:[0-9]{1,9} [0-9]{1,9} [0-9]{1,8}(?:\.0*)?\n)*+", re.ASCII)
@@ -42,6 +44,10 @@ class _Block(NamedTuple):
     lines: IntArray
     rows: IntArray
 
+    @classmethod
+    def joined(cls, blocks: list[_Block]) -> _Block:
+        return cls(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+
 
 def read_triples(
     path: Path, lines: Iterator[tuple[int, str]], shape: Shape, *, n_fields: int = 3, sort: bool = False
@@ -58,44 +64,47 @@ def read_triples(
     blocks = _checked(path, lines, shape, n_fields)
     if sort:
         blocks = _sorted_by_document(blocks)
-    doc = n_entries = n_mentioned = 0
-    pending: list[_Block] = []
-    for block in blocks:
-        docs = block.rows[:, 0]
-        n_entries += docs.size
-        if docs[0] <= doc or (np.diff(docs) < 0).any():
-            raise OutOfOrderError
-        starts = np.concatenate(([0], np.flatnonzero(np.diff(docs)) + 1, [docs.size]))
-        for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-            here = int(docs[start])
-            piece = _Block(block.lines[start:end], block.rows[start:end])
-            if pending and pending[0].rows[0, 0] != here:
-                yield _bag(pending)
-                doc += 1
-                pending = []
-            if not pending:
-                if here - 1 - n_mentioned > max_unused(n_entries):
-                    raise _too_empty(path, int(block.lines[start]), here, n_entries)
-                yield from _empty(here - doc - 1)
-                doc = here - 1
-                n_mentioned += 1
-            pending.append(piece)
-    if pending:
-        yield _bag(pending)
-        doc += 1
-    if shape.n_docs - n_mentioned > max_unused(n_entries):
-        raise _too_empty(path, shape.line, shape.n_docs, n_entries)
+    doc = n_mentioned = 0
+    for piece in _documents(path, blocks):
+        here = int(piece.rows[0, 0])
+        yield from _empty(here - doc - 1)
+        yield Bag(int(piece.lines[0]), piece.rows[:, 1], piece.rows[:, 2])
+        doc = here
+        n_mentioned += 1
+    _check_empty(path, shape.line, shape.n_docs, n_mentioned, shape.n_entries)
     yield from _empty(shape.n_docs - doc)
 
 
-def _too_empty(path: Path, line: int, n_docs: int, n_entries: int) -> CorpusError:
-    message = f"there would be {n_docs} documents for {n_entries} entries, nearly all empty; expected ids without gaps"
-    return file_error(path, line, message)
+def _documents(path: Path, blocks: Iterator[_Block]) -> Iterator[_Block]:
+    """Yield the rows of each document."""
+    pending: list[_Block] = []
+    n_entries = n_mentioned = 0
+    for block in blocks:
+        docs = block.rows[:, 0]
+        # The last document of a block may continue in the next one.
+        if (np.diff(docs) < 0).any() or (pending and docs[0] < pending[0].rows[0, 0]):
+            raise OutOfOrderError
+        n_entries += docs.size
+        starts = [0, *(np.flatnonzero(np.diff(docs)) + 1).tolist(), docs.size]
+        for start, end in pairwise(starts):
+            if pending and pending[0].rows[0, 0] != docs[start]:
+                yield _Block.joined(pending)
+                pending = []
+            if not pending:
+                _check_empty(path, int(block.lines[start]), int(docs[start]), n_mentioned + 1, n_entries)
+                n_mentioned += 1
+            pending.append(_Block(block.lines[start:end], block.rows[start:end]))
+    if pending:
+        yield _Block.joined(pending)
 
 
-def _bag(pieces: list[_Block]) -> Bag:
-    rows = np.concatenate([piece.rows for piece in pieces])
-    return Bag(int(pieces[0].lines[0]), rows[:, 1], rows[:, 2])
+def _check_empty(path: Path, line: int, n_docs: int, n_mentioned: int, n_entries: int) -> None:
+    if n_docs - n_mentioned > max_unused(n_entries):
+        raise file_error(
+            path,
+            line,
+            f"there would be {n_docs} documents for {n_entries} entries, nearly all empty; expected ids without gaps",
+        )
 
 
 def _empty(n: int) -> Iterator[Bag]:
@@ -106,12 +115,10 @@ def _empty(n: int) -> Iterator[Bag]:
 
 def _sorted_by_document(blocks: Iterator[_Block]) -> Iterator[_Block]:
     held = list(blocks)
-    if not held:
-        return
-    rows = np.concatenate([block.rows for block in held])
-    lines = np.concatenate([block.lines for block in held])
-    order = np.argsort(rows[:, 0], kind="stable")
-    yield _Block(lines[order], rows[order])
+    if held:
+        lines, rows = _Block.joined(held)
+        order = np.argsort(rows[:, 0], kind="stable")
+        yield _Block(lines[order], rows[order])
 
 
 def _checked(path: Path, lines: Iterator[tuple[int, str]], shape: Shape, n_fields: int) -> Iterator[_Block]:
@@ -156,10 +163,7 @@ def _parse_block(path: Path, taken: list[tuple[int, str]], n_fields: int) -> _Bl
         if len(fields) != n_fields:
             expected = "'document word count'" if n_fields == 3 else "'document word'"
             raise file_error(path, line, f"found {len(fields)} fields, expected the {n_fields} numbers {expected}")
-        doc, word = (
-            parse_id(path, line, field, f"{what} id")
-            for field, what in zip(fields[:2], ("document", "word"), strict=True)
-        )
+        doc, word = parse_id(path, line, fields[0], "document id"), parse_id(path, line, fields[1])
         count = parse_count(path, line, fields[2], f"of word id {word}") if n_fields == 3 else 1
         rows.append((doc, word, count))
         at.append(line)

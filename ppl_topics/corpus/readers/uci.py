@@ -7,21 +7,19 @@ from pathlib import Path
 
 from ppl_topics.corpus.readers.bags import Bag, parse_id
 from ppl_topics.corpus.readers.lines import file_error, numbered_lines
-from ppl_topics.corpus.readers.triples import Shape, read_triples
+from ppl_topics.corpus.readers.triples import SIZES, Shape, read_triples
 
 __all__ = ["read_uci"]
-
-_HEADER = ("number of documents", "number of words", "number of entries")
 
 
 def read_uci(path: Path, encoding: str = "utf-8", *, sort: bool = False) -> tuple[Shape, Iterator[Bag]]:
     """Return the sizes of a ``docword.*.txt`` file of the UCI repository, and its documents; see `read_triples`."""
     lines = numbered_lines(path, encoding)
     header: list[int] = []
-    for what in _HEADER:
-        line, text = next(lines, (len(header) + 1, ""))
+    for expected, what in enumerate(SIZES, 1):
+        line, text = next(lines, (expected, ""))
         if not text.strip():
-            raise file_error(path, line, f"the header has no {what}, expected it alone on line {len(header) + 1}")
+            raise file_error(path, line, f"the header has no {what}, expected it alone on line {expected}")
         header.append(parse_id(path, line, text.strip(), what))
     shape = Shape(1, *header)
     return shape, read_triples(path, lines, shape, sort=sort)

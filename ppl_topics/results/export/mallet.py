@@ -11,9 +11,9 @@ import numpy as np
 import xarray as xr
 
 from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics._util.output_files import written_text
 from ppl_topics.errors import TraceError
 from ppl_topics.results.documents import concentration, document_lengths, last_topics, part_of, words_of_tokens
-from ppl_topics.results.export.writing import written_text
 
 __all__ = ["SUFFIXES", "mallet_state", "write_state"]
 

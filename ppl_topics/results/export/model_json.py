@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
+from ppl_topics._util.output_files import written_text
 from ppl_topics.errors import TraceError
 from ppl_topics.results.coefficient_draws import coefficient_draws
 from ppl_topics.results.coefficient_summary import coefficient_summary
@@ -23,7 +24,6 @@ from ppl_topics.results.documents import (
     part_of,
     topic_numbers,
 )
-from ppl_topics.results.export.writing import written_text
 from ppl_topics.results.topic_table import topic_shares, topic_table
 
 __all__ = ["FORMAT", "SCHEMA", "SUFFIXES", "VERSION", "topic_model", "write_topic_model"]

@@ -1,25 +1,21 @@
-"""Files that are written completely or not at all, and tables in the format of their suffix."""
+"""Tables in files, in the format of their suffix."""
 
 from __future__ import annotations
 
 import csv
-import gzip
-import io
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, Literal
+from typing import TYPE_CHECKING, Literal
 
-from ppl_topics._util.files import replaced
-from ppl_topics._util.paths import as_path, check_replaceable
+from ppl_topics._util.output_files import written, written_text
+from ppl_topics._util.paths import as_path
 from ppl_topics.errors import PplTopicsError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TABLE_SUFFIXES", "check_suffix", "suffix_of", "write_table", "written", "written_text"]
+__all__ = ["TABLE_SUFFIXES", "check_suffix", "suffix_of", "write_table"]
 
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 
@@ -45,37 +41,6 @@ def check_suffix(path: str | Path, suffixes: tuple[str, ...], what: str) -> tupl
     if not os.path.isdir(place.parent):
         raise PplTopicsError(f"{place}: the folder {place.parent} does not exist; create it first")
     return place, suffix
-
-
-@contextmanager
-def written(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file to write to, and move it into place once it is complete; ``.gz`` is compressed."""
-    check_replaceable(path, PplTopicsError)
-    try:
-        with replaced(path) as work, work.open("wb") as raw:
-            if path.suffix.lower() == ".gz":
-                # Without time and file name, so that the same fit gives the same bytes.
-                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as zipped:
-                    yield zipped  # type: ignore[misc]
-            else:
-                yield raw
-    except OSError as error:
-        raise PplTopicsError(f"{path}: cannot be written ({error.strerror or error})") from None
-    except UnicodeEncodeError as error:
-        held = error.object[error.start : error.end]
-        raise PplTopicsError(
-            f"{path}: cannot be written: a word or id holds {held!r}, which UTF-8 cannot encode"
-        ) from None
-
-
-@contextmanager
-def written_text(path: Path) -> Iterator[IO[str]]:
-    """Like `written`, for UTF-8 text with Unix line ends."""
-    with written(path) as raw:
-        text = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
-        yield text
-        text.flush()
-        text.detach()
 
 
 def write_table(table: pd.DataFrame, path: Path, suffix: str) -> None:

@@ -106,7 +106,7 @@ def test_what_svmlight_cannot_hold_is_refused_and_nothing_is_left(tmp_path: Path
     words = Corpus.from_tokens([["a\nb", "c"]])
     with pytest.raises(CorpusError, match="cannot be written on a line"):
         write_svmlight(words, path, tmp_path / "v.txt")
-    with pytest.raises(CorpusError, match=r"missing/a\.svmlight: the file cannot be written: No such file"):
+    with pytest.raises(CorpusError, match=r"missing/a\.svmlight: cannot be written \(No such file"):
         write_svmlight(words, tmp_path / "missing" / "a.svmlight")
     assert list(tmp_path.iterdir()) == []
 
@@ -128,7 +128,7 @@ def test_a_failure_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("ppl_topics.corpus.writers._write_documents", fail)
-    with pytest.raises(CorpusError, match="cannot be written: No space left"):
+    with pytest.raises(CorpusError, match=r"cannot be written \(No space left"):
         write_svmlight(corpus_of([{0: 1}]), path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]

@@ -14,9 +14,9 @@ import pytest
 import xarray as xr
 
 import ppl_topics as pt
+from ppl_topics._util.output_files import written_text
 from ppl_topics.diagnostics.tables.export import export, to_frame
 from ppl_topics.results.export import SCHEMA, document_table, mallet_state, topic_model
-from ppl_topics.results.export.writing import written_text
 from ppl_topics.results.mean_topics import mean_topics
 from ppl_topics.results.topic_table import topic_table
 
