@@ -63,7 +63,7 @@ class CorpusConstructors(CorpusParts):
         labels : Labels, sequence, pandas Series or DataFrame, or ndarray, optional
             One label per document.
         label_kind : {"class", "multi_label", "real", "count"}, optional
-            Kind of the labels; by default `Labels.infer` tells.
+            Kind of the labels; by default as `Labels.infer` finds.
         covariates : Covariates, pandas.DataFrame or matrix, optional
             One row per document.
         name : str

@@ -62,7 +62,7 @@ def check_csr(
     """
     pointer, ids = np.asarray(doc_ptr), np.asarray(word_ids)
     if pointer.ndim != 1 or pointer.dtype.kind not in "iu" or not len(pointer) or pointer[0] != 0:
-        raise CorpusError("doc_ptr must be a one-dimensional array of integers that begins with 0")
+        raise CorpusError("doc_ptr must be a one-dimensional array of integers that starts with 0")
     ptr = pointer.astype(np.int64)
     if np.any(ptr[1:] < ptr[:-1]):
         raise CorpusError(f"doc_ptr decreases after document {int(np.argmax(ptr[1:] < ptr[:-1]))}")

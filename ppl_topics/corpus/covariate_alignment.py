@@ -21,8 +21,8 @@ def align_covariates(
 ) -> tuple[Covariates, dict[str, int]]:
     """Encode the covariates of new documents with the columns of a training corpus; other columns are ignored.
 
-    A category that training does not have is encoded as zeros. Returned with the covariates is the number of documents
-    with such a category, by name of the column, for the columns that have any.
+    An unknown category is encoded as zeros. Returned with the covariates is the number of documents
+    with an unknown category in each column that has any.
     """
     if new.columns == tuple(columns):
         return new, {}

@@ -73,7 +73,7 @@ def is_missing(value: Any) -> bool:
 
 
 def as_number(value: Any) -> int | float | None:
-    """Return a number, or that which a text spells, or None if there is none."""
+    """Return a number, also from text; None if the value is not a number."""
     if isinstance(value, int | float):
         return value
     # Python would read 1_0 as ten.

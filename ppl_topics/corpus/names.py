@@ -39,7 +39,7 @@ DocIds: TypeAlias = StrArray | IntArray | None
 
 
 class DocumentError(CorpusError):
-    """An error in what is known about one document; the readers of files add its line."""
+    """An error in the labels, id or covariates of a document; the readers of files add its line."""
 
     def __init__(self, message: str, document: int = -1) -> None:
         super().__init__(message)
@@ -100,7 +100,7 @@ def is_finite(value: float) -> bool:
 
 
 def as_names(values: Iterable[Any], what: str) -> StrArray:
-    """Return names as a read-only object array of shape (n,); `what` calls one of them in messages, such as "word"."""
+    """Return names as a read-only object array of shape (n,); messages call one of them `what`, such as "word"."""
     # scikit-learn's vocabularies are mappings from words to ids.
     names = list(values if isinstance(values, Mapping) else iterate(values, f"a list of {what} names"))
     for position, name in enumerate(names):

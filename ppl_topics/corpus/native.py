@@ -3,8 +3,8 @@
 No pickle is ever written or read. Strings are stored as UTF-8 bytes with offsets. ``meta.json`` has the
 version of the format and the SHA-256 of every array, from which the fingerprint of the corpus is computed.
 
-The checksums detect damage, not malice: whoever writes a folder writes them too. So whatever is read is checked as if
-anybody had written it, because compiled code trusts a corpus.
+The checksums detect damage, not malice: whoever writes a folder writes them too. So everything that is read is checked,
+because compiled code trusts a corpus.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from scipy import sparse
 from ppl_topics.corpus.covariates import CovariateColumn, Covariates
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.corpus.names import (
-    DocIds,
     StrArray,
     as_doc_ids,
     as_names,
@@ -87,7 +86,8 @@ def save(corpus: CorpusParts, path: Path) -> None:
     path = Path(os.path.abspath(path))
     if not path.parent.is_dir():
         raise CorpusError(f"cannot save to {path}: the folder {path.parent} does not exist")
-    _check_replaceable(path)
+    if path.exists() and not is_corpus_folder(path) and not (path.is_dir() and not any(path.iterdir())):
+        raise CorpusError(f"{path} exists and is not a corpus, so it is not replaced; choose another path")
     arrays, parts = _content(corpus)
     ids = corpus.ids
     if ids is not None and ids.dtype == np.object_:
@@ -122,10 +122,9 @@ def load(path: Path, *, verify: bool) -> tuple[CorpusParts, str]:
             _verify(path, arrays, meta)
         vocabulary = as_names(_strings(arrays, "vocabulary"), "word")
         _check_tokens(arrays["doc_ptr"], arrays["words"], len(vocabulary), verify)
-        ids: DocIds = None
-        if "ids" in arrays or "ids_data" in arrays:
-            given = arrays["ids"] if "ids" in arrays else _strings(arrays, "ids")
-            ids = as_doc_ids(given, len(arrays["doc_ptr"]) - 1)
+        ids = arrays.get("ids")
+        if "ids_data" in arrays and ids is None:
+            ids = _strings(arrays, "ids")
         name = meta["name"]
         if not isinstance(name, str) or storage_problem(name):
             raise ValueError("its name is not valid text")
@@ -133,7 +132,7 @@ def load(path: Path, *, verify: bool) -> tuple[CorpusParts, str]:
             doc_ptr=arrays["doc_ptr"],
             words=arrays["words"],
             vocabulary=vocabulary,
-            ids=ids,
+            ids=as_doc_ids(ids, len(arrays["doc_ptr"]) - 1),
             labels=_labels(arrays, meta["parts"]),
             covariates=_covariates(arrays, meta["parts"]),
             name=name,
@@ -148,7 +147,8 @@ def load(path: Path, *, verify: bool) -> tuple[CorpusParts, str]:
         if isinstance(error, CorpusError) and str(error).startswith(str(path)):
             raise
         # A folder that `save` did not write may make NumPy and SciPy raise anything.
-        raise CorpusError(f"{path} is damaged ({_one_line(error)}); make the corpus again from its source") from None
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise CorpusError(f"{path} is damaged ({reason}); make the corpus again from its source") from None
     return corpus, fingerprint
 
 
@@ -174,7 +174,7 @@ def _content(corpus: CorpusParts) -> tuple[Arrays, dict[str, Any]]:
 
 
 def _open(path: Path, name: str) -> npt.NDArray[Any]:
-    """Open an array that has one of the names that `save` gives, and no other path."""
+    """Open an array, which must have one of the names that `save` gives."""
     if name not in _ARRAYS:
         raise ValueError(f"a corpus has no array {name!r}")
     array = open_array(path / f"{name}.npy")
@@ -218,9 +218,7 @@ def _count(value: Any) -> int:
 
 
 def _texts(values: Any) -> list[str]:
-    if not isinstance(values, list) or not all(
-        isinstance(value, str) and not storage_problem(value) for value in values
-    ):
+    if not isinstance(values, list) or not all(isinstance(v, str) and not storage_problem(v) for v in values):
         raise ValueError(f"{META} has {str(values)[:40]!r}, expected a list of names")
     return values
 
@@ -229,9 +227,7 @@ def _labels(arrays: Arrays, parts: dict[str, Any]) -> Labels | None:
     described = parts["labels"]
     if described is None:
         return None
-    names = _texts(described["classes"])
-    classes = np.empty(len(names), dtype=object)
-    classes[:] = names
+    classes = np.array(_texts(described["classes"]), dtype=object)
     made = Labels(described["kind"], arrays["labels"], classes)
     if made.values.dtype != arrays["labels"].dtype:
         raise ValueError(f"labels.npy has {arrays['labels'].dtype}, expected {made.values.dtype}")
@@ -244,19 +240,17 @@ def _covariates(arrays: Arrays, parts: dict[str, Any]) -> Covariates | None:
         return None
     columns = tuple(_column(*entry) for entry in described["columns"])
     if "covariates" in arrays:
-        values = arrays["covariates"]
-        made = Covariates(values, columns)
+        matrix = values = arrays["covariates"]
     else:
         values, indices = arrays["covariates_data"], arrays["covariates_indices"]
         indptr, n_columns = arrays["covariates_indptr"], _count(described["n_columns"])
         _check_pointer(indptr, len(values), "covariates_indptr")
         if len(indices) != len(values) or (len(indices) and not 0 <= indices.min() <= indices.max() < n_columns):
             raise ValueError(f"covariates_indices.npy goes beyond {n_columns:,} columns")
-        shape = (len(indptr) - 1, n_columns)
-        made = Covariates(sparse.csr_array((values, indices, indptr), shape=shape), columns)
+        matrix = sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_columns))
     if not np.isfinite(values).all():
         raise ValueError("a covariate is not finite")
-    return made
+    return Covariates(matrix, columns)
 
 
 def _column(name: Any, levels: Any, reference: Any) -> CovariateColumn:
@@ -277,10 +271,6 @@ def _read_meta(path: Path) -> dict[str, Any]:
             f"reads version {VERSION}; use the ppl-topics that wrote it, or make the corpus again"
         )
     return meta
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def _verify(path: Path, arrays: Arrays, meta: dict[str, Any]) -> None:
@@ -307,12 +297,6 @@ def _digest(array: npt.NDArray[Any]) -> str:
 def _fingerprint(digests: dict[str, str], parts: dict[str, Any]) -> str:
     content = {name: digest for name, digest in digests.items() if name not in _NOT_IN_FINGERPRINT}
     return hashlib.sha256(json.dumps([content, parts], sort_keys=True).encode()).hexdigest()
-
-
-def _check_replaceable(path: Path) -> None:
-    if not path.exists() or is_corpus_folder(path) or (path.is_dir() and not any(path.iterdir())):
-        return
-    raise CorpusError(f"{path} exists and is not a corpus, so it is not replaced; choose another path")
 
 
 @contextlib.contextmanager

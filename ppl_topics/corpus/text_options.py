@@ -22,16 +22,7 @@ StopWords: TypeAlias = Literal["english"] | Iterable[str] | None
 
 @dataclass(frozen=True)
 class TextOptions(Pruning):
-    """How texts become words; `Corpus.from_texts` documents the fields.
-
-    The stop words are kept as a frozenset.
-
-    Raises
-    ------
-    CorpusError
-        If the stop words are neither "english" nor a list of words, or the pattern is not a regular expression with
-        at most one group that matches at least one character.
-    """
+    """How texts become words; `Corpus.from_texts` documents the fields. The stop words are kept as a frozenset."""
 
     stop_words: StopWords = None
     lowercase: bool = True

@@ -1,4 +1,4 @@
-"""The one module that knows which ArviZ is installed.
+"""The only module that depends on which ArviZ is installed.
 
 ArviZ 0.x (Python 3.11) holds draws in ``InferenceData``, 1.x in xarray's ``DataTree``. Everything else in
 ppl-topics hands plain Datasets to ArviZ functions, which both take.

@@ -1,4 +1,4 @@
-"""The coefficients of a trace: their draws in one chain, what each belongs to, and the words of its topic."""
+"""The coefficients in a trace: their draws in one chain, and the words of their topics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.errors import TraceError
@@ -48,10 +47,10 @@ class CoefficientDraws:
         return len(self.names) - self.intercept
 
     def positions(self, response: str | None) -> list[int]:
-        """Return the position of a response by name, or those of all responses."""
+        """Return the position of a response, or those of all responses."""
         if response is None:
             return list(range(len(self.responses)))
-        if response not in self.responses:
+        if not isinstance(response, str) or response not in self.responses:
             raise TraceError(f"the trace has no response {response!r}{nearest(str(response), self.responses)}")
         return [self.responses.index(response)]
 
@@ -115,8 +114,6 @@ def topic_texts(
     groups: Mapping[str, xr.Dataset], n_words: int, coefficients: CoefficientDraws
 ) -> Sequence[Mapping[int, TopicText]]:
     """Return share and words of the topics of each response, by topic number."""
-    if not is_whole(n_words):
-        raise TraceError(f"n_words: must be a whole number, got {n_words!r}")
     table = top_words(groups, n_words, coefficients.chain)
     tables = [table] * len(coefficients.responses)
     if coefficients.apart:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import xarray as xr
@@ -35,8 +35,6 @@ __all__ = [
 
 Estimate = Literal["auto", "draws", "z_last"]
 """Source of topic shares: the recorded draws of theta, or the last assignments z."""
-
-ESTIMATES = ("auto", "draws", "z_last")
 
 
 class Part(NamedTuple):
@@ -87,7 +85,7 @@ def part_of(groups: Mapping[str, xr.Dataset], chain: int = 0, response: str | No
 
 
 def recorded(groups: Mapping[str, xr.Dataset], role: str) -> xr.DataArray | None:
-    """Return the draws of the variable with a role, such as ``theta``, by any name; None if it was not recorded."""
+    """Return the draws of the variable with a role, such as ``theta``, whatever its name; None if not recorded."""
     posterior = groups["posterior"]
     name = role
     if "model_yaml" in posterior.attrs:
@@ -134,18 +132,18 @@ def concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part, draw:
 
 def document_lengths(groups: Mapping[str, xr.Dataset]) -> IntArray:
     """Return the number of tokens of each document, shape (D,)."""
-    return np.asarray(_constant(groups, "doc_length").values, dtype=np.int64)
+    return _stored(groups, "constant_data", "doc_length")
 
 
 def last_topics(groups: Mapping[str, xr.Dataset], part: Part) -> IntArray:
     """Return the topic of each token in the last state of a chain, shape (N,)."""
-    return np.asarray(part.of(_constant(groups, "z_last")).values, dtype=np.int64)
+    return _stored(groups, "constant_data", "z_last", part)
 
 
 def checked_topics(z: NDArray[Any], topics: int) -> NDArray[Any]:
-    """Return draws of the topics of tokens, and refuse those that are no topics, since compiled code counts by them.
+    """Return draws of the topics of tokens, and refuse numbers without a topic, which compiled code would count by.
 
-    The last draw is checked when a trace is loaded; the recorded draws may be many, and are checked when they are read.
+    The last draw is checked when a trace is loaded, but recorded draws may be many and are checked when they are read.
     """
     if z.size and (z.dtype.kind not in "iu" or not 0 <= int(z.min()) <= int(z.max()) < topics):
         raise TraceError(f"the trace is damaged: it holds draws of z that are not topics from 0 to {topics - 1:,}")
@@ -154,10 +152,7 @@ def checked_topics(z: NDArray[Any], topics: int) -> NDArray[Any]:
 
 def words_of_tokens(groups: Mapping[str, xr.Dataset]) -> IntArray:
     """Return the position in the vocabulary of each token's word, shape (N,)."""
-    observed = groups.get("observed_data", xr.Dataset())
-    if "words" not in observed:
-        raise TraceError("the trace holds no `words` in `observed_data`; it was not written by ppl-topics")
-    return np.asarray(observed["words"].values, dtype=np.int64)
+    return _stored(groups, "observed_data", "words")
 
 
 def document_topics(
@@ -187,8 +182,8 @@ def document_topics(
     TraceError
         If there is no such chain or response, or the trace lacks what the estimate needs.
     """
-    if estimate not in ESTIMATES:
-        raise TraceError(f"estimate: expected one of {', '.join(ESTIMATES)}, got {estimate!r}")
+    if not isinstance(estimate, str) or estimate not in get_args(Estimate):
+        raise TraceError(f"estimate: expected one of {', '.join(get_args(Estimate))}, got {str(estimate)[:40]!r}")
     part = part_of(groups, chain, response)
     theta = recorded(groups, "theta")
     lengths = document_lengths(groups) if "doc_length" in groups.get("constant_data", xr.Dataset()) else None
@@ -225,11 +220,12 @@ def _smoothed(groups: Mapping[str, xr.Dataset], part: Part, lengths: IntArray) -
     return DocumentTopics(part, "z_last", _names(constants["doc"]), lengths, _numbers(constants, n_topics), theta)
 
 
-def _constant(groups: Mapping[str, xr.Dataset], name: str) -> xr.DataArray:
-    constants = groups.get("constant_data", xr.Dataset())
-    if name not in constants:
-        raise TraceError(f"the trace holds no `{name}` in `constant_data`; it was not written by ppl-topics")
-    return constants[name]
+def _stored(groups: Mapping[str, xr.Dataset], group: str, name: str, part: Part | None = None) -> IntArray:
+    """Return whole numbers that every trace of ours holds."""
+    if name not in groups.get(group, xr.Dataset()):
+        raise TraceError(f"the trace holds no `{name}` in `{group}`; it was not written by ppl-topics")
+    found = groups[group][name]
+    return np.asarray((found if part is None else part.of(found)).values, dtype=np.int64)
 
 
 def _names(values: xr.DataArray) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""The groups of a trace, and what they say of the ends of its chains."""
+"""The groups of a trace, and their variables for the ends of its chains."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ends(
     z: Sequence[NDArray[Any]],
     sweeps: Sequence[int],
 ) -> xr.Dataset:
-    """Build what the constants say of the ends of chains: mean topics, last assignments, sweeps."""
+    """Build the constants that belong to the ends of chains: mean topics, last assignments, sweeps."""
     parts = 1 if responses is None else len(responses)
     data: dict[str, Any] = {
         name: by_response(*held, parts) if "chain" in held[0] else held for name, held in store_means(means).items()
@@ -44,7 +44,7 @@ def ends(
 
 
 def by_response(dims: tuple[str, ...], values: NDArray[Any], parts: int) -> tuple[tuple[str, ...], NDArray[Any]]:
-    """Give values a dim ``response`` where each of several has its own chains, after ``chain`` and ``draw``."""
+    """Give values a dim ``response`` after ``chain`` and ``draw``, if each of several responses has its own chains."""
     if parts == 1:
         return dims, values
     if "response" in dims:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ __all__ = ["SparseMean", "has_mean_topics", "mean_arrays", "mean_of", "mean_topi
 VALUE, TOPIC, WORD, CHAIN, REST = (f"phi_mean_{what}" for what in ("value", "topic", "word", "chain", "rest"))
 """Variables of ``constant_data``; the first four have the dimension ``cell``, whose length differs by chain."""
 
-
 MEANS = ("phi_mean", VALUE, TOPIC, WORD, CHAIN, REST)
 """All variables of ``constant_data`` that hold mean topics."""
 
@@ -32,30 +31,21 @@ class SparseMean:
     that a topic gives to words without tokens in it is spread over all words as in the prior. Given the counts, words
     without tokens differ only by beta if the probability of inclusion is the same for all words; so the spread differs
     from the mean over all indicators only by the share of ``rest`` that falls on words with tokens.
-
-    Attributes
-    ----------
-    pointer : ndarray of int64, shape (V + 1,)
-        Word w has the cells ``pointer[w]`` to ``pointer[w + 1] - 1``.
-    topics : ndarray of uint16, shape (L,)
-    values : ndarray of float64, shape (L,)
-    rest : ndarray of float64, shape (K,)
     """
 
-    pointer: IntArray
-    topics: UInt16Array
-    values: FloatArray
-    rest: FloatArray
+    pointer: IntArray  # (V + 1,): word w has the cells pointer[w] to pointer[w + 1] - 1
+    topics: UInt16Array  # (L,)
+    values: FloatArray  # (L,)
+    rest: FloatArray  # (K,)
 
 
 OF_CHECKPOINT = "mean"
-SPARSE = ("pointer", "topics", "values", "rest")
 
 
 def mean_arrays(mean: NDArray[Any] | SparseMean) -> dict[str, NDArray[Any]]:
     """Return the arrays that hold the mean topics in a checkpoint."""
     if isinstance(mean, SparseMean):
-        return {f"{OF_CHECKPOINT}/{name}": getattr(mean, name) for name in SPARSE}
+        return {f"{OF_CHECKPOINT}/{name}": array for name, array in vars(mean).items()}
     return {OF_CHECKPOINT: mean}
 
 
@@ -63,7 +53,7 @@ def mean_of(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | SparseMean:
     """Return the mean topics of a checkpoint; see `mean_arrays`."""
     if OF_CHECKPOINT in arrays:
         return arrays[OF_CHECKPOINT]
-    return SparseMean(*(arrays[f"{OF_CHECKPOINT}/{name}"] for name in SPARSE))
+    return SparseMean(*(arrays[f"{OF_CHECKPOINT}/{field.name}"] for field in fields(SparseMean)))
 
 
 def store_means(means: Sequence[Any]) -> dict[str, tuple[tuple[str, ...], NDArray[Any]]]:

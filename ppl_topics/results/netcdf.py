@@ -1,6 +1,6 @@
-"""Groups of a netCDF file as Datasets, read from HDF5 itself: what a trace holds, and nothing that netCDF might mean.
+"""Groups of a netCDF file as Datasets, read by h5py.
 
-xarray would open each variable a dozen times, and turn numbers into dates where an attribute says so.
+xarray would open each variable a dozen times, and turn numbers into dates if an attribute says so.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ INTERNAL = frozenset(
 
 
 def read_group(group: Any) -> xr.Dataset:
-    """Read a group of an open HDF5 file, which `check_contents` found sound, into memory."""
+    """Read a group of an open HDF5 file, which `check_contents` has checked, into memory."""
     data: dict[str, Any] = {}
     coords: dict[str, Any] = {}
     further: set[str] = set()
@@ -42,12 +42,11 @@ def read_group(group: Any) -> xr.Dataset:
         (coords if dims == (name,) else data)[name] = (dims, values, attributes)
     attributes = _attributes(group)
     further |= set(str(attributes.pop("coordinates", "")).split())
-    made = xr.Dataset(data, coords, attributes)
-    return made.set_coords(sorted(further & set(data)))
+    return xr.Dataset(data, coords, attributes).set_coords(sorted(further & set(data)))
 
 
 def _dims(name: str, item: Any) -> tuple[str, ...]:
-    """Return the names of the dims of a dataset: of the scales that it refers to, or its own if it is one."""
+    """Return the dims of a dataset: the names of the scales that it refers to, or its own if it is a scale."""
     if not item.shape:
         return ()
     if "DIMENSION_LIST" not in item.attrs:
@@ -61,7 +60,7 @@ def _dims(name: str, item: Any) -> tuple[str, ...]:
             raise ValueError(f"{item.name} has a dim without a name")
         dims.append(path.decode().rsplit("/", 1)[-1])
     if len(dims) != len(item.shape):
-        raise ValueError(f"{item.name} has {len(item.shape)} dims and names of {len(dims)}")
+        raise ValueError(f"{item.name} has {len(item.shape)} dims, but {len(dims)} names")
     return tuple(dims)
 
 
@@ -75,7 +74,7 @@ def _values(item: Any, attributes: dict[str, Any]) -> NDArray[Any]:
     if attributes.get("dtype") == "bool":
         del attributes["dtype"]
         if values.dtype.kind != "b" and (values.dtype.kind not in "iu" or not np.isin(values, (0, 1)).all()):
-            raise ValueError(f"{item.name} holds what is neither true nor false")
+            raise ValueError(f"{item.name} holds values that are neither true nor false")
         return values.astype(bool)
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 

@@ -1,7 +1,7 @@
-"""Disk space for a trace is allocated before HDF5 writes it: HDF5 must not meet a full disk.
+"""Disk space for a trace is allocated before HDF5 writes it.
 
-After a failed write HDF5 crashes the process with a segmentation fault when it closes the file, and the draws are lost.
-If there may be too little space, the file is built in memory and Python writes it.
+If a write fails, as on a full disk, HDF5 crashes the process with a segmentation fault when it closes the file, and the
+draws are lost. If there may be too little space, the file is built in memory and Python writes it.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ import xarray as xr
 __all__ = ["file_in_memory", "largest_size", "preallocate"]
 
 OF_ARRAY = 2**16
-"""Bytes that describe an array and its place in the file, at most."""
+"""Most bytes that describe an array and its place in the file."""
 
 OF_TEXT = 64
-"""Bytes beside each text of its own length."""
+"""Most bytes that a text takes besides its characters."""
 
 
 def largest_size(group: xr.Dataset) -> int:
-    """Return how many bytes a group takes in a file at most."""
+    """Return the most bytes that a group takes in a file."""
     size = OF_ARRAY + sum(len(str(value).encode()) + OF_TEXT for value in group.attrs.values())
     for array in group.variables.values():
         size += OF_ARRAY + (sum(map(_of_text, array.values.ravel())) if array.dtype.kind in "OTU" else array.nbytes)
-    # Chunks at the edges are filled up, and what cannot be compressed grows.
+    # Chunks at the edges are padded, and data that cannot be compressed grows.
     return size + size // 4
 
 
 def preallocate(path: str, size: int) -> None:
     """Extend a file by allocated bytes, so that later writes find space."""
     with open(path, "r+b") as file:
-        begin = os.fstat(file.fileno()).st_size
+        size_before = os.fstat(file.fileno()).st_size
         if hasattr(os, "posix_fallocate"):
             try:
-                os.posix_fallocate(file.fileno(), begin, size)
+                os.posix_fallocate(file.fileno(), size_before, size)
             except OSError:
-                file.truncate(begin)
+                file.truncate(size_before)
                 raise
         elif shutil.disk_usage(path).free < size:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -50,6 +50,6 @@ def chosen_response(groups: Mapping[str, xr.Dataset], response: str | None) -> s
         raise TraceError(
             f"response: each response has its own topics; name one of them (response=, --response): {named}"
         )
-    if response not in apart:
+    if not isinstance(response, str) or response not in apart:
         raise TraceError(f"the trace has no response {response!r}{nearest(str(response), apart)}")
     return response

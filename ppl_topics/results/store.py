@@ -1,4 +1,4 @@
-"""Traces on disk: netCDF, a group for each group, readable by ``arviz.from_netcdf``."""
+"""Traces on disk: netCDF files that ``arviz.from_netcdf`` reads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ppl_topics.results.validation import check_finite, check_groups
 __all__ = ["check_new", "check_writable", "load_groups", "save_groups"]
 
 COMPRESS_OVER = 1_000
-"""Numbers of an array from which compression pays."""
+"""Arrays of more numbers are compressed."""
 
 
 def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
@@ -38,7 +38,7 @@ def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
             _write(groups, str(work))
     except MemoryError:
         raise
-    # A Dataset may hold anything, and HDF5 and xarray may raise anything.
+    # Whatever a Dataset holds, HDF5 and xarray may raise any exception.
     except Exception as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise TraceError(f"{path}: cannot write the trace ({reason})") from None
@@ -47,7 +47,7 @@ def save_groups(groups: Mapping[str, xr.Dataset], path: str | Path) -> Path:
 
 def _write(groups: Mapping[str, xr.Dataset], path: str) -> None:
     """Write the groups to a new file."""
-    # The root carries the attributes too, as `idata.attrs`.
+    # The root has the attributes too, as `idata.attrs`.
     attributes = groups["posterior"].attrs
     Path(path).write_bytes(file_in_memory({}, attributes, {}))
     encodings = {name: _encoding(group) for name, group in groups.items()}
@@ -71,7 +71,7 @@ def load_groups(path: str | Path) -> dict[str, xr.Dataset]:
         with h5py.File(path, "r") as file:
             groups = {name: read_group(file[name]) for name in names}
     except Exception as error:
-        # Anything may be wrong with a file, and HDF5 and xarray may raise anything.
+        # Whatever is wrong with a file, HDF5 may raise any exception.
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise TraceError(f"{path}: cannot be read as a trace ({reason}); was it written by ppl-topics?") from None
     if "posterior" not in groups:
@@ -82,7 +82,7 @@ def load_groups(path: str | Path) -> dict[str, xr.Dataset]:
 
 
 def check_writable(path: str | Path) -> None:
-    """Refuse, before a run starts, a path that its result could not be written to."""
+    """Refuse a path that the result of a run could not be written to."""
     path = Path(path)
     folder = path.parent
     if path.is_dir():
@@ -97,7 +97,7 @@ def check_writable(path: str | Path) -> None:
 
 
 def check_new(path: Path, overwrite: bool) -> None:
-    """Refuse, before a run starts, a file that exists already or could not be written."""
+    """Refuse a file that exists already or could not be written."""
     if os.path.isfile(path) and not overwrite:
         raise TraceError(
             f"{path}: an existing result; choose another name, or replace it with --overwrite (overwrite=True)"

@@ -14,17 +14,16 @@ from ppl_topics._util.arguments import is_whole
 from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
 from ppl_topics.results.mean_topics import mean_topics
+from ppl_topics.results.response_topics import check_chain
 
 __all__ = ["top_words"]
 
 
 def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 0) -> pd.DataFrame:
     """Return each topic's share of the tokens and its most probable words."""
-    for name, value in (("n_words", n_words), ("chain", chain)):
-        if not is_whole(value):
-            raise TraceError(f"{name}: must be a whole number, got {value!r}")
+    chain = check_chain(chain, groups["posterior"]["chain"].values.tolist())
     phi = mean_topics(groups, chain)
-    if n_words < 1:
+    if not is_whole(n_words) or n_words < 1:
         raise TraceError(f"n_words: must be a whole number of at least 1, got {n_words!r}")
     if "topic_share" not in groups["posterior"]:
         raise TraceError("the trace holds no `topic_share` in `posterior`; it was not written by ppl-topics")

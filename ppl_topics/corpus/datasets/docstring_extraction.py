@@ -19,15 +19,7 @@ _QUOTES = ('"""', "'''")
 
 
 class Docstring(NamedTuple):
-    """One docstring.
-
-    Attributes
-    ----------
-    name : str
-        Qualified name of the module, class or function, such as ``numpy.linalg.norm``.
-    text : str
-        The docstring as in the source, with its indentation.
-    """
+    """One docstring, as in the source, and the qualified name of its module, class or function."""
 
     name: str
     text: str

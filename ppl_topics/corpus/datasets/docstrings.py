@@ -17,7 +17,7 @@ DOCSTRING_PACKAGES = ("numpy", "scipy", "pandas", "xarray", "numba", "matplotlib
 """Packages that `load_docstrings` reads; those that are not installed are skipped."""
 
 WORD_PATTERN = r"(?u)\b[^\W\d_]{3,}\b"
-"""A word: three letters or more. Identifiers with digits and underscores are names of arguments, mostly."""
+"""A word: three letters or more. Identifiers with digits and underscores are mostly names of arguments."""
 
 
 class _Document(NamedTuple):
@@ -52,7 +52,7 @@ def load_docstrings(
     **options
         `stop_words`, `min_count`, `min_df`, `max_df`, `max_vocabulary`, `lowercase` and `token_pattern` as in
         `Corpus.from_texts`. By default English stop words are left out, words that occur less than ten times, and
-        words in more than 15 % of the docstrings, which tell what all docstrings are about (array, default).
+        words in more than 15 % of the docstrings, which say nothing about the topic (array, default).
 
     Returns
     -------

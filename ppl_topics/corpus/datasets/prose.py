@@ -12,7 +12,7 @@ __all__ = ["prose"]
 _TEXT_DIRECTIVES = frozenset({"note", "warning", "tip", "important", "caution", "attention", "seealso", "topic"})
 # Sections whose unindented lines are "name : type".
 _TYPED_SECTIONS = frozenset({"parameters", "other parameters", "attributes", "returns", "yields", "receives"})
-# Those where the name may be left out, so that an unindented line may be a type alone.
+# Those in which the name may be left out, so that an unindented line may be only a type.
 _UNNAMED_SECTIONS = frozenset({"returns", "yields", "receives"})
 _DROPPED_SECTIONS = frozenset({"references"})
 

@@ -75,9 +75,9 @@ def read_corpus(
     covariates : sequence of str, optional
         Columns of the covariates (JSON Lines, CSV, TSV).
     label_kind : {"class", "multi_label", "real", "count"}, optional
-        Kind of the labels; by default `Labels.infer` tells.
+        Kind of the labels; by default as `Labels.infer` finds.
     first_id : {0, 1}, optional
-        The first word id of an svmlight or LDA-C file. By default, an svmlight file begins with 0 if id 0
+        The first word id of an svmlight or LDA-C file. By default, an svmlight file starts with 0 if id 0
         occurs in it, else with 1; LDA-C with 0. Give it if the training and the test file might differ in that.
     encoding : str, default "utf-8"
         Text encoding of the file and the vocabulary.

@@ -48,7 +48,7 @@ def _read(path: Path, kind: str, options: ReadOptions, *, sort: bool) -> CorpusP
         bags, first_id = read_ldac(path, options.encoding), options.first_id or 0
     else:
         if options.first_id == 0:
-            raise file_error(path, 0, f"{argument('first_id')} is 0, but word ids of this format begin with 1")
+            raise file_error(path, 0, f"{argument('first_id')} is 0, but word ids of this format start with 1")
         reader = read_uci if kind == "uci" else read_matrix_market
         shape, bags = reader(path, options.encoding, sort=sort)
         first_id, n_words = 1, shape.n_words
@@ -140,7 +140,7 @@ class _Collected:
         if smallest < first:
             message = (
                 f"found word id {smallest}, expected ids from {first}; "
-                f"if the ids of this file start at 0, give {setting('first_id', 0)}"
+                f"if the ids of this file start with 0, give {setting('first_id', 0)}"
             )
         elif n_ids is not None and largest >= n_ids + first:
             message = (

@@ -52,12 +52,12 @@ def _cell(field: str) -> Cell:
 
 
 def _rows(path: Path, delimiter: str, encoding: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that is not blank, with the line on which it begins."""
+    """Yield each row that is not blank, with the line on which it starts."""
     columns = 0
     lines = (text for _, text in numbered_lines(path, encoding, keep_ends=True))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
-        begins = reader.line_num + 1
+        start = reader.line_num + 1
         # The limit applies to the whole process: lift it for this call, since texts may be long.
         limit = csv.field_size_limit(sys.maxsize)
         try:
@@ -65,8 +65,8 @@ def _rows(path: Path, delimiter: str, encoding: str) -> Iterator[tuple[int, list
         except csv.Error as error:
             raise file_error(
                 path,
-                begins,
-                f"the row that begins here is malformed: {error}; a double quote inside a quoted field must be doubled",
+                start,
+                f"the row that starts here is malformed: {error}; a double quote inside a quoted field must be doubled",
             ) from None
         finally:
             csv.field_size_limit(limit)
@@ -74,5 +74,5 @@ def _rows(path: Path, delimiter: str, encoding: str) -> Iterator[tuple[int, list
             return
         # White space alone is a blank row if there are several columns; in a single one, it may be a text.
         if len(row) > 1 or "".join(row).strip() or (row and columns == 1):
-            yield begins, row
+            yield start, row
         columns = columns or len(row)

@@ -84,7 +84,7 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, keep_ends: bool = Fal
 def _decoded(path: Path, encoding: str) -> Iterator[str]:
     """Decode the content chunk by chunk; count lines only to locate an error."""
     try:
-        # Some of Python's encodings are no text encodings, such as base64; this refuses them.
+        # Some of Python's encodings are not text encodings, such as base64; this refuses them.
         "a".encode(encoding)
         make_decoder = codecs.getincrementaldecoder("utf-8-sig" if _is_utf8(encoding) else encoding)
     except (LookupError, ValueError):

@@ -36,7 +36,7 @@ class Columns(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One document of a text format, and the line of the file on which it begins; None is a missing value."""
+    """One document of a text format, and the line of the file on which it starts; None is a missing value."""
 
     line: int
     text: str

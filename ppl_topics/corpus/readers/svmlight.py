@@ -19,7 +19,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 def read_svmlight(path: Path, encoding: str = "utf-8") -> Iterator[Bag]:
     """Yield the documents of an svmlight file; blank lines and comments are skipped, ``qid:`` is ignored.
 
-    The label is an int, a float, a list of str for ``1,3``, or None if the line begins with a pair: a missing label, or
+    The label is an int, a float, a list of str for ``1,3``, or None if the line starts with a pair: a missing label, or
     an empty set of labels.
     """
     for line, text in numbered_lines(path, encoding):

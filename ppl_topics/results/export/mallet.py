@@ -42,12 +42,8 @@ def mallet_state(groups: Mapping[str, xr.Dataset], *, chain: int = 0, response: 
 
     Parameters
     ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace.
-    chain : int
-        Chains number their topics independently, so they are not combined.
-    response : str, optional
-        Whose topics; required if each response has its own topics (one-vs-all), and not allowed otherwise.
+    groups, chain, response
+        As for `ppl_topics.results.documents.document_topics`.
 
     Raises
     ------

@@ -25,16 +25,10 @@ def document_table(
 
     Parameters
     ----------
-    groups : mapping of str to xarray.Dataset
-        Groups of a trace.
-    chain : int
-        Chains number their topics independently, so they are not combined.
-    response : str, optional
-        Whose topics, if each response has its own topics (one-vs-all); by default those of all responses.
+    groups, chain, response
+        As for `topic_table`.
     estimate : {"auto", "draws", "z_last"}
-        The mean of the recorded draws of theta, or E[theta | z, alpha] at the last state of the chain. ``auto`` is the
-        first if theta was recorded for all documents, else the second; see
-        `ppl_topics.results.documents.document_topics`.
+        As for `ppl_topics.results.documents.document_topics`.
 
     Returns
     -------
@@ -51,17 +45,14 @@ def document_table(
     apart = own_topics(groups)
     names: list[str | None] = [response] if response is not None or not apart else [*apart]
     tables = []
-    estimates = []
     for name in names:
         found = document_topics(groups, chain, name, estimate)
-        estimates.append(found.estimate)
-        columns: dict[str, Any] = {"response": name} if apart else {}
         tokens = pd.array(found.lengths, dtype="Int64")
         tokens[found.lengths < 0] = pd.NA
+        columns: dict[str, Any] = {"response": name} if apart else {}
         columns |= {"doc": found.docs.astype(str).astype(object), "tokens": tokens, "estimate": found.estimate}
-        head = pd.DataFrame(columns)
         shares = pd.DataFrame(found.theta, columns=[f"topic {number}" for number in found.topics])
-        tables.append(pd.concat([head, shares], axis=1))
+        tables.append(pd.concat([pd.DataFrame(columns), shares], axis=1))
     table = pd.concat(tables, ignore_index=True)
-    table.attrs = {"chain": int(chain), "estimate": estimates[0]}
+    table.attrs = {"chain": int(chain), "estimate": found.estimate}
     return table

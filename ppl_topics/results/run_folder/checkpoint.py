@@ -1,9 +1,9 @@
 """Checkpoints: arrays in a file with a checksum, written in one step, the newest two kept.
 
-A file is, in order: eight bytes that say what it is, the length of the header (8 bytes, little-endian), the header in
+A file holds, in order: eight bytes that identify it, the length of the header (8 bytes, little-endian), the header in
 JSON (``version``, ``about``, and ``arrays``: name, type, shape and place of each), the arrays, each at a multiple of 64
-bytes, and a checksum of all that. Nothing is pickled. A reader believes no number in it before the checksum holds, and
-never allocates more than the file's own size.
+bytes, and a checksum of all that. Nothing is pickled. A reader trusts no number in it before the checksum is verified,
+and never allocates more than the size of the file.
 """
 
 from __future__ import annotations
@@ -44,37 +44,28 @@ MAGIC = b"PPLTCKP2"
 VERSION = 2
 SUFFIX = ".ckpt"
 CHECKPOINTS = "checkpoints"
-"""Folder of a run that holds one for each chain."""
+"""Folder of a run that holds a folder for each chain."""
 
 KEPT = 2
-"""Checkpoints of a chain that are kept: the newest, and one before it in case that one is damaged."""
+"""Checkpoints of a chain to keep: the newest, and the one before it in case the newest is damaged."""
 
 ALIGNMENT = 64
 DIGEST = 32
 MAX_HEADER = 2**24
 BLOCK = 2**22
-"""Bytes that have a checksum of their own."""
+"""Bytes that share a checksum."""
 
 TYPES = "biuf"
-"""Kinds of numbers that arrays may hold: truth values, integers, floating point."""
+"""Kinds of numbers that arrays may hold: booleans, integers, floating point."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a checkpoint holds.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-    about : dict
-        Plain data of JSON.
-    arrays : dict of str to ndarray
-        Views of one buffer, or of the file where it is only mapped into memory; they cannot be written.
-    """
+    """What a checkpoint holds."""
 
     path: Path
-    about: dict[str, Any]
-    arrays: dict[str, NDArray[Any]]
+    about: dict[str, Any]  # plain data of JSON
+    arrays: dict[str, NDArray[Any]]  # read-only views of one buffer, or of the file if it is mapped into memory
 
 
 def chain_folder(folder: Path, chain: int) -> Path:
@@ -83,11 +74,11 @@ def chain_folder(folder: Path, chain: int) -> Path:
 
 
 ANEW = "Start the run again with --overwrite (overwrite=True): the same seed gives the same draws"
-"""What to do where a part is lost that no chain makes."""
+"""What to do if a part is lost that no chain writes."""
 
 
 def remedy(folder: Path) -> str:
-    """Say what to do about lost draws that the checkpoints in a folder, of one chain or of all, count on."""
+    """Say what to do about lost draws that the checkpoints in a folder, those of one chain or of all, count on."""
     run = folder.parent if folder.name == CHECKPOINTS else folder.parent.parent
     return f"Remove {folder}, then `ppl-topics resume {run}` makes the same draws again"
 
@@ -106,19 +97,18 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def write_checkpoint(folder: Path, sweep: int, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Path:
-    """Write a checkpoint, and remove all older ones but one, and later ones, which were passed over as damaged."""
+    """Write a checkpoint, and remove all older ones but one, and later ones, which were damaged and so not used."""
     path = checkpoint_path(folder, sweep)
     held = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-
     with replaced(path) as work, work.open("wb") as file:
         checksum = _Checksum()
         for piece in _pieces(about, held):
             checksum.update(piece)
             file.write(piece)
         file.write(checksum.digest())
-    held_ones = checkpoints(folder)
-    older = [other for other in held_ones if other < path]
-    for other in [*(later for later in held_ones if later > path), *older[KEPT - 1 :]]:
+    found = checkpoints(folder)
+    place = found.index(path)
+    for other in [*found[:place], *found[place + KEPT :]]:
         other.unlink()
     return path
 
@@ -145,7 +135,7 @@ def read_checkpoint(path: Path, *, mapped: bool = False) -> Checkpoint:
 
 
 class _Checksum:
-    """BLAKE2b of the CRC-32C of each block: a digest of all bytes takes as long as writing them.
+    """BLAKE2b of the CRC-32C of each block, since a digest of all bytes would take as long as writing them.
 
     A CRC finds any damage of up to 32 bits in a row, and of other damage all but one in 2**32.
     """
@@ -158,7 +148,7 @@ class _Checksum:
         left = memoryview(piece)
         while left:
             part, left = left[: self.room], left[self.room :]
-            # The library takes nothing but bytes.
+            # The library takes only bytes.
             self.crc, self.room = google_crc32c.extend(self.crc, bytes(part)), self.room - len(part)
             if self.room == 0:
                 self._close()
@@ -173,7 +163,7 @@ class _Checksum:
 
 
 def digest_of(content: bytes | memoryview) -> bytes:
-    """Return what stands at the end of a checkpoint with such content."""
+    """Return the checksum at the end of a checkpoint with this content."""
     checksum = _Checksum()
     checksum.update(content)
     return checksum.digest()
@@ -196,13 +186,13 @@ def _pieces(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Ite
     yield MAGIC + len(header).to_bytes(8, "little") + header
     for array in arrays.values():
         data = array.reshape(-1).view(np.uint8)
-        for begin in range(0, len(data), BLOCK):
-            yield data[begin : begin + BLOCK].data
+        for start in range(0, len(data), BLOCK):
+            yield data[start : start + BLOCK].data
         yield bytes(-len(data) % ALIGNMENT)
 
 
 def _parse(content: UInt8Array) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read header and arrays; a digest is no proof that the file was written by us, so all is checked."""
+    """Read header and arrays; a digest does not prove that a run wrote the file, so all is checked."""
     start = len(MAGIC) + 8
     length = int.from_bytes(content[len(MAGIC) : start].tobytes(), "little")
     if length > min(MAX_HEADER, len(content) - start):

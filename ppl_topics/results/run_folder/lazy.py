@@ -1,7 +1,7 @@
-"""Arrays of a store that stay on disk until they are looked at, and say what is wrong with them in words.
+"""Arrays of a store that stay on disk until they are used.
 
-The store may come from anywhere. What its metadata say is checked before anything is allocated: every chunk that will
-be read is there, and none holds more than a run would put into one (see `ppl_topics.results.run_folder.chunks`).
+The store may come from anywhere. Its metadata are checked before anything is allocated: every chunk that will be read
+exists, and none holds more than a run would put into one (see `ppl_topics.results.run_folder.chunks`).
 """
 
 from __future__ import annotations
@@ -36,29 +36,21 @@ from ppl_topics.results.validation import DRAWN
 
 __all__ = ["lazy_group", "open_arrays"]
 
-MAX_CONSTANT_RATIO = 2_000
-"""Bytes in memory for each on disk, of all that a group holds beside draws, which is read at once; and"""
-
-CONSTANT_BYTES = 2**27
-"""so many whatever their ratio: covariates, mostly zeros, may take 80 MB of them."""
+MAX_CONSTANT_RATIO, CONSTANT_BYTES = 2_000, 2**27
+"""What a group holds besides draws is read at once, and may take the larger of these: the first times its bytes on
+disk, or the second. Covariates, mostly zeros, may take 80 MB."""
 
 DRAW_BYTES = 128
-"""That a draw takes whatever is drawn: its number."""
+"""Memory for the number of a draw."""
 
 
 class _Stored(BackendArray):
-    """An array of a store, read as xarray asks for it.
-
-    Parameters
-    ----------
-    array : zarr.Array
-    group : pathlib.Path
-    """
+    """An array of a store, read as xarray asks for it."""
 
     def __init__(self, array: zarr.Array[Any], group: Path) -> None:
         self.array, self.group = array, group
         self.shape = array.shape
-        # Text has no size of its own in a store.
+        # Text has no fixed size in a store.
         self.dtype = np.dtype(object) if array.dtype.kind in TEXT else array.dtype
 
     def __getitem__(self, key: Any) -> Any:
@@ -90,43 +82,46 @@ def lazy_group(
     place = store / name
     attributes, arrays = open_arrays(place, "r")
     drawn = set(shares or ())
-    held, stored = DRAW_BYTES * (draws or 0), 0
-    # Where there are chunks there was an array; a killed process leaves none without.
+    # Chunks belong to an array, since a killed process leaves none without its description.
     chunked = {path.name for path in place.iterdir() if (path / "c").exists()}
     if lost := sorted((drawn | chunked) - set(arrays)):
         what = what_to_do(place, drawn=lost[0] in drawn)
         raise TraceError(f"{place / lost[0] / 'zarr.json'}: this array is missing. {what}")
+    held, stored = DRAW_BYTES * (draws or 0), 0
     variables: dict[str, xr.Variable] = {}
     for title, array in arrays.items():
-        dims = tuple(getattr(array.metadata, "dimension_names", None) or ())
-        if len(dims) != array.ndim or not all(isinstance(dim, str) for dim in dims) or len(set(dims)) != len(dims):
-            raise TraceError(f"{place / title}: its dims are {dims}, of {array.ndim}; it was not written by ppl-topics")
-        # A statistic that a kernel did not return is in no file; none is larger than those that are always there.
+        # Chunks of a statistic that a kernel did not return are missing; it is as large as one that is always there.
         likes = [arrays[like].shape for like in STATISTICS if like in arrays and like != title]
-        share = 1.0
-        if shares is not None and is_drawn(array) and array.shape in likes:
-            share = shares.get(title, 0.0)
-        sizes = check_array(array, place, draws, share)
-        held, stored = held + (0 if is_drawn(array) else sizes[0]), stored + sizes[1]
-        data = indexing.LazilyIndexedArray(_Stored(array, place))
-        # Names that begin so are those of xarray and zarr.
-        try:
-            own = {key: value for key, value in dict(array.attrs).items() if not key.startswith("_")}
-        except (TypeError, ValueError, AttributeError) as error:
-            raise TraceError(f"{place / title}: its attributes cannot be read ({error}); it is damaged") from None
-        variable = xr.Variable(dims, data, attrs=own)
-        # Where a run was killed while it made room for more draws, some arrays have it and some do not.
+        partial = shares is not None and is_drawn(array) and array.shape in likes
+        share = shares.get(title, 0.0) if partial and shares is not None else 1.0
+        in_memory, on_disk = check_array(array, place, draws, share)
+        held, stored = held + (0 if is_drawn(array) else in_memory), stored + on_disk
+        variable = _variable(array, place)
+        # If a run was killed while its arrays were extended for more draws, some are longer than others.
         variables[title] = variable.isel(draw=slice(draws)) if is_drawn(array) else variable
     if held > max(CONSTANT_BYTES, MAX_CONSTANT_RATIO * stored):
         raise TraceError(f"{place}: claims that its {stored:,} bytes hold {held:,} besides draws; no run writes that")
     try:
         coords = {title: variable.load() for title, variable in variables.items() if variable.dims == (title,)}
-        # Names of classes are a coordinate too, as they are in memory.
         return xr.Dataset({t: v for t, v in variables.items() if t not in coords}, coords, attributes)
     except TraceError:
         raise
     except ValueError as error:
         raise TraceError(f"{place}: its arrays do not fit together ({error})") from None
+
+
+def _variable(array: zarr.Array[Any], group: Path) -> xr.Variable:
+    """Return an array as a variable that is read when it is used."""
+    path = group / array.path
+    dims = tuple(getattr(array.metadata, "dimension_names", None) or ())
+    if len(dims) != array.ndim or not all(isinstance(dim, str) for dim in dims) or len(set(dims)) != len(dims):
+        raise TraceError(f"{path}: its dims are {dims}, of {array.ndim}; it was not written by ppl-topics")
+    try:
+        # Names that start with _ are those of xarray and zarr.
+        attributes = {key: value for key, value in dict(array.attrs).items() if not key.startswith("_")}
+    except (TypeError, ValueError, AttributeError) as error:
+        raise TraceError(f"{path}: its attributes cannot be read ({error}); it is damaged") from None
+    return xr.Variable(dims, indexing.LazilyIndexedArray(_Stored(array, group)), attrs=attributes)
 
 
 def _check_chunk_shape(path: Path) -> None:
@@ -142,7 +137,7 @@ def open_arrays(place: Path, mode: Literal["r", "r+"]) -> tuple[dict[str, Any], 
     try:
         group = zarr.open_group(place, mode=mode, zarr_format=3)
         arrays = {}
-        # One after another: where several that are opened at once fail, asyncio prints a traceback for all but one.
+        # One after another: if several opened at once fail, asyncio prints a traceback for all but one.
         for path in sorted(each.parent for each in place.glob("*/zarr.json")):
             _check_chunk_shape(path)
             found = group[path.name]

@@ -20,12 +20,12 @@ __all__ = ["LOCK", "OWNER", "locked"]
 
 LOCK, OWNER = "lock", "owner.json"
 MAX_BYTES = 2**16
-"""That are read of who the owner is."""
+"""Most bytes to read of the file that names the owner."""
 
 
 @contextmanager
 def locked(folder: Path, seconds: float = 0.0) -> Iterator[None]:
-    """Hold the lock of a folder; the system gives it back when the process ends, however it ends."""
+    """Hold the lock of a folder; the system releases it when the process ends, however it ends."""
     lock = FileLock(folder / LOCK)
     try:
         lock.acquire(timeout=seconds)
@@ -44,10 +44,10 @@ def locked(folder: Path, seconds: float = 0.0) -> Iterator[None]:
 
 
 def _say_whose(path: Path) -> None:
-    """Leave word for those that come second; where the disk is full, they are refused without it."""
+    """Write down who has the lock, for the message to others; on a full disk they are refused without it."""
     started = datetime.now(UTC).isoformat(timespec="seconds")
     with contextlib.suppress(OSError):
-        # That of the last process is wrong from now on.
+        # From now on the previous owner is wrong.
         path.unlink(missing_ok=True)
         write_text(path, json.dumps({"process": os.getpid(), "host": platform.node(), "since": started}))
 

@@ -1,4 +1,4 @@
-"""The log of a run folder: a line for each thing that happened."""
+"""The log of a run folder: a line for each event."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ class RunWarning(UserWarning):
 
 
 def log(folder: Path, text: str, *, warn: bool = False) -> None:
-    """Add a line to the log of a run; where ``warn``, warn the user too.
-
-    A log that cannot be written is no reason to lose a run: then the user is warned.
-    """
+    """Add a line to the log of a run, and warn the user if ``warn``, or if the log cannot be written."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     try:
         with (folder / LOG).open("a", encoding="utf-8") as file:

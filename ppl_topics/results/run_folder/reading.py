@@ -1,4 +1,4 @@
-"""The trace of a run folder, whether the run has ended, was stopped, was killed, or still goes on."""
+"""The trace of a run folder, whether the run has ended, was stopped or killed, or is still in progress."""
 
 from __future__ import annotations
 
@@ -24,59 +24,53 @@ __all__ = ["load_run"]
 
 
 def load_run(path: Path) -> dict[str, xr.Dataset]:
-    """Read the groups of a run: the draws that all chains had at their newest checkpoints.
-
-    Draws are left on disk until they are looked at.
-    """
+    """Read the groups of a run: the draws that all chains had at their newest checkpoints, left on disk until used."""
     manifest, last = _checkpoints(path)
-    draws, warmup = (min(checkpoint.about[what] for checkpoint in last) for what in ("draws", "warmup"))
+    draws, warmup, sweeps = (
+        min(checkpoint.about[what] for checkpoint in last) for what in ("draws", "warmup", "sweep")
+    )
     if draws == 0:
-        sweeps = min(checkpoint.about["sweep"] for checkpoint in last)
         raise TraceError(
             f"{path}: no draw yet: {sweeps:,} of {manifest.warmup:,} sweeps of warmup are done; "
             f"`ppl-topics resume {path}` continues"
         )
     groups = {name: lazy_group(path / DRAWS, name) for name in GROUPS if name not in STREAMED}
     for name in STREAMED:
-        groups[name] = _cut(
-            path / DRAWS, name, warmup if name.startswith("warmup_") else draws, manifest.variables, last
-        )
-    constants = groups["constant_data"]
+        n_draws = warmup if name.startswith("warmup_") else draws
+        groups[name] = _drawn(path / DRAWS, name, n_draws, manifest.variables, last)
+    posterior = groups["posterior"]
     try:
-        means = [mean_of(checkpoint.arrays) for checkpoint in last]
         held = ends(
-            groups["posterior"]["chain"].values,
-            groups["posterior"]["response"].values if manifest.units > manifest.chains else None,
-            means,
+            posterior["chain"].values,
+            posterior["response"].values if manifest.units > manifest.chains else None,
+            [mean_of(checkpoint.arrays) for checkpoint in last],
             [checkpoint.arrays["z"] for checkpoint in last],
             [checkpoint.about["sweep"] for checkpoint in last],
         )
-        groups["constant_data"] = constants.assign(held)
+        groups["constant_data"] = groups["constant_data"].assign(held)
     except (KeyError, ValueError) as error:
         raise TraceError(f"{path}: the checkpoints do not fit the draws ({error})") from None
-    stopped = any(checkpoint.about["sweep"] < manifest.sweeps for checkpoint in last)
-    attributes = {**groups["posterior"].attrs, "stopped": int(stopped), "draws": manifest.draws}
+    attributes = {**posterior.attrs, "stopped": int(sweeps < manifest.sweeps), "draws": manifest.draws}
     return {name: groups[name].assign_attrs(attributes) for name in GROUPS}
 
 
-def _cut(store: Path, name: str, draws: int, order: list[str], last: list[Checkpoint]) -> xr.Dataset:
-    """Return the draws that all chains have, variables in the order of the model."""
-    count = Counter(title for checkpoint in last for title in checkpoint.about["names"])
-    shares = {
-        title.removeprefix(f"{name}/"): n / len(last) for title, n in count.items() if title.startswith(f"{name}/")
-    }
+def _drawn(store: Path, name: str, draws: int, order: list[str], last: list[Checkpoint]) -> xr.Dataset:
+    """Return the draws of a group that all chains have, variables in the order of the model."""
+    prefix = f"{name}/"
+    count = Counter(title for checkpoint in last for title in checkpoint.about["names"] if title.startswith(prefix))
+    shares = {title.removeprefix(prefix): n / len(last) for title, n in count.items()}
     group = lazy_group(store, name, draws, shares)
     held = [*(variable for variable in order if variable in group), *(v for v in group if v not in order)]
-    # Without coordinates of dims that none of them has.
+    # Coordinates of dims that none of these variables has are left out.
     return group[held].assign_coords(draw=np.arange(draws))
 
 
 def _checkpoints(path: Path) -> tuple[Manifest, list[Checkpoint]]:
-    """Return the manifest and the newest whole checkpoint of each chain; of responses that are apart, of each."""
+    """Return the manifest and the newest sound checkpoint of each chain."""
     folder = RunFolder.opened(path)
     held = _newest(folder)
     if any(wrong for _, wrong in held):
-        # A process that asked for more draws meanwhile may be ahead of the manifest that was read before.
+        # Meanwhile, another process may have extended the run to more draws.
         again = RunFolder.opened(path)
         if again.manifest != folder.manifest:
             folder, held = again, _newest(again)
@@ -95,7 +89,7 @@ def _checkpoints(path: Path) -> tuple[Manifest, list[Checkpoint]]:
 
 
 def _newest(folder: RunFolder) -> list[tuple[Checkpoint | None, list[str]]]:
-    """Return of each chain what `newest` finds, up to the first that has nothing."""
+    """Return what `newest` finds for each chain, up to the first without a checkpoint."""
     held: list[tuple[Checkpoint | None, list[str]]] = []
     for number in range(folder.manifest.units):
         held.append(newest(chain_folder(folder.path, number), number, folder.manifest, mapped=True))

@@ -237,7 +237,7 @@ def test_a_wrong_count_is_named_with_its_document(value, shown):
         ),
         (lambda: Corpus.from_counts([0, 2], [1], [1]), "doc_ptr ends at 2, but there are 1 word ids"),
         (lambda: Corpus.from_counts([0, 2, 1], [1], [1]), "doc_ptr decreases after document 1"),
-        (lambda: Corpus.from_counts([1, 2], [1], [1]), "begins with 0"),
+        (lambda: Corpus.from_counts([1, 2], [1], [1]), "starts with 0"),
         (lambda: Corpus.from_counts([0, 1], [1], [1, 1]), "2 counts for 1 word ids"),
         (lambda: Corpus.from_counts([0, 1], [1], ["1"]), "expected whole numbers"),
         (lambda: Corpus.from_tokens([["a"]], doc_ids=["x", "y"]), "2 document ids for 1 documents"),

@@ -136,14 +136,14 @@ class TestGreed:
         with h5py.File(path, "r+") as file:
             file["posterior"].create_dataset("more", shape, "f8", **options)
         message = refusal(path)
-        assert "promises" in message or "has chunks of" in message
+        assert "claims" in message or "has chunks of" in message
 
     def test_many_small_promises(self, copy):
         path = copy()
         with h5py.File(path, "r+") as file:
             for number in range(20):
                 file.create_dataset(f"posterior/empty{number}", shape=(10_000,), dtype="f8")
-        assert "promises 80,000 bytes and 0 are there" in refusal(path)
+        assert "claims 80,000 bytes, but 0 are there" in refusal(path)
 
     def test_datasets_in_one_place(self, copy):
         """Two of them, each as large as the data of the file."""
@@ -156,7 +156,7 @@ class TestGreed:
         data = path.read_bytes()
         assert data.count(nowhere + size) == 1
         path.write_bytes(data.replace(nowhere + size, place.to_bytes(8, "little") + size))
-        assert "posterior/second promises 8,000,000 bytes" in refusal(path)
+        assert "posterior/second claims 8,000,000 bytes" in refusal(path)
 
     def test_chunks_larger_than_what_they_hold(self, copy):
         path = copy()

@@ -207,5 +207,5 @@ def test_a_trace_under_another_name_is_loaded(saved, tmp_path):
 
 @pytest.mark.parametrize("arguments", [("x",), (1.5,), (3, "x"), (True,)])
 def test_wrong_types_of_topics(fit, arguments):
-    with pytest.raises(pt.TraceError, match="must be a whole number, got"):
+    with pytest.raises(pt.TraceError, match=r"must be a whole number( of at least 1)?, got"):
         fit.topics(*arguments)

@@ -98,7 +98,7 @@ CASES: list[tuple[str, str, dict[str, Any], str]] = [
     # CSV
     ("a.csv", "txt,y\naa,1\n", {}, "a.csv:1: the header has no column 'text', only txt, y; did you mean 'txt'"),
     ("a.csv", "text,y\naa,1,2\n", {}, "a.csv:2: the row has 3 fields, expected 2"),
-    ("a.csv", 'text,y\n"a\na",1\n"b,1\n', {}, "a.csv:4: the row that begins here is malformed: unexpected end"),
+    ("a.csv", 'text,y\n"a\na",1\n"b,1\n', {}, "a.csv:4: the row that starts here is malformed: unexpected end"),
     ("a.csv", "text,text\na,b\n", {}, "a.csv:1: the header has 2 columns 'text', expected one"),
     ("a.csv", "text\n", {}, "a.csv: the corpus has no documents"),
     ("a.csv", "", {}, "a.csv: the corpus has no documents"),
