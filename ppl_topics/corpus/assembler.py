@@ -70,8 +70,9 @@ class CorpusAssembler:
     ) -> None:
         """Add one document as word ids and their counts."""
         ids = np.asarray(word_ids)
-        doc_ids, labels, rows = (None if value is None else [value] for value in (doc_id, label, covariates))
-        self.add_block([0, ids.size], ids, counts, doc_ids=doc_ids, labels=labels, covariates=rows)
+        self.add_block(
+            [0, ids.size], ids, counts, doc_ids=_alone(doc_id), labels=_alone(label), covariates=_alone(covariates)
+        )
 
     def add_block(
         self,
@@ -113,9 +114,9 @@ class CorpusAssembler:
         self._check_open()
         if self._fixed is None and self._from_ids:
             raise CorpusError("words cannot follow documents given as word ids; give the builder a vocabulary")
-        ids, labels, rows = (None if value is None else [value] for value in (doc_id, label, covariates))
+        ids = _alone(doc_id)
         known = self._known_ids(tokens, document_name(0, ids, self.n_docs))
-        self._note(1, ids, labels, rows)
+        self._note(1, ids, _alone(label), _alone(covariates))
         self._words.extend(np.sort(np.array(known, dtype=np.uint32)))
         self._ends.extend(np.array([self._words.size], dtype=np.int64))
 
@@ -249,3 +250,8 @@ class CorpusAssembler:
     def _check_open(self) -> None:
         if self._built:
             raise CorpusError("the corpus is already built; use a new CorpusBuilder for another corpus")
+
+
+def _alone(value: Any) -> list[Any] | None:
+    """Return what is known about one document as the list of a block."""
+    return None if value is None else [value]

@@ -170,24 +170,20 @@ class Covariates:
         CorpusError
             If a value is missing, infinite or not a number, or the lengths disagree.
         """
-        if sparse.issparse(matrix):
-            values: Any = sparse.csr_array(matrix, copy=True).astype(np.float64, copy=False)
-            stored = values.tocoo()
-            bad = np.flatnonzero(~np.isfinite(stored.data))
-            rows, cols, entries = stored.row[bad], stored.col[bad], stored.data[bad]
-        else:
-            try:
-                values = np.array(matrix, dtype=np.float64)
-            except (TypeError, ValueError) as error:
-                raise CorpusError(f"the covariates are not a matrix of numbers: {error}") from None
-            if values.ndim != 2:
-                raise CorpusError(f"the covariates have {values.ndim} dimensions; expected documents by columns")
-            rows, cols = np.nonzero(~np.isfinite(values))
-            entries = values[rows, cols]
+        is_sparse = bool(sparse.issparse(matrix))
+        try:
+            values: Any = sparse.csr_array(matrix, copy=True) if is_sparse else np.array(matrix)
+            values = values.astype(np.float64, copy=False)
+        except (TypeError, ValueError) as error:
+            raise CorpusError(f"the covariates are not a matrix of numbers: {error}") from None
+        if values.ndim != 2:
+            raise CorpusError(f"the covariates have {values.ndim} dimensions; expected documents by columns")
         given = number_names(values.shape[1]) if names is None else as_names(names, "covariate")
         made = cls(values, tuple(CovariateColumn(name) for name in given))
-        if len(entries):
-            raise _not_a_number(given[cols[0]], int(rows[0]), entries[0], doc_ids)
+        if not np.isfinite(values.data if is_sparse else values).all():
+            entries = sparse.coo_array(values)
+            at = int(np.argmin(np.isfinite(entries.data)))
+            raise _not_a_number(given[entries.col[at]], int(entries.row[at]), entries.data[at], doc_ids)
         return made
 
     @classmethod
@@ -347,7 +343,7 @@ def _codes(
 ) -> IntArray:
     """Return the position of each document's category among the matrix columns, -1 for none."""
     kept = [level for level in levels if level != column.reference]
-    position = {column.reference: -1, **{level: i for i, level in enumerate(kept)}}
+    position: dict[str | None, int] = {column.reference: -1, **{level: i for i, level in enumerate(kept)}}
     texts = _texts(column.name, series, doc_ids)
     unknown = next((i for i, text in enumerate(texts) if text not in position), None)
     if unknown is not None and not allow_unknown:

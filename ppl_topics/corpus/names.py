@@ -69,7 +69,7 @@ def iterate(values: Any, wanted: str) -> Iterator[Any]:
     raise CorpusError(f"expected {wanted}, got {str(values)[:40]!r}, of type {type(values).__name__}")
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str] | StrArray) -> str:
     """Return the first eight names for a message, and how many there are."""
     return ", ".join(map(repr, names[:8])) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
 

@@ -240,7 +240,8 @@ def _covariates(arrays: Arrays, parts: dict[str, Any]) -> Covariates | None:
         return None
     columns = tuple(_column(*entry) for entry in described["columns"])
     if "covariates" in arrays:
-        matrix = values = arrays["covariates"]
+        matrix: Any = arrays["covariates"]
+        values = matrix
     else:
         values, indices = arrays["covariates_data"], arrays["covariates_indices"]
         indptr, n_columns = arrays["covariates_indptr"], _count(described["n_columns"])

@@ -1,8 +1,8 @@
 """Whether the parts of a stored trace fit together, checked once on loading so that all later code may rely on it.
 
-Missing parts are not reported here: traces of other programs hold less, and each reader says what it needs. What is
-there under a name that ppl-topics gives must have the type, dims and range that it writes, and dims that it names or
-numbers must be named or numbered.
+Missing parts are not reported here: traces of other programs hold less, and each reader says what it needs. But
+variables with names that ppl-topics gives must have the types, dims and ranges that it writes, and the dims that it
+names or numbers must be named or numbered.
 """
 
 from __future__ import annotations

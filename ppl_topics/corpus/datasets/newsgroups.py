@@ -16,7 +16,12 @@ from ppl_topics.errors import CorpusError
 
 __all__ = ["load_20newsgroups"]
 
-_PARTS = ("headers", "footers", "quotes")
+_PARTS = {
+    "headers": "strip_newsgroup_header",
+    "footers": "strip_newsgroup_footer",
+    "quotes": "strip_newsgroup_quoting",
+}
+"""Parts of a posting, and the functions of scikit-learn that strip them."""
 
 
 class _Posting(NamedTuple):
@@ -110,14 +115,9 @@ def _from_sklearn(subset: str) -> Iterator[_Posting]:
 
 
 def _strip(text: str, remove: Sequence[str]) -> str:
-    if not remove:
-        return text
-    from sklearn.datasets import _twenty_newsgroups as rules
+    from sklearn.datasets import _twenty_newsgroups
 
-    if "headers" in remove:
-        text = rules.strip_newsgroup_header(text)
-    if "footers" in remove:
-        text = rules.strip_newsgroup_footer(text)
-    if "quotes" in remove:
-        text = rules.strip_newsgroup_quoting(text)
+    for part, function in _PARTS.items():
+        if part in remove:
+            text = getattr(_twenty_newsgroups, function)(text)
     return text

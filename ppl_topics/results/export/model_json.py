@@ -215,17 +215,18 @@ def _parts(
 
 def _concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part) -> list[float] | None:
     try:
-        return concentration(groups, role, part, None).tolist()
+        values: list[float] = concentration(groups, role, part, None).tolist()
     except TraceError:
         # It was sampled, and its draws were not recorded.
         return None
+    return values
 
 
 def _topics(groups: Mapping[str, xr.Dataset], part: Part, words: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the topics by number; one without a word of positive probability has an empty list of words."""
     numbers = topic_numbers(groups)
     shares = topic_shares(groups, part, len(numbers)).tolist()
-    listed: dict[int, list[dict[str, Any]]] = {number: [] for number in numbers}
+    listed: dict[int, list[dict[Any, Any]]] = {number: [] for number in numbers}
     for row in words[["topic", "word", "probability", "low", "high"]].to_dict("records"):
         listed[row.pop("topic")].append(row)
     return [
