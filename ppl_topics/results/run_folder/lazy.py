@@ -92,8 +92,9 @@ def lazy_group(
     for title, array in arrays.items():
         # Chunks of a statistic that a kernel did not return are missing; it is as large as one that is always there.
         likes = [arrays[like].shape for like in STATISTICS if like in arrays and like != title]
-        partial = shares is not None and is_drawn(array) and array.shape in likes
-        share = shares.get(title, 0.0) if partial and shares is not None else 1.0
+        share = 1.0
+        if shares is not None and is_drawn(array) and array.shape in likes:
+            share = shares.get(title, 0.0)
         in_memory, on_disk = check_array(array, place, draws, share)
         held, stored = held + (0 if is_drawn(array) else in_memory), stored + on_disk
         variable = _variable(array, place)
