@@ -324,9 +324,12 @@ def _certify(plan: Plan, settings: _Settings) -> Certificate:
         looks.append(one.short_chains)
     if stationary.given_phi is None:
         looks += [GewekeTest(tiny, settings.seed, settings.sweeps).replicates for tiny in _tiny_distributions(plan)]
-    verdicts: list[Verdict] = [
-        sequential_test(look, settings.replicates, false_alarm=settings.false_alarm / len(looks)) for look in looks
-    ]
+    verdicts: list[Verdict] = []
+    for look in looks:
+        verdicts.append(sequential_test(look, settings.replicates, false_alarm=settings.false_alarm / len(looks)))
+        # One refusal decides.
+        if not verdicts[-1].passed:
+            break
     long_run = stationary.long_chain(settings.long_run)
     probability = stationary.exact.probability
     worst = min(verdicts, key=lambda v: v.p_value)

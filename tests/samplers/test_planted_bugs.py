@@ -23,6 +23,9 @@ from ppl_topics.core.registry import unregister_kernel
 QUICK = {"replicates": 1000, "long_run": 2000}
 QUICK_SUPERVISED = {"replicates": 300, "long_run": 2000}
 
+REFUSED = 1e-7
+"""Whatever else `verify` tests, it refuses smaller p-values at its first look."""
+
 PLANTED = {
     **PLANTED_LDA,
     **PLANTED_CONCENTRATION,
@@ -115,7 +118,8 @@ def test_a_kernel_that_breaks_its_contract_is_an_error(build, message):
 @pytest.mark.slow
 @pytest.mark.parametrize(("entry", "bug"), cases("slow"))
 def test_subtler_planted_bug_is_refused(entry, bug):
-    assert not certificate(entry, bug).certified
+    # The short chains refuse nearly all; only the others need the long one.
+    assert certificate(entry, bug, long_run=1).p_value < REFUSED or not certificate(entry, bug).certified
 
 
 @pytest.mark.slow
