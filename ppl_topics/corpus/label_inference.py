@@ -40,10 +40,10 @@ KINDS = {
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
-def check_label_kind(kind: object) -> None:
+def check_label_kind(kind: object, name: str = "the label kind") -> None:
     """Raise a `CorpusError` unless this is a kind of labels."""
     if not isinstance(kind, str) or kind not in KINDS:
-        raise CorpusError(f"the label kind is {kind!r}; expected one of {', '.join(map(repr, KINDS))}")
+        raise CorpusError(f"{name} is {kind!r}; expected one of {', '.join(map(repr, KINDS))}")
 
 
 def infer_labels(values: Any, kind: LabelKind | None, doc_ids: DocIds) -> tuple[LabelKind, npt.NDArray[Any], list[str]]:

@@ -14,6 +14,8 @@ from ppl_topics.results.coefficient_draws import CoefficientDraws, check_probabi
 
 __all__ = ["coefficient_summary"]
 
+COLUMNS = ["response", "coefficient", "topic", "mean", "sd", "low", "high", "excludes_0", "share", "words"]
+
 
 def coefficient_summary(
     groups: Mapping[str, xr.Dataset],
@@ -53,6 +55,6 @@ def coefficient_summary(
                     "words": "" if text is None else text.words,
                 }
             )
-    table = pd.DataFrame(rows).astype({"topic": "Int64"})
+    table = pd.DataFrame(rows, columns=COLUMNS).astype({"topic": "Int64"})
     table.attrs = {"chain": coefficients.chain, "probability": probability}
     return table

@@ -34,7 +34,7 @@ class ReadOptions:
     def check(self, path: Path, kind: str) -> None:
         """Raise a `CorpusError` if an option is invalid, or does not apply to the format of the file."""
         if self.label_kind is not None:
-            check_label_kind(self.label_kind)
+            check_label_kind(self.label_kind, argument("label_kind"))
         if self.first_id not in (None, 0, 1):
             raise CorpusError(f"{argument('first_id')} is {self.first_id}, expected 0 or 1")
         for name, value in ((argument("encoding"), self.encoding), *self.columns.named()):

@@ -120,7 +120,7 @@ CASES: list[tuple[str, str, dict[str, Any], str]] = [
     ("a.svmlight", "1 1:1\n", {"stop_words": ["a"]}, "stop_words cannot be used .*; give vocabulary, which"),
     ("a.svmlight", "1 1:1\n", {"stop_words": "german"}, "stop_words is 'german'; expected 'english' or a list"),
     ("a.svmlight", "1 1:1\n", {"token_pattern": "."}, "token_pattern cannot be used with the format svmlight"),
-    ("a.svmlight", "1 1:1\n", {"label_kind": "klass"}, "the label kind is 'klass'; expected one of 'class'"),
+    ("a.svmlight", "1 1:1\n", {"label_kind": "klass"}, "label_kind is 'klass'; expected one of 'class'"),
     ("a.svmlight", "1 1:1\n", {"first_id": 2}, "first_id is 2, expected 0 or 1"),
     ("a.svmlight", "1 1:1\n", {"min_count": 2}, "a.svmlight: none of the 1 words passes min_count=2"),
     ("a.svmlight", "1 1:1\n", {"format": "svmlite"}, "format 'svmlite' is unknown.*did you mean 'svmlight'"),
