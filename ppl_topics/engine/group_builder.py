@@ -19,7 +19,7 @@ from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.executor import step_labels
 from ppl_topics.engine.recorder import ChainDraws, Selection, selections
 from ppl_topics.errors import RunError
-from ppl_topics.results.groups import by_response, ends
+from ppl_topics.results.groups import GROUPS, by_response, ends
 
 __all__ = ["GroupBuilder", "attributes_of", "build_groups"]
 
@@ -104,15 +104,7 @@ class GroupBuilder:
         self, drawn: Sequence[xr.Dataset], constants: xr.Dataset, attributes: Mapping[str, str | int]
     ) -> dict[str, xr.Dataset]:
         """Put the groups together, those of draws being the variables and statistics of draws and of warmup."""
-        names = (
-            "posterior",
-            "sample_stats",
-            "warmup_posterior",
-            "warmup_sample_stats",
-            "observed_data",
-            "constant_data",
-        )
-        groups = zip(names, (*drawn, self.observed(), constants), strict=True)
+        groups = zip(GROUPS, (*drawn, self.observed(), constants), strict=True)
         return {name: group.assign_attrs(attributes) for name, group in groups}
 
     def coords(self, dims: Sequence[str], selection: Selection | None) -> dict[str, Any]:
