@@ -37,7 +37,7 @@ def test_the_table_of_a_page_is_made_from_the_results(tmp_path):
 
 @pytest.mark.slow
 def test_runs_that_are_killed_or_started_twice_end_equal(tmp_path):
-    asked = ["--kinds", "kills", "two", "--times", 4, "--models", "lda", "--draws", 80]
+    asked = ["--kinds", "kills", "two", "--times", 4, "--models", "lda"]
     records, printed = harness(tmp_path / "results.jsonl", *asked)
     assert len(records) == 8
     assert all(record["what"].endswith("equal") for record in records), records
@@ -49,7 +49,7 @@ def test_runs_that_are_killed_or_started_twice_end_equal(tmp_path):
 def test_a_planted_bug_makes_its_trials_fail(kind, tmp_path):
     """For example a resumed run loses a draw, or a damaged checkpoint is read."""
     # 24 trials, which end at the first that fails: of kills, only those among the draws do.
-    asked = ["--plant", "--kinds", kind, "--times", 24, "--models", "lda", "--draws", 60]
+    asked = ["--plant", "--kinds", kind, "--times", 24, "--models", "lda"]
     records, _ = harness(tmp_path / "results.jsonl", *asked)
     if not records and kind in ("full", "file", "read-only"):
         pytest.skip("no file system can be mounted here")
