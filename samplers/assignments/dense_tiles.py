@@ -10,7 +10,7 @@ from ppl_topics._util.arrays import Int32Array, UnsignedArray
 from ppl_topics._util.compiled import inlined, tight
 from ppl_topics.samplers.assignments.tile import (
     Tile,
-    draw_in_log_space,
+    draw_in_float64,
     move_token,
     refresh,
     turn_to_document,
@@ -20,8 +20,7 @@ from ppl_topics.samplers.assignments.tile import (
 from ppl_topics.samplers.assignments.tiling import Tiling
 from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
 from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, Integer, find_cell, running_sums_of_counts
-from ppl_topics.samplers.variates.streams import uniform
+from ppl_topics.samplers.variates.simd_categorical import Integer, draw_cell, running_sums_of_counts
 
 __all__ = ["sweep_dense"]
 
@@ -44,10 +43,9 @@ def sweep_dense(
         # Most tokens keep their topic. Then nothing is written: the counts without the token stay in registers.
         ratio_left, weight_left = without_token(old, tile)
         total = running_sums_of_counts(weight, n_wk, word, beta[word], old, weight_left, sums)
-        if total >= SAFE_TOTAL:
-            new = find_cell(sums, n_topics, np.float32(uniform(stream) * total))
-        else:
-            new = draw_in_log_space(word, old, n_wk, tile)
+        new = draw_cell(stream, sums, n_topics, total)
+        if new < 0:
+            new = draw_in_float64(word, old, total, n_wk, tile)
         if new != old and (not supervised or accepts(tile.stream, tile.cursor[0], old, new, term)):
             z[token] = new
             ratio[old], weight[old] = ratio_left, weight_left

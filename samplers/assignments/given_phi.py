@@ -27,11 +27,12 @@ from ppl_topics.core.proposal import Token
 from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
+from ppl_topics.samplers.variates.remainder import draw_rest
 from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
-from ppl_topics.samplers.variates.simd_categorical import new_sums
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, new_sums
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start
 
-__all__ = ["GivenPhi", "Scratch", "compile_sweep", "count_document", "draw_in_log_space", "new_scratch", "prefetch_phi"]
+__all__ = ["GivenPhi", "Scratch", "compile_sweep", "count_document", "draw_in_float64", "new_scratch", "prefetch_phi"]
 
 
 class GivenPhi(NamedTuple):
@@ -211,6 +212,26 @@ def count_document(topics: UnsignedArray, alpha: FloatArray, counts: Int32Array,
 def prefetch_phi(words: UInt32Array, number: int, given: GivenPhi) -> None:
     """Fetch into the cache the row of phi that a token soon to be drawn will read."""
     prefetch_row(given.phi, np.int64(words[min(number + AHEAD, words.size - 1)]))
+
+
+@compiled
+def draw_in_float64(
+    stream: Stream,
+    old: int,
+    word: int,
+    counts: IntegerArray,
+    given: GivenPhi,
+    sums: Float32Array,
+    total: float,
+) -> int:
+    """Draw a topic after `draw_cell`, of these running sums, has not settled it."""
+    alpha, phi = given.alpha, given.phi
+    if total < SAFE_TOTAL:
+        return draw_in_log_space(stream, old, word, counts, alpha, phi)
+    weights = np.empty(alpha.size)
+    for topic in range(alpha.size):
+        weights[topic] = (counts[topic] + alpha[topic]) * phi[word, topic]
+    return draw_rest(stream, weights, sums, total)
 
 
 @compiled

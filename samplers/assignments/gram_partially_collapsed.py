@@ -34,15 +34,19 @@ from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.responses.curvature import Curvature, bend, curvature_of, omega_of
 from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, find_cell, new_sums
+from ppl_topics.samplers.variates.remainder import draw_rest
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, draw_cell, new_sums
 from ppl_topics.samplers.variates.simd_exponential_weights import running_sums_of_exponentials
-from ppl_topics.samplers.variates.streams import Stream, uniform
+from ppl_topics.samplers.variates.streams import Stream
 
 __all__ = ["gram_partially_collapsed", "sweep_gram_partially_collapsed"]
 
 
 MOST_BENT = 32.0
 """Largest u_d G_kl / N_d^2 for which weights are computed in float32: six digits, no overflow of the exponential."""
+
+ROUNDINGS = 512
+"""Roundings that are as many as the error of a weight: that of its exponent, which is below 100, in float32."""
 
 MOST_DRIFT = 16.0
 """How far a gain may have moved before the largest is looked for again."""
@@ -144,9 +148,32 @@ def draw(
     # False for what is not a number.
     if scale * scratch.largest <= MOST_BENT:
         total = running_sums_of_exponentials(weight, given.phi, token.word, tilt, curvature.rounded, old, scale, sums)
-    if total >= SAFE_TOTAL:
-        return find_cell(sums, weight.size, uniform(stream) * total)
-    return draw_in_log_space(stream, token, old, given, curvature, term, scratch)
+    new = draw_cell(stream, sums, weight.size, total, ROUNDINGS)
+    if new < 0:
+        new = draw_in_float64(stream, token, old, total, given, (curvature, term), scratch)
+    return new
+
+
+@compiled
+def draw_in_float64(
+    stream: Stream,
+    token: Token,
+    old: int,
+    total: float,
+    given: GivenPhi,
+    responses: tuple[Curvature, ResponseTerm],
+    scratch: GramScratch,
+) -> int:
+    """Draw a topic after `draw_cell` has not settled it."""
+    curvature, term = responses
+    if total < SAFE_TOTAL:
+        return draw_in_log_space(stream, token, old, given, curvature, term, scratch)
+    weights = np.empty(given.alpha.size)
+    for topic in range(weights.size):
+        prior = (token.counts[topic] + given.alpha[topic]) * given.phi[token.word, topic]
+        gain = scratch.gain[topic] - scratch.shift[0] + bend(token.doc, old, topic, term, curvature)
+        weights[topic] = prior * math.exp(gain)
+    return draw_rest(stream, weights, scratch.sums, total, ROUNDINGS)
 
 
 @compiled

@@ -10,8 +10,8 @@ import numpy as np
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.keys import Key
-from ppl_topics.samplers.assignments.given_phi import count_document, draw_in_log_space
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, find_cell, new_sums, running_sums_of_products
+from ppl_topics.samplers.assignments.given_phi import GivenPhi, count_document, draw_in_float64
+from ppl_topics.samplers.variates.simd_categorical import draw_cell, new_sums, running_sums_of_products
 from ppl_topics.samplers.variates.streams import integer, new_stream, start, uniform
 
 __all__ = ["draw_by_group", "draw_given_topics"]
@@ -91,7 +91,7 @@ def start_documents(
         for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
             word: Any = np.int64(words[token])
             total = running_sums_of_products(weight, phi, word, sums)
-            if total >= SAFE_TOTAL:
-                z[token] = find_cell(sums, n_topics, uniform(stream) * total)
-            else:
-                z[token] = draw_in_log_space(stream, 0, word, others, alpha, phi)
+            new = draw_cell(stream, sums, n_topics, total)
+            if new < 0:
+                new = draw_in_float64(stream, 0, word, others, GivenPhi(alpha, phi), sums, total)
+            z[token] = new

@@ -22,7 +22,7 @@ __all__ = ["LikelyTopics", "eight_at_least", "list_likely_topics"]
 LISTED = np.float32(2.0**-14)
 """A word's list holds the topics whose phi_kw is at least this share of its largest."""
 
-MARGIN = 1.001
+MARGIN = 1.01
 """Factor by which the bound of the others' sum is raised: far more than the rounding of float32 sums."""
 
 ONE = np.uint64(1)

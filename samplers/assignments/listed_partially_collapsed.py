@@ -33,8 +33,9 @@ from ppl_topics.samplers.assignments.given_phi import Scratch, compile_sweep
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 from ppl_topics.samplers.topics.sparse_counts import count_topics
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, find_entry, running_sums_of_list
-from ppl_topics.samplers.variates.streams import Stream, uniform
+from ppl_topics.samplers.variates.remainder import draw_rest_of_list
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, draw_entry, running_sums_of_list
+from ppl_topics.samplers.variates.streams import Stream
 
 __all__ = ["GivenSparse", "listed_partially_collapsed", "sweep_listed_partially_collapsed"]
 
@@ -63,9 +64,26 @@ def draw(
     begin = given.pointer[token.word]
     size = given.pointer[token.word + 1] - begin
     total = running_sums_of_list(scratch.weights, 0, given.topics, given.values, begin, size, scratch.sums)
-    if total >= SAFE_TOTAL:
-        return np.int64(given.topics[begin + find_entry(scratch.sums, size, uniform(stream) * total)])
-    return draw_in_log_space(stream, token, old, given)
+    entry = draw_entry(stream, scratch.sums, size, total)
+    if entry < 0:
+        return draw_in_float64(stream, token, old, given, scratch.sums, total)
+    return np.int64(given.topics[begin + entry])
+
+
+@compiled
+def draw_in_float64(
+    stream: Stream, token: Token, old: int, given: GivenSparse, sums: Float32Array, total: float
+) -> int:
+    """Draw a topic after `draw_entry` has not settled it."""
+    if total < SAFE_TOTAL:
+        return draw_in_log_space(stream, token, old, given)
+    begin, end = given.pointer[token.word], given.pointer[token.word + 1]
+    weights = np.empty(end - begin)
+    for entry in range(begin, end):
+        topic = given.topics[entry]
+        weights[entry - begin] = (token.counts[topic] + given.alpha[topic]) * given.values[entry]
+    drawn: int = given.topics[begin + draw_rest_of_list(stream, weights, sums, total)]
+    return drawn
 
 
 @compiled

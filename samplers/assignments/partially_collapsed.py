@@ -27,13 +27,13 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.given_phi import (
     GivenPhi,
     compile_sweep,
-    draw_in_log_space,
+    draw_in_float64,
     prefetch_phi,
 )
 from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, find_cell, running_sums_of_products
-from ppl_topics.samplers.variates.streams import Stream, uniform
+from ppl_topics.samplers.variates.simd_categorical import draw_cell, running_sums_of_products
+from ppl_topics.samplers.variates.streams import Stream
 
 __all__ = ["draw", "partially_collapsed", "sweep_partially_collapsed"]
 
@@ -42,9 +42,10 @@ __all__ = ["draw", "partially_collapsed", "sweep_partially_collapsed"]
 def draw(stream: Stream, token: Token, old: int, given: GivenPhi, tables: Any, term: ResponseTerm, scratch: Any) -> Any:
     """Draw from p(z_i = k), proportional to (n_dk^-i + alpha_k) phi_kw."""
     total = running_sums_of_products(scratch.weight, given.phi, token.word, scratch.sums)
-    if total >= SAFE_TOTAL:
-        return find_cell(scratch.sums, given.alpha.size, uniform(stream) * total)
-    return draw_in_log_space(stream, old, token.word, token.counts, given.alpha, given.phi)
+    new = draw_cell(stream, scratch.sums, given.alpha.size, total)
+    if new < 0:
+        new = draw_in_float64(stream, old, token.word, token.counts, given, scratch.sums, total)
+    return new
 
 
 sweep_partially_collapsed = compile_sweep("partially_collapsed", draw, look_ahead=prefetch_phi)

@@ -37,11 +37,13 @@ from ppl_topics.samplers.assignments.likely_topics import LikelyTopics, list_lik
 from ppl_topics.samplers.assignments.partially_collapsed import draw as draw_from_all
 from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
+from ppl_topics.samplers.variates.remainder import draw_from_remainders, subtract_cores
 from ppl_topics.samplers.variates.simd_categorical import (
     SAFE_TOTAL,
     find_cell,
     find_entry,
     new_sums,
+    point_bound,
     running_sums_of_list,
     running_sums_of_products,
 )
@@ -128,24 +130,55 @@ def draw(
     new: Any = np.int64(-1)
     if size > 0:
         listed = running_sums_of_list(scratch.weights, 0, likely.topics, likely.values, begin, size, sums)
-        bound = np.float64(listed) + scratch.heaviest[0] * np.float64(likely.rest[word])
+        of_list = point_bound(listed, size)
+        bound = of_list + scratch.heaviest[0] * np.float64(likely.rest[word])
         if bound >= SAFE_TOTAL:
-            target = uniform(stream) * bound
-            if target < listed:
-                new = np.int64(likely.topics[begin + find_entry(sums, size, target)])
+            point = uniform(stream) * bound
+            if point < of_list:
+                entry = find_entry(sums, size, point)
+                if entry < 0:
+                    entry = draw_listed_remainder(stream, token, given, likely, scratch, of_list)
+                if entry >= 0:
+                    new = np.int64(likely.topics[begin + entry])
             else:
-                new = find_other(target - listed, word, given, likely, scratch)
+                new = find_other(stream, point - of_list, token, given, likely, scratch)
     return new if new >= 0 else draw_from_all(stream, token, old, given, likely, term, scratch)
 
 
 @compiled
-def find_other(target: float, word: int, given: GivenPhi, likely: LikelyTopics, scratch: SparseScratch) -> int:
+def draw_listed_remainder(
+    stream: Stream, token: Token, given: GivenPhi, likely: LikelyTopics, scratch: SparseScratch, bound: float
+) -> int:
+    """Draw from what the cores of a word's list leave out below `bound`; -1 if the draw is to be repeated."""
+    begin, end = likely.pointer[token.word], likely.pointer[token.word + 1]
+    remainders = np.empty(end - begin)
+    for entry in range(begin, end):
+        topic = likely.topics[entry]
+        remainders[entry - begin] = (token.counts[topic] + given.alpha[topic]) * likely.values[entry]
+    left = subtract_cores(remainders, scratch.sums, bound, True)
+    return draw_from_remainders(stream, remainders, left)
+
+
+@compiled
+def find_other(
+    stream: Stream, point: float, token: Token, given: GivenPhi, likely: LikelyTopics, scratch: SparseScratch
+) -> int:
     """Find the topic, not in the word's list, that a point between 0 and their bound falls into; -1 if beyond all."""
+    word: Any = token.word
     phi, weight, others, level = given.phi, scratch.weight, scratch.others, likely.level[word]
     for topic in range(weight.size):
         others[0, topic] = phi[word, topic] if phi[word, topic] < level else np.float32(0.0)
-    total = running_sums_of_products(weight, others, 0, scratch.sums)
-    return find_cell(scratch.sums, weight.size, target) if 0.0 <= target < total else -1
+    bound = point_bound(running_sums_of_products(weight, others, 0, scratch.sums), weight.size)
+    if point >= bound:
+        return -1
+    new: int = find_cell(scratch.sums, weight.size, point)
+    if new < 0:
+        remainders = np.empty(weight.size)
+        for topic in range(weight.size):
+            remainders[topic] = (token.counts[topic] + given.alpha[topic]) * others[0, topic]
+        left = subtract_cores(remainders, scratch.sums, bound, False)
+        new = draw_from_remainders(stream, remainders, left)
+    return new
 
 
 sweep_sparse_partially_collapsed = compile_sweep(

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from ppl_topics._util.arrays import Int32Array, UnsignedArray
-from ppl_topics._util.compiled import inlined, tight
+from ppl_topics._util.compiled import compiled, inlined, tight
 from ppl_topics.samplers.assignments.tile import (
     Tile,
     draw_in_log_space,
     draw_topic,
+    exact_weight,
     move_token,
     ratio_of,
     turn_to_document,
@@ -34,12 +35,14 @@ from ppl_topics.samplers.assignments.tile import (
 from ppl_topics.samplers.assignments.tiling import Tiling
 from ppl_topics.samplers.assignments.word_lists import DENSE, WordLists, add_topic, remove_topic
 from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
+from ppl_topics.samplers.variates.remainder import draw_from_remainders, subtract_cores
 from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
 from ppl_topics.samplers.variates.simd_categorical import (
     SAFE_TOTAL,
     Integer,
     find_cell,
     find_entry,
+    point_bound,
     running_sums_of_list,
     running_sums_of_products,
 )
@@ -94,18 +97,52 @@ def sweep_sparse(
 @inlined
 def draw_listed(word: Integer, old: Integer, size: Integer, lists: WordLists, n_wk: Int32Array, tile: Tile) -> Any:
     """Draw a topic for a word with a list, and return its slot there, or -1 if it comes from the second part."""
-    begin, sums = lists.ptr[word], tile.scratch.sums
-    listed = np.float64(running_sums_of_list(tile.scratch.as_row, 0, lists.topics, lists.counts, begin, size, sums))
-    total = listed + tile.beta[word] * tile.smooth[0]
-    target = uniform(tile.stream) * total
-    if not total >= SAFE_TOTAL:
-        return draw_in_log_space(word, old, n_wk, tile), NO_SLOT
-    if target < listed:
-        slot = begin + find_entry(sums, size, np.float32(target))
-        return np.int64(lists.topics[slot]), slot
-    share = np.float32((target - listed) / (total - listed))
-    reached = share * running_sums_of_products(tile.scratch.weight, tile.scratch.ones, 0, sums)
-    return find_cell(sums, tile.n_k.size, reached), NO_SLOT
+    begin, sums, n_topics = lists.ptr[word], tile.scratch.sums, tile.n_k.size
+    of_all = point_bound(tile.smooth[0], n_topics)
+    new, slot = np.int64(-1), NO_SLOT
+    while new < 0:
+        listed = running_sums_of_list(tile.scratch.as_row, 0, lists.topics, lists.counts, begin, size, sums)
+        of_list = point_bound(listed, size)
+        bound = of_list + tile.beta[word] * of_all
+        if not bound >= SAFE_TOTAL:
+            return draw_in_log_space(word, old, n_wk, tile), NO_SLOT
+        point = uniform(tile.stream) * bound
+        if point < of_list:
+            entry = find_entry(sums, size, point)
+            if entry < 0:
+                entry = draw_listed_remainder(begin, size, old, lists, tile, of_list)
+            if entry >= 0:
+                slot = begin + entry
+                new = np.int64(lists.topics[slot])
+        else:
+            running_sums_of_products(tile.scratch.weight, tile.scratch.ones, 0, sums)
+            new = find_cell(sums, n_topics, (point - of_list) / tile.beta[word])
+            if new < 0:
+                new = draw_remainder(old, tile, of_all)
+    return new, slot
+
+
+@compiled
+def draw_listed_remainder(
+    begin: Integer, size: Integer, old: Integer, lists: WordLists, tile: Tile, bound: float
+) -> Any:
+    """Draw from what the cores of a word's list leave out below `bound`; -1 if the draw is to be repeated."""
+    remainders = np.empty(size)
+    for entry in range(size):
+        slot = begin + entry
+        remainders[entry] = lists.counts[slot] * exact_weight(np.int64(lists.topics[slot]), old, tile)
+    left = subtract_cores(remainders, tile.scratch.sums, bound, True)
+    return draw_from_remainders(tile.stream, remainders, left)
+
+
+@compiled
+def draw_remainder(old: Integer, tile: Tile, bound: float) -> Any:
+    """Draw from what the cores of all topics leave out below `bound`; -1 if the draw is to be repeated."""
+    remainders = np.empty(tile.n_k.size)
+    for topic in range(remainders.size):
+        remainders[topic] = exact_weight(topic, old, tile)
+    left = subtract_cores(remainders, tile.scratch.sums, bound, False)
+    return draw_from_remainders(tile.stream, remainders, left)
 
 
 @tight

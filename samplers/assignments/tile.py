@@ -21,21 +21,24 @@ from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArr
 from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.samplers.assignments.tiling import Tiling
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
+from ppl_topics.samplers.variates.remainder import draw_rest
 from ppl_topics.samplers.variates.simd import CACHE_LINE
 from ppl_topics.samplers.variates.simd_categorical import (
     SAFE_TOTAL,
     Integer,
-    find_cell,
+    draw_cell,
     new_sums,
     running_sums_of_counts,
 )
-from ppl_topics.samplers.variates.streams import Stream, uniform
+from ppl_topics.samplers.variates.streams import Stream
 
 __all__ = [
     "Scratch",
     "Tile",
+    "draw_in_float64",
     "draw_in_log_space",
     "draw_topic",
+    "exact_weight",
     "move_token",
     "new_scratch",
     "ratio_of",
@@ -170,9 +173,30 @@ def draw_topic(word: Integer, old: Integer, weight_left: Any, n_wk: Int32Array, 
     """Draw k in proportion to weight_k (n_wk + beta_w); the token is still counted, the weight of `old` is given."""
     sums = tile.scratch.sums
     total = running_sums_of_counts(tile.scratch.weight, n_wk, word, tile.beta32[word], old, weight_left, sums)
-    if total >= SAFE_TOTAL:
-        return find_cell(sums, tile.n_k.size, np.float32(uniform(tile.stream) * total))
-    return draw_in_log_space(word, old, n_wk, tile)
+    new = draw_cell(tile.stream, sums, tile.n_k.size, total)
+    if new < 0:
+        new = draw_in_float64(word, old, total, n_wk, tile)
+    return new
+
+
+@compiled
+def draw_in_float64(word: Integer, old: Integer, total: float, n_wk: Int32Array, tile: Tile) -> Any:
+    """Draw from the same distribution after `draw_cell` has not settled it."""
+    if total < SAFE_TOTAL:
+        return draw_in_log_space(word, old, n_wk, tile)
+    weights = np.empty(tile.n_k.size)
+    for topic in range(weights.size):
+        own = 1 if topic == old else 0
+        weights[topic] = exact_weight(topic, old, tile) * (n_wk[word, topic] - own + tile.beta[word])
+    return draw_rest(tile.stream, weights, tile.scratch.sums, total)
+
+
+@inlined
+def exact_weight(topic: Integer, old: Integer, tile: Tile) -> Any:
+    """Return (n_dk^-i + alpha_k) m_k / (n_bk^-i + beta_b) in float64; the token is still counted."""
+    own = 1 if topic == old else 0
+    share = tile.mass[topic] / (tile.n_k[topic] - own + tile.beta_sum)
+    return (tile.scratch.n_dk[topic] - own + tile.alpha[topic]) * share
 
 
 @compiled

@@ -8,9 +8,9 @@ import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray
 from ppl_topics._util.compiled import compiled, inlined
-from ppl_topics.samplers.assignments.given_phi import draw_in_log_space
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, find_cell, running_sums_of_products
-from ppl_topics.samplers.variates.streams import Stream, uniform
+from ppl_topics.samplers.assignments.given_phi import GivenPhi, draw_in_float64
+from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, draw_cell, running_sums_of_products
+from ppl_topics.samplers.variates.streams import Stream
 
 __all__ = ["CHUNKS", "REPLICATES", "Factors", "Particle", "count", "draw_topic", "gather_factors", "total_of"]
 
@@ -65,9 +65,11 @@ def count(topic: Any, change: int, given: Factors, particle: Particle) -> None:
 def draw_topic(stream: Stream, row: Any, given: Factors, particle: Particle) -> Any:
     """Draw a topic with probability proportional to (counts_k + alpha_k) phi[row, k]."""
     total = running_sums_of_products(particle.weight, given.phi, row, given.sums)
-    if total >= SAFE_TOTAL:
-        return find_cell(given.sums, given.alpha.size, uniform(stream) * total)
-    return draw_in_log_space(stream, 0, row, particle.counts, given.alpha, given.phi)
+    new = draw_cell(stream, given.sums, given.alpha.size, total)
+    if new < 0:
+        both = GivenPhi(given.alpha, given.phi)
+        new = draw_in_float64(stream, 0, row, particle.counts, both, given.sums, total)
+    return new
 
 
 @compiled

@@ -4,6 +4,10 @@ Cell k belongs to lane k % 8 of a vector, and each lane has its own running sums
 instruction, in an order that does not depend on the machine. A draw finds its lane among eight totals, then its place
 in that lane by comparisons without branches. `docs/kernels.md` says why this is written as LLVM code, and `plain_simd`
 has the same as plain loops.
+
+Sums in float32 do not give each cell its weight: a small one is lost in a large sum. So a point settles a draw only if
+it is in the core of a cell, which is never longer than the cell's weight. Otherwise, a few times in a million draws,
+`ppl_topics.samplers.variates.remainder` draws from what the cores leave out, in float64.
 """
 
 from __future__ import annotations
@@ -36,12 +40,18 @@ from ppl_topics.samplers.variates.simd import (
     spread,
     word,
 )
+from ppl_topics.samplers.variates.streams import Stream, uniform
 
 __all__ = [
+    "ROUNDINGS",
     "SAFE_TOTAL",
+    "core_share",
+    "draw_cell",
+    "draw_entry",
     "find_cell",
     "find_entry",
     "new_sums",
+    "point_bound",
     "running_sums_of_counts",
     "running_sums_of_list",
     "running_sums_of_products",
@@ -50,7 +60,12 @@ __all__ = [
 BITS = ir.VectorType(ir.IntType(1), LANES)
 PROBES = 16
 FEW_ROWS = 3
-JUST_BELOW_ONE = np.float32(1.0 - 2.0**-23)
+
+ROUNDINGS = 16
+"""More than there are roundings in a weight, in the sums over the lanes and in a comparison."""
+
+HALF_ULP = 2.0**-24
+TINY = np.float32(1e-44)
 
 SAFE_TOTAL = 1e-30
 """A float32 total from here on has lost no more to underflow than to rounding."""
@@ -288,34 +303,66 @@ def running_sums_of_products(
 
 
 @inlined
-def find_cell(sums: Float32Array, size: Integer, target: Real) -> Any:
-    """Find the cell of a row that a point of the interval from 0 to the total falls into."""
-    place = find_entry(sums, size, target)
+def point_bound(total: Real, size: Integer, roundings: Integer = ROUNDINGS) -> Any:
+    """Return, in float64, a bound of the sum of the weights, of which `total` is the float32 sum."""
+    return np.float64(total) * (1.0 + (size // LANES + roundings) * HALF_ULP)
+
+
+@inlined
+def core_share(roundings: Integer) -> np.float32:
+    """Return the share of a running sum at which the core of its cell ends."""
+    return np.float32(1.0 - roundings * HALF_ULP)
+
+
+@inlined
+def draw_cell(stream: Stream, sums: Float32Array, size: Integer, total: Real, roundings: Integer = ROUNDINGS) -> Any:
+    """Draw a cell of a row with one uniform number; -1 if that does not settle it, or the total is not safe."""
+    new = np.int64(-1)
+    if total >= SAFE_TOTAL:
+        new = find_cell(sums, size, uniform(stream) * point_bound(total, size, roundings), roundings)
+    return new
+
+
+@inlined
+def draw_entry(stream: Stream, sums: Float32Array, size: Integer, total: Real) -> Any:
+    """Draw an entry of a list with one uniform number; -1 if that does not settle it, or the total is not safe."""
+    entry = np.int64(-1)
+    if total >= SAFE_TOTAL:
+        entry = find_entry(sums, size, uniform(stream) * point_bound(total, size))
+    return entry
+
+
+@inlined
+def find_cell(sums: Float32Array, size: Integer, point: Real, roundings: Integer = ROUNDINGS) -> Any:
+    """Find the cell of a row whose core holds a point, or return -1; see `find_entry`."""
+    place = find_entry(sums, size, point, roundings)
     # The last row, where it is not whole, is the last eight cells.
     return min(place, size - LANES + place % LANES) if size >= LANES else place
 
 
 @inlined
-def find_entry(sums: Float32Array, size: Integer, target: Real) -> Any:
-    """Find the entry of a list that a point of the interval from 0 to the total falls into."""
+def find_entry(sums: Float32Array, size: Integer, point: Real, roundings: Integer = ROUNDINGS) -> Any:
+    """Find the entry of a list whose core holds a point between 0 and `point_bound`; -1 if none does.
+
+    The core of an entry is what the rounded sums leave it, but for the last millionth of the running sum. So it is
+    never longer than the entry's weight, of which `roundings` numbers have been rounded.
+    """
     rows = (size + LANES - 1) // LANES
     totals = LANES * rows
-    goal = np.float32(target)
-    lane = min(count_lanes_below(sums, totals, goal), size - 1)
-    # Rounding may carry the point into a lane of weight zero after the last positive one.
-    while lane > 0 and sums[totals - LANES + lane] <= 0.0:
-        lane -= 1
-    # Or past the end of its lane: then it stands for the lane's last cell of positive weight.
-    before = sums[totals + max(lane - 1, 0)] * np.float32(lane > 0)
-    rest = min(goal - before, sums[totals - LANES + lane] * JUST_BELOW_ONE)
+    share = core_share(roundings)
+    lane = count_lanes_below(sums, totals, np.float32(point))
+    before = np.float64(sums[totals + max(lane - 1, 0)]) * (lane > 0)
+    rest = np.float32(point - before)
+    inside = min(rest, sums[totals - LANES + lane] * share - TINY)
     # No branch here depends on the draw: half of a bisection's would be guessed wrong.
     place, left = lane, rows
     while left > FEW_ROWS:
         stride = (left + PROBES - 1) // PROBES
-        passed = stride * count_probes_below(sums, place, stride, left, rest)
+        passed = stride * count_probes_below(sums, place, stride, left, inside)
         place += LANES * passed
         left = min(stride, left - passed)
     start = place
     for row in range(left - 1):
-        place += LANES * (sums[start + LANES * row] <= rest)
-    return place
+        place += LANES * (sums[start + LANES * row] <= inside)
+    # Nearly always true, so that the processor does not wait for it.
+    return place if np.float32(0.0) <= rest < sums[place] * share else np.int64(-1)
