@@ -19,7 +19,7 @@ from ppl_topics.samplers.assignments.tile import (
 )
 from ppl_topics.samplers.assignments.tiling import Tiling
 from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
-from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
+from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row, unlikely
 from ppl_topics.samplers.variates.simd_categorical import Integer, draw_cell, running_sums_of_counts
 
 __all__ = ["sweep_dense"]
@@ -44,7 +44,7 @@ def sweep_dense(
         ratio_left, weight_left = without_token(old, tile)
         total = running_sums_of_counts(weight, n_wk, word, beta[word], old, weight_left, sums)
         new = draw_cell(stream, sums, n_topics, total)
-        if new < 0:
+        if unlikely(new < 0):
             new = draw_in_float64(word, old, total, n_wk, tile)
         if new != old and (not supervised or accepts(tile.stream, tile.cursor[0], old, new, term)):
             z[token] = new

@@ -35,6 +35,7 @@ from ppl_topics.samplers.responses.curvature import Curvature, bend, curvature_o
 from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
 from ppl_topics.samplers.variates.remainder import draw_rest
+from ppl_topics.samplers.variates.simd import unlikely
 from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, draw_cell, new_sums
 from ppl_topics.samplers.variates.simd_exponential_weights import running_sums_of_exponentials
 from ppl_topics.samplers.variates.streams import Stream
@@ -149,7 +150,7 @@ def draw(
     if scale * scratch.largest <= MOST_BENT:
         total = running_sums_of_exponentials(weight, given.phi, token.word, tilt, curvature.rounded, old, scale, sums)
     new = draw_cell(stream, sums, weight.size, total, ROUNDINGS)
-    if new < 0:
+    if unlikely(new < 0):
         new = draw_in_float64(stream, token, old, total, given, (curvature, term), scratch)
     return new
 

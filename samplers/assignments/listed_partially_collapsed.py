@@ -34,6 +34,7 @@ from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance
 from ppl_topics.samplers.topics.sparse_counts import count_topics
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
 from ppl_topics.samplers.variates.remainder import draw_rest_of_list
+from ppl_topics.samplers.variates.simd import unlikely
 from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, draw_entry, running_sums_of_list
 from ppl_topics.samplers.variates.streams import Stream
 
@@ -65,7 +66,7 @@ def draw(
     size = given.pointer[token.word + 1] - begin
     total = running_sums_of_list(scratch.weights, 0, given.topics, given.values, begin, size, scratch.sums)
     entry = draw_entry(stream, scratch.sums, size, total)
-    if entry < 0:
+    if unlikely(entry < 0):
         return draw_in_float64(stream, token, old, given, scratch.sums, total)
     return np.int64(given.topics[begin + entry])
 

@@ -32,6 +32,7 @@ from ppl_topics.samplers.assignments.given_phi import (
 )
 from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
+from ppl_topics.samplers.variates.simd import unlikely
 from ppl_topics.samplers.variates.simd_categorical import draw_cell, running_sums_of_products
 from ppl_topics.samplers.variates.streams import Stream
 
@@ -43,7 +44,7 @@ def draw(stream: Stream, token: Token, old: int, given: GivenPhi, tables: Any, t
     """Draw from p(z_i = k), proportional to (n_dk^-i + alpha_k) phi_kw."""
     total = running_sums_of_products(scratch.weight, given.phi, token.word, scratch.sums)
     new = draw_cell(stream, scratch.sums, given.alpha.size, total)
-    if new < 0:
+    if unlikely(new < 0):
         new = draw_in_float64(stream, old, token.word, token.counts, given, scratch.sums, total)
     return new
 

@@ -38,6 +38,7 @@ from ppl_topics.samplers.assignments.partially_collapsed import draw as draw_fro
 from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 from ppl_topics.samplers.variates.remainder import draw_from_remainders, subtract_cores
+from ppl_topics.samplers.variates.simd import unlikely
 from ppl_topics.samplers.variates.simd_categorical import (
     SAFE_TOTAL,
     find_cell,
@@ -136,7 +137,7 @@ def draw(
             point = uniform(stream) * bound
             if point < of_list:
                 entry = find_entry(sums, size, point)
-                if entry < 0:
+                if unlikely(entry < 0):
                     entry = draw_listed_remainder(stream, token, given, likely, scratch, of_list)
                 if entry >= 0:
                     new = np.int64(likely.topics[begin + entry])
@@ -172,7 +173,7 @@ def find_other(
     if point >= bound:
         return -1
     new: int = find_cell(scratch.sums, weight.size, point)
-    if new < 0:
+    if unlikely(new < 0):
         remainders = np.empty(weight.size)
         for topic in range(weight.size):
             remainders[topic] = (token.counts[topic] + given.alpha[topic]) * others[0, topic]

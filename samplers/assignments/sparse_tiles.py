@@ -36,7 +36,7 @@ from ppl_topics.samplers.assignments.tiling import Tiling
 from ppl_topics.samplers.assignments.word_lists import DENSE, WordLists, add_topic, remove_topic
 from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
 from ppl_topics.samplers.variates.remainder import draw_from_remainders, subtract_cores
-from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
+from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row, unlikely
 from ppl_topics.samplers.variates.simd_categorical import (
     SAFE_TOTAL,
     Integer,
@@ -104,12 +104,12 @@ def draw_listed(word: Integer, old: Integer, size: Integer, lists: WordLists, n_
         listed = running_sums_of_list(tile.scratch.as_row, 0, lists.topics, lists.counts, begin, size, sums)
         of_list = point_bound(listed, size)
         bound = of_list + tile.beta[word] * of_all
-        if not bound >= SAFE_TOTAL:
+        if unlikely(not bound >= SAFE_TOTAL):
             return draw_in_log_space(word, old, n_wk, tile), NO_SLOT
         point = uniform(tile.stream) * bound
         if point < of_list:
             entry = find_entry(sums, size, point)
-            if entry < 0:
+            if unlikely(entry < 0):
                 entry = draw_listed_remainder(begin, size, old, lists, tile, of_list)
             if entry >= 0:
                 slot = begin + entry
@@ -117,7 +117,7 @@ def draw_listed(word: Integer, old: Integer, size: Integer, lists: WordLists, n_
         else:
             running_sums_of_products(tile.scratch.weight, tile.scratch.ones, 0, sums)
             new = find_cell(sums, n_topics, (point - of_list) / tile.beta[word])
-            if new < 0:
+            if unlikely(new < 0):
                 new = draw_remainder(old, tile, of_all)
     return new, slot
 

@@ -22,7 +22,7 @@ from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.samplers.assignments.tiling import Tiling
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
 from ppl_topics.samplers.variates.remainder import draw_rest
-from ppl_topics.samplers.variates.simd import CACHE_LINE
+from ppl_topics.samplers.variates.simd import CACHE_LINE, unlikely
 from ppl_topics.samplers.variates.simd_categorical import (
     SAFE_TOTAL,
     Integer,
@@ -174,7 +174,7 @@ def draw_topic(word: Integer, old: Integer, weight_left: Any, n_wk: Int32Array, 
     sums = tile.scratch.sums
     total = running_sums_of_counts(tile.scratch.weight, n_wk, word, tile.beta32[word], old, weight_left, sums)
     new = draw_cell(tile.stream, sums, tile.n_k.size, total)
-    if new < 0:
+    if unlikely(new < 0):
         new = draw_in_float64(word, old, total, n_wk, tile)
     return new
 

@@ -32,6 +32,7 @@ __all__ = [
     "row_of",
     "size_of",
     "spread",
+    "unlikely",
     "word",
 ]
 
@@ -106,3 +107,15 @@ def prefetch_row(typingctx: Any, matrix: Any, row: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(matrix, types.int64), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def unlikely(typingctx: Any, condition: Any) -> Any:
+    """Return a condition, which the compiler is told is nearly always false; it changes no value."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        bit = ir.IntType(1)
+        expect = cgutils.get_or_insert_function(builder.module, ir.FunctionType(bit, [bit, bit]), "llvm.expect.i1")
+        return builder.call(expect, [arguments[0], ir.Constant(bit, 0)])
+
+    return types.boolean(types.boolean), codegen

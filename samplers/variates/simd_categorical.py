@@ -38,6 +38,7 @@ from ppl_topics.samplers.variates.simd import (
     row_of,
     size_of,
     spread,
+    unlikely,
     word,
 )
 from ppl_topics.samplers.variates.streams import Stream, uniform
@@ -317,19 +318,17 @@ def core_share(roundings: Integer) -> np.float32:
 @inlined
 def draw_cell(stream: Stream, sums: Float32Array, size: Integer, total: Real, roundings: Integer = ROUNDINGS) -> Any:
     """Draw a cell of a row with one uniform number; -1 if that does not settle it, or the total is not safe."""
-    new = np.int64(-1)
-    if total >= SAFE_TOTAL:
-        new = find_cell(sums, size, uniform(stream) * point_bound(total, size, roundings), roundings)
-    return new
+    if unlikely(not total >= SAFE_TOTAL):
+        return np.int64(-1)
+    return find_cell(sums, size, uniform(stream) * point_bound(total, size, roundings), roundings)
 
 
 @inlined
 def draw_entry(stream: Stream, sums: Float32Array, size: Integer, total: Real) -> Any:
     """Draw an entry of a list with one uniform number; -1 if that does not settle it, or the total is not safe."""
-    entry = np.int64(-1)
-    if total >= SAFE_TOTAL:
-        entry = find_entry(sums, size, uniform(stream) * point_bound(total, size))
-    return entry
+    if unlikely(not total >= SAFE_TOTAL):
+        return np.int64(-1)
+    return find_entry(sums, size, uniform(stream) * point_bound(total, size))
 
 
 @inlined
