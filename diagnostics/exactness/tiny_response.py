@@ -31,15 +31,19 @@ NUMBERS = ((0.7, -1.2, np.nan), (-0.4, 0.3, 1.1), (0.2, -0.6, 0.5), (1.3, 0.8, -
 COUNTS = ((2, 0, -1), (0, 3, 1), (1, 1, 0), (4, 0, 2))
 """Labels of the four documents in three columns, one of them missing."""
 
+CLASSES = (1, 3, 0, -1)
+"""Of the four documents, for responses that take nothing else; one is missing."""
+
 COVARIATES = ((0.8, 1.0), (-0.5, 0.0), (0.3, 1.0), (-0.9, 0.0))
 """Of the four documents: a number, and a category."""
 
 
 def tiny_observed(response: Response, n_docs: int, columns: int, covariates: bool = False) -> Observed:
     """Return targets of the tiny corpus in a number of columns, of the kind that the response takes, and covariates."""
-    for kind, table in (("multi_label", SIGNS), ("real", NUMBERS), ("count", COUNTS)):
-        values = np.array(table)[:n_docs, :columns]
-        names = np.array([f"y{i}" for i in range(columns)], dtype=object)
+    for kind, table in (("multi_label", SIGNS), ("class", CLASSES), ("real", NUMBERS), ("count", COUNTS)):
+        by_class = kind == "class"
+        values = np.minimum(table, columns)[:n_docs] if by_class else np.array(table)[:n_docs, :columns]
+        names = np.array([f"y{i}" for i in range(columns + by_class)], dtype=object)
         try:
             targets, responses = response.encode(Labels(kind, values, names))  # type: ignore[arg-type]
         except CorpusError:

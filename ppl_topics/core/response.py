@@ -147,6 +147,10 @@ class Response(Block):
             If the labels are of a kind, or have values, that this response cannot have.
         """
 
+    def indicators(self, targets: FloatArray) -> FloatArray:
+        """Return a column for each class or label, positive where it holds, NaN where that is not known."""
+        return targets
+
     @abstractmethod
     def potential(self, targets: FloatArray, augmentation: FloatArray) -> Potential:
         """Return (b, omega) given the augmentation."""
@@ -183,6 +187,27 @@ class Response(Block):
         """Return the log odds of each label by itself; of a probability of 0 or 1, those of the nearest one between."""
         bounded = np.clip(self.expectation(scores), SMALLEST, LARGEST)
         return np.asarray(np.log(bounded) - np.log1p(-bounded))
+
+    def class_probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return the probability of each of several exclusive classes, or of two that make one response.
+
+        With a factor for each class, this is their distribution given that exactly one holds, with p(c) in proportion
+        to the odds of c. For the logistic response it is the softmax of the linear predictors.
+
+        Parameters
+        ----------
+        scores : ndarray of float64, shape (..., C)
+
+        Returns
+        -------
+        ndarray of float64, shape (..., number of classes)
+        """
+        if scores.shape[-1] == 1:
+            each = self.expectation(scores)
+            return np.concatenate([1.0 - each, each], axis=-1)
+        log_odds = self.log_odds(scores)
+        odds = np.exp(log_odds - log_odds.max(axis=-1, keepdims=True))
+        return np.asarray(odds / odds.sum(axis=-1, keepdims=True))
 
     def draw_targets(self, scores: FloatArray, augmentation: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw targets given the linear predictors, in the same shape.

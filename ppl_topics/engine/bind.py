@@ -102,9 +102,9 @@ class BoundModel:
         state = ChainState(self.tokens, self.sizes, z, n_wk, n_k, {}, self.concentrations, self.observed_by(chain))
         group, n_groups = np.full(self.sizes.docs, -1), 1
         supervised = self.sizes.supervised or topics
-        by_label = self.response is not None and self.response.starts_by_label and self.sizes.supervised > 0
-        if by_label and state.observed is not None:
-            group, n_groups = label_groups(state.observed.targets)
+        response, observed = self.response, state.observed
+        if response is not None and observed is not None and response.starts_by_label and self.sizes.supervised > 0:
+            group, n_groups = label_groups(response.indicators(observed.targets))
         draw_by_group(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, supervised, group, n_groups, key)
         self.count(state)
         self.fill(state)

@@ -15,7 +15,7 @@ __all__ = ["label_groups"]
 
 
 def label_groups(targets: FloatArray) -> tuple[IntArray, int]:
-    """Group documents by their labels."""
+    """Group documents by their labels: the `indicators` of a response."""
     if targets.shape[1] == 1:
         first = targets[:, 0]
         return np.where(np.isnan(first), -1, first > 0).astype(np.int64), 2

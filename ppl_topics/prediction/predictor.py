@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.observed import Design
-from ppl_topics.core.response import Response
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.bind import index_tokens
@@ -26,7 +25,7 @@ from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.trained import Part, TrainedResponse, TrainedTopics, word_major
 from ppl_topics.samplers.responses.features import Features, scores, without_topics
 
-__all__ = ["Predictions", "choose", "class_probabilities", "draw_scores", "predict_corpus", "transform_corpus"]
+__all__ = ["Predictions", "choose", "draw_scores", "predict_corpus", "transform_corpus"]
 
 AFTER_PHI = 5
 """Sweeps given each draw of phi: consecutive draws differ little, and z goes on from the one before."""
@@ -99,7 +98,7 @@ def predict_corpus(
                 if expectation is not None:
                     expectation += block.expectation(point.scores)
                 if by_class:
-                    probability = probability + class_probabilities(block, point.scores)
+                    probability = probability + block.class_probabilities(point.scores)
                 if point.scale is None:
                     density = None
                 elif density is not None and targets is not None:
@@ -136,20 +135,6 @@ def choose(response: TrainedResponse, predictions: Predictions) -> NDArray[Any]:
     return (
         np.asarray(values[:, 0] > 0.0).astype(np.int64) if values.shape[1] == 1 else np.asarray(values.argmax(axis=1))
     )
-
-
-def class_probabilities(block: Response, values: FloatArray) -> FloatArray:
-    """Return the probability of each class given the linear predictors, shape (D, number of classes).
-
-    With several classes the model has a factor for each; this is their distribution given that exactly one class holds,
-    with p(c) in proportion to the odds of c. For the logistic response it is the softmax of the linear predictors.
-    """
-    if values.shape[1] == 1:
-        each = block.expectation(values)
-        return np.hstack([1.0 - each, each])
-    log_odds = block.log_odds(values)
-    odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
 def points(response: TrainedResponse, corpus: Corpus, options: Options, chain: int) -> Iterator[Point]:

@@ -1,4 +1,4 @@
-"""The augmentation of logistic and of negative binomial responses.
+"""The augmentation of logistic, stick-breaking logistic and negative binomial responses.
 
 References
 ----------
@@ -36,7 +36,7 @@ draw_cells = compile_cells(draw_cell, "polya_gamma")
     "polya_gamma",
     updates="augmentation",
     reads=("z", "eta"),
-    handles=("logistic", "negative_binomial"),
+    handles=("logistic", "stick_breaking_logistic", "negative_binomial"),
     exact=True,
     full_conditional=True,
     automatic=True,

@@ -19,7 +19,6 @@ from ppl_topics.engine.bind import bind
 from ppl_topics.errors import CorpusError
 from ppl_topics.models.logistic import Logistic
 from ppl_topics.models.probit_do import ProbitDo
-from ppl_topics.prediction.predictor import class_probabilities
 from ppl_topics.schedule import make_plan
 
 KEYS = {"coefficients": "eta", "features": ["z"]}
@@ -207,7 +206,7 @@ def class_distribution(scores):
 def test_probabilities_of_classes(scores):
     scores = np.array(scores)
     np.testing.assert_allclose(
-        class_probabilities(BLOCK, scores[None])[0], class_distribution(scores), rtol=1e-9, atol=1e-300
+        BLOCK.class_probabilities(scores[None])[0], class_distribution(scores), rtol=1e-9, atol=1e-300
     )
 
 
@@ -219,18 +218,18 @@ def test_probabilities_from_rounded_expectations_are_wrong_in_the_tails(values, 
         log_odds = Response.log_odds
 
     scores = np.array(values)
-    difference = np.abs(class_probabilities(Clipped(**KEYS), scores) - class_probabilities(BLOCK, scores)).max()
+    difference = np.abs(Clipped(**KEYS).class_probabilities(scores) - BLOCK.class_probabilities(scores)).max()
     assert (difference > FAR) == wrong
 
 
 def test_probabilities_of_two_classes():
-    np.testing.assert_allclose(class_probabilities(BLOCK, np.array([[-1.3]])), [[ndtr(1.3), ndtr(-1.3)]], rtol=1e-12)
+    np.testing.assert_allclose(BLOCK.class_probabilities(np.array([[-1.3]])), [[ndtr(1.3), ndtr(-1.3)]], rtol=1e-12)
 
 
 def test_odds_of_the_logistic_response_are_its_linear_predictors():
     scores = np.array([[-800.0, 2.0, 3.0, 4.0], [800.0, 801.0, 0.0, 799.0]])
     expected = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
-    np.testing.assert_allclose(class_probabilities(Logistic(**KEYS), scores), expected, rtol=1e-12)
+    np.testing.assert_allclose(Logistic(**KEYS).class_probabilities(scores), expected, rtol=1e-12)
 
 
 def test_predictions_add_up_to_one():

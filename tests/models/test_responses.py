@@ -12,14 +12,16 @@ Planted bugs of each block are refused by the same assertions.
 
 import numpy as np
 import pytest
+from homes import kinds_of
 from polyagamma import polyagamma_pdf
 from scipy.special import logsumexp
 
-from ppl_topics.core.response import Potential
+from ppl_topics.core.response import Potential, Response
 from ppl_topics.models.epsilon_insensitive import EpsilonInsensitive
 from ppl_topics.models.hinge import Hinge
 from ppl_topics.models.logistic import Logistic
 from ppl_topics.models.negative_binomial import NegativeBinomial
+from ppl_topics.models.stick_breaking_logistic import StickBreakingLogistic
 
 KEYS = {"coefficients": "eta", "features": ["z"]}
 SCORES = np.array([-6.13, -2.57, -1.21, -0.36, 0.0, 0.23, 0.9, 1.71, 4.13, 11.3])
@@ -66,7 +68,12 @@ def base_of(block, y):
         return hinge_base(block, y)
     if isinstance(block, EpsilonInsensitive):
         return epsilon_base(block, y)
-    return polya_gamma_base(block.c if isinstance(block, Logistic) else y + block.dispersion)
+    return polya_gamma_base(shape_of(block, y))
+
+
+def shape_of(block, y):
+    """Shape of the Polya-Gamma distribution."""
+    return block.c if isinstance(block, Logistic) else y + block.dispersion if block.numeric else 1.0
 
 
 def log_integrand(block, y, s):
@@ -92,6 +99,7 @@ QUADRATIC = [
     ],
     *[(EpsilonInsensitive(**KEYS, cost=cost, epsilon=e), y) for cost, e in ((1.0, 0.0), (0.4, 1.3)) for y in REALS],
     *[(Logistic(**KEYS, c=c), y) for c in (0.6, 1.0, 3.0, 7.5) for y in (0.0, 1.0)],
+    *[(StickBreakingLogistic(**KEYS), y) for y in (0.0, 1.0)],
     *[(NegativeBinomial(**KEYS, dispersion=r), y) for r in (0.7, 2.0) for y in COUNTS],
 ]
 
@@ -103,6 +111,11 @@ def label(value):
 @pytest.mark.parametrize(("block", "y"), QUADRATIC, ids=label)
 def test_quadratic_form(block, y):
     assert deviation(block, y) < CLOSE
+
+
+def test_every_response_is_covered():
+    """Those whose augmentation is a parameter, or that have one curvature, have test files of their own."""
+    assert {block.kind for block, _ in QUADRATIC} | {"gaussian", "probit_do"} == set(kinds_of(Response))
 
 
 @pytest.mark.parametrize("shape", [0.5, 1.0, 25.0, 256.0])
@@ -177,6 +190,17 @@ class WeightTwice(Logistic):
         return Potential(b, self.c * omega)
 
 
+class StopsForPasses(StickBreakingLogistic):
+    def potential(self, targets, augmentation):
+        b, omega = super().potential(targets, augmentation)
+        return Potential(-b, omega)
+
+
+class HalfForgotten(StickBreakingLogistic):
+    def potential(self, targets, augmentation):
+        return Potential(targets, augmentation)
+
+
 class CountsForExcess(NegativeBinomial):
     def potential(self, targets, augmentation):
         return Potential(targets / 2, augmentation)
@@ -192,6 +216,7 @@ BUGS = [
     *[(bug(**KEYS, cost=1.6, margin=0.5), 1.0) for bug in HINGE_BUGS],
     *[(bug(**KEYS, cost=0.4, epsilon=1.3), 2.0) for bug in (SidesSwapped, OneSide, EpsilonForgotten)],
     *[(bug(**KEYS, c=3.0), 1.0) for bug in (SignsForLabels, WeightForgotten, WeightTwice)],
+    *[(bug(**KEYS), 1.0) for bug in (StopsForPasses, HalfForgotten)],
     *[(bug(**KEYS, dispersion=2.0), 5.0) for bug in (CountsForExcess, DispersionAdded)],
 ]
 

@@ -16,6 +16,7 @@ MODELS = {
     "medlda_one_vs_all": "class",
     "medlda_regression": "real",
     "slda_logistic": "class",
+    "slda_multinomial": "class",
     "slda_gaussian": "real",
     "slda_counts": "count",
 }

@@ -72,6 +72,7 @@ CASES = {
     "slda_gaussian, regularised": (REGULARISED, {}),
     "slda_logistic": ("slda_logistic", {}),
     "slda_logistic_one_vs_all": ("slda_logistic_one_vs_all", {}),
+    "slda_multinomial": ("slda_multinomial", {}),
 }
 
 
@@ -110,6 +111,7 @@ DIGESTS = {
     "slda_gaussian, regularised": "4e0a6c4b651ee84f",
     "slda_logistic": "58d789d682aee3fc",
     "slda_logistic_one_vs_all": "58e7f2f12c2db68f",
+    "slda_multinomial": "91dcbca2ca32985a",
 }
 
 
@@ -159,6 +161,7 @@ SLOW = {
     "slda_covariates",
     "slda_gaussian",
     "slda_logistic_one_vs_all",
+    "slda_multinomial",
 }
 
 
