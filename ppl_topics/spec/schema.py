@@ -36,7 +36,13 @@ def json_schema() -> dict[str, Any]:
     }
     for cls in blocks().values():
         definitions[cls.__name__]["required"] = ["block", *definitions[cls.__name__].get("required", [])]
-    block_refs = [names[(cls, "validation")] for cls in blocks().values()]
+    definitions["chosen"] = {
+        "type": "object",
+        "description": "A block that a parameter chooses.",
+        "properties": {"block": {"$ref": "#/$defs/parameter"}},
+        "required": ["block"],
+    }
+    block_refs = [*(names[(cls, "validation")] for cls in blocks().values()), {"$ref": "#/$defs/chosen"}]
     record = properties["record"]["additionalProperties"]
     record["anyOf"] += [{"$ref": "#/$defs/parameter"}, {"type": "null"}]
     properties["blocks"] = {"type": "object", "minProperties": 1}

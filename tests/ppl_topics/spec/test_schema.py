@@ -78,6 +78,7 @@ RIGHT = [
     put(("blocks", "phi", "concentration"), {"sum": "$often"}),
     put((*CYCLE, 0, "z", "words", "max_count"), None),
     put((*CYCLE, 1, "mixture", 0, "weight"), "$often"),
+    {**put(("blocks", "z", "block"), "$kind"), "parameters": {"topics": 5, "often": 2, "kind": "assignments"}},
     {"extends": "lda"},
     {"extends": "lda", "blocks": {"phi": {"integrate_out": True}}},
     {"extends": "lda", "blocks": {"theta": {"block": "dirichlet", "integrate_out": None}}},
