@@ -20,7 +20,7 @@ __all__ = ["EpsilonInsensitive"]
 
 @block("epsilon_insensitive")
 class EpsilonInsensitive(Response):
-    """Real targets with pseudo-likelihood exp(-2 cost max(0, |y - s| - epsilon)).
+    """Real targets with pseudo-likelihood exp(-2 cost max(0, |y - s| - epsilon)): a loss, not a distribution.
 
     It is the product of two hinges, each with its own inverse Gaussian augmentation: xi+ ~ InvGauss(1 / (cost
     |y - s - epsilon|), 1) and xi- ~ InvGauss(1 / (cost |s - y - epsilon|), 1) (Zheng, Yu, Xing 2015, section 4.2).

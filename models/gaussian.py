@@ -22,6 +22,8 @@ __all__ = ["Gaussian"]
 class Gaussian(Response):
     """Real targets y ~ Normal(s, sigma2), with sigma2 ~ InvGamma(shape, rate) for each (Blei, McAuliffe 2008).
 
+    It is the distribution of the targets.
+
     Attributes
     ----------
     coefficients, features : str, list of str

@@ -20,7 +20,7 @@ __all__ = ["Hinge"]
 
 @block("hinge")
 class Hinge(LabelResponse):
-    """Labels y = -1 or +1 with pseudo-likelihood exp(-2 cost max(0, margin - y s)).
+    """Labels y = -1 or +1 with pseudo-likelihood exp(-2 cost max(0, margin - y s)): a loss, not a distribution.
 
     Given xi ~ InvGauss(1 / (cost |margin - y s|), 1) it is quadratic in s (Zheng, Yu, Xing 2015, section 2.2; Zhu,
     Chen, Perkins, Zhang 2014, Gibbs max-margin topic models with data augmentation, lemma 2).

@@ -21,16 +21,19 @@ __all__ = ["Logistic"]
 
 @block("logistic")
 class Logistic(LabelResponse):
-    """Labels y = 0 or 1 with pseudo-likelihood (exp(y s) / (1 + exp(s)))^c.
+    """Labels y = 0 or 1 with (exp(y s) / (1 + exp(s)))^c, at c = 1 the distribution of each label.
 
     Given omega ~ PG(c, s) it is quadratic in s (Zhu, Zheng, Zhang 2013, equations 6 to 8; Polson, Scott, Windle 2013).
+    At c = 1 it is the distribution of two classes, or of several labels that a document may have at once. With another
+    c it is a pseudo-likelihood; so is, at any c, the product over three or more exclusive classes, which also gives
+    weight to no class and to several. For a distribution of those, see `stick_breaking_logistic`.
 
     Attributes
     ----------
     coefficients, features : str, list of str
         Names of the blocks of coefficients and of assignments.
     c : float
-        Weight of the likelihood; 1 for that of the logistic model itself.
+        Weight of the likelihood.
     intercept : bool
         Whether a coefficient of a constant feature is added.
     one_vs_all : bool

@@ -23,8 +23,8 @@ __all__ = ["NegativeBinomial"]
 class NegativeBinomial(Response):
     """Counts y with the distribution NB(y; r, p), logit p = s, mean r exp(s).
 
-    Given omega ~ PG(y + r, s) it is quadratic in s (Polson, Scott, Windle 2013; proposed for topic models in Zhu,
-    Zheng, Zhang 2013).
+    It is the distribution of the counts. Given omega ~ PG(y + r, s) it is quadratic in s (Polson, Scott, Windle 2013;
+    proposed for topic models in Zhu, Zheng, Zhang 2013).
 
     Attributes
     ----------

@@ -20,13 +20,14 @@ __all__ = ["ProbitDo"]
 
 @block("probit_do")
 class ProbitDo(LabelResponse):
-    """Labels y = -1 or +1 with probability Phi(y s), Phi the distribution function of the standard normal distribution.
+    """Labels y = -1 or +1, each with probability Phi(y s), Phi the normal distribution function.
 
     Given a ~ Normal(s, 1), cut to the side of zero that the label says, it is quadratic in s, with the same curvature
     for all classes: the diagonal orthant probit of Johndrow, Dunson, Lum (2013), as in DOLDA (Magnusson, Jonsson,
-    Villani 2020). A document of class c has +1 in column c and -1 in the others, and the posterior is that of the
-    product of these probits; the distribution of a class normalises the product over classes. Two classes make one
-    response: the plain probit (Albert, Chib 1993).
+    Villani 2020). It is the distribution of two classes, which make one response, the plain probit (Albert, Chib 1993),
+    or of several labels that a document may have at once. Of three or more exclusive classes it is a pseudo-likelihood:
+    a document of class c has +1 in column c and -1 in the others, and the posterior is that of the product of these
+    probits, whereas the distribution of a class normalises the product over classes.
 
     Attributes
     ----------
