@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import expit, log_expit
+from scipy.special import expit
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.registry import block
@@ -112,10 +112,10 @@ class StickBreakingLogistic(Response):
         """Return the probability of each class, shape (..., number of classes)."""
         if scores.shape[-1] == 1:
             return super().class_probabilities(scores)
-        log_p = np.zeros((*scores.shape[:-1], scores.shape[-1] + 1))
-        np.cumsum(log_expit(-scores), axis=-1, out=log_p[..., 1:])
-        log_p[..., :-1] += log_expit(scores)
-        return np.exp(log_p)
+        p = np.ones((*scores.shape[:-1], scores.shape[-1] + 1))
+        np.cumprod(expit(-scores), axis=-1, out=p[..., 1:])
+        p[..., :-1] *= expit(scores)
+        return p
 
     def draw_targets(self, scores: FloatArray, augmentation: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw a class for each document, as `encode` gives them."""

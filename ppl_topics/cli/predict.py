@@ -32,7 +32,7 @@ def predict(
     data: Data,
     corpus: Reading,
     out: Annotated[str | None, typer.Option(help="CSV file to write, rather than print.", metavar="FILE")] = None,
-    eta: Annotated[str, typer.Option(help="Coefficients: mean, last, draws (averaged), or a draw's number.")] = "mean",
+    eta: Annotated[str, typer.Option(help="Coefficients: draws (to average over), mean, last, or a number.")] = "draws",
     phi: Annotated[str, typer.Option(help="Topics: mean, or draws (with --eta draws).")] = "mean",
     warmup: Annotated[int | None, typer.Option(help="Sweeps over the new documents to discard; 20 by default.")] = None,
     draws: Annotated[int | None, typer.Option(help="Sweeps to average over; 100 by default.")] = None,

@@ -14,7 +14,7 @@ from ppl_topics.prediction.infer import DRAWS, WARMUP
 
 __all__ = ["Eta", "Options", "Phi"]
 
-Average: TypeAlias = Literal["mean", "last", "draws"]
+Average: TypeAlias = Literal["draws", "mean", "last"]
 Eta: TypeAlias = Average | int
 Phi: TypeAlias = Literal["mean", "draws"]
 
@@ -23,7 +23,7 @@ Phi: TypeAlias = Literal["mean", "draws"]
 class Options:
     """How to predict; see :func:`ppl_topics.prediction.predict`."""
 
-    eta: Eta = "mean"
+    eta: Eta = "draws"
     phi: Phi = "mean"
     warmup: int = WARMUP
     draws: int = DRAWS
@@ -32,7 +32,7 @@ class Options:
 
     def __post_init__(self) -> None:
         if not is_whole(self.eta) and not (isinstance(self.eta, str) and self.eta in get_args(Average)):
-            raise PplTopicsError(f"{argument('eta')}: expected mean, last, draws or a draw, got {self.eta!r}")
+            raise PplTopicsError(f"{argument('eta')}: expected draws, mean, last or a draw, got {self.eta!r}")
         check_choice(argument("phi"), self.phi, get_args(Phi))
         if self.phi == "draws" and self.eta != "draws":
             raise PplTopicsError(

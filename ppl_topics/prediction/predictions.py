@@ -39,14 +39,17 @@ def predict(groups: Groups, /, new: Any, *, covariates: Any = None, **options: A
     new : Corpus or list of str
     covariates : Covariates, data frame, list of mappings or matrix, optional
         By default those of the corpus.
-    eta : {"mean", "last", "draws"} or int
-        Predict from the mean of the coefficients (the default), from the last draw or the draw of this number, or
-        from every draw, and average the predictions.
+    eta : {"draws", "mean", "last"} or int
+        Average the predictions over all kept draws of the coefficients, each with a draw of the topics of the
+        documents (the default: the posterior predictive distribution). Or plug in the mean of the coefficients, their
+        last draw or the draw of this number, with the mean topics of the documents. A plug-in ignores how uncertain
+        these are, so its probabilities are too near 0 and 1.
     phi : {"mean", "draws"}
         The mean topics of each chain (the default), or, with ``eta="draws"``, the topics of each draw, if they were
         recorded.
     warmup, draws : int
         Sweeps over the topics of the new documents: the number discarded (20), and the number averaged over (100).
+        The draws of the coefficients are shared out among them.
     seed : int
         0 by default. The same seed gives the same numbers at any number of threads.
     threads : int, optional
@@ -165,11 +168,11 @@ def predictive(groups: Groups, /, new: Any, *, covariates: Any = None, **options
     Returns
     -------
     xarray.Dataset
-        ``score``, the linear predictors, with dims (chain, draw, doc, response); if the response is
-        probabilistic also ``expectation``, the probability of the label, or the mean of the target, and ``target``,
-        a draw of the label (0 or 1) or the target from its distribution. Responses are treated one by one, even
-        if a document has one class of several; `predict_proba` has the probabilities of classes. The attributes
-        count dropped words and empty documents. Each number takes 8 bytes.
+        ``score``, the linear predictors, with dims (chain, draw, doc, response). If the response is probabilistic,
+        and each document has one class, also ``probability``, with dims (chain, draw, doc, class), and ``target``, the
+        number of a class drawn by it, with dims (chain, draw, doc). Otherwise ``expectation``, the probability of
+        the label or the mean of the target, and ``target``, a draw of the label (0 or 1) or of the target, with the
+        dims of ``score``. The attributes count dropped words and empty documents. Each number takes 8 bytes.
 
     Raises
     ------
@@ -182,15 +185,20 @@ def predictive(groups: Groups, /, new: Any, *, covariates: Any = None, **options
     scores = draw_scores(response, corpus, how)
     dims = ("chain", "draw", "doc", "response")
     data: dict[str, Any] = {"score": (dims, scores)}
-    if response.block.probabilistic:
-        data["expectation"] = (dims, response.block.expectation(scores))
-        data["target"] = (dims, response.draw_targets(scores, how.seed))
     coords = {
         "chain": response.trained.chains,
         "draw": response.draws,
         "doc": corpus.doc_ids,
         "response": response.responses,
     }
+    if response.block.probabilistic and response.kind == "class":
+        probability = response.block.class_probabilities(scores)
+        data["probability"] = ((*dims[:3], "class"), probability)
+        data["target"] = (dims[:3], response.draw_classes(probability, how.seed))
+        coords["class"] = response.classes
+    elif response.block.probabilistic:
+        data["expectation"] = (dims, response.block.expectation(scores))
+        data["target"] = (dims, response.draw_targets(scores, how.seed))
     attributes = {"dropped_tokens": int(corpus.dropped.tokens), "empty_documents": int(corpus.n_empty_docs)}
     return xr.Dataset(data, coords, attributes)
 

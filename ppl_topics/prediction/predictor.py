@@ -7,6 +7,7 @@ same in all, so they are computed in each chain and then averaged.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,8 +40,8 @@ class Predictions(NamedTuple):
     scores : ndarray of float64, shape (D, C)
         Linear predictors, averaged.
     expectation : ndarray of float64, shape (D, C), or None
-        The probability of each label by itself, or the mean of the target, averaged; None if the response is not
-        probabilistic.
+        The probability of each label by itself, or the mean of the target, averaged; None if a document has one of
+        several classes, or the response is not probabilistic.
     probability : ndarray of float64, shape (D, number of classes), or None
         The probability of each class, if a document has one of several.
     log_density : ndarray of float64, shape (D, C), or None
@@ -87,7 +88,7 @@ def predict_corpus(
     block = response.block
     by_class = response.kind == "class" and block.probabilistic
     total, number = np.zeros((corpus.n_docs, len(response.responses))), 0
-    expectation: Any = np.zeros_like(total) if block.probabilistic else None
+    expectation: Any = np.zeros_like(total) if block.probabilistic and not by_class else None
     probability: Any = 0.0 if by_class else None
     density: Any = np.full_like(total, -np.inf) if targets is not None and block.probabilistic else None
     with using_threads(options.threads):
@@ -138,21 +139,27 @@ def choose(response: TrainedResponse, predictions: Predictions) -> NDArray[Any]:
 
 
 def points(response: TrainedResponse, corpus: Corpus, options: Options, chain: int) -> Iterator[Point]:
-    """Yield the values that predictions are averaged over, in one chain."""
+    """Yield the values that predictions are averaged over, in one chain.
+
+    A loss predicts by the linear predictors alone. These are linear in the coefficients and in the shares, which are
+    drawn apart, so the mean over draws is that of the means.
+    """
     scale = response.scale(chain)
-    if options.eta == "draws":
+    if options.eta == "draws" and (response.block.probabilistic or options.phi == "draws"):
         for draw, values in draws_by_eta(response, corpus, options, chain):
             yield Point(values, None if scale is None else scale[draw])
         return
-    kept = slice(None) if options.eta == "mean" else [place_of(response, options.eta)]
+    first, end = 0, len(response.draws)
+    if options.eta not in ("draws", "mean"):
+        first = place_of(response, options.eta)
+        end = first + 1
     tokens, design = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words), design_of(response, corpus)
     columns = []
     for part in response.trained.parts(chain):
-        # Linear in the shares, so the mean of the linear predictors is that of the mean shares.
         shares = shares_of(response.trained, tokens, options, part)[:, : response.supervised]
-        eta = response.eta(part)[kept].mean(axis=0)
+        eta = mean_of(islice(response.eta(part), first, end))
         columns.append(shares @ eta[:, : response.supervised].T + scores(without_topics(design), eta))
-    yield Point(np.hstack(columns), None if scale is None else scale[kept].mean(axis=0))
+    yield Point(np.hstack(columns), None if scale is None else scale[first:end].mean(axis=0))
 
 
 def draws_by_eta(
@@ -160,7 +167,7 @@ def draws_by_eta(
 ) -> Iterator[tuple[int, FloatArray]]:
     """Yield places of draws of the coefficients, and the linear predictors by them and a draw of the topics.
 
-    With the mean topics, `options.draws` sweeps are paired with the draws of the coefficients in turn; if there are
+    With the mean topics, `options.draws` sweeps share out the draws of the coefficients in their order; if there are
     fewer of these, each is used equally often. `at_most` limits the sweeps, so that none is used twice.
     """
     tokens, design = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words), design_of(response, corpus)
@@ -174,25 +181,37 @@ def draws_of(
 ) -> Iterator[tuple[int, FloatArray]]:
     """Yield the draws of `draws_by_eta` for responses that share one set of topics."""
     trained = response.trained
-    eta = response.eta(part)
     topics = NewTopics(tokens, trained.alpha(part), options.seed, part.stream)
 
     def with_design(features: Features) -> Features:
         return features._replace(design=design)
 
     if options.phi == "draws":
-        for draw, phi in enumerate(trained.phi_draws(part)):
+        for draw, (phi, eta) in enumerate(zip(trained.phi_draws(part), response.eta(part), strict=True)):
             topics.given(word_major(phi))
             topics.sweep(AFTER_PHI if draw else options.warmup + 1)
-            yield draw, scores(with_design(topics.features(response.supervised)), eta[draw])
+            yield draw, scores(with_design(topics.features(response.supervised)), eta)
         return
-    n_eta = len(eta)
+    n_eta = len(response.draws)
     sweeps = options.draws if n_eta >= options.draws else n_eta * -(-options.draws // n_eta)
     sweeps = sweeps if at_most is None else min(sweeps, at_most)
     drawn = topics.draws(trained.phi_mean(part), options.warmup, sweeps, response.supervised)
+    coefficients, at = enumerate(response.eta(part)), (-1, np.empty(0))
     for sweep, features in enumerate(drawn):
-        for draw in range(sweep % n_eta, n_eta, sweeps):
-            yield draw, scores(with_design(features), eta[draw])
+        first = sweep * n_eta // sweeps
+        for draw in range(first, max(first + 1, (sweep + 1) * n_eta // sweeps)):
+            if at[0] < draw:
+                at = next(coefficients)
+            yield draw, scores(with_design(features), at[1])
+
+
+def mean_of(draws: Iterator[FloatArray]) -> FloatArray:
+    """Return the mean of arrays that come one after another."""
+    total, number = next(draws).copy(), 1
+    for value in draws:
+        total += value
+        number += 1
+    return total / number
 
 
 def place_of(response: TrainedResponse, draw: Any) -> int:

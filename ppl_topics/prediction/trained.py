@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ import xarray as xr
 from ppl_topics._util.argument_names import recording
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.core.keys import Key, Reserved
-from ppl_topics.core.response import LabelResponse, Response
+from ppl_topics.core.response import Response
 from ppl_topics.corpus.covariates import CovariateColumn, columns_from_json
 from ppl_topics.corpus.labels import LabelKind, Labels
 from ppl_topics.corpus.names import StrArray
@@ -25,6 +25,9 @@ from ppl_topics.results.response_topics import chosen_response, own_topics
 from ppl_topics.spec import Model, load_spec
 
 __all__ = ["Part", "TrainedResponse", "TrainedTopics"]
+
+ETA_BYTES = 2**25
+"""Of draws of the coefficients that are read at a time."""
 
 
 class Part(NamedTuple):
@@ -228,14 +231,18 @@ class TrainedResponse:
         """Numbers of the kept draws, shape (M,)."""
         return np.asarray(self.trained.groups["posterior"]["draw"].values)
 
-    def eta(self, part: Part) -> FloatArray:
-        """Return the kept draws of the coefficients, shape (M, C, F), those of topics first.
+    def eta(self, part: Part) -> Iterator[FloatArray]:
+        """Yield the kept draws of the coefficients, shape (C, F), those of topics first; few are in memory at a time.
 
         Where each response has its own topics, C is 1.
         """
         eta = part.of(self.trained.groups["posterior"][self.trained.model.names["eta"]])
         eta = eta if part.response is None else eta.expand_dims("response")
-        return np.ascontiguousarray(eta.transpose("draw", "response", "coefficient").values, dtype=np.float64)
+        eta = eta.transpose("draw", "response", "coefficient")
+        at_once = max(1, ETA_BYTES // max(1, 8 * int(np.prod(eta.shape[1:]))))
+        for first in range(0, len(eta), at_once):
+            read = eta.isel(draw=slice(first, first + at_once)).values
+            yield from np.ascontiguousarray(read, dtype=np.float64)
 
     def scale(self, chain: int) -> FloatArray | None:
         """Return the kept draws of the response's parameter in a chain, such as sigma2, shape (M, C).
@@ -258,10 +265,23 @@ class TrainedResponse:
             if scale is None:
                 name = self.block.augmentation
                 raise TraceError(f"the trace does not hold {name}; run the model with record {name}: all")
-            rng = Key(seed, int(chain), 0, Reserved.TARGETS).generator()
-            result[place] = self.block.draw_targets(scores[place], scale[:, None, :], rng)
+            drawn = self.block.draw_targets(scores[place], scale[:, None, :], self._generator(seed, chain))
+            result[place] = drawn
         # Some responses call a label that does not hold -1.
-        return np.maximum(result, 0.0) if isinstance(self.block, LabelResponse) else result
+        return np.maximum(result, 0.0) if self.kind == "multi_label" else result
+
+    def draw_classes(self, probability: FloatArray, seed: int) -> IntArray:
+        """Draw the number of a class for each document by its probabilities (chains, M, D, number of classes)."""
+        result = np.empty(probability.shape[:-1], dtype=np.int64)
+        for place, chain in enumerate(self.trained.chains):
+            point = self._generator(seed, chain).random((*result.shape[1:], 1))
+            below = np.cumsum(probability[place, ..., :-1], axis=-1) <= point
+            result[place] = below.sum(axis=-1)
+        return result
+
+    @staticmethod
+    def _generator(seed: int, chain: int) -> np.random.Generator:
+        return Key(seed, chain, 0, Reserved.TARGETS).generator()
 
 
 def word_major(phi: xr.DataArray) -> Float32Array:

@@ -21,6 +21,7 @@ RESPONSES = {
     "logistic": {"block": "logistic"},
     "gaussian": {"block": "gaussian"},
     "probit": {"block": "probit_do"},
+    "sticks": {"block": "stick_breaking_logistic"},
     "counts": {"block": "negative_binomial", "dispersion": 3.0},
     "regression": {"block": "epsilon_insensitive"},
 }
@@ -43,7 +44,8 @@ def make_fit(response, labels, intercept=False, apart=False, **posterior):
     }
     labels = pt.Labels.infer(labels)
     names = labels.classes if len(labels.classes) else np.array(["y"], object)
-    names = names[1:] if labels.kind == "class" and len(names) == 2 else names
+    if labels.kind == "class":
+        names = names[1:] if len(names) == 2 else names[: 2 if response == "sticks" else None]
     eta = ETA[:, :, : len(names), : 4 if intercept else 3]
     phi = np.stack([np.eye(3), np.eye(3)[::-1]])
     phi_dims = ("chain", "topic", "word")
@@ -100,8 +102,9 @@ def test_two_classes():
     np.testing.assert_allclose(probability[:, 1], expit(scores).mean(axis=(0, 1)))
     np.testing.assert_allclose(probability.sum(axis=1), 1)
     at_the_mean = expit(scores.mean(axis=1)).mean(axis=0)
-    np.testing.assert_allclose(fit.predict_proba(NEW, **FEW)[:, 1], at_the_mean)
-    assert fit.predict(NEW, **FEW).tolist() == ["yes" if p > 0.5 else "no" for p in at_the_mean]
+    np.testing.assert_array_equal(fit.predict_proba(NEW, **FEW), probability)
+    np.testing.assert_allclose(fit.predict_proba(NEW, eta="mean", **FEW)[:, 1], at_the_mean)
+    assert fit.predict(NEW, eta="mean", **FEW).tolist() == ["yes" if p > 0.5 else "no" for p in at_the_mean]
 
 
 @pytest.mark.parametrize("apart", [False, True])
@@ -196,14 +199,36 @@ def test_several_numbers():
 
 
 @pytest.mark.parametrize(("response", "probability"), [("logistic", expit), ("probit", norm.cdf)])
-def test_predictive_draws_and_transform(response, probability):
-    fit = make_fit(response, ["a", "b", "c"])
+def test_predictive_draws_of_labels(response, probability):
+    """Each label for itself; a logistic one is not drawn as a probit would be."""
+    drawn = make_fit(response, [["a"], ["b", "c"], []]).predictive(NEW, **FEW)
+    np.testing.assert_allclose(drawn["expectation"], probability(scores_by_draw(3)))
+    assert drawn["target"].dims == ("chain", "draw", "doc", "response")
+    assert set(np.unique(drawn["target"])) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("labels", [["a", "b"], ["a", "b", "c"]])
+@pytest.mark.parametrize("response", ["logistic", "probit", "sticks"])
+def test_predictive_draws_of_classes(response, labels):
+    """One for each document: shares of many draws are probabilities, to five standard errors (1e-6 false alarms)."""
+    fit = make_fit(response, labels)
+    fit = pt.Fit({**fit.groups, "posterior": fit.posterior.isel(draw=[0, 1] * 2000).assign_coords(draw=range(4000))})
+    drawn = fit.predictive(NEW, **FEW | {"draws": 4000})
+    assert drawn["probability"].dims == ("chain", "draw", "doc", "class")
+    assert drawn["class"].values.tolist() == labels
+    np.testing.assert_allclose(drawn["probability"].mean(("chain", "draw")), fit.predict_proba(NEW, **FEW))
+    shares = np.stack([(drawn["target"] == c).mean("draw") for c in range(len(labels))], axis=-1)
+    mean = drawn["probability"].mean("draw").values
+    assert (np.abs(shares - mean) <= 5 * np.sqrt(mean * (1 - mean) / 4000) + 1e-9).all()
+    assert (np.abs(shares[..., ::-1] - mean) > 5 * np.sqrt(mean * (1 - mean) / 4000)).any()
+
+
+def test_predictive_draws_and_transform():
+    fit = make_fit("logistic", ["a", "b", "c"])
     drawn = fit.predictive(NEW, **FEW)
     scores = scores_by_draw(3)
     assert drawn["score"].dims == ("chain", "draw", "doc", "response")
     np.testing.assert_allclose(drawn["score"], scores, atol=1e-12)
-    np.testing.assert_allclose(drawn["expectation"], probability(scores))
-    assert set(np.unique(drawn["target"])) == {0.0, 1.0}
     xr.testing.assert_identical(drawn, fit.predictive(NEW, **FEW))
     assert drawn.attrs == {"dropped_tokens": 1, "empty_documents": 1}
     assert drawn["response"].values.tolist() == ["a", "b", "c"]
@@ -245,9 +270,9 @@ def test_what_cannot_be_done_is_said():
         (TraceError, "chain: must be a whole number", lambda: hinge.transform(NEW, chain="0")),
         (TraceError, r"each response has its own topics; name one of them .*: a, b, c", lambda: apart.transform(NEW)),
         (TraceError, "all responses share the topics", lambda: hinge.transform(NEW, response="a")),
-        (PplTopicsError, "eta: expected mean, last, draws", lambda: hinge.predict(NEW, eta="median")),
+        (PplTopicsError, "eta: expected draws, mean, last", lambda: hinge.predict(NEW, eta="median")),
         (PplTopicsError, "phi: expected mean or draws", lambda: hinge.predict(NEW, phi="last")),
-        (PplTopicsError, "give eta draws too", lambda: hinge.predict(NEW, phi="draws")),
+        (PplTopicsError, "give eta draws too", lambda: hinge.predict(NEW, eta="mean", phi="draws")),
         (PplTopicsError, "draws: must be a whole number from 1", lambda: hinge.predict(NEW, draws=0)),
         (PplTopicsError, "warmup: must be a whole number from 0", lambda: hinge.predict(NEW, warmup=-1)),
         (PplTopicsError, "seed: must be", lambda: hinge.predict(NEW, seed=0.5)),
