@@ -294,11 +294,11 @@ def test_a_loaded_fit_predicts_the_same(tmp_path):
     texts = [f"{colour} " * 6 + other for colour, other in zip(labels, others, strict=True)]
     corpus = pt.Corpus.from_texts(texts, labels=labels)
     options = {"topics": 3, "draws": 10, "warmup": 20, "chains": 2, "seed": 1, "progress": False}
-    fit = pt.sample("medlda", corpus, **options)
+    fit = pt.sample("slda_multinomial", corpus, **options)
     fit.save(tmp_path / "a.nc")
     loaded = pt.load_fit(tmp_path / "a.nc")
     assert loaded.score(corpus) > 0.8
-    for name in ("transform", "decision_function"):
+    for name in ("transform", "decision_function", "predict_proba"):
         np.testing.assert_array_equal(getattr(loaded, name)(corpus), getattr(fit, name)(corpus, threads=1))
     assert loaded.predict(corpus).tolist() == fit.predict(corpus).tolist()
     xr.testing.assert_identical(loaded.predictive(NEW), fit.predictive(NEW))
