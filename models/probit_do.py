@@ -88,7 +88,8 @@ class ProbitDo(LabelResponse):
 
     def log_odds(self, scores: FloatArray) -> FloatArray:
         """Return log Phi(s) - log Phi(-s), exact in the tails."""
-        return np.asarray(log_ndtr(scores) - log_ndtr(-scores))
+        smaller = log_ndtr(-np.abs(scores))
+        return np.asarray(np.copysign(np.log1p(-np.exp(smaller)) - smaller, scores))
 
     def draw_targets(self, scores: FloatArray, augmentation: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw labels -1 and +1, each for itself."""

@@ -108,14 +108,15 @@ class StickBreakingLogistic(Response):
         """Return the probability that a document stops at a stick, once it reaches it."""
         return np.asarray(expit(scores))
 
-    def class_probabilities(self, scores: FloatArray) -> FloatArray:
-        """Return the probability of each class, shape (..., number of classes)."""
+    def log_class_probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return the log probability of each class, shape (..., number of classes)."""
         if scores.shape[-1] == 1:
-            return super().class_probabilities(scores)
-        p = np.ones((*scores.shape[:-1], scores.shape[-1] + 1))
-        np.cumprod(expit(-scores), axis=-1, out=p[..., 1:])
-        p[..., :-1] *= expit(scores)
-        return p
+            return super().log_class_probabilities(scores)
+        rest = np.log1p(np.exp(-np.abs(scores)))
+        log_p = np.zeros((*scores.shape[:-1], scores.shape[-1] + 1))
+        np.cumsum(np.minimum(-scores, 0.0) - rest, axis=-1, out=log_p[..., 1:])
+        log_p[..., :-1] += np.minimum(scores, 0.0) - rest
+        return log_p
 
     def draw_targets(self, scores: FloatArray, augmentation: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw a class for each document, as `encode` gives them."""

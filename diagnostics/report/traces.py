@@ -22,6 +22,10 @@ STATISTICS = {
         "Log likelihood of the responses",
         "log_likelihood_y: log likelihood of labels or targets, part of lp",
     ),
+    "log_likelihood_class": (
+        "Log likelihood of the classes",
+        "log_likelihood_class: log probability of the classes, normalised over classes",
+    ),
     "training_loss": ("Training loss", "training_loss: share of wrong signs, or mean squared error"),
     "acceptance_rate": ("Acceptance", "acceptance_rate: share of accepted proposals"),
     "density_n_dk": ("Density of document counts", "density_n_dk: share of nonzero counts n_dk"),

@@ -94,6 +94,8 @@ class Observed:
         Whether the last of them is the constant.
     scaling : Scaling, optional
         How the covariates were centred and scaled, where there are any.
+    exclusive : bool
+        Whether a document has one of several classes.
     """
 
     targets: FloatArray
@@ -102,3 +104,4 @@ class Observed:
     columns: tuple[str, ...]
     intercept: bool = False
     scaling: Scaling | None = None
+    exclusive: bool = False

@@ -188,8 +188,8 @@ class Response(Block):
         bounded = np.clip(self.expectation(scores), SMALLEST, LARGEST)
         return np.asarray(np.log(bounded) - np.log1p(-bounded))
 
-    def class_probabilities(self, scores: FloatArray) -> FloatArray:
-        """Return the probability of each of several exclusive classes, or of two that make one response.
+    def log_class_probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return the log probability of each of several exclusive classes, or of two that make one response.
 
         With a factor for each class, this is their distribution given that exactly one holds, with p(c) in proportion
         to the odds of c. For the logistic response it is the softmax of the linear predictors.
@@ -202,12 +202,21 @@ class Response(Block):
         -------
         ndarray of float64, shape (..., number of classes)
         """
-        if scores.shape[-1] == 1:
-            each = self.expectation(scores)
-            return np.concatenate([1.0 - each, each], axis=-1)
         log_odds = self.log_odds(scores)
-        odds = np.exp(log_odds - log_odds.max(axis=-1, keepdims=True))
-        return np.asarray(odds / odds.sum(axis=-1, keepdims=True))
+        if log_odds.shape[-1] == 1:
+            log_odds = np.concatenate([np.zeros_like(log_odds), log_odds], axis=-1)
+        log_odds = log_odds - log_odds.max(axis=-1, keepdims=True)
+        return np.asarray(log_odds - np.log(np.exp(log_odds).sum(axis=-1, keepdims=True)))
+
+    def class_probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return the exponential of `log_class_probabilities`."""
+        return np.exp(self.log_class_probabilities(scores))
+
+    def class_log_likelihood(self, targets: FloatArray, scores: FloatArray) -> float:
+        """Return the log probability of the known classes of all documents, normalised over classes."""
+        holds, known = self.indicators(targets) > 0.0, ~np.isnan(targets[:, 0])
+        holds = holds if holds.shape[1] > 1 else np.hstack([~holds, holds])
+        return float(self.log_class_probabilities(scores)[holds & known[:, None]].sum())
 
     def draw_targets(self, scores: FloatArray, augmentation: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw targets given the linear predictors, in the same shape.

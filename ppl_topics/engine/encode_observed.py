@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,8 @@ def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
         columns = _names_of(covariates, model.spec.topics)
     design = design_of(corpus.n_docs, covariates, scaling, block.intercept)
     columns = (*columns, INTERCEPT) if block.intercept else columns
-    return observed_of(targets, design, responses, columns, block.intercept, scaling)
+    observed = observed_of(targets, design, responses, columns, block.intercept, scaling)
+    return replace(observed, exclusive=corpus.labels.kind == "class")
 
 
 def design_of(n_docs: int, covariates: Covariates | None, scaling: Scaling | None, intercept: bool) -> Design:

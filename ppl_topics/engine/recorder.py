@@ -182,7 +182,11 @@ class Recorder:
         }
 
     def _response_statistics(self, state: ChainState) -> dict[str, float]:
-        """Return the log (pseudo-)likelihood of the targets, the augmentation summed over, and the training loss."""
+        """Return the log (pseudo-)likelihood of the targets, the augmentation summed over, and the training loss.
+
+        Of exclusive classes also their log likelihood normalised over classes, which DOLDA's authors monitor
+        (Magnusson, Jonsson, Villani 2020).
+        """
         response, observed = self.bound.response, state.observed
         if response is None or observed is None:
             return {}
@@ -191,6 +195,8 @@ class Recorder:
         fitted = scores(features, state.arrays[names["eta"]])
         augmentation = state.arrays[names["augmentation"]]
         result = {"log_likelihood_y": response.log_joint(observed.targets, fitted, augmentation)}
+        if observed.exclusive and response.probabilistic and not response.apart:
+            result["log_likelihood_class"] = response.class_log_likelihood(observed.targets, fitted)
         if not np.isnan(observed.targets).all():
             result["training_loss"] = response.loss(observed.targets, fitted)
         return result

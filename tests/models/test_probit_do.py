@@ -5,6 +5,7 @@ base(a) exp(b(a) s - omega(a) s^2 / 2) must be the likelihood Phi(y s). Statisti
 1e-6 over fixed seeds, and reject planted bugs.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -241,3 +242,23 @@ def test_predictions_add_up_to_one():
     probability = fit.predict_proba(corpus)
     np.testing.assert_allclose(np.asarray(probability).sum(axis=1), 1, rtol=1e-12)
     assert (np.asarray(probability).argmax(axis=1) == labels).mean() > 0.9
+
+
+def test_the_log_likelihood_of_classes_has_their_normaliser():
+    """As Magnusson, Jonsson, Villani (2020) monitor it, beside that of the product of probits, at each draw."""
+    corpus = corpus_of([0, 2, -1, 1], 3)
+    fit = pt.sample(MODEL, corpus, chains=1, warmup=2, draws=5, seed=1, progress=False, record={"z": "all"})
+    z, eta, statistics = fit.posterior["z"].values[0], fit.posterior["eta"].values[0], fit.groups["sample_stats"]
+    normalised, product = [], []
+    for draw in range(5):
+        shares = np.stack([np.bincount(z[draw, i:j], minlength=fit.posterior.sizes["topic"]) / (j - i)
+                           for i, j in itertools.pairwise(corpus.doc_ptr)])  # fmt: skip
+        scores = shares @ eta[draw].T
+        known = [(scores[0], 0), (scores[1], 2), (scores[3], 1)]
+        normalised.append(sum(np.log(class_distribution(s)[c]) for s, c in known))
+        product.append(sum(stats.norm.logcdf(np.where(np.arange(3) == c, s, -s)).sum() for s, c in known))
+    np.testing.assert_allclose(statistics["log_likelihood_class"][0], normalised, rtol=1e-9)
+    np.testing.assert_allclose(statistics["log_likelihood_y"][0], product, rtol=1e-9)
+    labels = pt.Corpus.from_texts(["aa bb", "bb cc"], labels=[["u"], ["u", "v"]])
+    fit = pt.sample(MODEL, labels, chains=1, warmup=2, draws=2, seed=1, progress=False)
+    assert "log_likelihood_class" not in fit.groups["sample_stats"]

@@ -121,6 +121,8 @@ def test_it_composes():
     model = {"extends": "slda_multinomial", "name": "composed", "blocks": blocks}
     fit = pt.sample(model, corpus, topics=2, draws=60, warmup=40, chains=1, seed=1, progress=False)
     assert fit.posterior.sizes["response"] == 2
+    statistics = fit.groups["sample_stats"]
+    np.testing.assert_allclose(statistics["log_likelihood_class"], statistics["log_likelihood_y"])
     found = fit.predict_proba(corpus)
     assert found.shape == (150, 3)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
