@@ -75,8 +75,8 @@ CASES = {
     "slda_multinomial": ("slda_multinomial", {}),
 }
 
-
-# Of each case's last assignments, under the current version of the streams. Where one differs, a seed no longer gives the draws
+# Of the last assignments of each case, under the current version of the streams. Where one differs, a seed no longer
+# gives the draws that it gave: raise STREAMS, so that no run is resumed with other draws, and put the new digests here.
 # that it gave: raise STREAMS, so that no run is resumed with other draws, and put the new digests here.
 DIGESTS = {
     "dolda": "32491b95bd4a38b9",
