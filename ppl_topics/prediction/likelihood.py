@@ -52,6 +52,10 @@ The cost of a document is in proportion to its length times this number, or its 
 estimate of its likelihood is unbiased for any.
 """
 
+HALVES = Key(0, 0, 0).reserved(Reserved.SPLITTING)
+"""The stream that cuts documents into halves. They are data, not simulation: the same for every seed, whose error then
+covers all that varies with it."""
+
 
 @dataclass(frozen=True)
 class HeldOutOptions:
@@ -144,7 +148,7 @@ class HeldOut:
 
     @property
     def error(self) -> float:
-        """Monte Carlo standard error of the log likelihood: that of a repetition with another seed."""
+        """Monte Carlo standard error of the log likelihood: how much it varies with the seed."""
         return float(np.sqrt(np.sum(self.errors**2)))
 
     @property
@@ -169,7 +173,7 @@ class HeldOut:
     def per_token_spread(self) -> float:
         """Standard error of `per_token` as an estimate for all documents that these are a sample of; NaN of one.
 
-        The Monte Carlo error is a part of it.
+        The Monte Carlo error is a part of it, and so is how documents were cut into halves.
         """
         return ratio_error(self.values, self.tokens)
 
@@ -226,7 +230,8 @@ def held_out(
     new : Corpus or list of str
         Words that do not occur in training are dropped and counted; labels and covariates play no part.
     method : {"left_to_right", "document_completion"}
-        Score all tokens; or a random half of each document given the other half.
+        Score all tokens; or half of each document given the other half, cut at random but the same for every model and
+        seed.
     particles : int, optional
         Particles of each document, for each chain or draw; a multiple of 4. By default 40, or 4 chains of draws.
     phi : {"mean", "draws"}
@@ -282,7 +287,7 @@ def estimate(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions, re
     lengths = np.diff(doc_ptr)
     number = 0
     by_token = options.method == "document_completion"
-    shuffled = split_tokens(doc_ptr, words, Key(options.seed, 0, 0).reserved(Reserved.SPLITTING)) if by_token else words
+    shuffled = split_tokens(doc_ptr, words, HALVES) if by_token else words
     total = np.zeros((REPLICATES, len(words))) if by_token else np.full((corpus.n_docs, REPLICATES), -np.inf)
     with using_threads(options.threads):
         for phi, alpha, chain, draw in components(trained, options, place):
