@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from ppl_topics.core.response import starts_by_label
 from ppl_topics.diagnostics.alignment import Alignment, align
 from ppl_topics.diagnostics.alignment.agreement import top_words_of
 from ppl_topics.diagnostics.convergence import ESS_WANTED, Quantity, Walk, density_walks, quantities
@@ -99,8 +100,9 @@ def verdict(groups: Mapping[str, xr.Dataset], *, alignment: Alignment | None = N
     Verdict
         "not converged" if chains are in different modes, the log posterior still drifts, chains do not agree on topics,
         or R-hat is above 1.05 and above the value that chains of one distribution with so few effective draws exceed
-        once in a thousand. Otherwise "cannot tell" if there is only one chain, a kernel is not exact, there are too few
-        draws or effective draws, or R-hat is above 1.01. Otherwise "converged".
+        once in a thousand. Otherwise "cannot tell" if there is only one chain, every chain started from topics that
+        follow the labels, a kernel is not exact, there are too few draws or effective draws, or R-hat is above 1.01.
+        Otherwise "converged".
 
     Raises
     ------
@@ -178,6 +180,11 @@ def _of_the_run(groups: Mapping[str, xr.Dataset]) -> Iterator[Finding]:
     if posterior.sizes["chain"] == 1:
         what = "one chain: R-hat only compares its halves, and another mode would go unnoticed"
         yield Finding(UNSURE, what, "run at least 2 chains (--chains)")
+    start = posterior.attrs.get("start", "uniform")
+    if all(starts_by_label(start, int(chain)) for chain in posterior["chain"].values):
+        what = "every chain started from topics that follow the labels, which does not rule out other modes"
+        remedy = "start every other chain from uniform topics (--set start=both), or all of them (--set start=uniform)"
+        yield Finding(UNSURE, what, remedy)
     if "lp" not in groups.get("sample_stats", xr.Dataset()):
         what = "the trace holds no log posterior `lp` in `sample_stats`, so modes and drift cannot be detected"
         yield Finding(UNSURE, what)

@@ -36,8 +36,8 @@ class Hinge(LabelResponse):
         Whether a coefficient of a constant feature is added.
     one_vs_all : bool
         Whether each of several classes or labels gets its own model, instead of all sharing the topics.
-    start : {"labels", "uniform"}
-        How chains draw their first topics: for each label from its own topics, or all alike.
+    start : {"labels", "uniform", "both"}
+        How chains draw their first topics: for each label from its own topics, all alike, or either way in turn.
     """
 
     augmentation: ClassVar[str] = "xi"

@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.registry import block
-from ppl_topics.core.response import Potential, Response
+from ppl_topics.core.response import Potential, Response, Start
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.errors import CorpusError
 from ppl_topics.models.augmentation import simulate_polya_gamma
@@ -41,8 +41,8 @@ class StickBreakingLogistic(Response):
         Names of the blocks of coefficients and of the features.
     intercept : bool
         Whether a coefficient of a constant feature is added.
-    start : {"labels", "uniform"}
-        How chains draw their first topics: for each class from its own topics, or all alike.
+    start : {"labels", "uniform", "both"}
+        How chains draw their first topics: for each class from its own topics, all alike, or either way in turn.
 
     References
     ----------
@@ -54,12 +54,12 @@ class StickBreakingLogistic(Response):
 
     block: Literal["stick_breaking_logistic"] = "stick_breaking_logistic"
     observed: Literal["labels"] = "labels"
-    start: Literal["labels", "uniform"] = "labels"
+    start: Start = "labels"
 
     @property
-    def starts_by_label(self) -> bool:
-        """Whether the first topics of a chain depend on the labels."""
-        return self.start == "labels"
+    def first_topics(self) -> Start:
+        """What the first topics of chains depend on."""
+        return self.start
 
     def encode(self, labels: Labels) -> tuple[FloatArray, list[str]]:
         """Return 1 at the stick of the class, 0 at those before and -1 at those behind; a stick has its class's name.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pydantic
@@ -25,11 +25,19 @@ from ppl_topics.corpus.labels import Labels
 from ppl_topics.corpus.scaling import Scaling
 from ppl_topics.errors import SpecError
 
-__all__ = ["FixedFeatures", "LabelResponse", "Potential", "Response"]
+__all__ = ["FixedFeatures", "LabelResponse", "Potential", "Response", "Start", "starts_by_label"]
+
+Start: TypeAlias = Literal["labels", "uniform", "both"]
+"""What the first topics of chains depend on."""
 
 
 SMALLEST, LARGEST = 1e-300, 1.0 - 2.0**-53
 """Bounds of a probability whose odds are taken."""
+
+
+def starts_by_label(start: str, chain: int) -> bool:
+    """Return whether the first topics of a chain depend on the labels: for "both", those of every other chain."""
+    return start == "labels" or (start == "both" and chain % 2 == 0)
 
 
 class Potential(NamedTuple):
@@ -102,9 +110,9 @@ class Response(Block):
         return False
 
     @property
-    def starts_by_label(self) -> bool:
-        """Whether the first topics of a chain depend on the labels."""
-        return False
+    def first_topics(self) -> Start:
+        """What the first topics of chains depend on."""
+        return "uniform"
 
     def auxiliaries(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
         """Return the augmentation, with its role and dims."""
@@ -298,12 +306,12 @@ class LabelResponse(Response):
     ----------
     one_vs_all : bool
         Whether each of several classes or labels gets its own model, instead of all sharing the topics.
-    start : {"labels", "uniform"}
-        How chains draw their first topics: for each label from its own topics, or all alike.
+    start : {"labels", "uniform", "both"}
+        How chains draw their first topics: for each label from its own topics, all alike, or either way in turn.
     """
 
     one_vs_all: bool = False
-    start: Literal["labels", "uniform"] = "labels"
+    start: Start = "labels"
 
     @property
     def apart(self) -> bool:
@@ -311,6 +319,6 @@ class LabelResponse(Response):
         return self.one_vs_all
 
     @property
-    def starts_by_label(self) -> bool:
-        """Whether the first topics of a chain depend on the labels."""
-        return self.start == "labels"
+    def first_topics(self) -> Start:
+        """What the first topics of chains depend on."""
+        return self.start

@@ -14,7 +14,7 @@ from ppl_topics.core.binding import Binding
 from ppl_topics.core.block import Block, sparse_topics_block
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.observed import MAX_COEFFICIENTS, Observed
-from ppl_topics.core.response import Response
+from ppl_topics.core.response import Response, Start, starts_by_label
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes, Tokens, topic_dtype
 from ppl_topics.corpus import Corpus
@@ -77,6 +77,11 @@ class BoundModel:
         return self.binding("").response
 
     @property
+    def start(self) -> Start:
+        """What the first topics of chains depend on; see `ppl_topics.core.response.starts_by_label`."""
+        return self.response.first_topics if self.response is not None and self.sizes.supervised else "uniform"
+
+    @property
     def sparse(self) -> bool:
         """Whether chains hold sparse topics."""
         return sparse_topics_block(self.model.spec.blocks) is not None
@@ -93,7 +98,7 @@ class BoundModel:
     def initial_state(self, seed: int, chain: int) -> ChainState:
         """Return a state with randomly drawn topics, and each other variable at its block's starting value.
 
-        Topics are uniform, but with labels depend on these; see `ppl_topics.engine.label_initialisation`.
+        Topics are uniform, or depend on the labels; see `start` and `ppl_topics.engine.label_initialisation`.
         """
         key, topics = Key(seed, chain, 0).reserved(Reserved.INITIAL), self.sizes.topics
         z = np.zeros(self.sizes.tokens, dtype=topic_dtype(topics))
@@ -103,7 +108,7 @@ class BoundModel:
         group, n_groups = np.full(self.sizes.docs, -1), 1
         supervised = self.sizes.supervised or topics
         response, observed = self.response, state.observed
-        if response is not None and observed is not None and response.starts_by_label and self.sizes.supervised > 0:
+        if response is not None and observed is not None and starts_by_label(self.start, chain // self.parts):
             group, n_groups = label_groups(response.indicators(observed.targets))
         draw_by_group(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, supervised, group, n_groups, key)
         self.count(state)

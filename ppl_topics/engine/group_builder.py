@@ -212,6 +212,7 @@ def attributes_of(bound: BoundModel, corpus: Corpus, settings: Settings, stopped
         "model_yaml": spec.to_yaml(),
         "schedule": str(plan),
         "exact": int(plan.exact),
+        "start": bound.start,
         "seed": settings.seed,
         "warmup": settings.warmup,
         "draws": settings.draws,

@@ -26,7 +26,10 @@ DRAWN = ("posterior", "warmup_posterior")
 PARTNERS = {"sample_stats": "posterior", "warmup_sample_stats": "warmup_posterior"}
 """Groups of statistics, and the groups whose draws they describe."""
 
-TEXTS = ("model_yaml", "model_name", "schedule", "inference_library", "corpus_name", "corpus_fingerprint", "created_at")
+TEXTS = (
+    *("model_yaml", "model_name", "schedule", "start"),
+    *("inference_library", "corpus_name", "corpus_fingerprint", "created_at"),
+)
 COUNTS = ("exact", "seed", "warmup", "draws", "thin", "threads", "stopped", "empty_documents", "dropped_tokens")
 NAMED = ("word", "doc", "response", "coefficient", "slope", "covariate", "class", "kernel")
 NUMBERED = ("chain", "draw", "topic", "token")

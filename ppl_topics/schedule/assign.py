@@ -31,9 +31,9 @@ def assign(model: Model, corpus: CorpusSizes | None = None) -> Node:
     """Choose for each latent variable an exact kernel that the model admits, so that the whole sweep is cheapest.
 
     Whole sweeps are compared, over all combinations that keep the rules. Among those that cost at most `MARGIN` more
-    than the cheapest, the one that integrates out most variables is chosen, since it mixes best (Liu 1994, The
-    collapsed Gibbs sampler in Bayesian computations). Seconds are those of the nominal machine at `NOMINAL_THREADS`
-    threads, so that the same seed gives the same draws anywhere.
+    than the cheapest, the one that integrates out most variables is chosen: where it was measured, it reached the mode
+    soonest. Seconds are those of the nominal machine at `NOMINAL_THREADS` threads, so that the same seed gives the same
+    draws anywhere.
     """
     ordered = sweep_order(list(model.latent.values()))
     sizes = (corpus or nominal_sizes()).for_model(model)
@@ -47,7 +47,7 @@ def assign(model: Model, corpus: CorpusSizes | None = None) -> Node:
         check(Cycle(sweeps[0][1]), model)
     where = f"{NOMINAL_THREADS} threads of the nominal machine" + ("" if corpus else ", nominal corpus")
     near = [(seconds, chosen) for seconds, chosen in valid if seconds <= (1 + MARGIN) * valid[0][0]]
-    # The more is integrated out, the less the draws depend on each other.
+    # The more is integrated out, the sooner a chain from a random start is in the mode.
     _, best = min(near, key=lambda pair: (-sum(len(step.kernel.integrates_out) for step in pair[1]), pair[0]))
     return Cycle(tuple(replace(s, reason=_reason(i, s, valid, where)) for i, s in enumerate(best)))
 

@@ -94,6 +94,29 @@ def test_converged_chains_raise_no_alarm():
         assert verdict(groups).level != "not converged", found(groups)
 
 
+@pytest.mark.parametrize(
+    ("start", "chains", "level"),
+    [
+        ("labels", [0, 1, 2, 3], "cannot tell"),
+        ("both", [0, 2], "cannot tell"),
+        ("both", [0, 1], "converged"),
+        ("uniform", [0, 1, 2, 3], "converged"),
+    ],
+)
+def test_chains_that_all_started_by_label_do_not_vouch_for_one_another(start, chains, level):
+    groups = {name: group.isel(chain=chains).assign_attrs(start=start) for name, group in trace().items()}
+    assert verdict(groups).level == level
+    named = [line.startswith("every chain started from topics that follow the labels") for line in found(groups)]
+    assert sum(named) == (level == "cannot tell")
+
+
+def test_a_mode_that_only_chains_started_by_label_are_in_is_seen():
+    groups = {name: group.assign_attrs(start="both") for name, group in trace().items()}
+    groups["sample_stats"]["lp"].values[1::2] -= 1340.0
+    (line,) = found(groups, "bad")
+    assert line.startswith("chains 1, 3 are in other modes: log posterior lower by 1,3")
+
+
 def test_a_chain_in_another_mode_is_named():
     groups = trace()
     rng = np.random.default_rng(5)

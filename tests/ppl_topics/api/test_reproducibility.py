@@ -79,10 +79,10 @@ CASES = {
 # gives the draws that it gave: raise STREAMS, so that no run is resumed with other draws, and put the new digests here.
 # that it gave: raise STREAMS, so that no run is resumed with other draws, and put the new digests here.
 DIGESTS = {
-    "dolda": "32491b95bd4a38b9",
-    "dolda, slices": "1d687d9ae58c4b70",
-    "dolda_normal": "4e46182fe6a4b95f",
-    "dolda_spike_slab": "54ff816921be19d4",
+    "dolda": "64f9815b72f6bd61",
+    "dolda, slices": "bcd1697363e99a7c",
+    "dolda_normal": "65e1ef19abc439f4",
+    "dolda_spike_slab": "3412776674338345",
     "lda": "483bdc7aefef490f",
     "lda, sparse": "311df7900415499c",
     "lda, gram": "311df7900415499c",
@@ -106,7 +106,7 @@ DIGESTS = {
     "medlda_one_vs_all": "434968d88b047428",
     "medlda_regression": "c6661fe0a95f0b07",
     "slda_counts": "14b4b94ef837c355",
-    "slda_covariates": "7de59ba1379e448f",
+    "slda_covariates": "5c441ca77ba1053e",
     "slda_gaussian": "3e1651c1eda7ef5e",
     "slda_gaussian, regularised": "4e0a6c4b651ee84f",
     "slda_logistic": "58d789d682aee3fc",

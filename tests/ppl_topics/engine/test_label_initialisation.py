@@ -64,3 +64,30 @@ def test_the_first_state_depends_on_labels_and_seed_alone():
     assert np.isin(uniform.z.reshape(40, -1)[::4], [0, 3]).mean() < 0.6
     plain = bind(make_plan(load_spec("lda", {"topics": 6})), corpus).initial_state(1, 0)
     assert np.isin(plain.z.reshape(40, -1)[::4], [0, 3]).mean() < 0.6
+
+
+@pytest.mark.parametrize(("model", "chains"), [("medlda", [0, 1, 2, 3]), ("medlda_one_vs_all", [0, 3, 6, 9])])
+def test_every_other_chain_starts_uniformly(model, chains):
+    """Of models apart for three responses, chains 0 to 2 are the first chain of each."""
+    corpus = pt.Corpus.from_texts(["aa bb cc dd ee ff gg hh"] * 40, labels=["x", "y", "z", "z"] * 10)
+    bound = bind(make_plan(load_spec(model, {"topics": 6, "start": "both"})), corpus)
+    own = [0, 3] if model == "medlda" else [1, 3, 5]
+    shares = [np.isin(bound.initial_state(1, chain).z.reshape(40, -1)[::4], own).mean() for chain in chains]
+    assert [share > 0.8 for share in shares] == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "expected"),
+    [
+        ("medlda", {}, "labels"),
+        ("medlda", {"start": "both"}, "both"),
+        ("dolda", {}, "uniform"),
+        ("slda_gaussian", {}, "uniform"),
+        ("lda", {}, "uniform"),
+    ],
+)
+def test_a_trace_says_how_its_chains_started(model, given, expected):
+    labels = [0.5, 1.5] * 5 if model == "slda_gaussian" else ["x", "y"] * 5
+    corpus = pt.Corpus.from_texts(["aa bb", "cc dd"] * 5, labels=labels)
+    fit = pt.sample(model, corpus, topics=2, draws=1, warmup=0, chains=1, seed=1, progress=False, **given)
+    assert fit.posterior.attrs["start"] == expected
