@@ -128,7 +128,8 @@ def sample(
     InexactKernelWarning
         If a kernel of the schedule does not leave the posterior invariant.
     CovariateWarning
-        If a covariate is constant, so that its coefficient follows its prior only.
+        If the corpus has covariates that the model does not use, or one that is constant, so that its coefficient
+        follows its prior only.
 
     Examples
     --------

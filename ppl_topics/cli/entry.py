@@ -10,7 +10,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ppl_topics._util.argument_names import arguments_are_options
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from ppl_topics.cli.app import app
 
         with warnings.catch_warnings(), arguments_are_options():
-            warnings.showwarning = _show_warning
+            warnings.showwarning = _showing_each_once()
             # Ours are of this category. All of them are shown: they have no line in a program of the user.
             warnings.simplefilter("always", UserWarning)
             code = app(given or ["--help"], prog_name="ppl-topics", standalone_mode=False)
@@ -115,5 +115,14 @@ def _one_line(message: object) -> str:
     return " ".join(str(message).split())
 
 
-def _show_warning(message: Warning | str, *place: object, **more: object) -> None:
-    print(f"warning: {_one_line(message)}", file=sys.stderr)
+def _showing_each_once() -> Callable[..., None]:
+    """Return what shows warnings, each text once, for a command may run several models."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, *place: object, **more: object) -> None:
+        text = _one_line(message)
+        if text not in shown:
+            shown.add(text)
+            print(f"warning: {text}", file=sys.stderr)
+
+    return show

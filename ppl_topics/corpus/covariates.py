@@ -44,7 +44,10 @@ SPARSE_FROM = 128
 
 
 class CovariateWarning(UserWarning):
-    """Covariates carry less information than it seems: a constant column, or a category unknown in training."""
+    """Covariates carry less information than it seems.
+
+    They are not used by the model, a column is constant, or a category is unknown in training.
+    """
 
 
 @dataclass(frozen=True)

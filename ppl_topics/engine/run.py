@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.user_warning import warn_user
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.covariates import CovariateWarning
@@ -148,12 +150,20 @@ def _check_memory(plan: Plan, corpus: Corpus, settings: Settings, *, streamed: b
 
 
 def _bind(plan: Plan, corpus: Corpus) -> BoundModel:
-    """Bind a plan to a corpus, and warn of inexact kernels and constant covariates."""
+    """Bind a plan to a corpus, and warn of inexact kernels, and of covariates that are not used or constant."""
     if not plan.exact:
         warn_user(
             f"{', '.join(plan.inexact_kernels)} does not leave the posterior invariant: the draws are approximate, "
             "and more of them do not make them less so",
             InexactKernelWarning,
+        )
+    if corpus.covariates is not None and corpus.covariates.columns and "x" not in plan.model.names:
+        names = [repr(column.name) for column in corpus.covariates.columns]
+        what = "covariate {}" if len(names) == 1 else "covariates {}"
+        warn_user(
+            f"model {plan.model.spec.name!r} does not use {what.format(_some(names))} of the corpus; use a model with "
+            f"the block 'covariates', such as slda_covariates, or leave out {argument('covariates')}",
+            CovariateWarning,
         )
     bound = bind(plan, corpus)
     observed = bound.observed
@@ -162,7 +172,10 @@ def _bind(plan: Plan, corpus: Corpus) -> BoundModel:
     # The columns of the covariates come first.
     names = [repr(name) for name, scale in zip(observed.columns, observed.scaling.scale, strict=False) if scale == 0.0]
     if names:
-        shown = ", ".join(names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
         what = "covariate {} is constant; its coefficient" if len(names) == 1 else "covariates {} are constant; each"
-        warn_user(f"{what.format(shown)} follows its prior only", CovariateWarning)
+        warn_user(f"{what.format(_some(names))} follows its prior only", CovariateWarning)
     return bound
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")

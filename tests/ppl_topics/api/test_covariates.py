@@ -86,10 +86,9 @@ def test_logistic_coefficients_are_recovered():
     assert found["age"] == pytest.approx(1.5, abs=0.5)
     assert found["region[east]"] - found["region[north]"] == pytest.approx(2.0, abs=0.8)
     # Against the same model without covariates.
-    assert (
-        fit.score(corpus, **FEW)
-        > pt.sample("slda_logistic", corpus, draws=20, warmup=20, **QUICK).score(corpus, **FEW) + 0.1
-    )
+    bare = pt.Corpus.from_texts(texts, labels=labels)
+    without = pt.sample("slda_logistic", bare, draws=20, warmup=20, **QUICK)
+    assert fit.score(corpus, **FEW) > without.score(bare, **FEW) + 0.1
 
 
 def test_supervised_topics_have_coefficients_and_the_others_none():
@@ -158,7 +157,8 @@ def test_covariates_are_asked_for(gaussian):
     with pytest.raises(CorpusError, match="no covariates, and the model has coefficients for age, region; give them"):
         fit.predict(bare, **FEW)
     # Unused covariates are no mistake.
-    pt.sample("slda_gaussian", corpus, draws=2, warmup=1, **QUICK)
+    with pytest.warns(pt.CovariateWarning, match="does not use"):
+        pt.sample("slda_gaussian", corpus, draws=2, warmup=1, **QUICK)
 
 
 @pytest.mark.parametrize("name", ["intercept", "topic 1"])
@@ -174,6 +174,24 @@ def test_a_block_of_covariates_must_be_used():
         pt.Model.of(load_spec(model_with(features=["z"])))
     with pytest.raises(SpecError, match="no response uses these features"):
         pt.Model.of(load_spec({"extends": "lda", "name": "m", "blocks": {"x": {"block": "covariates"}}}))
+
+
+@pytest.mark.parametrize("model", ["dolda", "slda_logistic"])
+def test_covariates_that_the_model_does_not_use_are_named(model):
+    texts, frame, effect, _ = simulated(30)
+    labels = ["high" if value > 0 else "low" for value in effect]
+    corpus = corpus_of(texts, labels, frame[["age"]].assign(**{f"x{number}": 1.0 for number in range(9)}))
+    with pytest.warns(pt.CovariateWarning) as caught:
+        pt.sample(model, corpus, draws=1, warmup=0, **QUICK)
+    (message,) = [str(each.message) for each in caught]
+    assert message == (
+        f"model '{model}' does not use covariates 'age', 'x0', 'x1', 'x2', 'x3', 'x4', 'x5', 'x6' and 2 more of the "
+        "corpus; use a model with the block 'covariates', such as slda_covariates, or leave out covariates"
+    )
+    extended = {"name": "m", "extends": model, "blocks": {"x": {"block": "covariates"}, "y": {"features": ["z", "x"]}}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pt.sample(extended, corpus_of(texts, labels, frame[["age"]]), draws=1, warmup=0, **QUICK)
 
 
 def test_constant_and_duplicate_columns():

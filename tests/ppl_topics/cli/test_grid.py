@@ -124,6 +124,15 @@ def interruptible():
     signal.signal(signal.SIGINT, before)
 
 
+def test_a_warning_is_shown_once(capsys):
+    how = ("lda", "--data", "train.jsonl", "--covariates", "y", *QUICK, "--over", "topics=2,3", "--json")
+    for _ in range(2):
+        code, _, err = call(capsys, "grid", *how)
+        assert code == 0
+        assert err.count("warning: model 'lda' does not use covariate 'y' of the corpus") == 1
+        assert "or leave out --covariates" in err
+
+
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_keeps_what_is_done(corpus, tmp_path):
     def interrupt(row):

@@ -217,7 +217,8 @@ def test_counts_as_labels():
 def test_covariates():
     frame = pd.DataFrame({"year": [1.0, 2, 3, 4, 5], "from": ["x", "y", "x", "z", "x"]})
     corpus = make_corpus(covariates=frame)
-    constants = pt.sample("lda", corpus, **OPTIONS).groups["constant_data"]
+    with pytest.warns(pt.CovariateWarning, match="model 'lda' does not use covariates 'year', 'from' of the corpus"):
+        constants = pt.sample("lda", corpus, **OPTIONS).groups["constant_data"]
     assert constants["covariates"].dims == ("doc", "covariate")
     assert constants["covariate"].values.tolist() == corpus.covariates.names.tolist()
     assert constants["covariates"].sel(covariate="year", doc="two").item() == 2

@@ -149,7 +149,8 @@ def test_names_and_covariates_that_compress_well(tmp_path):
     years = pd.DataFrame({"year": pd.Categorical([str(number) for number in range(len(texts))])})
     corpus = pt.Corpus.from_tokens(texts, doc_ids=ids, covariates=years)
     options = {"topics": 2, "draws": 1, "warmup": 0, "seed": 1, "progress": False}
-    constants = pt.sample("lda", corpus, out=tmp_path / "a", **options).groups["constant_data"]
+    with pytest.warns(pt.CovariateWarning, match="model 'lda' does not use covariate 'year' of the corpus"):
+        constants = pt.sample("lda", corpus, out=tmp_path / "a", **options).groups["constant_data"]
     assert constants["covariates"].size > 9_900_000
     assert float(constants["covariates"].sum()) == len(texts)
     assert constants["doc"].values.tolist() == ids
