@@ -43,7 +43,7 @@ def plot_coefficients(
     response : str or sequence of str, optional
         Which classes, labels or targets; by default all.
     chain : int
-        Chains number their topics independently, so they are not combined.
+        Whose topics; the coefficients of covariates are of all chains, see `coefficient_table`.
     probability : float
         Probability of the equal-tailed intervals.
     top : int, optional

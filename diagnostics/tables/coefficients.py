@@ -23,7 +23,7 @@ def coefficient_table(
     top: int | None = None,
     n_words: int = 10,
 ) -> pd.DataFrame:
-    """Summarise the coefficients of each response in one chain, the largest first and the intercept last.
+    """Summarise the coefficients of each response, the largest first and the intercept last.
 
     Parameters
     ----------
@@ -32,7 +32,9 @@ def coefficient_table(
     response : str, optional
         A class, label or target; by default all.
     chain : int
-        Chains number their topics independently, so they are not combined.
+        Whose topics. Chains number their topics independently, so the coefficients of topics, and with them the
+        intercept, are of one chain; those of covariates are of all chains, and so is the intercept where no topic has a
+        coefficient (``supervised_topics: 0``).
     probability : float
         Probability of the equal-tailed intervals.
     top : int, optional
@@ -45,9 +47,9 @@ def coefficient_table(
     pandas.DataFrame
         A row for each response and coefficient, with the columns ``response``, ``coefficient``, ``topic`` (its number;
         missing for covariates and the intercept), ``mean``, ``sd``, ``low`` and ``high`` (the ends of the interval),
-        ``excludes_0``, ``ess`` (bulk effective sample size), ``rhat`` (of the chain's halves), ``share`` (of the
-        tokens, of the topic) and ``words``. With one draw, the interval and the standard deviation are NaN; with fewer
-        than four, the effective sample size is NaN. ``attrs`` holds ``chain`` and ``probability``.
+        ``excludes_0``, ``ess`` (bulk effective sample size), ``rhat`` (of the halves of its chain, or of all),
+        ``share`` (of the tokens, of the topic) and ``words``. With one draw, the interval and the standard deviation
+        are NaN; with fewer than four, the effective sample size is NaN. ``attrs`` holds ``chain`` and ``probability``.
 
     Raises
     ------
@@ -69,6 +71,8 @@ def coefficient_table(
         groups, coefficients, response=response, probability=probability, top=top, n_words=n_words
     )
     efficiency = all_statistics(coefficients.draws[None], ["ess_bulk", "rhat"])
+    for name, of_all in all_statistics(coefficients.of_all, ["ess_bulk", "rhat"]).items():
+        efficiency[name][:, coefficients.common] = of_all
     cells = (
         [coefficients.responses.index(name) for name in table["response"]],
         [coefficients.names.index(name) for name in table["coefficient"]],

@@ -34,6 +34,7 @@ def coefficients(
 ) -> None:
     """Print the coefficients of the classes of RUN, the largest first, with the words of their topics.
 
+    Chains number their topics independently, so those are of one chain; the rows of covariates are of the draws of all.
     A row is marked * if the interval excludes 0: the data determine the sign of the coefficient. A topic with such a
     coefficient is a signal topic; its relevance is the sum of the sizes of its coefficients over all classes. With
     --json these are given for each topic too.
@@ -73,7 +74,9 @@ def coefficients(
         what["topics"] = None if topics is None else records(topics)
         print_json(what)
         return
-    print(f"chain {chain}, draws {what['draws']}, {100 * probability:g}% intervals; * excludes 0")
+    chains = fit.posterior.sizes["chain"]
+    of_all = f" (covariates: all {chains} chains)" if chains > 1 and _has_covariates(table) else ""
+    print(f"chain {chain}{of_all}, draws {what['draws']}, {100 * probability:g}% intervals; * excludes 0")
     if topics is not None:
         print(f"signal topics: {what['signal_topics']:,} of {what['topics_with_coefficients']:,}")
     if effective is not None:
@@ -81,6 +84,10 @@ def coefficients(
         print(f"effective coefficients: {number(total)} of {of:,}")
     print()
     _print(table)
+
+
+def _has_covariates(table: pd.DataFrame) -> bool:
+    return bool((table["topic"].isna() & (table["coefficient"] != "intercept")).any())
 
 
 def _print(table: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""The coefficients in a trace: their draws in one chain, and the words of their topics."""
+"""The coefficients in a trace: their draws in one chain, in all for those without a topic, the words of topics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TopicText(NamedTuple):
 
 @dataclass(frozen=True)
 class CoefficientDraws:
-    """The M draws of F coefficients of C responses in one chain."""
+    """The M draws of F coefficients of C responses in one chain, and of those that mean the same in all chains."""
 
     chain: int
     draws: FloatArray  # (M, C, F): coefficients of topics first, that of the intercept last
@@ -40,6 +40,8 @@ class CoefficientDraws:
     n_topics: int  # number of coefficients of topics, topic 0 first
     intercept: bool  # True if the last coefficient is an intercept
     apart: bool  # True if each response has its own topics
+    common: slice  # the n coefficients that mean the same in all chains: see `coefficient_draws`
+    of_all: FloatArray  # (chains, M, C, n): their draws in all chains
 
     @property
     def n_slopes(self) -> int:
@@ -56,7 +58,11 @@ class CoefficientDraws:
 
 
 def coefficient_draws(groups: Mapping[str, xr.Dataset], chain: int = 0) -> CoefficientDraws:
-    """Return the coefficients of one chain of a trace."""
+    """Return the coefficients of one chain of a trace, and those that mean the same in all: of the covariates.
+
+    The intercept is one of them if no topic has a coefficient. Else it belongs to those of the chain's topics, since
+    the shares of topics add up to 1.
+    """
     posterior = groups["posterior"]
     # A model has only one variable with these dimensions.
     found = [array for array in posterior.data_vars.values() if set(array.dims) == DIMS]
@@ -67,17 +73,21 @@ def coefficient_draws(groups: Mapping[str, xr.Dataset], chain: int = 0) -> Coeff
         raise TraceError("the trace has no draws")
     if not found[0].sizes["response"]:
         raise TraceError("the trace has coefficients without a response")
-    draws = found[0].sel(chain=chain).transpose("draw", "response", "coefficient")
+    ordered = found[0].transpose("chain", "draw", "response", "coefficient")
     names = [str(name) for name in posterior["coefficient"].values]
     n_topics = next((i for i, name in enumerate(names) if name != f"topic {i}"), len(names))
+    intercept = bool(names) and names[-1] == "intercept"
+    common = slice(n_topics, len(names) - (intercept and n_topics > 0))
     return CoefficientDraws(
         chain,
-        np.ascontiguousarray(draws.values, dtype=np.float64),
+        np.ascontiguousarray(ordered.sel(chain=chain).values, dtype=np.float64),
         [str(name) for name in posterior["response"].values],
         names,
         n_topics,
-        bool(names) and names[-1] == "intercept",
+        intercept,
         bool(own_topics(groups)),
+        common,
+        np.ascontiguousarray(ordered.isel(coefficient=common).values, dtype=np.float64),
     )
 
 

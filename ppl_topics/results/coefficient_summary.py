@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.errors import TraceError
 from ppl_topics.results.coefficient_draws import CoefficientDraws, check_probability, interval, topic_texts
 
@@ -32,10 +33,9 @@ def coefficient_summary(
         raise TraceError(f"top: must be a whole number of at least 1, got {top!r}")
     asked = coefficients.positions(response)
     texts = topic_texts(groups, n_words, coefficients)
-    draws = coefficients.draws
-    mean = draws.mean(axis=0)
-    spread = draws.std(axis=0, ddof=1) if len(draws) > 1 else np.full(mean.shape, np.nan)
-    low, high = interval(draws, probability)
+    columns = _columns(coefficients.draws, probability)
+    columns[:, :, coefficients.common] = _columns(np.concatenate(coefficients.of_all), probability)
+    mean, spread, low, high = columns
     rows = []
     for c in asked:
         order = np.argsort(-np.abs(mean[c, : coefficients.n_slopes]), kind="stable")[:top].tolist()
@@ -58,3 +58,10 @@ def coefficient_summary(
     table = pd.DataFrame(rows, columns=COLUMNS).astype({"topic": "Int64"})
     table.attrs = {"chain": coefficients.chain, "probability": probability}
     return table
+
+
+def _columns(draws: FloatArray, probability: float) -> FloatArray:
+    """Return mean, standard deviation and ends of the interval over draws, shape (4, C, F)."""
+    mean = draws.mean(axis=0)
+    spread = draws.std(axis=0, ddof=1) if len(draws) > 1 else np.full(mean.shape, np.nan)
+    return np.stack([mean, spread, *interval(draws, probability)])

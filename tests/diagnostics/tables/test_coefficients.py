@@ -63,6 +63,7 @@ def groups():
     eta[0, :, :, 2] = steps[:, None] - 5.0
     eta[0, :, :, 3] = 9.0
     eta[1] = 7.0
+    eta[1, :, :, 2] = eta[0, :, :, 2]
     return made(eta, NAMES, ["calm", "loud"])
 
 
@@ -97,11 +98,26 @@ def test_arviz_gives_the_same_efficiency(groups):
     np.testing.assert_allclose(table["ess"], expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize("names", [["topic 0", "age", "intercept"], ["age", "intercept"], ["age"], ["topic 0"]])
+def test_coefficients_without_a_topic_are_of_all_chains(names):
+    """Those of topics, and the intercept beside them, mean another thing in each chain."""
+    draws = np.random.default_rng(2).normal(size=(3, 20, 2, len(names))) + np.arange(3.0)[:, None, None, None]
+    table = coefficient_table(made(draws, names, chains=[0, 1, 2]), chain=2).set_index(["response", "coefficient"])
+    for c, response in enumerate(("c0", "c1")):
+        for j, name in enumerate(names):
+            of_all = name == "age" or (name == "intercept" and "topic 0" not in names)
+            kept = draws[:, :, c, j] if of_all else draws[2:, :, c, j]
+            row = table.loc[(response, name)]
+            np.testing.assert_allclose([row["mean"], row["sd"]], [kept.mean(), kept.std(ddof=1)])
+            np.testing.assert_allclose([row["low"], row["high"]], np.quantile(kept, [0.05, 0.95]))
+            np.testing.assert_allclose([row["ess"], row["rhat"]], [ess(kept)[()], rhat(kept)[()]])
+
+
 def test_one_response_few_coefficients_another_chain(groups):
     table = coefficient_table(groups, response="loud", top=1)
     assert table[["response", "coefficient"]].values.tolist() == [["loud", "age"], ["loud", "intercept"]]
     table = coefficient_table(groups, chain=1, n_words=1)
-    assert set(table["mean"]) == {7.0}
+    assert set(table.loc[table["coefficient"] != "age", "mean"]) == {7.0}
     assert table.loc[table["topic"] == 0, "words"].tolist() == ["team", "team"]
 
 
