@@ -73,7 +73,7 @@ class GewekeTest:
         rng = Key(self.seed, look + 1, 2, Reserved.INITIAL).generator()
         before, after = [], []
         for i in range(samples):
-            executor = self._simulate(rng)
+            executor = self.simulate(rng)
             before.append(state_statistics(self.tiny, self.state))
             memories = executor.memories(self.state)
             for sweep in range(self.sweeps):
@@ -81,7 +81,7 @@ class GewekeTest:
             after.append(state_statistics(self.tiny, self.state))
         return paired_p_values(before, after)
 
-    def _simulate(self, rng: np.random.Generator) -> Executor:
+    def simulate(self, rng: np.random.Generator) -> Executor:
         """Draw everything from the prior, and return an executor of the schedule on these data.
 
         Kernels are built again: they may keep what depends on the data, which no run ever changes.

@@ -131,13 +131,13 @@ class StationaryTest:
         rng = Key(self.seed, 0, 3, Reserved.INITIAL).generator()
         executor = Executor(self.tiny.bound, debug=True)
         for sweep in range(CHECKED_SWEEPS):
-            self._exact_values(rng)
+            self.draw_exact(rng)
             executor.sweep(self.state, executor.memories(self.state), self.seed, 0, sweep)
 
     def long_chain(self, sweeps: int) -> LongRun:
         """Run one chain from the least probable state, and return which states it visited."""
         rng = Key(self.seed, 0, 1, Reserved.INITIAL).generator()
-        quarters = _Quarters(self._updated(), [self._exact_values(rng) for _ in range(EXACT_DRAWS)])
+        quarters = _Quarters(self._updated(), [self.draw_exact(rng) for _ in range(EXACT_DRAWS)])
         possible = np.where(self.exact.probability > 0, self.exact.probability, np.inf)
         self._set_exact(self.state, int(possible.argmin()), rng)
         memories = self.executor.memories(self.state)
@@ -157,7 +157,7 @@ class StationaryTest:
         updated = {names[r] for s in steps(self.tiny.bound.plan.schedule) for r in s.kernel.updates if r in names}
         return [name for name in self.state.values if name in updated]
 
-    def _exact_values(self, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+    def draw_exact(self, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Draw from the exact posterior; return a copy of the continuous variables."""
         self._set_exact(self.state, int(rng.choice(len(self.exact.probability), p=self.exact.probability)), rng)
         return {name: array.copy() for name, array in self.state.values.items()}

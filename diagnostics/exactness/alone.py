@@ -1,0 +1,99 @@
+"""The test of one kernel run alone, on the joint distribution that its declaration leaves invariant.
+
+In a schedule, one kernel can hide what another does wrong: if phi is drawn again straight after, nobody sees that it no
+longer fits the topics. So each chain starts in an exact draw of everything, data included where these can be drawn, and
+runs this kernel only. Meanwhile all that it does not declare to read, and what it integrates out, is replaced by NaN. If
+the declaration holds, what it updates and all that it does not integrate out have their joint distribution again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ppl_topics.core.keys import Key, Reserved
+from ppl_topics.core.state import ChainState
+from ppl_topics.diagnostics.exactness.statistics import paired_p_values, state_statistics
+from ppl_topics.diagnostics.exactness.tiny import TinyModel
+from ppl_topics.engine.contract import Contract
+from ppl_topics.engine.executor import Executor
+from ppl_topics.errors import DeclarationError, KernelError
+from ppl_topics.schedule.rules import reads_old_values
+
+__all__ = ["AloneTest"]
+
+CHECKED_CHAINS = 10
+"""Short chains in which each step is held against the declaration."""
+
+
+class AloneTest:
+    """The test of a plan with one kernel.
+
+    ``draw`` sets ``state`` to an exact draw, and returns an executor of the plan on the data that belong to it.
+    """
+
+    def __init__(
+        self,
+        tiny: TinyModel,
+        state: ChainState,
+        draw: Callable[[np.random.Generator], Executor],
+        seed: int,
+        sweeps: int,
+    ) -> None:
+        self.tiny, self.state, self.draw, self.seed = tiny, state, draw, seed
+        executor = Executor(tiny.bound)
+        (step,) = executor.steps
+        self.contract = Contract(tiny.bound, step, executor.functions[0])
+        # A second draw from the full conditional has the distribution of the first.
+        self.sweeps = sweeps if reads_old_values(step) else 1
+
+    def check_declaration(self) -> None:
+        """Run a few chains, and hold each step against the declaration."""
+        rng = Key(self.seed, 0, 5, Reserved.INITIAL).generator()
+        for chain in range(CHECKED_CHAINS):
+            executor = Executor(self.draw(rng).bound, debug=True)
+            _sweep(executor, self.state, Key(self.seed, 0, chain * self.sweeps), self.sweeps)
+
+    def replicates(self, look: int, samples: int) -> dict[str, float]:
+        """Run ``samples`` chains; return p-values by statistic."""
+        rng = Key(self.seed, look + 1, 4, Reserved.INITIAL).generator()
+        before, after = [], []
+        for i in range(samples):
+            executor = self.draw(rng)
+            self.contract.blank(self.state)
+            before.append(state_statistics(self.tiny, self.state))
+            self._run(executor, Key(self.seed, look + 1, i * self.sweeps))
+            self.contract.blank(self.state)
+            after.append(state_statistics(self.tiny, self.state))
+        return paired_p_values(before, after)
+
+    def _run(self, executor: Executor, first: Key) -> None:
+        """Run the kernel, with all that it must not use hidden."""
+        original = self.state.copy()
+        self.contract.hide(self.state, nan=True)
+        hidden = self.state.copy()
+        try:
+            _sweep(executor, self.state, first, self.sweeps)
+        except KernelError as error:
+            # By itself, or only without what it must not use?
+            _sweep(executor, original, first, self.sweeps)
+            names = ", ".join(self.contract.hidden)
+            raise _breach(
+                error.kernel, f"fails without the values of {names}, which it must not use: {error}"
+            ) from error
+        changed = self.contract.changed(hidden, self.state)
+        if changed:
+            raise _breach(executor.steps[0].kernel.name, f"changed {changed[0]}, which it does not declare to update")
+        self.contract.reveal(self.state, original)
+
+
+def _sweep(executor: Executor, state: ChainState, first: Key, sweeps: int) -> None:
+    """Start the kernel, and run it with the keys from ``first`` on."""
+    memories = executor.memories(state)
+    for number in range(first.sweep, first.sweep + sweeps):
+        executor.sweep(state, memories, first.seed, first.chain, number)
+
+
+def _breach(kernel: str, what: str) -> DeclarationError:
+    return DeclarationError(f"kernel {kernel!r} {what}", kernel, breach=what)
