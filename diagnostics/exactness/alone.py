@@ -2,8 +2,8 @@
 
 In a schedule, one kernel can hide what another does wrong: if phi is drawn again straight after, nobody sees that it no
 longer fits the topics. So each chain starts in an exact draw of everything, data included where these can be drawn, and
-runs this kernel only. Meanwhile all that it does not declare to read, and what it integrates out, is replaced by NaN. If
-the declaration holds, what it updates and all that it does not integrate out have their joint distribution again.
+runs this kernel only. Meanwhile all that it does not declare to read, and what it integrates out, is replaced by NaN.
+If the declaration holds, what it updates and all that it does not integrate out have their joint distribution again.
 """
 
 from __future__ import annotations

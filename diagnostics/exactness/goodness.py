@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import digamma
 from scipy.stats import chi2, norm
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 
-__all__ = ["chi_square", "expected_total_variation", "mix", "paired_mean", "total_variation"]
+__all__ = ["chi_square", "expected_total_variation", "mix", "paired_mean", "score", "total_variation"]
 
 LEAST_EXPECTED = 10.0
 POWER = 2 / 3
@@ -61,6 +62,18 @@ def paired_mean(before: NDArray[Any], after: NDArray[Any]) -> float:
     if spread == 0:
         return 1.0 if difference.mean() == 0 else 0.0
     return float(2 * norm.sf(abs(difference.mean()) / (spread / np.sqrt(len(difference)))))
+
+
+def score(counts: NDArray[Any], concentration: FloatArray) -> FloatArray:
+    """Return how fast the log probability of counts grows with the logarithm of their concentration's sum.
+
+    The last axis is that of the Dirichlet-multinomial distribution; the rows of counts are summed over. No statistic
+    shows with fewer samples that a concentration is a little too large or small.
+    """
+    total = concentration.sum(axis=-1, keepdims=True)
+    cells = concentration * (digamma(counts + concentration) - digamma(concentration))
+    rows = total * (digamma(counts.sum(axis=-1, keepdims=True) + total) - digamma(total))
+    return np.asarray(cells.sum(axis=(-2, -1)) - rows.sum(axis=(-2, -1)))
 
 
 def mix(array: NDArray[Any]) -> float:

@@ -11,10 +11,13 @@ from scipy.special import gammainc
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.state import ChainState
-from ppl_topics.diagnostics.exactness.goodness import mix, paired_mean
+from ppl_topics.diagnostics.exactness.goodness import mix, paired_mean, score
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_indicators import indicator_statistics
 from ppl_topics.diagnostics.exactness.tiny_response import response_statistics
+
+SMALLEST = 1e-12
+"""Probability below which logarithms are cut off."""
 
 __all__ = ["paired_p_values", "state_statistics"]
 
@@ -37,6 +40,9 @@ def state_statistics(tiny: TinyModel, state: ChainState) -> dict[str, float]:
             values[f"sum {role}^2"] = float((array**2).sum())
             values[f"{role} z"] = _mean_probability(array, state, role)
             values[f"mix of {role}"] = mix(array)
+            concentration = state.alpha if role == "theta" else state.beta[:, None]
+            # What shows a wrong concentration best; probabilities may be zero.
+            values[f"log {role}"] = float((concentration * np.log(np.maximum(array, SMALLEST))).sum())
     values |= indicator_statistics(tiny.model.names, state)
     return values | response_statistics(tiny.bound, state)
 
@@ -63,6 +69,8 @@ def _column(rows: Sequence[Mapping[str, float]], name: str) -> FloatArray:
 def _count_statistics(state: ChainState) -> dict[str, float]:
     n_dk, n_wk = state.n_dk, state.counts_by_word
     return {
+        "score of alpha": float(score(n_dk, state.alpha)),
+        "score of beta": float(score(n_wk.T, state.beta)),
         "n_k[0]": float(state.n_k[0]),
         "sum n_k^2": float((state.n_k**2).sum()),
         "sum n_dk^2": float((n_dk**2).sum()),

@@ -104,6 +104,10 @@ class TinyModel:
         self._doc_ptr, words = token_counts(documents)
         self.bound = self.with_data(words)
 
+    def with_documents(self, documents: Sequence[Sequence[int]]) -> TinyModel:
+        """Return the plan bound to other documents."""
+        return TinyModel(self.plan, documents, self.responses)
+
     @property
     def model(self) -> Model:
         """The model."""

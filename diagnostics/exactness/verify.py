@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,14 @@ from ppl_topics._util.nearest import nearest
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.kernel import KernelSpec
 from ppl_topics.core.registry import kernels
+from ppl_topics.diagnostics.exactness.alone import AloneTest
+from ppl_topics.diagnostics.exactness.certificate import Certificate, Verification
 from ppl_topics.diagnostics.exactness.geweke import GewekeTest
-from ppl_topics.diagnostics.exactness.goodness import expected_total_variation, total_variation
 from ppl_topics.diagnostics.exactness.sequential import Verdict, sequential_test
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_distribution, with_heavy_topics
-from ppl_topics.errors import PplTopicsError, ScheduleError
+from ppl_topics.engine.executor import Executor
+from ppl_topics.errors import DeclarationError, PplTopicsError, ScheduleError
 from ppl_topics.schedule import Plan
 from ppl_topics.schedule.assign import assign
 from ppl_topics.schedule.plan import make_plan
@@ -28,114 +31,18 @@ from ppl_topics.schedule.rules import check
 from ppl_topics.schedule.tree import Cycle, Step, steps
 from ppl_topics.spec import Model, Spec, load_spec
 
-__all__ = ["Certificate", "Verification", "verify"]
+__all__ = ["verify"]
 
 REPLICATES = 4_000
 SWEEPS = 5
 """Errors from values that are a sweep old only show from the third sweep on."""
 LONG_RUN = 20_000
 FALSE_ALARM = 1e-5
+MANY_DOCUMENTS = tuple((0,) * (length % 7) for length in range(84))
+"""Lengths of the documents of a second corpus: what depends on theta shows in it, for there are many."""
 
-
-@dataclass(frozen=True)
-class Certificate:
-    """The outcome of the tests of one schedule.
-
-    Attributes
-    ----------
-    kernel : str
-        The kernel in question, or ``schedule`` for the model's own.
-    variable : str
-        What it updates.
-    certified : bool
-    declared_exact : bool
-    p_value : float
-        The smallest of both tests, multiplied by the number of statistics.
-    statistic : str
-        The statistic that it belongs to.
-    total_variation : float
-        Distance of a long chain's frequencies from the enumerated posterior.
-    noise : float
-        About what that distance would be for as many independent exact draws.
-    never_reached : int
-        States expected 100 times or more that the long chain never visited.
-    stuck : tuple of str
-        Elements of continuous variables that missed a quarter of their distribution in the long chain.
-    states, chains : int
-        Enumerated states, and short chains run for the decision.
-    seconds : float
-    schedule : str
-        The schedule that was run.
-    """
-
-    kernel: str
-    variable: str
-    certified: bool
-    declared_exact: bool
-    p_value: float
-    statistic: str
-    total_variation: float
-    noise: float
-    never_reached: int
-    stuck: tuple[str, ...]
-    states: int
-    chains: int
-    seconds: float
-    schedule: str
-
-
-@dataclass(frozen=True)
-class Verification:
-    """The certificates of a model's kernels.
-
-    Attributes
-    ----------
-    model : str
-    false_alarm : float
-        Bound on the probability that a correct kernel is refused.
-    certificates : tuple of Certificate
-    not_admissible : dict of str to str
-        Kernels that the model does not admit, with the reason.
-    """
-
-    model: str
-    false_alarm: float
-    certificates: tuple[Certificate, ...]
-    not_admissible: Mapping[str, str]
-
-    @property
-    def passed(self) -> bool:
-        """Whether every kernel that declares itself exact is certified."""
-        return all(c.certified for c in self.certificates if c.declared_exact)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the verification as plain data."""
-        return {
-            "model": self.model,
-            "passed": self.passed,
-            "false_alarm": self.false_alarm,
-            "certificates": [asdict(c) for c in self.certificates],
-            "not_admissible": dict(self.not_admissible),
-        }
-
-    def __str__(self) -> str:
-        """Return a line for each kernel."""
-        lines = [
-            f"verify {self.model} (false alarms: at most {self.false_alarm:g} a kernel; "
-            "noise: the total variation that as many independent exact draws would show)"
-        ]
-        for c in self.certificates:
-            word = "certified" if c.certified else "REFUSED" if c.declared_exact else "inexact, as declared"
-            lines.append(
-                f"  {c.variable + ': ' + c.kernel:<32} {word:<10} p = {c.p_value:.2g} ({c.statistic}), "
-                f"total variation {c.total_variation:.4f} (noise {c.noise:.4f})"
-            )
-            if c.never_reached:
-                lines.append(f"    {c.never_reached} states expected 100 times or more were never reached")
-            if c.stuck:
-                lines.append(f"    {', '.join(c.stuck)} never left a part of the distribution")
-        lines += [f"  {name}: not admissible: {reason}" for name, reason in self.not_admissible.items()]
-        return "\n".join(lines)
+Look = Callable[[int, int], Mapping[str, float]]
+"""A test of `sequential_test`."""
 
 
 def verify(
@@ -249,13 +156,14 @@ def _named(kernel: Any) -> list[KernelSpec]:
 
 
 def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Settings) -> Verification:
-    """Certify kernels, each in the default schedule, and the model's own schedule if there is one."""
+    """Certify kernels, each alone and in the default schedule, and the model's own schedule if there is one."""
     model = Model.of(spec)
     roles = {variable.role for variable in model.latent.values()}
     candidates = [k for k in kernels().values() if set(k.updates) & roles] if asked is None else asked
     certificates: list[Certificate] = []
     by_schedule: dict[str, Certificate] = {}
     refused: dict[str, str] = {}
+    alone = _Alone(model, settings)
     for candidate in candidates:
         try:
             plan = _plan_with(model, candidate)
@@ -264,16 +172,18 @@ def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Setti
                 raise
             refused[candidate.name] = str(error)
             continue
-        # The default schedule is the same for all of its kernels: test it once.
-        text = str(plan)
-        if text not in by_schedule:
-            by_schedule[text] = _certify(plan, settings)
-        variable = next(s.variable for s in steps(plan.schedule) if s.kernel is candidate)
-        certificates.append(
-            replace(by_schedule[text], kernel=candidate.name, variable=variable, declared_exact=candidate.exact)
-        )
+        step = next(s for s in steps(plan.schedule) if s.kernel is candidate)
+        certificate = alone.certify(step)
+        # How far inexact kernels are off is told in any case.
+        if certificate.certified or not candidate.exact:
+            # The default schedule is the same for all of its kernels: test it once.
+            text = str(plan)
+            if text not in by_schedule:
+                by_schedule[text] = _certify(plan, settings)
+            certificate = certificate.and_then(by_schedule[text])
+        certificates.append(certificate)
     if asked is None and spec.schedule is not None:
-        certificates.append(_certify(make_plan(spec), settings))
+        certificates.append(_certify(make_plan(spec), settings, geweke=True))
     return Verification(spec.name, settings.false_alarm, tuple(certificates), refused)
 
 
@@ -297,6 +207,60 @@ def _plan_with(model: Model, kernel: KernelSpec) -> Plan:
     return Plan(model, node)
 
 
+class _Alone:
+    """Tests kernels of a model alone."""
+
+    def __init__(self, model: Model, settings: _Settings) -> None:
+        self.model, self.settings = model, settings
+
+    @cached_property
+    def exact(self) -> StationaryTest:
+        """The exact distribution of all that the model holds."""
+        return StationaryTest(TinyModel(Plan(self.model, assign(self.model))), self.settings.seed, self.settings.sweeps)
+
+    def certify(self, step: Step) -> Certificate:
+        """Test a kernel by itself."""
+        started = time.perf_counter()
+        certificate = Certificate(step.kernel.name, step.variable, step.kernel.exact, str(Plan(self.model, step)))
+        tests = self.tests(Plan(self.model, step))
+        try:
+            tests[0].check_declaration()
+            verdicts = _verdicts([test.replicates for test in tests], self.settings)
+        except DeclarationError as error:
+            certificate = certificate.refused("declaration", error.breach)
+        else:
+            certificate = certificate.judged("alone", verdicts)
+        return replace(certificate, seconds=time.perf_counter() - started)
+
+    def tests(self, plan: Plan) -> list[AloneTest]:
+        """Return the tests of the plan's only kernel, on the tiny corpus first."""
+        seed, sweeps = self.settings.seed, self.settings.sweeps
+        drawn = _tiny_distributions(plan)
+        if not drawn:
+            tiny = TinyModel(plan)
+            executor = Executor(tiny.bound)
+
+            def draw(rng: np.random.Generator) -> Executor:
+                self.exact.draw_exact(rng)
+                return executor
+
+            return [AloneTest(tiny, self.exact.state, draw, seed, sweeps)]
+        gewekes = [GewekeTest(tiny, seed, sweeps) for tiny in [*drawn, drawn[0].with_documents(MANY_DOCUMENTS)]]
+        return [AloneTest(geweke.tiny, geweke.state, geweke.simulate, seed, sweeps) for geweke in gewekes]
+
+
+def _verdicts(looks: list[Look], settings: _Settings) -> list[Verdict]:
+    """Return the verdicts of tests that each take their share of half the false alarms."""
+    verdicts: list[Verdict] = []
+    for look in looks:
+        share = settings.false_alarm / 2 / len(looks)
+        verdicts.append(sequential_test(look, settings.replicates, false_alarm=share))
+        # One refusal decides.
+        if not verdicts[-1].passed:
+            break
+    return verdicts
+
+
 def _tiny_distributions(plan: Plan) -> list[TinyModel]:
     """Return the models that Geweke's test draws from.
 
@@ -312,40 +276,25 @@ def _tiny_distributions(plan: Plan) -> list[TinyModel]:
     return [TinyModel(p) for p in (plan, heavy) if p is not None]
 
 
-def _certify(plan: Plan, settings: _Settings) -> Certificate:
+def _certify(plan: Plan, settings: _Settings, geweke: bool = False) -> Certificate:
     """Test a schedule as a whole."""
     started = time.perf_counter()
+    certificate = Certificate("schedule", "all", plan.exact, str(plan))
     stationary = StationaryTest(TinyModel(plan), settings.seed, settings.sweeps)
-    stationary.check_declarations()
-    looks = [stationary.short_chains]
+    looks: list[Look] = [stationary.short_chains]
     if stationary.response is not None:
         # One response is another case for the kernels than several.
         one = StationaryTest(TinyModel(plan, responses=1), settings.seed, settings.sweeps)
         looks.append(one.short_chains)
-    if stationary.given_phi is None:
+    if geweke and stationary.given_phi is None:
         looks += [GewekeTest(tiny, settings.seed, settings.sweeps).replicates for tiny in _tiny_distributions(plan)]
-    verdicts: list[Verdict] = []
-    for look in looks:
-        verdicts.append(sequential_test(look, settings.replicates, false_alarm=settings.false_alarm / len(looks)))
-        # One refusal decides.
-        if not verdicts[-1].passed:
-            break
-    long_run = stationary.long_chain(settings.long_run)
-    probability = stationary.exact.probability
-    worst = min(verdicts, key=lambda v: v.p_value)
-    return Certificate(
-        kernel="schedule",
-        variable="all",
-        certified=all(v.passed for v in verdicts) and not long_run.never_reached and not long_run.stuck,
-        declared_exact=plan.exact,
-        p_value=worst.p_value,
-        statistic=worst.worst,
-        total_variation=total_variation(long_run.visits, probability),
-        noise=expected_total_variation(settings.long_run, probability),
-        never_reached=long_run.never_reached,
-        stuck=long_run.stuck,
-        states=len(probability),
-        chains=sum(v.samples for v in verdicts),
-        seconds=time.perf_counter() - started,
-        schedule=str(plan),
-    )
+    try:
+        stationary.check_declarations()
+    except DeclarationError as error:
+        certificate = certificate.refused("declaration", f"{error.kernel} {error.breach}")
+    else:
+        certificate = certificate.judged("schedule", _verdicts(looks, settings))
+    if certificate.certified or not plan.exact:
+        long_run = stationary.long_chain(settings.long_run)
+        certificate = certificate.reached(long_run, settings.long_run, stationary.exact.probability)
+    return replace(certificate, seconds=time.perf_counter() - started)

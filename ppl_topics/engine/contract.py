@@ -195,7 +195,7 @@ def _same_bits(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
 
 
 def _hide_array(array: NDArray[Any], nan: bool) -> None:
-    """Replace values by others of the same sign, not in proportion, or by NaN; whole numbers by others in their range."""
+    """Replace values by others of the same sign, not in proportion, or by NaN; whole numbers by others in range."""
     if array.dtype.kind != "f":
         array[...] = array.max(initial=0) - array
     elif nan:
