@@ -15,7 +15,7 @@ from scipy.stats import chi2, norm
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 
-__all__ = ["chi_square", "expected_total_variation", "mix", "paired_mean", "total_variation"]
+__all__ = ["chi_square", "expected_total_variation", "mix", "paired_mean", "total", "total_variation"]
 
 LEAST_EXPECTED = 10.0
 POWER = 2 / 3
@@ -63,10 +63,18 @@ def paired_mean(before: NDArray[Any], after: NDArray[Any]) -> float:
     return float(2 * norm.sf(abs(difference.mean()) / (spread / np.sqrt(len(difference)))))
 
 
-def mix(array: NDArray[Any]) -> float:
-    """Return a combination of all elements, each with its own weight: it and its square show an error in any."""
-    weights = np.cos(1 + 2 * np.arange(array.size)).reshape(array.shape)
-    return float((weights * array).sum())
+def total(array: NDArray[Any]) -> FloatArray:
+    """Return the sum over all axes but the first, shape (n,)."""
+    return np.asarray(array.reshape(len(array), -1).sum(axis=1))
+
+
+def mix(array: NDArray[Any]) -> FloatArray:
+    """Return a combination of all elements but over the first axis, each with its own weight, shape (n,).
+
+    It and its square show an error in any element.
+    """
+    rows = array.reshape(len(array), -1)
+    return np.asarray(rows @ np.cos(1 + 2 * np.arange(rows.shape[1])))
 
 
 def total_variation(observed: IntArray, probability: FloatArray) -> float:
