@@ -8,13 +8,13 @@ If the declaration holds, what it updates and all that it does not integrate out
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.state import ChainState
-from ppl_topics.diagnostics.exactness.statistics import paired_p_values, state_statistics
+from ppl_topics.diagnostics.exactness.statistics import Sample, paired_p_values, state_statistics
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.engine.contract import Contract
 from ppl_topics.engine.executor import Executor
@@ -30,14 +30,15 @@ CHECKED_CHAINS = 10
 class AloneTest:
     """The test of a plan with one kernel.
 
-    ``draw`` sets ``state`` to an exact draw, and returns an executor of the plan on the data that belong to it.
+    ``draw`` sets ``state`` to a number of exact draws, one after another, and yields for each an executor of the plan on
+    the data that belong to it.
     """
 
     def __init__(
         self,
         tiny: TinyModel,
         state: ChainState,
-        draw: Callable[[np.random.Generator], Executor],
+        draw: Callable[[int, np.random.Generator], Iterator[Executor]],
         seed: int,
         sweeps: int,
     ) -> None:
@@ -51,22 +52,21 @@ class AloneTest:
     def check_declaration(self) -> None:
         """Run a few chains, and hold each step against the declaration."""
         rng = Key(self.seed, 0, 5, Reserved.INITIAL).generator()
-        for chain in range(CHECKED_CHAINS):
-            executor = Executor(self.draw(rng).bound, debug=True)
+        for chain, drawn in enumerate(self.draw(CHECKED_CHAINS, rng)):
+            executor = Executor(drawn.bound, debug=True)
             _sweep(executor, self.state, Key(self.seed, 0, chain * self.sweeps), self.sweeps)
 
     def replicates(self, look: int, samples: int) -> dict[str, float]:
         """Run ``samples`` chains; return p-values by statistic."""
         rng = Key(self.seed, look + 1, 4, Reserved.INITIAL).generator()
-        before, after = [], []
-        for i in range(samples):
-            executor = self.draw(rng)
+        before, after = Sample(self.tiny, samples), Sample(self.tiny, samples)
+        for i, executor in enumerate(self.draw(samples, rng)):
             self.contract.blank(self.state)
-            before.append(state_statistics(self.tiny, self.state))
+            before.record(i, self.state)
             self._run(executor, Key(self.seed, look + 1, i * self.sweeps))
             self.contract.blank(self.state)
-            after.append(state_statistics(self.tiny, self.state))
-        return paired_p_values(before, after)
+            after.record(i, self.state)
+        return paired_p_values(state_statistics(before), state_statistics(after))
 
     def _run(self, executor: Executor, first: Key) -> None:
         """Run the kernel, with all that it must not use hidden."""

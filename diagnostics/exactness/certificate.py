@@ -86,12 +86,12 @@ class Certificate:
         wrong = f"{what}: p = {worst.p_value:.2g} ({worst.worst})"
         return judged if all(v.passed for v in verdicts) else judged.refused(part, wrong)
 
-    def reached(self, long_run: LongRun, sweeps: int, probability: FloatArray) -> Certificate:
+    def reached(self, long_run: LongRun, probability: FloatArray) -> Certificate:
         """Return the certificate with the outcome of the long chain."""
         reached = replace(
             self,
             total_variation=total_variation(long_run.visits, probability),
-            noise=expected_total_variation(sweeps, probability),
+            noise=expected_total_variation(long_run.sweeps, probability),
             never_reached=long_run.never_reached,
             stuck=long_run.stuck,
             states=len(probability),

@@ -16,7 +16,7 @@ from scipy.stats import chi2, norm
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 
-__all__ = ["chi_square", "expected_total_variation", "mix", "paired_mean", "score", "total_variation"]
+__all__ = ["chi_square", "expected_total_variation", "mix", "paired_mean", "score", "total", "total_variation"]
 
 LEAST_EXPECTED = 10.0
 POWER = 2 / 3
@@ -64,22 +64,30 @@ def paired_mean(before: NDArray[Any], after: NDArray[Any]) -> float:
     return float(2 * norm.sf(abs(difference.mean()) / (spread / np.sqrt(len(difference)))))
 
 
+def total(array: NDArray[Any]) -> FloatArray:
+    """Return the sum over all axes but the first, shape (n,)."""
+    return np.asarray(array.reshape(len(array), -1).sum(axis=1))
+
+
 def score(counts: NDArray[Any], concentration: FloatArray) -> FloatArray:
-    """Return how fast the log probability of counts grows with the logarithm of their concentration's sum.
+    """Return how fast the log probability of counts grows with the logarithm of their concentration's sum, shape (n,).
 
-    The last axis is that of the Dirichlet-multinomial distribution; the rows of counts are summed over. No statistic
-    shows with fewer samples that a concentration is a little too large or small.
+    The last axis is that of the Dirichlet-multinomial distribution; the rows of counts, the axis before it, are summed
+    over. No statistic shows with fewer samples that a concentration is a little too large or small.
     """
-    total = concentration.sum(axis=-1, keepdims=True)
+    mass = concentration.sum(axis=-1, keepdims=True)
     cells = concentration * (digamma(counts + concentration) - digamma(concentration))
-    rows = total * (digamma(counts.sum(axis=-1, keepdims=True) + total) - digamma(total))
-    return np.asarray(cells.sum(axis=(-2, -1)) - rows.sum(axis=(-2, -1)))
+    rows = mass * (digamma(counts.sum(axis=-1, keepdims=True) + mass) - digamma(mass))
+    return total(cells) - total(rows)
 
 
-def mix(array: NDArray[Any]) -> float:
-    """Return a combination of all elements, each with its own weight: it and its square show an error in any."""
-    weights = np.cos(1 + 2 * np.arange(array.size)).reshape(array.shape)
-    return float((weights * array).sum())
+def mix(array: NDArray[Any]) -> FloatArray:
+    """Return a combination of all elements but over the first axis, each with its own weight, shape (n,).
+
+    It and its square show an error in any element.
+    """
+    rows = array.reshape(len(array), -1)
+    return np.asarray(rows @ np.cos(1 + 2 * np.arange(rows.shape[1])))
 
 
 def total_variation(observed: IntArray, probability: FloatArray) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -240,13 +240,12 @@ class _Alone:
             tiny = TinyModel(plan)
             executor = Executor(tiny.bound)
 
-            def draw(rng: np.random.Generator) -> Executor:
-                self.exact.draw_exact(rng)
-                return executor
+            def draws(samples: int, rng: np.random.Generator) -> Iterator[Executor]:
+                return (executor for _ in self.exact.exact_draws(samples, rng))
 
-            return [AloneTest(tiny, self.exact.state, draw, seed, sweeps)]
+            return [AloneTest(tiny, self.exact.state, draws, seed, sweeps)]
         gewekes = [GewekeTest(tiny, seed, sweeps) for tiny in [*drawn, drawn[0].with_documents(MANY_DOCUMENTS)]]
-        return [AloneTest(geweke.tiny, geweke.state, geweke.simulate, seed, sweeps) for geweke in gewekes]
+        return [AloneTest(geweke.tiny, geweke.state, geweke.simulations, seed, sweeps) for geweke in gewekes]
 
 
 def _verdicts(looks: list[Look], settings: _Settings) -> list[Verdict]:
@@ -295,6 +294,7 @@ def _certify(plan: Plan, settings: _Settings, geweke: bool = False) -> Certifica
     else:
         certificate = certificate.judged("schedule", _verdicts(looks, settings))
     if certificate.certified or not plan.exact:
-        long_run = stationary.long_chain(settings.long_run)
-        certificate = certificate.reached(long_run, settings.long_run, stationary.exact.probability)
+        # Of a schedule that is refused, the distance from the posterior is worth the whole chain.
+        long_run = stationary.long_chain(settings.long_run, whole=not certificate.certified)
+        certificate = certificate.reached(long_run, stationary.exact.probability)
     return replace(certificate, seconds=time.perf_counter() - started)
