@@ -2,13 +2,14 @@
 
 In a schedule, one kernel can hide what another does wrong: if phi is drawn again straight after, nobody sees that it no
 longer fits the topics. So each chain starts in an exact draw of everything, data included where these can be drawn, and
-runs this kernel only. Meanwhile all that it does not declare to read, and what it integrates out, is replaced by NaN.
+runs this kernel only. Meanwhile what it does not declare to read, and what it integrates out, has other values, or NaN.
 If the declaration holds, what it updates and all that it does not integrate out have their joint distribution again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -30,8 +31,8 @@ CHECKED_CHAINS = 10
 class AloneTest:
     """The test of a plan with one kernel.
 
-    ``draw`` sets ``state`` to a number of exact draws, one after another, and yields for each an executor of the plan on
-    the data that belong to it.
+    ``draw`` sets ``state`` to a number of exact draws, one after another, and yields with each an executor of the plan
+    on the data that belong to it.
     """
 
     def __init__(
@@ -50,11 +51,16 @@ class AloneTest:
         self.sweeps = sweeps if reads_old_values(step) else 1
 
     def check_declaration(self) -> None:
-        """Run a few chains, and hold each step against the declaration."""
+        """Run a few chains, and hold each step, and the way from each start, against the declaration."""
         rng = Key(self.seed, 0, 5, Reserved.INITIAL).generator()
-        for chain, drawn in enumerate(self.draw(CHECKED_CHAINS, rng)):
-            executor = Executor(drawn.bound, debug=True)
-            _sweep(executor, self.state, Key(self.seed, 0, chain * self.sweeps), self.sweeps)
+        for chain, executor in enumerate(self.draw(CHECKED_CHAINS, rng)):
+            first, start = Key(self.seed, 0, chain * self.sweeps), self.state.copy()
+            _sweep(Executor(executor.bound, debug=True), self.state, first, self.sweeps)
+            # What a kernel remembers from its start, no single step shows.
+            run = partial(_sweep, executor, first=first, sweeps=self.sweeps)
+            breach = self.contract.dependence(run, start, self.state)
+            if breach:
+                raise _breach(executor, breach)
 
     def replicates(self, look: int, samples: int) -> dict[str, float]:
         """Run ``samples`` chains; return p-values by statistic."""
@@ -69,9 +75,9 @@ class AloneTest:
         return paired_p_values(state_statistics(before), state_statistics(after))
 
     def _run(self, executor: Executor, first: Key) -> None:
-        """Run the kernel, with all that it must not use hidden."""
+        """Run the kernel, with all that it must not use replaced, in every second chain by NaN."""
         original = self.state.copy()
-        self.contract.hide(self.state, nan=True)
+        self.contract.hide(self.state, nan=first.sweep // self.sweeps % 2 == 1)
         hidden = self.state.copy()
         try:
             _sweep(executor, self.state, first, self.sweeps)
@@ -79,12 +85,10 @@ class AloneTest:
             # By itself, or only without what it must not use?
             _sweep(executor, original, first, self.sweeps)
             names = ", ".join(self.contract.hidden)
-            raise _breach(
-                error.kernel, f"fails without the values of {names}, which it must not use: {error}"
-            ) from error
+            raise _breach(executor, f"fails without the values of {names}, which it must not use: {error}") from error
         changed = self.contract.changed(hidden, self.state)
         if changed:
-            raise _breach(executor.steps[0].kernel.name, f"changed {changed[0]}, which it does not declare to update")
+            raise _breach(executor, f"changed {changed[0]}, which it does not declare to update")
         self.contract.reveal(self.state, original)
 
 
@@ -95,5 +99,6 @@ def _sweep(executor: Executor, state: ChainState, first: Key, sweeps: int) -> No
         executor.sweep(state, memories, first.seed, first.chain, number)
 
 
-def _breach(kernel: str, what: str) -> DeclarationError:
+def _breach(executor: Executor, what: str) -> DeclarationError:
+    kernel = executor.steps[0].kernel.name
     return DeclarationError(f"kernel {kernel!r} {what}", kernel, breach=what)

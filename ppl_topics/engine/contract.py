@@ -8,7 +8,7 @@ the same bits.
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -62,7 +62,8 @@ class Contract:
 
     def before(self, state: ChainState, memories: list[Any], place: int) -> Before:
         """Copy what step number ``place`` of the schedule starts from."""
-        return Before(state.copy(), self._copy(memories[place], state), self._reachable(state, memories, place))
+        copied = state.copy()
+        return Before(copied, self._copy(memories[place], state, copied), self._reachable(state, memories, place))
 
     def breach(self, before: Before, state: ChainState, memories: list[Any], place: int, key: Key) -> str:
         """Return what the step that led from ``before`` to ``state`` did against its declaration, or nothing."""
@@ -73,7 +74,11 @@ class Contract:
         for name, value in before.reachable.items():
             if after.get(name) != value:
                 return f"changed {name}, which no kernel may change but its owner"
-        return self._dependence(before, state, key)
+        return self.dependence(
+            lambda again: self._functions.step(again, self._copy(before.memory, before.state, again), key),
+            before.state,
+            state,
+        )
 
     def changed(self, before: ChainState, after: ChainState) -> list[str]:
         """Return the variables that are not the same bytes, though the kernel does not update them."""
@@ -110,18 +115,18 @@ class Contract:
         if state.sparse_topics is not None and not {state.phi_name, "included"} & self.updates:
             state.sparse_topics = original.sparse_topics
 
-    def _dependence(self, before: Before, state: ChainState, key: Key) -> str:
-        """Return what the outcome of the step depends on that it must not depend on, or nothing."""
+    def dependence(self, run: Callable[[ChainState], object], start: ChainState, end: ChainState) -> str:
+        """Return what the way from ``start`` to ``end`` depends on that it must not, given what runs it, or nothing."""
         # Valid values come first: NaN may make compiled code write out of bounds.
         for nan in (False, True):
-            if self._same(before, state, key, nan, self.hidden):
+            if self._same(run, start, end, nan, self.hidden):
                 continue
-            if not self._same(before, state, key, nan, ()):
+            if not self._same(run, start, end, nan, ()):
                 return (
                     "drew other values when it was run again from the same state with the same key; all its randomness "
                     "must come from `key`, and what it keeps between steps belongs in its memory"
                 )
-            alone = [name for name in self.hidden if not self._same(before, state, key, nan, (name,))]
+            alone = [name for name in self.hidden if not self._same(run, start, end, nan, (name,))]
             return f"reads {' and '.join(self._undeclared(name) for name in alone or self.hidden)}"
         return ""
 
@@ -130,26 +135,35 @@ class Contract:
             return f"the old value of {name}, which it declares to draw from its full conditional"
         return f"{name}, which it {'declares integrated out' if name in self._summed else 'does not declare to read'}"
 
-    def _same(self, before: Before, state: ChainState, key: Key, nan: bool, hidden: Collection[str]) -> bool:
-        """Tell whether the step draws the same bits again, with the values of the ``hidden`` variables replaced."""
-        again = before.state.copy()
+    def _same(
+        self,
+        run: Callable[[ChainState], object],
+        start: ChainState,
+        end: ChainState,
+        nan: bool,
+        hidden: Collection[str],
+    ) -> bool:
+        """Tell whether the same bits are drawn again, with the values of the ``hidden`` variables replaced."""
+        again = start.copy()
         self.hide(again, nan, hidden)
         try:
             with np.errstate(all="ignore"):
-                self._functions.step(again, self._copy(before.memory, again), key)
-            first, second = self._values(state), self._values(again)
-            return all(_same_bits(first[name], second.get(name)) for name in self.updates)
+                run(again)
         except Exception:
             # It went well with the values that are replaced here.
             return False
+        first, second = self._values(end), self._values(again)
+        return all(_same_bits(first[name], second.get(name)) for name in self.updates)
 
     def _values(self, state: ChainState) -> dict[str, NDArray[Any]]:
         return {self._z: state.z, **state.values}
 
-    def _copy(self, memory: Any, state: ChainState) -> Any:
-        """Copy a memory, less what it refers to that never changes."""
+    def _copy(self, memory: Any, of: ChainState, to: ChainState) -> Any:
+        """Copy a memory; where it refers to arrays of its state, the copy refers to those of a copied state."""
+        fixed = {id(value): value for value in _unchanging(of).values()}
+        held = {id(a): b for a, b in zip(_arrays(of), _arrays(to), strict=True)}
         try:
-            return copy.deepcopy(memory, {id(value): value for value in _unchanging(state).values()})
+            return copy.deepcopy(memory, fixed | held)
         except Exception as error:
             raise RunError(
                 f"kernel {self._name!r}: its memory cannot be copied ({type(error).__name__}: {error}), so that it "
@@ -159,12 +173,24 @@ class Contract:
     def _reachable(self, state: ChainState, memories: list[Any], place: int) -> dict[str, int]:
         """Return hashes of all values but the variables that the step could change."""
         others = {f"the memory of step {i + 1}": memory for i, memory in enumerate(memories) if i != place}
-        hashes = {name: _hash(value) for name, value in _leaves({**_unchanging(state), **others})}
+        held = _arrays(state)
+        # Memories may refer to the variables themselves.
+        hashes = {
+            name: _hash(value)
+            for name, value in _leaves({**_unchanging(state), **others})
+            if not (isinstance(value, np.ndarray) and any(np.may_share_memory(value, array) for array in held))
+        }
         return hashes | {"the model's blocks": hash(repr(self._blocks)), "the state's attributes": len(vars(state))}
 
 
 def _unchanging(state: ChainState) -> dict[str, Any]:
     return {name: value for name, value in vars(state).items() if name not in DRAWN}
+
+
+def _arrays(state: ChainState) -> list[NDArray[Any]]:
+    """Return the arrays that kernels change."""
+    sparse = () if state.sparse_topics is None else state.sparse_topics[:4]
+    return [state.z, state.n_wk, state.n_k, *state.arrays.values(), *sparse]
 
 
 def _leaves(value: Any, name: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, Any]]:
