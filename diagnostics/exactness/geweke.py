@@ -20,7 +20,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.keys import Key, Reserved
-from ppl_topics.diagnostics.exactness.statistics import Sample, paired_p_values, state_statistics
+from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_response import document_features
 from ppl_topics.engine.executor import Executor
@@ -73,15 +73,19 @@ class GewekeTest:
     def replicates(self, look: int, samples: int) -> dict[str, float]:
         """Run ``samples`` replicates; return p-values by statistic."""
         rng = Key(self.seed, look + 1, 2, Reserved.INITIAL).generator()
-        before, after = Sample(self.tiny, samples), Sample(self.tiny, samples)
+        before, after = Sample(self.tiny, samples), Sample(self.tiny, samples * self.sweeps)
+        reference = Sample(self.tiny, REFERENCE * samples)
         for i in range(samples):
             executor = self._simulate(rng)
             before.record(i, self.state)
             memories = executor.memories(self.state)
-            for sweep in range(self.sweeps):
-                executor.sweep(self.state, memories, self.seed, look + 1, i * self.sweeps + sweep)
-            after.record(i, self.state)
-        return paired_p_values(state_statistics(before), state_statistics(after))
+            for number in range(i * self.sweeps, (i + 1) * self.sweeps):
+                executor.sweep(self.state, memories, self.seed, look + 1, number)
+                after.record(number, self.state)
+        for i in range(reference.size):
+            self._simulate(rng)
+            reference.record(i, self.state)
+        return compare(before, after, reference)
 
     def _simulate(self, rng: np.random.Generator) -> Executor:
         """Draw everything from the prior, and return an executor of the schedule on these words."""

@@ -30,7 +30,7 @@ from ppl_topics.spec import Model, Spec, load_spec
 
 __all__ = ["Certificate", "Verification", "verify"]
 
-REPLICATES = 4_000
+REPLICATES = 1_000
 SWEEPS = 5
 """Errors from values that are a sweep old only show from the third sweep on."""
 LONG_RUN = 20_000
