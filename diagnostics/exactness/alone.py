@@ -15,7 +15,7 @@ import numpy as np
 
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.state import ChainState
-from ppl_topics.diagnostics.exactness.statistics import Sample, paired_p_values, state_statistics
+from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.engine.contract import Contract
 from ppl_topics.engine.executor import Executor
@@ -31,15 +31,15 @@ CHECKED_CHAINS = 10
 class AloneTest:
     """The test of a plan with one kernel.
 
-    ``draw`` sets ``state`` to a number of exact draws, one after another, and yields with each an executor of the plan
-    on the data that belong to it.
+    ``draw`` sets ``state`` to a number of exact draws, one after another, and yields with each what makes an executor
+    of the plan on the data that belong to it.
     """
 
     def __init__(
         self,
         tiny: TinyModel,
         state: ChainState,
-        draw: Callable[[int, np.random.Generator], Iterator[Executor]],
+        draw: Callable[[int, np.random.Generator], Iterator[Callable[[], Executor]]],
         seed: int,
         sweeps: int,
     ) -> None:
@@ -53,50 +53,64 @@ class AloneTest:
     def check_declaration(self) -> None:
         """Run a few chains, and hold each step, and the way from each start, against the declaration."""
         rng = Key(self.seed, 0, 5, Reserved.INITIAL).generator()
-        for chain, executor in enumerate(self.draw(CHECKED_CHAINS, rng)):
-            first, start = Key(self.seed, 0, chain * self.sweeps), self.state.copy()
-            _sweep(Executor(executor.bound, debug=True), self.state, first, self.sweeps)
+        for chain, executor_on in enumerate(self.draw(CHECKED_CHAINS, rng)):
+            first, start, executor = Key(self.seed, 0, chain * self.sweeps), self.state.copy(), executor_on()
+            list(_sweeps(Executor(executor.bound, debug=True), self.state, first, self.sweeps))
             # What a kernel remembers from its start, no single step shows.
-            run = partial(_sweep, executor, first=first, sweeps=self.sweeps)
+            run = partial(self._run_all, executor, first)
             breach = self.contract.dependence(run, start, self.state)
             if breach:
                 raise _breach(executor, breach)
 
+    def _run_all(self, executor: Executor, first: Key, state: ChainState) -> None:
+        list(_sweeps(executor, state, first, self.sweeps))
+
     def replicates(self, look: int, samples: int) -> dict[str, float]:
         """Run ``samples`` chains; return p-values by statistic."""
         rng = Key(self.seed, look + 1, 4, Reserved.INITIAL).generator()
-        before, after = Sample(self.tiny, samples), Sample(self.tiny, samples)
-        for i, executor in enumerate(self.draw(samples, rng)):
+        before, after = Sample(self.tiny, samples), Sample(self.tiny, samples * self.sweeps)
+        reference = Sample(self.tiny, REFERENCE * samples)
+        for i, executor_on in enumerate(self.draw(samples, rng)):
             self.contract.blank(self.state)
             before.record(i, self.state)
-            self._run(executor, Key(self.seed, look + 1, i * self.sweeps))
+            self._run(executor_on(), Key(self.seed, look + 1, i * self.sweeps), after)
+        for i, _ in enumerate(self.draw(reference.size, rng)):
             self.contract.blank(self.state)
-            after.record(i, self.state)
-        return paired_p_values(state_statistics(before), state_statistics(after))
+            reference.record(i, self.state)
+        return compare(before, after, reference)
 
-    def _run(self, executor: Executor, first: Key) -> None:
+    def _run(self, executor: Executor, first: Key, after: Sample) -> None:
         """Run the kernel, with all that it must not use replaced, in every second chain by NaN."""
         original = self.state.copy()
         self.contract.hide(self.state, nan=first.sweep // self.sweeps % 2 == 1)
         hidden = self.state.copy()
-        try:
-            _sweep(executor, self.state, first, self.sweeps)
-        except KernelError as error:
-            # By itself, or only without what it must not use?
-            _sweep(executor, original, first, self.sweeps)
-            names = ", ".join(self.contract.hidden)
-            raise _breach(executor, f"fails without the values of {names}, which it must not use: {error}") from error
-        changed = self.contract.changed(hidden, self.state)
-        if changed:
-            raise _breach(executor, f"changed {changed[0]}, which it does not declare to update")
-        self.contract.reveal(self.state, original)
+        sweeps = _sweeps(executor, self.state, first, self.sweeps)
+        while True:
+            try:
+                number = next(sweeps, None)
+            except KernelError as error:
+                # By itself, or only without what it must not use?
+                list(_sweeps(executor, original, first, self.sweeps))
+                names = ", ".join(self.contract.hidden)
+                what = f"fails without the values of {names}, which it must not use: {error}"
+                raise _breach(executor, what) from error
+            if number is None:
+                return
+            changed = self.contract.changed(hidden, self.state)
+            if changed:
+                raise _breach(executor, f"changed {changed[0]}, which it does not declare to update")
+            drawn = self.state.copy()
+            self.contract.reveal(drawn, original)
+            self.contract.blank(drawn)
+            after.record(number, drawn)
 
 
-def _sweep(executor: Executor, state: ChainState, first: Key, sweeps: int) -> None:
-    """Start the kernel, and run it with the keys from ``first`` on."""
+def _sweeps(executor: Executor, state: ChainState, first: Key, sweeps: int) -> Iterator[int]:
+    """Start the kernel, and run it with the keys from ``first`` on; yield the number of each."""
     memories = executor.memories(state)
     for number in range(first.sweep, first.sweep + sweeps):
         executor.sweep(state, memories, first.seed, first.chain, number)
+        yield number
 
 
 def _breach(executor: Executor, what: str) -> DeclarationError:

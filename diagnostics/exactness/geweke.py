@@ -12,17 +12,19 @@ A. Gandy, J. Scott (2020). Unit testing for MCMC and other Monte Carlo methods. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.keys import Key, Reserved
-from ppl_topics.diagnostics.exactness.statistics import Sample, paired_p_values, state_statistics
+from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_response import document_features
+from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.executor import Executor
 from ppl_topics.spec import Model
 
@@ -33,7 +35,7 @@ LARGEST_TARGET = 50.0
 give targets that no model is made for, such as counts so large that their augmentation takes minutes."""
 
 KEPT = 1000
-"""Executors that are kept for texts that may be drawn again."""
+"""Texts that are kept in case that they are drawn again."""
 
 
 def drawing_order(model: Model) -> list[tuple[str, str]]:
@@ -71,49 +73,60 @@ class GewekeTest:
         self.tiny, self.seed, self.sweeps = tiny, seed, sweeps
         self.state = tiny.bound.initial_state(seed, 0)
         self._order = drawing_order(tiny.model)
+        self._kept: dict[bytes, BoundModel] = {}
         self._executors: dict[bytes, Executor] = {}
 
     def replicates(self, look: int, samples: int) -> dict[str, float]:
         """Run ``samples`` replicates; return p-values by statistic."""
         rng = Key(self.seed, look + 1, 2, Reserved.INITIAL).generator()
-        before, after = Sample(self.tiny, samples), Sample(self.tiny, samples)
-        for i, executor in enumerate(self.simulations(samples, rng)):
+        before, after = Sample(self.tiny, samples), Sample(self.tiny, samples * self.sweeps)
+        reference = Sample(self.tiny, REFERENCE * samples)
+        for i, executor_on in enumerate(self.simulations(samples, rng)):
             before.record(i, self.state)
+            executor = executor_on()
             memories = executor.memories(self.state)
-            for sweep in range(self.sweeps):
-                executor.sweep(self.state, memories, self.seed, look + 1, i * self.sweeps + sweep)
-            after.record(i, self.state)
-        return paired_p_values(state_statistics(before), state_statistics(after))
+            for number in range(i * self.sweeps, (i + 1) * self.sweeps):
+                executor.sweep(self.state, memories, self.seed, look + 1, number)
+                after.record(number, self.state)
+        for i, _ in enumerate(self.simulations(reference.size, rng)):
+            reference.record(i, self.state)
+        return compare(before, after, reference)
 
-    def simulations(self, samples: int, rng: np.random.Generator) -> Iterator[Executor]:
-        """Draw everything from the prior, one time after another; yield executors of the schedule on these words."""
-        return (self._simulate(rng) for _ in range(samples))
+    def simulations(self, samples: int, rng: np.random.Generator) -> Iterator[Callable[[], Executor]]:
+        """Draw everything from the prior, one time after another; yield what makes an executor of the schedule."""
+        return (partial(self._executor, self._simulate(rng)) for _ in range(samples))
 
-    def _simulate(self, rng: np.random.Generator) -> Executor:
-        """Draw everything from the prior, and return an executor of the schedule on these words."""
+    def _simulate(self, rng: np.random.Generator) -> IntArray:
+        """Draw everything from the prior, and return the words."""
         state = self.state
         while True:
             values = self._draw(rng)
             if values is None:
                 continue
-            executor = self._executor(values["w"])
-            state.tokens = executor.bound.tokens
+            state.tokens = self._bound(values["w"]).tokens
             state.set_z(values["z"])
             drawn = {role: value for role, value in values.items() if role not in ("alpha", "beta", "z", "w")}
             self.tiny.set_values(state, drawn)
             if state.observed is None or np.nanmax(np.abs(self._draw_targets(rng))) <= LARGEST_TARGET:
-                return executor
+                words: IntArray = values["w"]
+                return words
+
+    def _bound(self, words: IntArray) -> BoundModel:
+        """Return the plan bound to the words. Few texts of a few tokens differ, so some are kept."""
+        key = words.tobytes()
+        bound = self._kept.get(key) or self.tiny.with_data(words)
+        if len(self._kept) < KEPT:
+            self._kept[key] = bound
+        return bound
 
     def _executor(self, words: IntArray) -> Executor:
         """Return an executor of the schedule on the words: kernels may keep what depends on the words of a corpus.
 
-        What else they may depend on, such as targets, is in the state. Few texts of a few tokens differ.
+        What else they may depend on, such as targets, is in the state.
         """
         key = words.tobytes()
-        if key in self._executors:
-            return self._executors[key]
-        executor = Executor(self.tiny.with_data(words))
-        if len(self._executors) < KEPT:
+        executor = self._executors.get(key) or Executor(self._bound(words))
+        if key in self._kept:
             self._executors[key] = executor
         return executor
 

@@ -21,7 +21,7 @@ from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.enumeration import ExactPosterior, enumerate_posterior
 from ppl_topics.diagnostics.exactness.goodness import chi_square
-from ppl_topics.diagnostics.exactness.statistics import Sample, paired_p_values, state_statistics
+from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, draw_dirichlet
 from ppl_topics.diagnostics.exactness.tiny_indicators import TinyIndicators
 from ppl_topics.diagnostics.exactness.tiny_response import TinyResponse
@@ -116,17 +116,20 @@ class StationaryTest:
         those of the first states.
         """
         rng = Key(self.seed, look + 1, 0, Reserved.INITIAL).generator()
-        before, after = Sample(self.tiny, samples), Sample(self.tiny, samples)
+        before, after = Sample(self.tiny, samples), Sample(self.tiny, samples * self.sweeps)
+        reference = Sample(self.tiny, REFERENCE * samples)
         for i in self.exact_draws(samples, rng):
             before.record(i, self.state)
             memories = self.executor.memories(self.state)
-            for sweep in range(self.sweeps):
-                # Every chain has its own streams, and starts at a random phase of `every: n`.
-                self.executor.sweep(self.state, memories, self.seed, look + 1, i * self.sweeps + sweep)
-            after.record(i, self.state)
-        numbers = self._numbers(after.z)
+            # Every chain has its own streams, and starts at a random phase of `every: n`.
+            for number in range(i * self.sweeps, (i + 1) * self.sweeps):
+                self.executor.sweep(self.state, memories, self.seed, look + 1, number)
+                after.record(number, self.state)
+        for i in self.exact_draws(reference.size, rng):
+            reference.record(i, self.state)
+        numbers = self._numbers(after.z[self.sweeps - 1 :: self.sweeps])
         distributions = {name: chi_square(*self._counts(cells, numbers)) for name, cells in self.features.items()}
-        return distributions | paired_p_values(state_statistics(before), state_statistics(after))
+        return distributions | compare(before, after, reference)
 
     def check_declarations(self) -> None:
         """Run a few sweeps from exact draws, checking after each kernel what it changed."""

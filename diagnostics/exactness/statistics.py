@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,16 @@ from scipy.special import gammainc
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.state import ChainState
-from ppl_topics.diagnostics.exactness.goodness import mix, paired_mean, score, total
+from ppl_topics.diagnostics.exactness.goodness import mix, same_mean, score, total
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_indicators import indicator_statistics
 from ppl_topics.diagnostics.exactness.tiny_response import response_statistics
 
-__all__ = ["Sample", "paired_p_values", "state_statistics"]
+__all__ = ["REFERENCE", "Sample", "compare", "state_statistics"]
+
+
+REFERENCE = 2
+"""Further draws of the distribution that chains start from, for each chain: they cost a part of its sweeps."""
 
 SMALLEST = 1e-12
 """Probability below which logarithms are cut off."""
@@ -119,17 +122,22 @@ def state_statistics(sample: Sample) -> dict[str, FloatArray]:
     return values
 
 
-def paired_p_values(before: Mapping[str, FloatArray], after: Mapping[str, FloatArray]) -> dict[str, float]:
-    """Return p-values by statistic, for statistics of independent pairs of states.
+def compare(before: Sample, after: Sample, reference: Sample) -> dict[str, float]:
+    """Return p-values by statistic of the hypothesis that chains leave the distribution of their starts as it is.
 
-    First and second moments are compared, and products of neighbours, which show a wrong spread or dependence.
+    ``after`` holds the states of each chain's sweeps, those of one chain next to each other; ``reference`` further
+    draws of starts. First and second moments are compared, and products of neighbours, which show a wrong spread or
+    dependence.
     """
-    names = list(before)
-    p_values = {name: paired_mean(before[name], after[name]) for name in names}
-    for i, a in enumerate(names):
-        for b in names[i : i + 3]:
-            p_values[f"{a} * {b}"] = paired_mean(before[a] * before[b], after[a] * after[b])
-    return p_values
+    statistics = [state_statistics(sample) for sample in (before, after, reference)]
+    names = list(statistics[0])
+
+    def p_value(*factors: str) -> float:
+        start, chains, more = (np.prod([values[name] for name in factors], axis=0) for values in statistics)
+        return same_mean(start, chains.reshape(len(start), -1).mean(axis=1), more)
+
+    p_values = {name: p_value(name) for name in names}
+    return p_values | {f"{a} * {b}": p_value(a, b) for i, a in enumerate(names) for b in names[i : i + 3]}
 
 
 def _response_variables(sample: Sample) -> dict[str, FloatArray]:

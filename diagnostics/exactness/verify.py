@@ -33,7 +33,7 @@ from ppl_topics.spec import Model, Spec, load_spec
 
 __all__ = ["verify"]
 
-REPLICATES = 4_000
+REPLICATES = 1_000
 SWEEPS = 5
 """Errors from values that are a sweep old only show from the third sweep on."""
 LONG_RUN = 20_000
@@ -240,8 +240,8 @@ class _Alone:
             tiny = TinyModel(plan)
             executor = Executor(tiny.bound)
 
-            def draws(samples: int, rng: np.random.Generator) -> Iterator[Executor]:
-                return (executor for _ in self.exact.exact_draws(samples, rng))
+            def draws(samples: int, rng: np.random.Generator) -> Iterator[Callable[[], Executor]]:
+                return (lambda: executor for _ in self.exact.exact_draws(samples, rng))
 
             return [AloneTest(tiny, self.exact.state, draws, seed, sweeps)]
         gewekes = [GewekeTest(tiny, seed, sweeps) for tiny in [*drawn, drawn[0].with_documents(MANY_DOCUMENTS)]]

@@ -144,7 +144,6 @@ def test_geweke_draws_each_variable_after_its_parents():
     after = test.state.observed.targets
     assert (np.isnan(before) == np.isnan(after)).all()
     assert not np.array_equal(before, after, equal_nan=True)
-    np.testing.assert_array_equal(test.state.observed.targets, after)
 
 
 def test_geweke_is_for_responses_that_are_distributions():
