@@ -8,53 +8,75 @@ If the declaration holds, what it updates and all that it does not integrate out
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.state import ChainState
+from ppl_topics.diagnostics.exactness.stationary import StationaryTest
 from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.engine.contract import Contract
 from ppl_topics.engine.executor import Executor
 from ppl_topics.errors import DeclarationError, KernelError
+from ppl_topics.schedule import Plan
 from ppl_topics.schedule.rules import reads_old_values
 
-__all__ = ["AloneTest"]
+__all__ = ["AloneTest", "ExactStarts", "Starts"]
 
 CHECKED_CHAINS = 10
 """Short chains in which each step is held against the declaration."""
 
 
+class Starts(Protocol):
+    """Exact draws of everything, for a plan with one kernel."""
+
+    tiny: TinyModel
+    state: ChainState
+
+    def draws(self, samples: int, rng: np.random.Generator) -> Iterator[int]:
+        """Set the state to exact draws, one after another; yield their numbers."""
+
+    def executor(self) -> Executor:
+        """Return an executor of the plan on the data of the last draw."""
+
+
+class ExactStarts:
+    """Draws of the enumerated posterior of all that a model holds, for a plan with one kernel."""
+
+    def __init__(self, plan: Plan, exact: StationaryTest) -> None:
+        self.tiny, self.exact, self.state = TinyModel(plan, responses=exact.tiny.responses), exact, exact.state
+        self._executor = Executor(self.tiny.bound)
+
+    def draws(self, samples: int, rng: np.random.Generator) -> Iterator[int]:
+        """Set the state to exact draws, one after another; yield their numbers."""
+        return self.exact.exact_draws(samples, rng)
+
+    def executor(self) -> Executor:
+        """Return the executor of the plan."""
+        return self._executor
+
+
 class AloneTest:
-    """The test of a plan with one kernel.
+    """The test of the kernel of a plan that has no other."""
 
-    ``draw`` sets ``state`` to a number of exact draws, one after another, and yields with each what makes an executor
-    of the plan on the data that belong to it.
-    """
-
-    def __init__(
-        self,
-        tiny: TinyModel,
-        state: ChainState,
-        draw: Callable[[int, np.random.Generator], Iterator[Callable[[], Executor]]],
-        seed: int,
-        sweeps: int,
-    ) -> None:
-        self.tiny, self.state, self.draw, self.seed = tiny, state, draw, seed
-        executor = Executor(tiny.bound)
+    def __init__(self, starts: Starts, seed: int, sweeps: int) -> None:
+        self.starts, self.state, self.seed = starts, starts.state, seed
+        executor = Executor(starts.tiny.bound)
         (step,) = executor.steps
-        self.contract = Contract(tiny.bound, step, executor.functions[0])
+        self.contract = Contract(starts.tiny.bound, step, executor.functions[0])
+        self.moves_z = "z" in step.kernel.updates
         # A second draw from the full conditional has the distribution of the first.
         self.sweeps = sweeps if reads_old_values(step) else 1
 
     def check_declaration(self) -> None:
         """Run a few chains, and hold each step, and the way from each start, against the declaration."""
         rng = Key(self.seed, 0, 5, Reserved.INITIAL).generator()
-        for chain, executor_on in enumerate(self.draw(CHECKED_CHAINS, rng)):
-            first, start, executor = Key(self.seed, 0, chain * self.sweeps), self.state.copy(), executor_on()
+        for chain in self.starts.draws(CHECKED_CHAINS, rng):
+            first, start, executor = Key(self.seed, 0, chain * self.sweeps), self.state.copy(), self.starts.executor()
             list(_sweeps(Executor(executor.bound, debug=True), self.state, first, self.sweeps))
             # What a kernel remembers from its start, no single step shows.
             run = partial(self._run_all, executor, first)
@@ -68,16 +90,20 @@ class AloneTest:
     def replicates(self, look: int, samples: int) -> dict[str, float]:
         """Run ``samples`` chains; return p-values by statistic."""
         rng = Key(self.seed, look + 1, 4, Reserved.INITIAL).generator()
-        before, after = Sample(self.tiny, samples), Sample(self.tiny, samples * self.sweeps)
-        reference = Sample(self.tiny, REFERENCE * samples)
-        for i, executor_on in enumerate(self.draw(samples, rng)):
+        tiny = self.starts.tiny
+        before, after = Sample(tiny, samples), Sample(tiny, samples * self.sweeps)
+        reference = Sample(tiny, REFERENCE * samples)
+        for i in self.starts.draws(samples, rng):
             self.contract.blank(self.state)
             before.record(i, self.state)
-            self._run(executor_on(), Key(self.seed, look + 1, i * self.sweeps), after)
-        for i, _ in enumerate(self.draw(reference.size, rng)):
+            self._run(self.starts.executor(), Key(self.seed, look + 1, i * self.sweeps), after)
+        for i in self.starts.draws(reference.size, rng):
             self.contract.blank(self.state)
             reference.record(i, self.state)
-        return compare(before, after, reference)
+        p_values = compare(before, after, reference)
+        if self.moves_z and isinstance(self.starts, ExactStarts):
+            p_values |= self.starts.exact.distributions(after.z[self.sweeps - 1 :: self.sweeps])
+        return p_values
 
     def _run(self, executor: Executor, first: Key, after: Sample) -> None:
         """Run the kernel, with all that it must not use replaced, in every second chain by NaN."""

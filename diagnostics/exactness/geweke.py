@@ -12,14 +12,13 @@ A. Gandy, J. Scott (2020). Unit testing for MCMC and other Monte Carlo methods. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics._util.arrays import FloatArray, UInt32Array
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
@@ -81,23 +80,25 @@ class GewekeTest:
         rng = Key(self.seed, look + 1, 2, Reserved.INITIAL).generator()
         before, after = Sample(self.tiny, samples), Sample(self.tiny, samples * self.sweeps)
         reference = Sample(self.tiny, REFERENCE * samples)
-        for i, executor_on in enumerate(self.simulations(samples, rng)):
+        for i in self.draws(samples, rng):
             before.record(i, self.state)
-            executor = executor_on()
+            executor = self.executor()
             memories = executor.memories(self.state)
             for number in range(i * self.sweeps, (i + 1) * self.sweeps):
                 executor.sweep(self.state, memories, self.seed, look + 1, number)
                 after.record(number, self.state)
-        for i, _ in enumerate(self.simulations(reference.size, rng)):
+        for i in self.draws(reference.size, rng):
             reference.record(i, self.state)
         return compare(before, after, reference)
 
-    def simulations(self, samples: int, rng: np.random.Generator) -> Iterator[Callable[[], Executor]]:
-        """Draw everything from the prior, one time after another; yield what makes an executor of the schedule."""
-        return (partial(self._executor, self._simulate(rng)) for _ in range(samples))
+    def draws(self, samples: int, rng: np.random.Generator) -> Iterator[int]:
+        """Draw everything from the prior, one time after another; yield their numbers."""
+        for number in range(samples):
+            self._simulate(rng)
+            yield number
 
-    def _simulate(self, rng: np.random.Generator) -> IntArray:
-        """Draw everything from the prior, and return the words."""
+    def _simulate(self, rng: np.random.Generator) -> None:
+        """Draw everything from the prior."""
         state = self.state
         while True:
             values = self._draw(rng)
@@ -108,22 +109,22 @@ class GewekeTest:
             drawn = {role: value for role, value in values.items() if role not in ("alpha", "beta", "z", "w")}
             self.tiny.set_values(state, drawn)
             if state.observed is None or np.nanmax(np.abs(self._draw_targets(rng))) <= LARGEST_TARGET:
-                words: IntArray = values["w"]
-                return words
+                return
 
-    def _bound(self, words: IntArray) -> BoundModel:
+    def _bound(self, words: UInt32Array) -> BoundModel:
         """Return the plan bound to the words. Few texts of a few tokens differ, so some are kept."""
-        key = words.tobytes()
+        key = words.astype(np.uint32).tobytes()
         bound = self._kept.get(key) or self.tiny.with_data(words)
         if len(self._kept) < KEPT:
             self._kept[key] = bound
         return bound
 
-    def _executor(self, words: IntArray) -> Executor:
+    def executor(self) -> Executor:
         """Return an executor of the schedule on the words: kernels may keep what depends on the words of a corpus.
 
         What else they may depend on, such as targets, is in the state.
         """
+        words = self.state.tokens.words
         key = words.tobytes()
         executor = self._executors.get(key) or Executor(self._bound(words))
         if key in self._kept:

@@ -127,9 +127,12 @@ class StationaryTest:
                 after.record(number, self.state)
         for i in self.exact_draws(reference.size, rng):
             reference.record(i, self.state)
-        numbers = self._numbers(after.z[self.sweeps - 1 :: self.sweeps])
-        distributions = {name: chi_square(*self._counts(cells, numbers)) for name, cells in self.features.items()}
-        return distributions | compare(before, after, reference)
+        return self.distributions(after.z[self.sweeps - 1 :: self.sweeps]) | compare(before, after, reference)
+
+    def distributions(self, z: IntArray) -> dict[str, float]:
+        """Return p-values by feature of assignments, shape (n, N), as draws of the posterior."""
+        numbers = self._numbers(z)
+        return {name: chi_square(*self._counts(cells, numbers)) for name, cells in self.features.items()}
 
     def check_declarations(self) -> None:
         """Run a few sweeps from exact draws, checking after each kernel what it changed."""

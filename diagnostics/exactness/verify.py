@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from ppl_topics._util.nearest import nearest
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.kernel import KernelSpec
 from ppl_topics.core.registry import kernels
-from ppl_topics.diagnostics.exactness.alone import AloneTest
+from ppl_topics.diagnostics.exactness.alone import AloneTest, ExactStarts, Starts
 from ppl_topics.diagnostics.exactness.certificate import Certificate, Verification
 from ppl_topics.diagnostics.exactness.geweke import GewekeTest
 from ppl_topics.diagnostics.exactness.sequential import Verdict, sequential_test
@@ -40,6 +40,9 @@ LONG_RUN = 20_000
 FALSE_ALARM = 1e-5
 MANY_DOCUMENTS = tuple((0,) * (length % 7) for length in range(84))
 """Lengths of the documents of a second corpus: what depends on theta shows in it, for there are many."""
+
+ENUMERATED = {"z", "theta", "phi", "alpha", "beta", "included", "pi"}
+"""Roles whose exact distribution on the tiny corpus is a sum, or a quadrature with an error that no test sees."""
 
 Look = Callable[[int, int], Mapping[str, float]]
 """A test of `sequential_test`."""
@@ -161,7 +164,6 @@ def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Setti
     roles = {variable.role for variable in model.latent.values()}
     candidates = [k for k in kernels().values() if set(k.updates) & roles] if asked is None else asked
     certificates: list[Certificate] = []
-    by_schedule: dict[str, Certificate] = {}
     refused: dict[str, str] = {}
     alone = _Alone(model, settings)
     for candidate in candidates:
@@ -176,14 +178,10 @@ def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Setti
         certificate = alone.certify(step)
         # How far inexact kernels are off is told in any case.
         if certificate.certified or not candidate.exact:
-            # The default schedule is the same for all of its kernels: test it once.
-            text = str(plan)
-            if text not in by_schedule:
-                by_schedule[text] = _certify(plan, settings)
-            certificate = certificate.and_then(by_schedule[text])
+            certificate = certificate.and_then(_certify(plan, settings, whole=_remembers(model, step)))
         certificates.append(certificate)
-    if asked is None and spec.schedule is not None:
-        certificates.append(_certify(make_plan(spec), settings, geweke=True))
+    if asked is None:
+        certificates.append(_certify(make_plan(spec), settings))
     return Verification(spec.name, settings.false_alarm, tuple(certificates), refused)
 
 
@@ -207,6 +205,12 @@ def _plan_with(model: Model, kernel: KernelSpec) -> Plan:
     return Plan(model, node)
 
 
+def _remembers(model: Model, step: Step) -> bool:
+    """Tell whether a kernel carries something from one step to the next."""
+    (functions,) = Executor(TinyModel(Plan(model, step)).bound).functions
+    return functions.has_memory and not functions.scratch
+
+
 class _Alone:
     """Tests kernels of a model alone."""
 
@@ -214,9 +218,11 @@ class _Alone:
         self.model, self.settings = model, settings
 
     @cached_property
-    def exact(self) -> StationaryTest:
-        """The exact distribution of all that the model holds."""
-        return StationaryTest(TinyModel(Plan(self.model, assign(self.model))), self.settings.seed, self.settings.sweeps)
+    def exact(self) -> list[StationaryTest]:
+        """The exact distribution of all that the model holds: with three responses and, if it has some, with one."""
+        plan = Plan(self.model, assign(self.model))
+        numbers = (3, 1) if self.model.supervised else (3,)
+        return [StationaryTest(TinyModel(plan, responses=n), self.settings.seed, self.settings.sweeps) for n in numbers]
 
     def certify(self, step: Step) -> Certificate:
         """Test a kernel by itself."""
@@ -233,19 +239,20 @@ class _Alone:
         return replace(certificate, seconds=time.perf_counter() - started)
 
     def tests(self, plan: Plan) -> list[AloneTest]:
-        """Return the tests of the plan's only kernel, on the tiny corpus first."""
+        """Return the tests of the plan's only kernel: from the enumerated posterior, and with data drawn as well.
+
+        Coefficients and their scales are enumerated only up to the error of a quadrature, so that draws of them come
+        from the model where it is one to draw from.
+        """
         seed, sweeps = self.settings.seed, self.settings.sweeps
         drawn = _tiny_distributions(plan)
-        if not drawn:
-            tiny = TinyModel(plan)
-            executor = Executor(tiny.bound)
-
-            def draws(samples: int, rng: np.random.Generator) -> Iterator[Callable[[], Executor]]:
-                return (lambda: executor for _ in self.exact.exact_draws(samples, rng))
-
-            return [AloneTest(tiny, self.exact.state, draws, seed, sweeps)]
-        gewekes = [GewekeTest(tiny, seed, sweeps) for tiny in [*drawn, drawn[0].with_documents(MANY_DOCUMENTS)]]
-        return [AloneTest(geweke.tiny, geweke.state, geweke.simulations, seed, sweeps) for geweke in gewekes]
+        roles = {role for step in steps(plan.schedule) for role in step.kernel.updates}
+        enumerated = self.exact if not drawn or roles <= ENUMERATED else []
+        # One response is another case for the kernels than several.
+        many = [TinyModel(tiny.plan, MANY_DOCUMENTS, responses=1) for tiny in drawn[:1]]
+        starts: list[Starts] = [ExactStarts(plan, exact) for exact in enumerated]
+        starts += [GewekeTest(tiny, seed, sweeps) for tiny in (drawn[1:] if enumerated else drawn) + many]
+        return [AloneTest(start, seed, sweeps) for start in starts]
 
 
 def _verdicts(looks: list[Look], settings: _Settings) -> list[Verdict]:
@@ -275,26 +282,33 @@ def _tiny_distributions(plan: Plan) -> list[TinyModel]:
     return [TinyModel(p) for p in (plan, heavy) if p is not None]
 
 
-def _certify(plan: Plan, settings: _Settings, geweke: bool = False) -> Certificate:
-    """Test a schedule as a whole."""
+def _certify(plan: Plan, settings: _Settings, whole: bool = True) -> Certificate:
+    """Test a schedule as a whole, or only whether its kernels keep to their declarations in it and it reaches all."""
     started = time.perf_counter()
     certificate = Certificate("schedule", "all", plan.exact, str(plan))
     stationary = StationaryTest(TinyModel(plan), settings.seed, settings.sweeps)
-    looks: list[Look] = [stationary.short_chains]
-    if stationary.response is not None:
-        # One response is another case for the kernels than several.
-        one = StationaryTest(TinyModel(plan, responses=1), settings.seed, settings.sweeps)
-        looks.append(one.short_chains)
-    if geweke and stationary.given_phi is None:
-        looks += [GewekeTest(tiny, settings.seed, settings.sweeps).replicates for tiny in _tiny_distributions(plan)]
     try:
         stationary.check_declarations()
     except DeclarationError as error:
         certificate = certificate.refused("declaration", f"{error.kernel} {error.breach}")
     else:
-        certificate = certificate.judged("schedule", _verdicts(looks, settings))
+        if whole:
+            certificate = certificate.judged("schedule", _verdicts(_looks(plan, stationary, settings), settings))
     if certificate.certified or not plan.exact:
         # Of a schedule that is refused, the distance from the posterior is worth the whole chain.
         long_run = stationary.long_chain(settings.long_run, whole=not certificate.certified)
         certificate = certificate.reached(long_run, stationary.exact.probability)
     return replace(certificate, seconds=time.perf_counter() - started)
+
+
+def _looks(plan: Plan, stationary: StationaryTest, settings: _Settings) -> list[Look]:
+    """Return the tests of a schedule."""
+    looks: list[Look] = [stationary.short_chains]
+    if stationary.response is not None:
+        # One response is another case for the kernels than several.
+        looks.append(StationaryTest(TinyModel(plan, responses=1), settings.seed, settings.sweeps).short_chains)
+    if stationary.given_phi is None:
+        tiny = _tiny_distributions(plan)
+        tiny += [TinyModel(first.plan, MANY_DOCUMENTS, responses=1) for first in tiny[:1]]
+        looks += [GewekeTest(model, settings.seed, settings.sweeps).replicates for model in tiny]
+    return looks

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +26,9 @@ from ppl_topics.schedule.rules import reads_old_values, variables_in
 from ppl_topics.schedule.tree import Step
 
 __all__ = ["Before", "Contract"]
+
+REPEATS = 5
+"""Runs that tell whether a step draws the same again."""
 
 DRAWN = ("z", "n_wk", "n_k", "arrays", "sparse_topics")
 """Fields of a state that kernels change; the others are the same in all of a run."""
@@ -74,11 +78,7 @@ class Contract:
         for name, value in before.reachable.items():
             if after.get(name) != value:
                 return f"changed {name}, which no kernel may change but its owner"
-        return self.dependence(
-            lambda again: self._functions.step(again, self._copy(before.memory, before.state, again), key),
-            before.state,
-            state,
-        )
+        return self.dependence(partial(self._again, before, key), before.state, state)
 
     def changed(self, before: ChainState, after: ChainState) -> list[str]:
         """Return the variables that are not the same bytes, though the kernel does not update them."""
@@ -115,16 +115,24 @@ class Contract:
         if state.sparse_topics is not None and not {state.phi_name, "included"} & self.updates:
             state.sparse_topics = original.sparse_topics
 
+    def _again(self, before: Before, key: Key, state: ChainState) -> None:
+        """Run the step again on a copy of its state."""
+        # No step reads what another wrote into scratch memory, so a new one must do.
+        scratch = self._functions.scratch
+        memory = self._functions.init(state) if scratch else self._copy(before.memory, before.state, state)
+        self._functions.step(state, memory, key)
+
     def dependence(self, run: Callable[[ChainState], object], start: ChainState, end: ChainState) -> str:
         """Return what the way from ``start`` to ``end`` depends on that it must not, given what runs it, or nothing."""
         # Valid values come first: NaN may make compiled code write out of bounds.
         for nan in (False, True):
             if self._same(run, start, end, nan, self.hidden):
                 continue
-            if not self._same(run, start, end, nan, ()):
+            # Two runs may draw the same by chance.
+            if not self.hidden or not all(self._same(run, start, end, nan, ()) for _ in range(REPEATS)):
                 return (
                     "drew other values when it was run again from the same state with the same key; all its randomness "
-                    "must come from `key`, and what it keeps between steps belongs in its memory"
+                    "must come from `key`, and what it keeps between steps must be in its memory, declared no `scratch`"
                 )
             alone = [name for name in self.hidden if not self._same(run, start, end, nan, (name,))]
             return f"reads {' and '.join(self._undeclared(name) for name in alone or self.hidden)}"
