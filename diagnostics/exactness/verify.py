@@ -36,6 +36,11 @@ __all__ = ["verify"]
 REPLICATES = 1_000
 SWEEPS = 5
 """Errors from values that are a sweep old only show from the third sweep on."""
+WITH_MEMORY = 4
+"""Factor by which the short chains of a schedule are more and longer, for a kernel that has a memory.
+
+What it remembers is wrong by what the others did since, so little, and only after some sweeps.
+"""
 LONG_RUN = 20_000
 FALSE_ALARM = 1e-5
 MANY_DOCUMENTS = tuple((0,) * (length % 7) for length in range(84))
@@ -130,6 +135,10 @@ class _Settings:
     long_run: int
     false_alarm: float
 
+    def times(self, factor: int) -> _Settings:
+        """Return settings with more and longer short chains."""
+        return replace(self, replicates=factor * self.replicates, sweeps=factor * self.sweeps)
+
     def check(self) -> _Settings:
         """Return the settings, and refuse one that is not a number in its range."""
         check_whole("argument seed", self.seed, 0, MAX_SEED)
@@ -178,7 +187,9 @@ def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Setti
         certificate = alone.certify(step)
         # How far inexact kernels are off is told in any case.
         if certificate.certified or not candidate.exact:
-            certificate = certificate.and_then(_certify(plan, settings, whole=_remembers(model, step)))
+            remembers = _remembers(model, step)
+            at_length = settings.times(WITH_MEMORY) if remembers else settings
+            certificate = certificate.and_then(_certify(plan, at_length, whole=remembers))
         certificates.append(certificate)
     if asked is None:
         certificates.append(_certify(make_plan(spec), settings))
