@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
@@ -64,52 +64,53 @@ def drawing_order(model: Model) -> list[tuple[str, str]]:
 class GewekeTest:
     """The test of one schedule, by replicates of a number of sweeps."""
 
-    def __init__(self, tiny: TinyModel, seed: int, sweeps: int) -> None:
-        self.tiny, self.seed, self.sweeps = tiny, seed, sweeps
+    def __init__(self, tiny: TinyModel, seed: int, sweeps: int, share: float = 1.0) -> None:
+        self.tiny, self.seed, self.sweeps, self.share = tiny, seed, sweeps, share
         self.state = tiny.bound.initial_state(seed, 0)
         self._order = drawing_order(tiny.model)
         self._executors: dict[bytes, Executor] = {}
 
     def replicates(self, look: int, samples: int) -> dict[str, float]:
-        """Run ``samples`` replicates; return p-values by statistic."""
+        """Run a share of ``samples`` replicates; return p-values by statistic."""
         rng = Key(self.seed, look + 1, 2, Reserved.INITIAL).generator()
-        before, after = Sample(self.tiny, samples), Sample(self.tiny, samples * self.sweeps)
-        reference = Sample(self.tiny, REFERENCE * samples)
-        for i in range(samples):
-            executor = self._simulate(rng)
-            before.record(i, self.state)
+        chains = max(2, round(self.share * samples))
+        before, after = Sample(self.tiny, chains), Sample(self.tiny, chains * self.sweeps)
+        reference = Sample(self.tiny, REFERENCE * chains)
+        for i in range(chains):
+            self._simulate(rng)
+            before.record(self.state)
+            executor = self._executor()
             memories = executor.memories(self.state)
             for number in range(i * self.sweeps, (i + 1) * self.sweeps):
                 executor.sweep(self.state, memories, self.seed, look + 1, number)
-                after.record(number, self.state)
-        for i in range(reference.size):
+                after.record(self.state)
+        for _ in range(reference.size):
             self._simulate(rng)
-            reference.record(i, self.state)
+            reference.record(self.state)
         return compare(before, after, reference)
 
-    def _simulate(self, rng: np.random.Generator) -> Executor:
-        """Draw everything from the prior, and return an executor of the schedule on these words."""
+    def _simulate(self, rng: np.random.Generator) -> None:
+        """Draw everything from the prior."""
         state = self.state
         while True:
             values = self._draw(rng)
             if values is None:
                 continue
-            executor = self._executor(values["w"])
-            state.tokens = executor.bound.tokens
+            state.tokens = self.tiny.tokens(values["w"])
             state.set_z(values["z"])
             drawn = {role: value for role, value in values.items() if role not in ("alpha", "beta", "z", "w")}
             self.tiny.set_values(state, drawn)
             if state.observed is None or np.nanmax(np.abs(self._draw_targets(rng))) <= LARGEST_TARGET:
-                return executor
+                return
 
-    def _executor(self, words: IntArray) -> Executor:
-        """Return an executor of the schedule on the words: kernels may keep what depends on the words of a corpus.
+    def _executor(self) -> Executor:
+        """Return an executor of the schedule on the state's words, which kernels may keep something of.
 
-        What else they may depend on, such as targets, is in the state. Few texts of a few tokens differ.
+        What else they depend on, such as targets, is in the state. Of a few tokens there are few texts.
         """
-        key = words.tobytes()
+        key = self.state.tokens.words.tobytes()
         if key not in self._executors:
-            self._executors[key] = Executor(self.tiny.with_data(words))
+            self._executors[key] = Executor(self.tiny.with_tokens(self.state.tokens))
         return self._executors[key]
 
     def _draw(self, rng: np.random.Generator) -> Mapping[str, Any] | None:

@@ -118,16 +118,18 @@ class StationaryTest:
         rng = Key(self.seed, look + 1, 0, Reserved.INITIAL).generator()
         before, after = Sample(self.tiny, samples), Sample(self.tiny, samples * self.sweeps)
         reference = Sample(self.tiny, REFERENCE * samples)
+        last = []
         for i in self._exact_draws(samples, rng):
-            before.record(i, self.state)
+            before.record(self.state)
             memories = self.executor.memories(self.state)
             # Every chain has its own streams, and starts at a random phase of `every: n`.
             for number in range(i * self.sweeps, (i + 1) * self.sweeps):
                 self.executor.sweep(self.state, memories, self.seed, look + 1, number)
-                after.record(number, self.state)
-        for i in self._exact_draws(reference.size, rng):
-            reference.record(i, self.state)
-        numbers = self._numbers(after.z[self.sweeps - 1 :: self.sweeps])
+                after.record(self.state)
+            last.append(self.state.z.copy())
+        for _ in self._exact_draws(reference.size, rng):
+            reference.record(self.state)
+        numbers = self._numbers(np.stack(last))
         distributions = {name: chi_square(*self._counts(cells, numbers)) for name, cells in self.features.items()}
         return distributions | compare(before, after, reference)
 

@@ -18,6 +18,7 @@ from ppl_topics.core.registry import kernels
 from ppl_topics.diagnostics.exactness.geweke import GewekeTest
 from ppl_topics.diagnostics.exactness.goodness import expected_total_variation, total_variation
 from ppl_topics.diagnostics.exactness.sequential import Verdict, sequential_test
+from ppl_topics.diagnostics.exactness.sizes import size_tests
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_distribution, with_heavy_topics
 from ppl_topics.errors import PplTopicsError, ScheduleError
@@ -324,6 +325,7 @@ def _certify(plan: Plan, settings: _Settings) -> Certificate:
         looks.append(one.short_chains)
     if stationary.given_phi is None:
         looks += [GewekeTest(tiny, settings.seed, settings.sweeps).replicates for tiny in _tiny_distributions(plan)]
+        looks += [test.replicates for test in size_tests(plan, settings.seed)]
     verdicts: list[Verdict] = []
     for look in looks:
         verdicts.append(sequential_test(look, settings.replicates, false_alarm=settings.false_alarm / len(looks)))
