@@ -36,6 +36,8 @@ class Starts(Protocol):
 
     tiny: TinyModel
     state: ChainState
+    sweeps: int
+    share: float
 
     def draws(self, samples: int, rng: np.random.Generator) -> Iterator[int]:
         """Set the state to exact draws, one after another; yield their numbers."""
@@ -49,6 +51,7 @@ class ExactStarts:
 
     def __init__(self, plan: Plan, exact: StationaryTest) -> None:
         self.tiny, self.exact, self.state = TinyModel(plan, responses=exact.tiny.responses), exact, exact.state
+        self.sweeps, self.share = exact.sweeps, 1.0
         self._executor = Executor(self.tiny.bound)
 
     def draws(self, samples: int, rng: np.random.Generator) -> Iterator[int]:
@@ -63,14 +66,14 @@ class ExactStarts:
 class AloneTest:
     """The test of the kernel of a plan that has no other."""
 
-    def __init__(self, starts: Starts, seed: int, sweeps: int) -> None:
+    def __init__(self, starts: Starts, seed: int) -> None:
         self.starts, self.state, self.seed = starts, starts.state, seed
         executor = Executor(starts.tiny.bound)
         (step,) = executor.steps
         self.contract = Contract(starts.tiny.bound, step, executor.functions[0])
         self.moves_z = "z" in step.kernel.updates
         # A second draw from the full conditional has the distribution of the first.
-        self.sweeps = sweeps if reads_old_values(step) else 1
+        self.sweeps = starts.sweeps if reads_old_values(step) else 1
 
     def check_declaration(self) -> None:
         """Run a few chains, and hold each step, and the way from each start, against the declaration."""
@@ -88,21 +91,23 @@ class AloneTest:
         list(_sweeps(executor, state, first, self.sweeps))
 
     def replicates(self, look: int, samples: int) -> dict[str, float]:
-        """Run ``samples`` chains; return p-values by statistic."""
+        """Run a share of ``samples`` chains; return p-values by statistic."""
         rng = Key(self.seed, look + 1, 4, Reserved.INITIAL).generator()
-        tiny = self.starts.tiny
-        before, after = Sample(tiny, samples), Sample(tiny, samples * self.sweeps)
-        reference = Sample(tiny, REFERENCE * samples)
-        for i in self.starts.draws(samples, rng):
+        tiny, chains = self.starts.tiny, max(2, round(self.starts.share * samples))
+        before, after = Sample(tiny, chains), Sample(tiny, chains * self.sweeps)
+        reference = Sample(tiny, REFERENCE * chains)
+        last = []
+        for i in self.starts.draws(chains, rng):
             self.contract.blank(self.state)
-            before.record(i, self.state)
+            before.record(self.state)
             self._run(self.starts.executor(), Key(self.seed, look + 1, i * self.sweeps), after)
-        for i in self.starts.draws(reference.size, rng):
+            last.append(self.state.z.copy())
+        for _ in self.starts.draws(reference.size, rng):
             self.contract.blank(self.state)
-            reference.record(i, self.state)
+            reference.record(self.state)
         p_values = compare(before, after, reference)
         if self.moves_z and isinstance(self.starts, ExactStarts):
-            p_values |= self.starts.exact.distributions(after.z[self.sweeps - 1 :: self.sweeps])
+            p_values |= self.starts.exact.distributions(np.stack(last))
         return p_values
 
     def _run(self, executor: Executor, first: Key, after: Sample) -> None:
@@ -128,7 +133,7 @@ class AloneTest:
             drawn = self.state.copy()
             self.contract.reveal(drawn, original)
             self.contract.blank(drawn)
-            after.record(number, drawn)
+            after.record(drawn)
 
 
 def _sweeps(executor: Executor, state: ChainState, first: Key, sweeps: int) -> Iterator[int]:

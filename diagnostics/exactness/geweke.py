@@ -18,12 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from ppl_topics._util.arrays import FloatArray, UInt32Array
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_response import document_features
-from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.executor import Executor
 from ppl_topics.spec import Model
 
@@ -34,7 +33,7 @@ LARGEST_TARGET = 50.0
 give targets that no model is made for, such as counts so large that their augmentation takes minutes."""
 
 KEPT = 1000
-"""Texts that are kept in case that they are drawn again."""
+"""Executors that are kept in case that their words are drawn again."""
 
 
 def drawing_order(model: Model) -> list[tuple[str, str]]:
@@ -68,27 +67,27 @@ def drawing_order(model: Model) -> list[tuple[str, str]]:
 class GewekeTest:
     """The test of one schedule, by replicates of a number of sweeps."""
 
-    def __init__(self, tiny: TinyModel, seed: int, sweeps: int) -> None:
-        self.tiny, self.seed, self.sweeps = tiny, seed, sweeps
+    def __init__(self, tiny: TinyModel, seed: int, sweeps: int, share: float = 1.0) -> None:
+        self.tiny, self.seed, self.sweeps, self.share = tiny, seed, sweeps, share
         self.state = tiny.bound.initial_state(seed, 0)
         self._order = drawing_order(tiny.model)
-        self._kept: dict[bytes, BoundModel] = {}
         self._executors: dict[bytes, Executor] = {}
 
     def replicates(self, look: int, samples: int) -> dict[str, float]:
-        """Run ``samples`` replicates; return p-values by statistic."""
+        """Run a share of ``samples`` replicates; return p-values by statistic."""
         rng = Key(self.seed, look + 1, 2, Reserved.INITIAL).generator()
-        before, after = Sample(self.tiny, samples), Sample(self.tiny, samples * self.sweeps)
-        reference = Sample(self.tiny, REFERENCE * samples)
-        for i in self.draws(samples, rng):
-            before.record(i, self.state)
+        chains = max(2, round(self.share * samples))
+        before, after = Sample(self.tiny, chains), Sample(self.tiny, chains * self.sweeps)
+        reference = Sample(self.tiny, REFERENCE * chains)
+        for i in self.draws(chains, rng):
+            before.record(self.state)
             executor = self.executor()
             memories = executor.memories(self.state)
             for number in range(i * self.sweeps, (i + 1) * self.sweeps):
                 executor.sweep(self.state, memories, self.seed, look + 1, number)
-                after.record(number, self.state)
-        for i in self.draws(reference.size, rng):
-            reference.record(i, self.state)
+                after.record(self.state)
+        for _ in self.draws(reference.size, rng):
+            reference.record(self.state)
         return compare(before, after, reference)
 
     def draws(self, samples: int, rng: np.random.Generator) -> Iterator[int]:
@@ -104,30 +103,21 @@ class GewekeTest:
             values = self._draw(rng)
             if values is None:
                 continue
-            state.tokens = self._bound(values["w"]).tokens
+            state.tokens = self.tiny.tokens(values["w"])
             state.set_z(values["z"])
             drawn = {role: value for role, value in values.items() if role not in ("alpha", "beta", "z", "w")}
             self.tiny.set_values(state, drawn)
             if state.observed is None or np.nanmax(np.abs(self._draw_targets(rng))) <= LARGEST_TARGET:
                 return
 
-    def _bound(self, words: UInt32Array) -> BoundModel:
-        """Return the plan bound to the words. Few texts of a few tokens differ, so some are kept."""
-        key = words.astype(np.uint32).tobytes()
-        bound = self._kept.get(key) or self.tiny.with_data(words)
-        if len(self._kept) < KEPT:
-            self._kept[key] = bound
-        return bound
-
     def executor(self) -> Executor:
-        """Return an executor of the schedule on the words: kernels may keep what depends on the words of a corpus.
+        """Return an executor of the schedule on the state's words, which kernels may keep something of.
 
-        What else they may depend on, such as targets, is in the state.
+        What else they depend on, such as targets, is in the state. Of a few tokens there are few texts.
         """
-        words = self.state.tokens.words
-        key = words.tobytes()
-        executor = self._executors.get(key) or Executor(self._bound(words))
-        if key in self._kept:
+        key = self.state.tokens.words.tobytes()
+        executor = self._executors.get(key) or Executor(self.tiny.with_tokens(self.state.tokens))
+        if len(self._executors) < KEPT:
             self._executors[key] = executor
         return executor
 

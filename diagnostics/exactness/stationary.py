@@ -118,16 +118,18 @@ class StationaryTest:
         rng = Key(self.seed, look + 1, 0, Reserved.INITIAL).generator()
         before, after = Sample(self.tiny, samples), Sample(self.tiny, samples * self.sweeps)
         reference = Sample(self.tiny, REFERENCE * samples)
+        last = []
         for i in self.exact_draws(samples, rng):
-            before.record(i, self.state)
+            before.record(self.state)
             memories = self.executor.memories(self.state)
             # Every chain has its own streams, and starts at a random phase of `every: n`.
             for number in range(i * self.sweeps, (i + 1) * self.sweeps):
                 self.executor.sweep(self.state, memories, self.seed, look + 1, number)
-                after.record(number, self.state)
-        for i in self.exact_draws(reference.size, rng):
-            reference.record(i, self.state)
-        return self.distributions(after.z[self.sweeps - 1 :: self.sweeps]) | compare(before, after, reference)
+                after.record(self.state)
+            last.append(self.state.z.copy())
+        for _ in self.exact_draws(reference.size, rng):
+            reference.record(self.state)
+        return self.distributions(np.stack(last)) | compare(before, after, reference)
 
     def distributions(self, z: IntArray) -> dict[str, float]:
         """Return p-values by feature of assignments, shape (n, N), as draws of the posterior."""

@@ -14,8 +14,9 @@ from ppl_topics.diagnostics.exactness.goodness import mix, same_mean, score, tot
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_indicators import indicator_statistics
 from ppl_topics.diagnostics.exactness.tiny_response import response_statistics
+from ppl_topics.samplers.variates.simd import LANES
 
-__all__ = ["REFERENCE", "Sample", "compare", "state_statistics"]
+__all__ = ["REFERENCE", "Sample", "compare"]
 
 
 REFERENCE = 2
@@ -24,11 +25,40 @@ REFERENCE = 2
 SMALLEST = 1e-12
 """Probability below which logarithms are cut off."""
 
+CELLS_AT_ONCE = 2**20
+"""Counts of documents and words that are in memory at a time."""
+
 
 class Sample:
-    """Copies of states, in arrays whose first axis is the state's number.
+    """Statistics of states that are recorded one after another.
 
-    Recording copies the arrays and no more, so that statistics are computed for all states at once.
+    Recording copies the arrays and no more; statistics are computed of many states at once.
+    """
+
+    def __init__(self, tiny: TinyModel, size: int) -> None:
+        sizes = tiny.bound.sizes
+        self.tiny, self.size, self.recorded = tiny, size, 0
+        self._at_once = max(1, CELLS_AT_ONCE // ((sizes.docs + sizes.words) * sizes.topics))
+        self._copies = _Copies(tiny, min(size, self._at_once))
+        self._done: list[dict[str, FloatArray]] = []
+
+    def record(self, state: ChainState) -> None:
+        """Copy a state."""
+        self._copies.record(self.recorded % self._at_once, state)
+        self.recorded += 1
+        if self.recorded % self._at_once == 0 or self.recorded == self.size:
+            self._done.append(state_statistics(self._copies))
+            self._copies = _Copies(self.tiny, min(self.size - self.recorded, self._at_once))
+
+    @property
+    def statistics(self) -> dict[str, FloatArray]:
+        """Each of shape (size,), once all states are recorded."""
+        assert self.recorded == self.size, f"{self.recorded} of {self.size} states"
+        return {name: np.concatenate([part[name] for part in self._done]) for name in self._done[0]}
+
+
+class _Copies:
+    """Copies of states, in arrays whose first axis is the state's number.
 
     Attributes
     ----------
@@ -90,7 +120,7 @@ class Sample:
         return np.bincount(cells.ravel(), minlength=self.size * n_rows * topics).reshape(self.size, n_rows, topics)
 
 
-def state_statistics(sample: Sample) -> dict[str, FloatArray]:
+def state_statistics(sample: _Copies) -> dict[str, FloatArray]:
     """Return statistics of the concentrations, the counts, and theta and phi if the chain holds them, shape (n,)."""
     tiny = sample.tiny
     values: dict[str, FloatArray] = {}
@@ -129,7 +159,7 @@ def compare(before: Sample, after: Sample, reference: Sample) -> dict[str, float
     draws of starts. First and second moments are compared, and products of neighbours, which show a wrong spread or
     dependence.
     """
-    statistics = [state_statistics(sample) for sample in (before, after, reference)]
+    statistics = [sample.statistics for sample in (before, after, reference)]
     names = list(statistics[0])
 
     def p_value(*factors: str) -> float:
@@ -140,7 +170,7 @@ def compare(before: Sample, after: Sample, reference: Sample) -> dict[str, float
     return p_values | {f"{a} * {b}": p_value(a, b) for i, a in enumerate(names) for b in names[i : i + 3]}
 
 
-def _response_variables(sample: Sample) -> dict[str, FloatArray]:
+def _response_variables(sample: _Copies) -> dict[str, FloatArray]:
     """Return the coefficients, their augmentation and scales, by role."""
     names = sample.tiny.model.names
     scales = [role for role, _ in sample.tiny.bound.block(names["eta"]).auxiliaries().values()]
@@ -149,7 +179,7 @@ def _response_variables(sample: Sample) -> dict[str, FloatArray]:
 
 
 def _count_statistics(n_dk: IntArray, n_wk: IntArray) -> dict[str, FloatArray]:
-    n_k = n_wk.sum(axis=1)
+    n_k, topics = n_wk.sum(axis=1), n_wk.shape[2]
     values = {
         "n_k[0]": n_k[:, 0],
         "sum n_k^2": total(n_k**2),
@@ -158,4 +188,15 @@ def _count_statistics(n_dk: IntArray, n_wk: IntArray) -> dict[str, FloatArray]:
         "n_dk[0, 0]": n_dk[:, 0, 0],
         "n_wk[0, 0]": n_wk[:, 0, 0],
     }
+    if topics > LANES:
+        # A part of the topics that is left out, of a row of lanes or of a list, shows in these.
+        values |= {
+            "n_k of the last row": total(n_k[:, (topics - 1) // LANES * LANES :]),
+            "topics of documents": total(n_dk > 0),
+            "topics of words": total(n_wk > 0),
+            "topics of the first word": total(n_wk[:, 0] > 0),
+            "mix of n_k": mix(n_k),
+            "mix of n_dk": mix(n_dk),
+            "mix of n_wk": mix(n_wk),
+        }
     return {name: value.astype(np.float64) for name, value in values.items()}

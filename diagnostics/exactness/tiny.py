@@ -13,6 +13,7 @@ from ppl_topics.core.observed import Observed
 from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.response import Response
 from ppl_topics.core.state import ChainState
+from ppl_topics.core.tokens import Tokens
 from ppl_topics.diagnostics.exactness.enumeration import token_counts
 from ppl_topics.diagnostics.exactness.tiny_response import tiny_observed
 from ppl_topics.engine.bind import BoundModel, bind_tokens, index_tokens
@@ -108,11 +109,17 @@ def with_a_distribution(plan: Plan) -> Plan | None:
 class TinyModel:
     """A plan bound to the tiny corpus, of lists of word ids; a model with a response gets that many responses."""
 
-    def __init__(self, plan: Plan, documents: Sequence[Sequence[int]] = TINY_DOCUMENTS, responses: int = 3) -> None:
-        self.plan, self.responses = plan, responses
+    def __init__(
+        self,
+        plan: Plan,
+        documents: Sequence[Sequence[int]] = TINY_DOCUMENTS,
+        responses: int = 3,
+        words: int = TINY_WORDS,
+    ) -> None:
+        self.plan, self.responses, self._n_words = plan, responses, words
         self._doc_ptr, words = token_counts(documents)
         self.observed = self._observed()
-        self.bound = self.with_data(words)
+        self.bound = self.with_tokens(self.tokens(words))
 
     def with_documents(self, documents: Sequence[Sequence[int]]) -> TinyModel:
         """Return the plan bound to other documents."""
@@ -128,10 +135,13 @@ class TinyModel:
         block = self.model.spec.blocks.get(self.model.names.get(role, ""))
         return block if isinstance(block, Gamma) else None
 
-    def with_data(self, words: NDArray[np.integer]) -> BoundModel:
-        """Return the plan bound to documents of the same lengths and other words."""
-        tokens = index_tokens(self._doc_ptr, words.astype(np.uint32), TINY_WORDS)
-        return bind_tokens(self.plan, tokens, TINY_WORDS, self.observed)
+    def tokens(self, words: NDArray[np.integer]) -> Tokens:
+        """Return documents of the same lengths with other words."""
+        return index_tokens(self._doc_ptr, words.astype(np.uint32), self._n_words)
+
+    def with_tokens(self, tokens: Tokens) -> BoundModel:
+        """Return the plan bound to other documents."""
+        return bind_tokens(self.plan, tokens, self._n_words, self.observed)
 
     def _observed(self) -> Observed | None:
         response = self.plan.model.spec.blocks.get(self.plan.model.names.get("y", ""))

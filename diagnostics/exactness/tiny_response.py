@@ -30,7 +30,7 @@ __all__ = ["TinyResponse", "document_features", "response_statistics", "tiny_obs
 SIGNS = ((1, 0, -1), (0, 1, 0), (1, 1, 0), (0, 1, 1))
 NUMBERS = ((0.7, -1.2, np.nan), (-0.4, 0.3, 1.1), (0.2, -0.6, 0.5), (1.3, 0.8, -0.9))
 COUNTS = ((2, 0, -1), (0, 3, 1), (1, 1, 0), (4, 0, 2))
-"""Labels of four documents in three columns, one of them missing; further documents have them again."""
+"""Labels of the four documents in three columns, one of them missing; more documents have them over again."""
 
 COVARIATES = ((0.8, 1.0), (-0.5, 0.0), (0.3, 1.0), (-0.9, 0.0))
 """Of the four documents: a number, and a category."""
@@ -38,15 +38,16 @@ COVARIATES = ((0.8, 1.0), (-0.5, 0.0), (0.3, 1.0), (-0.9, 0.0))
 
 def tiny_observed(response: Response, n_docs: int, columns: int, covariates: bool = False) -> Observed:
     """Return targets of the tiny corpus in a number of columns, of the kind that the response takes, and covariates."""
+    rows = np.arange(n_docs) % len(NUMBERS)
     for kind, table in (("multi_label", SIGNS), ("real", NUMBERS), ("count", COUNTS)):
-        values = np.resize(table, (n_docs, 3))[:, :columns]
+        values = np.array(table)[rows, :columns]
         names = np.array([f"y{i}" for i in range(columns)], dtype=object)
         try:
             targets, responses = response.encode(Labels(kind, values, names))  # type: ignore[arg-type]
         except CorpusError:
             continue
         names_of_columns = (("x0", "x1") if covariates else ()) + (("intercept",) if response.intercept else ())
-        fixed = np.hstack([np.resize(COVARIATES, (n_docs, 2)), np.ones((n_docs, 1))])
+        fixed = np.hstack([np.array(COVARIATES)[rows], np.ones((n_docs, 1))])
         wanted = fixed[:, 0 if covariates else 2 : 3 if response.intercept else 2]
         return observed_of(targets, Design.of(wanted), responses, names_of_columns, response.intercept)
     raise CorpusError(

@@ -20,6 +20,7 @@ from ppl_topics.diagnostics.exactness.alone import AloneTest, ExactStarts, Start
 from ppl_topics.diagnostics.exactness.certificate import Certificate, Verification
 from ppl_topics.diagnostics.exactness.geweke import GewekeTest
 from ppl_topics.diagnostics.exactness.sequential import Verdict, sequential_test
+from ppl_topics.diagnostics.exactness.sizes import size_tests
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_distribution, with_heavy_topics
 from ppl_topics.engine.executor import Executor
@@ -43,8 +44,6 @@ What it remembers is wrong by what the others did since, so little, and only aft
 """
 LONG_RUN = 20_000
 FALSE_ALARM = 1e-5
-MANY_DOCUMENTS = tuple((0,) * (length % 7) for length in range(84))
-"""Lengths of the documents of a second corpus: what depends on theta shows in it, for there are many."""
 
 ENUMERATED = {"z", "theta", "phi", "alpha", "beta", "included", "pi"}
 """Roles whose exact distribution on the tiny corpus is a sum, or a quadrature with an error that no test sees."""
@@ -259,11 +258,9 @@ class _Alone:
         drawn = _tiny_distributions(plan)
         roles = {role for step in steps(plan.schedule) for role in step.kernel.updates}
         enumerated = self.exact if not drawn or roles <= ENUMERATED else []
-        # One response is another case for the kernels than several.
-        many = [TinyModel(tiny.plan, MANY_DOCUMENTS, responses=1) for tiny in drawn[:1]]
         starts: list[Starts] = [ExactStarts(plan, exact) for exact in enumerated]
-        starts += [GewekeTest(tiny, seed, sweeps) for tiny in (drawn[1:] if enumerated else drawn) + many]
-        return [AloneTest(start, seed, sweeps) for start in starts]
+        starts += [GewekeTest(tiny, seed, sweeps) for tiny in (drawn[1:] if enumerated else drawn)]
+        return [AloneTest(start, seed) for start in [*starts, *size_tests(plan, seed)]]
 
 
 def _verdicts(looks: list[Look], settings: _Settings) -> list[Verdict]:
@@ -319,7 +316,6 @@ def _looks(plan: Plan, stationary: StationaryTest, settings: _Settings) -> list[
         # One response is another case for the kernels than several.
         looks.append(StationaryTest(TinyModel(plan, responses=1), settings.seed, settings.sweeps).short_chains)
     if stationary.given_phi is None:
-        tiny = _tiny_distributions(plan)
-        tiny += [TinyModel(first.plan, MANY_DOCUMENTS, responses=1) for first in tiny[:1]]
-        looks += [GewekeTest(model, settings.seed, settings.sweeps).replicates for model in tiny]
+        looks += [GewekeTest(tiny, settings.seed, settings.sweeps).replicates for tiny in _tiny_distributions(plan)]
+        looks += [test.replicates for test in size_tests(plan, settings.seed)]
     return looks
