@@ -42,7 +42,7 @@ LENGTHS = (1, 300, 0, 2, 40, 2, 1, 20, 2, 17)
 
 SIZES = (
     # Many short documents: no other shows so soon that an alpha is a little too large.
-    Size(3, 4, tuple(range(7)) * 12, alpha=1.0, beta=1.0, share=1.0, responses=1),
+    Size(3, 4, tuple(range(7)) * 12, alpha=1.0, beta=1.0, share=0.25, responses=1),
     # A row of eight lanes and half of one; a long document and documents of one and two tokens.
     Size(12, 30, LENGTHS, alpha=1.0, beta=1.0, share=0.5),
     # Each document has one topic and each topic one word, but for rare draws from weights far below the largest.

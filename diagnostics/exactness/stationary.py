@@ -8,6 +8,7 @@ every quarter of the distribution of each continuous element that the schedule u
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from ppl_topics.diagnostics.exactness.tiny_indicators import TinyIndicators
 from ppl_topics.diagnostics.exactness.tiny_response import TinyResponse
 from ppl_topics.engine.executor import Executor
 from ppl_topics.models.assignments import draw_rows
+from ppl_topics.schedule import Plan
 from ppl_topics.schedule.tree import steps
 
 __all__ = ["LongRun", "StationaryTest"]
@@ -70,6 +72,14 @@ class StationaryTest:
         self.exact = enumerate_posterior(self.state, *priors, self.given_phi, log_response, log_topics)
         self.features = _features(self.exact, self.state)
 
+    def of(self, plan: Plan, sweeps: int) -> StationaryTest:
+        """Return the test of another schedule, with the same exact distribution if it moves the same variables."""
+        other = copy.copy(self)
+        other.sweeps = sweeps
+        other.tiny = TinyModel(plan, responses=self.tiny.responses)
+        other.executor = Executor(other.tiny.bound)
+        return other if other._moved() == self._moved() else StationaryTest(other.tiny, self.seed, sweeps)
+
     def _indicators(self) -> TinyIndicators | None:
         """Return the distribution of the words that topics include; what the schedule does not change is given."""
         if "included" not in self.tiny.model.names:
@@ -90,9 +100,11 @@ class StationaryTest:
         return self.state.arrays[name].copy()
 
     def _moved(self) -> set[str]:
-        return {
+        """Return the roles that are not given: the schedule updates or integrates them out."""
+        touched = {
             role for s in steps(self.tiny.bound.plan.schedule) for role in s.kernel.updates + s.kernel.integrates_out
         }
+        return touched & self.tiny.model.names.keys()
 
     def _response(self) -> TinyResponse | None:
         """Return the response's distribution; what the schedule does not change is given."""

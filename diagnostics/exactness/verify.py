@@ -188,10 +188,10 @@ def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Setti
         if certificate.certified or not candidate.exact:
             remembers = _remembers(model, step)
             at_length = settings.times(WITH_MEMORY) if remembers else settings
-            certificate = certificate.and_then(_certify(plan, at_length, whole=remembers))
+            certificate = certificate.and_then(_certify(plan, at_length, alone.exact[0], whole=remembers))
         certificates.append(certificate)
     if asked is None:
-        certificates.append(_certify(make_plan(spec), settings))
+        certificates.append(_certify(make_plan(spec), settings, alone.exact[0]))
     return Verification(spec.name, settings.false_alarm, tuple(certificates), refused)
 
 
@@ -290,11 +290,14 @@ def _tiny_distributions(plan: Plan) -> list[TinyModel]:
     return [TinyModel(p) for p in (plan, heavy) if p is not None]
 
 
-def _certify(plan: Plan, settings: _Settings, whole: bool = True) -> Certificate:
+def _certify(plan: Plan, settings: _Settings, exact: StationaryTest | None = None, whole: bool = True) -> Certificate:
     """Test a schedule as a whole, or only whether its kernels keep to their declarations in it and it reaches all."""
     started = time.perf_counter()
     certificate = Certificate("schedule", "all", plan.exact, str(plan))
-    stationary = StationaryTest(TinyModel(plan), settings.seed, settings.sweeps)
+    if exact is None:
+        stationary = StationaryTest(TinyModel(plan), settings.seed, settings.sweeps)
+    else:
+        stationary = exact.of(plan, settings.sweeps)
     try:
         stationary.check_declarations()
     except DeclarationError as error:
