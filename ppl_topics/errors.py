@@ -8,6 +8,7 @@ from __future__ import annotations
 
 __all__ = [
     "CorpusError",
+    "DeclarationError",
     "KernelError",
     "NotFiniteError",
     "PplTopicsError",
@@ -65,6 +66,14 @@ class KernelError(RunError):
         # Only the message is an argument of the base; pickled copies get the rest as attributes.
         super().__init__(message)
         self.kernel, self.sweep, self.chain = kernel, sweep, chain
+
+
+class DeclarationError(KernelError):
+    """A kernel did what its declaration excludes; `breach` says what, such as "reads phi, ..."."""
+
+    def __init__(self, message: str, kernel: str = "", sweep: int = -1, chain: int = -1, breach: str = "") -> None:
+        super().__init__(message, kernel, sweep, chain)
+        self.breach = breach
 
 
 class NotFiniteError(KernelError):

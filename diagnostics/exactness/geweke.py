@@ -12,7 +12,7 @@ A. Gandy, J. Scott (2020). Unit testing for MCMC and other Monte Carlo methods. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.keys import Key, Reserved
-from ppl_topics.diagnostics.exactness.statistics import paired_p_values, state_statistics
+from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_response import document_features
 from ppl_topics.engine.executor import Executor
@@ -31,6 +31,9 @@ __all__ = ["GewekeTest", "drawing_order"]
 LARGEST_TARGET = 50.0
 """Data with larger targets are drawn again. The posterior given the others is the same, and scales with heavy tails
 give targets that no model is made for, such as counts so large that their augmentation takes minutes."""
+
+KEPT = 1000
+"""Executors that are kept in case that their words are drawn again."""
 
 
 def drawing_order(model: Model) -> list[tuple[str, str]]:
@@ -64,46 +67,65 @@ def drawing_order(model: Model) -> list[tuple[str, str]]:
 class GewekeTest:
     """The test of one schedule, by replicates of a number of sweeps."""
 
-    def __init__(self, tiny: TinyModel, seed: int, sweeps: int) -> None:
-        self.tiny, self.seed, self.sweeps = tiny, seed, sweeps
+    def __init__(self, tiny: TinyModel, seed: int, sweeps: int, share: float = 1.0) -> None:
+        self.tiny, self.seed, self.sweeps, self.share = tiny, seed, sweeps, share
         self.state = tiny.bound.initial_state(seed, 0)
+        self._order = drawing_order(tiny.model)
+        self._executors: dict[bytes, Executor] = {}
 
     def replicates(self, look: int, samples: int) -> dict[str, float]:
-        """Run ``samples`` replicates; return p-values by statistic."""
+        """Run a share of ``samples`` replicates; return p-values by statistic."""
         rng = Key(self.seed, look + 1, 2, Reserved.INITIAL).generator()
-        before, after = [], []
-        for i in range(samples):
-            executor = self._simulate(rng)
-            before.append(state_statistics(self.tiny, self.state))
+        chains = max(2, round(self.share * samples))
+        before, after = Sample(self.tiny, chains), Sample(self.tiny, chains * self.sweeps)
+        reference = Sample(self.tiny, REFERENCE * chains)
+        for i in self.draws(chains, rng):
+            before.record(self.state)
+            executor = self.executor()
             memories = executor.memories(self.state)
-            for sweep in range(self.sweeps):
-                executor.sweep(self.state, memories, self.seed, look + 1, i * self.sweeps + sweep)
-            after.append(state_statistics(self.tiny, self.state))
-        return paired_p_values(before, after)
+            for number in range(i * self.sweeps, (i + 1) * self.sweeps):
+                executor.sweep(self.state, memories, self.seed, look + 1, number)
+                after.record(self.state)
+        for _ in self.draws(reference.size, rng):
+            reference.record(self.state)
+        return compare(before, after, reference)
 
-    def _simulate(self, rng: np.random.Generator) -> Executor:
-        """Draw everything from the prior, and return an executor of the schedule on these data.
+    def draws(self, samples: int, rng: np.random.Generator) -> Iterator[int]:
+        """Draw everything from the prior, one time after another; yield their numbers."""
+        for number in range(samples):
+            self._simulate(rng)
+            yield number
 
-        Kernels are built again: they may keep what depends on the data, which no run ever changes.
-        """
+    def _simulate(self, rng: np.random.Generator) -> None:
+        """Draw everything from the prior."""
         state = self.state
         while True:
             values = self._draw(rng)
             if values is None:
                 continue
-            state.tokens = self.tiny.with_data(values["w"]).tokens
+            state.tokens = self.tiny.tokens(values["w"])
             state.set_z(values["z"])
             drawn = {role: value for role, value in values.items() if role not in ("alpha", "beta", "z", "w")}
             self.tiny.set_values(state, drawn)
-            targets = None if state.observed is None else self._draw_targets(rng)
-            if targets is None or np.nanmax(np.abs(targets)) <= LARGEST_TARGET:
-                return Executor(self.tiny.with_data(values["w"], targets))
+            if state.observed is None or np.nanmax(np.abs(self._draw_targets(rng))) <= LARGEST_TARGET:
+                return
+
+    def executor(self) -> Executor:
+        """Return an executor of the schedule on the state's words, which kernels may keep something of.
+
+        What else they depend on, such as targets, is in the state. Of a few tokens there are few texts.
+        """
+        key = self.state.tokens.words.tobytes()
+        executor = self._executors.get(key) or Executor(self.tiny.with_tokens(self.state.tokens))
+        if len(self._executors) < KEPT:
+            self._executors[key] = executor
+        return executor
 
     def _draw(self, rng: np.random.Generator) -> Mapping[str, Any] | None:
         """Draw the parameters, z and the words; None if the prior excludes the draw."""
         model, state = self.tiny.model, self.state
         values: dict[str, Any] = {role: getattr(state, role) for role in ("alpha", "beta") if role not in model.names}
-        for role, block in drawing_order(model):
+        for role, block in self._order:
             value = model.spec.blocks[block].simulate(role, values, state, rng)
             if value is None:
                 return None
@@ -126,5 +148,7 @@ class GewekeTest:
         targets = np.where(missing, np.nan, response.draw_targets(scores, parameter, rng))
         augmentation = response.draw_augmentation(targets, scores, rng)
         self.tiny.set_values(state, {"augmentation": augmentation})
+        # Compiled code takes arrays that cannot be written for another type.
+        targets.flags.writeable = False
         state.observed = replace(state.observed, targets=targets)
         return targets

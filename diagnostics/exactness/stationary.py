@@ -8,8 +8,9 @@ every quarter of the distribution of each continuous element that the schedule u
 
 from __future__ import annotations
 
+import copy
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +22,13 @@ from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.enumeration import ExactPosterior, enumerate_posterior
 from ppl_topics.diagnostics.exactness.goodness import chi_square
-from ppl_topics.diagnostics.exactness.statistics import paired_p_values, state_statistics
-from ppl_topics.diagnostics.exactness.tiny import TinyModel
+from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
+from ppl_topics.diagnostics.exactness.tiny import TinyModel, draw_dirichlet
 from ppl_topics.diagnostics.exactness.tiny_indicators import TinyIndicators
 from ppl_topics.diagnostics.exactness.tiny_response import TinyResponse
 from ppl_topics.engine.executor import Executor
+from ppl_topics.models.assignments import draw_rows
+from ppl_topics.schedule import Plan
 from ppl_topics.schedule.tree import steps
 
 __all__ = ["LongRun", "StationaryTest"]
@@ -36,6 +39,9 @@ EXPECTED_VISITS = 100
 CHECKED_SWEEPS = 100
 """Sweeps after which each kernel is checked against its declaration."""
 
+AT_ONCE = 200
+"""Sweeps of the long chain after which it is asked where it has been."""
+
 EXACT_DRAWS = 400
 """Exact draws that the quarters of the continuous distributions are estimated from."""
 
@@ -45,6 +51,7 @@ class LongRun:
     """Which states a long chain visited."""
 
     visits: IntArray  # (S,): how often in each state of z; 0 if the schedule leaves z as it is
+    sweeps: int
     never_reached: int  # states expected 100 times or more that it was never in
     stuck: tuple[str, ...]  # elements of continuous variables that missed a quarter of their distribution
 
@@ -64,6 +71,14 @@ class StationaryTest:
         log_topics = None if self.indicators is None else self.indicators.log_evidence
         self.exact = enumerate_posterior(self.state, *priors, self.given_phi, log_response, log_topics)
         self.features = _features(self.exact, self.state)
+
+    def of(self, plan: Plan, sweeps: int) -> StationaryTest:
+        """Return the test of another schedule, with the same exact distribution if it moves the same variables."""
+        other = copy.copy(self)
+        other.sweeps = sweeps
+        other.tiny = TinyModel(plan, responses=self.tiny.responses)
+        other.executor = Executor(other.tiny.bound)
+        return other if other._moved() == self._moved() else StationaryTest(other.tiny, self.seed, sweeps)
 
     def _indicators(self) -> TinyIndicators | None:
         """Return the distribution of the words that topics include; what the schedule does not change is given."""
@@ -85,9 +100,11 @@ class StationaryTest:
         return self.state.arrays[name].copy()
 
     def _moved(self) -> set[str]:
-        return {
+        """Return the roles that are not given: the schedule updates or integrates them out."""
+        touched = {
             role for s in steps(self.tiny.bound.plan.schedule) for role in s.kernel.updates + s.kernel.integrates_out
         }
+        return touched & self.tiny.model.names.keys()
 
     def _response(self) -> TinyResponse | None:
         """Return the response's distribution; what the schedule does not change is given."""
@@ -110,46 +127,61 @@ class StationaryTest:
         Assignments are compared with their exact distribution, and bounded statistics of all that the chain holds with
         those of the first states.
         """
-        numbers = np.empty(samples, dtype=np.int64)
         rng = Key(self.seed, look + 1, 0, Reserved.INITIAL).generator()
-        before, after = [], []
-        starts = rng.choice(len(self.exact.probability), size=samples, p=self.exact.probability)
-        for i, start in enumerate(starts):
-            self._set_exact(self.state, start, rng)
-            before.append(state_statistics(self.tiny, self.state))
+        before, after = Sample(self.tiny, samples), Sample(self.tiny, samples * self.sweeps)
+        reference = Sample(self.tiny, REFERENCE * samples)
+        last = []
+        for i in self.exact_draws(samples, rng):
+            before.record(self.state)
             memories = self.executor.memories(self.state)
-            for sweep in range(self.sweeps):
-                # Every chain has its own streams, and starts at a random phase of `every: n`.
-                self.executor.sweep(self.state, memories, self.seed, look + 1, i * self.sweeps + sweep)
-            numbers[i] = self.exact.index(self.state.z, self.state.sizes.topics)
-            after.append(state_statistics(self.tiny, self.state))
-        distributions = {name: chi_square(*self._counts(cells, numbers)) for name, cells in self.features.items()}
-        return distributions | paired_p_values(before, after)
+            # Every chain has its own streams, and starts at a random phase of `every: n`.
+            for number in range(i * self.sweeps, (i + 1) * self.sweeps):
+                self.executor.sweep(self.state, memories, self.seed, look + 1, number)
+                after.record(self.state)
+            last.append(self.state.z.copy())
+        for _ in self.exact_draws(reference.size, rng):
+            reference.record(self.state)
+        return self.distributions(np.stack(last)) | compare(before, after, reference)
+
+    def distributions(self, z: IntArray) -> dict[str, float]:
+        """Return p-values by feature of assignments, shape (n, N), as draws of the posterior."""
+        numbers = self._numbers(z)
+        return {name: chi_square(*self._counts(cells, numbers)) for name, cells in self.features.items()}
 
     def check_declarations(self) -> None:
         """Run a few sweeps from exact draws, checking after each kernel what it changed."""
         rng = Key(self.seed, 0, 3, Reserved.INITIAL).generator()
         executor = Executor(self.tiny.bound, debug=True)
-        for sweep in range(CHECKED_SWEEPS):
-            self._exact_values(rng)
+        for sweep in self.exact_draws(CHECKED_SWEEPS, rng):
             executor.sweep(self.state, executor.memories(self.state), self.seed, 0, sweep)
 
-    def long_chain(self, sweeps: int) -> LongRun:
-        """Run one chain from the least probable state, and return which states it visited."""
+    def long_chain(self, sweeps: int, whole: bool = True) -> LongRun:
+        """Run one chain from the least probable state, and return which states it visited.
+
+        It has at most that many sweeps; unless the ``whole`` is asked for, it stops where it has been everywhere.
+        """
         rng = Key(self.seed, 0, 1, Reserved.INITIAL).generator()
-        quarters = _Quarters(self._updated(), [self._exact_values(rng) for _ in range(EXACT_DRAWS)])
-        possible = np.where(self.exact.probability > 0, self.exact.probability, np.inf)
-        self._set_exact(self.state, int(possible.argmin()), rng)
+        exact, names = self.exact, self._updated()
+        draws = [_flat(names, self.state.values) for _ in self.exact_draws(EXACT_DRAWS, rng)]
+        quarters = _Quarters(self._labels(names), np.stack(draws))
+        least = int(np.where(exact.probability > 0, exact.probability, np.inf).argmin())
+        next(self._set_each(np.array([least]), rng))
         memories = self.executor.memories(self.state)
-        visits = np.zeros(len(self.exact.probability), dtype=np.int64)
+        visits = np.zeros(len(exact.probability), dtype=np.int64)
         z_moves = any("z" in s.kernel.updates for s in steps(self.tiny.bound.plan.schedule))
-        for sweep in range(sweeps):
-            self.executor.sweep(self.state, memories, self.seed, 0, sweep)
+        wanted = (exact.probability * sweeps >= EXPECTED_VISITS) & z_moves
+        done = 0
+        while done < sweeps and (whole or not done or (wanted & (visits == 0)).any() or quarters.stuck()):
+            z, values = [], []
+            for sweep in range(done, min(done + AT_ONCE, sweeps)):
+                self.executor.sweep(self.state, memories, self.seed, 0, sweep)
+                z.append(self.state.z.copy())
+                values.append(_flat(names, self.state.values))
+            done += len(z)
             if z_moves:
-                visits[self.exact.index(self.state.z, self.state.sizes.topics)] += 1
-            quarters.visit(self.state)
-        missed = (self.exact.probability * sweeps >= EXPECTED_VISITS) & (visits == 0) & z_moves
-        return LongRun(visits, int(missed.sum()), quarters.stuck())
+                visits += np.bincount(self._numbers(np.stack(z)), minlength=len(visits))
+            quarters.visit(np.stack(values))
+        return LongRun(visits, done, int((wanted & (visits == 0)).sum()), quarters.stuck())
 
     def _updated(self) -> list[str]:
         """Return the names of the continuous variables that the schedule updates."""
@@ -157,26 +189,42 @@ class StationaryTest:
         updated = {names[r] for s in steps(self.tiny.bound.plan.schedule) for r in s.kernel.updates if r in names}
         return [name for name in self.state.values if name in updated]
 
-    def _exact_values(self, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Draw from the exact posterior; return a copy of the continuous variables."""
-        self._set_exact(self.state, int(rng.choice(len(self.exact.probability), p=self.exact.probability)), rng)
-        return {name: array.copy() for name, array in self.state.values.items()}
+    def _labels(self, names: list[str]) -> list[str]:
+        """Return names of the elements of variables."""
+        held = self.state.values
+        return [_element(name, index) for name in names for index in np.ndindex(held[name].shape)]
 
-    def _set_exact(self, state: ChainState, number: int, rng: np.random.Generator) -> None:
-        """Set the state to assignments ``number``, and all else to an exact draw given them."""
-        exact = self.exact
-        state.set_z(exact.states[number])
-        alpha = exact.alpha_nodes[rng.choice(len(exact.alpha_nodes), p=exact.alpha_given[number])]
-        beta = exact.beta_nodes[rng.choice(len(exact.beta_nodes), p=exact.beta_given[number])]
-        self.tiny.set_values(state, {"alpha": _fit(alpha, state, "alpha"), "beta": _fit(beta, state, "beta")})
-        values: Mapping[str, Any] = self.tiny.conditional(state, rng)
-        if self.indicators is not None:
-            values = {**values, **self.indicators.draw(state.counts_by_word, rng)}
-        if self.response is not None:
-            values = {**values, **self.response.draw(state.n_dk, rng)}
-        if self.given_phi is not None:
-            values = {**values, "phi": self.given_phi}
-        self.tiny.set_values(state, values)
+    def _numbers(self, z: NDArray[Any]) -> IntArray:
+        """Return the numbers of states, shape (n,), of assignments of shape (n, N)."""
+        topics = self.state.sizes.topics
+        return np.asarray(z.astype(np.int64) @ topics ** np.arange(z.shape[1])[::-1])
+
+    def exact_draws(self, size: int, rng: np.random.Generator) -> Iterator[int]:
+        """Set the state to exact draws of the posterior, one after another; yield their numbers."""
+        return self._set_each(rng.choice(len(self.exact.probability), size=size, p=self.exact.probability), rng)
+
+    def _set_each(self, starts: IntArray, rng: np.random.Generator) -> Iterator[int]:
+        """Set the state to assignments by their numbers, one after another, and all else to exact draws given them."""
+        state, exact, sizes = self.state, self.exact, self.state.sizes
+        alpha = exact.alpha_nodes[draw_rows(exact.alpha_given[starts], rng)]
+        beta = exact.beta_nodes[draw_rows(exact.beta_given[starts], rng)]
+        one_hot = np.eye(sizes.topics)[exact.states]
+        n_dk = np.stack([one_hot[:, state.tokens.docs == d].sum(axis=1) for d in range(sizes.docs)], axis=1)
+        n_kw = np.stack([one_hot[:, state.tokens.words == w].sum(axis=1) for w in range(sizes.words)], axis=2)
+        theta = draw_dirichlet(n_dk[starts] + alpha[:, None], rng)
+        phi = draw_dirichlet(n_kw[starts] + beta[:, None], rng)
+        for i, start in enumerate(starts):
+            state.set_z(exact.states[start])
+            values = {"alpha": _fit(alpha[i], state, "alpha"), "beta": _fit(beta[i], state, "beta")}
+            values |= {"theta": theta[i], "phi": phi[i].T}
+            if self.indicators is not None:
+                values |= self.indicators.draw(state.counts_by_word, rng)
+            if self.response is not None:
+                values |= self.response.draw(n_dk[start], rng)
+            if self.given_phi is not None:
+                values["phi"] = self.given_phi
+            self.tiny.set_values(state, values)
+            yield i
 
     def _counts(self, cells: IntArray, numbers: IntArray) -> tuple[NDArray[Any], NDArray[Any]]:
         size = int(cells.max()) + 1
@@ -184,29 +232,26 @@ class StationaryTest:
 
 
 class _Quarters:
-    """Which quarters of their distributions the elements of some variables have visited."""
+    """Which quarters of their distributions some elements have visited, given exact draws of shape (n, elements)."""
 
-    def __init__(self, names: list[str], draws: list[dict[str, NDArray[Any]]]) -> None:
-        self.names = names
-        self.labels = [_element(name, index) for name in names for index in np.ndindex(draws[0][name].shape)]
-        values = np.stack([_flat(names, draw) for draw in draws])
-        self.edges = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
-        shares = np.stack([(self._cells(row)[:, None] == np.arange(4)) for row in values]).mean(axis=0)
+    def __init__(self, labels: list[str], draws: FloatArray) -> None:
+        self.labels = labels
+        self.edges = np.quantile(draws, [0.25, 0.5, 0.75], axis=0)
         # If many draws are equal, as with probabilities that underflow to zero, a quarter may be empty.
-        self.missed = shares >= 0.1
+        self.missed = self._visits(draws) >= 0.1 * len(draws)
 
-    def visit(self, state: ChainState) -> None:
-        """Record where the elements are."""
-        cells = self._cells(_flat(self.names, state.values))
-        self.missed[np.arange(len(cells)), cells] = False
+    def visit(self, values: FloatArray) -> None:
+        """Record where the elements are, shape (n, elements)."""
+        self.missed &= self._visits(values) == 0
 
     def stuck(self) -> tuple[str, ...]:
         """Return the elements that missed a quarter."""
         return tuple(label for label, missed in zip(self.labels, self.missed, strict=True) if missed.any())
 
-    def _cells(self, values: NDArray[Any]) -> IntArray:
-        cells: IntArray = (values > self.edges).sum(axis=0)
-        return cells
+    def _visits(self, values: FloatArray) -> IntArray:
+        """Count the visits to each quarter, shape (elements, 4)."""
+        cells = (values > self.edges[:, None]).sum(axis=0)
+        return np.stack([(cells == quarter).sum(axis=0) for quarter in range(4)], axis=1)
 
 
 def _flat(names: list[str], arrays: Mapping[str, NDArray[Any]]) -> FloatArray:

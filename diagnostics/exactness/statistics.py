@@ -1,78 +1,202 @@
-"""Bounded statistics of a state, and p-values of the hypothesis that two samples of states have one distribution."""
+"""Bounded statistics of samples of states, and p-values of the hypothesis that two samples have one distribution."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc
 
-from ppl_topics._util.arrays import FloatArray
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.state import ChainState
-from ppl_topics.diagnostics.exactness.goodness import mix, paired_mean
+from ppl_topics.diagnostics.exactness.goodness import mix, same_mean, score, total
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_indicators import indicator_statistics
 from ppl_topics.diagnostics.exactness.tiny_response import response_statistics
+from ppl_topics.samplers.variates.simd import LANES
 
-__all__ = ["paired_p_values", "state_statistics"]
-
-
-def state_statistics(tiny: TinyModel, state: ChainState) -> dict[str, float]:
-    """Return statistics of the concentrations, the counts, and theta and phi if the chain holds them."""
-    values: dict[str, float] = {}
-    for role in ("alpha", "beta"):
-        prior = tiny.prior(role)
-        if prior is not None:
-            uniform = gammainc(prior.shape, prior.rate * state.arrays[tiny.model.names[role]])
-            values |= {f"{role}[{i}]": float(u) for i, u in enumerate(np.atleast_1d(uniform))}
-    values |= _count_statistics(state)
-    held = state.values
-    for role in ("theta", "phi"):
-        array = held.get(tiny.model.names[role])
-        if array is not None:
-            values[f"{role}[0, 0]"] = float(array[0, 0])
-            # The spread of all rows at once: a wrong one does not show in the means.
-            values[f"sum {role}^2"] = float((array**2).sum())
-            values[f"{role} z"] = _mean_probability(array, state, role)
-            values[f"mix of {role}"] = mix(array)
-    values |= indicator_statistics(tiny.model.names, state)
-    return values | response_statistics(tiny.bound, state)
+__all__ = ["REFERENCE", "Sample", "compare"]
 
 
-def paired_p_values(before: Sequence[Mapping[str, float]], after: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return p-values by statistic, for statistics of independent pairs of states.
+REFERENCE = 2
+"""Further draws of the distribution that chains start from, for each chain: they cost a part of its sweeps."""
 
-    First and second moments are compared, and products of neighbours, which show a wrong spread or dependence.
+SMALLEST = 1e-12
+"""Probability below which logarithms are cut off."""
+
+CELLS_AT_ONCE = 2**20
+"""Counts of documents and words that are in memory at a time."""
+
+
+class Sample:
+    """Statistics of states that are recorded one after another.
+
+    Recording copies the arrays and no more; statistics are computed of many states at once.
     """
-    names = list(before[0])
-    columns = {name: (_column(before, name), _column(after, name)) for name in names}
-    products = {
-        f"{a} * {b}": (columns[a][0] * columns[b][0], columns[a][1] * columns[b][1])
-        for i, a in enumerate(names)
-        for b in names[i : i + 3]
+
+    def __init__(self, tiny: TinyModel, size: int) -> None:
+        sizes = tiny.bound.sizes
+        self.tiny, self.size, self.recorded = tiny, size, 0
+        self._at_once = max(1, CELLS_AT_ONCE // ((sizes.docs + sizes.words) * sizes.topics))
+        self._copies = _Copies(tiny, min(size, self._at_once))
+        self._done: list[dict[str, FloatArray]] = []
+
+    def record(self, state: ChainState) -> None:
+        """Copy a state."""
+        self._copies.record(self.recorded % self._at_once, state)
+        self.recorded += 1
+        if self.recorded % self._at_once == 0 or self.recorded == self.size:
+            self._done.append(state_statistics(self._copies))
+            self._copies = _Copies(self.tiny, min(self.size - self.recorded, self._at_once))
+
+    @property
+    def statistics(self) -> dict[str, FloatArray]:
+        """Each of shape (size,), once all states are recorded."""
+        assert self.recorded == self.size, f"{self.recorded} of {self.size} states"
+        return {name: np.concatenate([part[name] for part in self._done]) for name in self._done[0]}
+
+
+class _Copies:
+    """Copies of states, in arrays whose first axis is the state's number.
+
+    Attributes
+    ----------
+    z, words : ndarray, shape (n, N)
+    arrays : dict of str to ndarray
+        Every other variable by name.
+    targets : ndarray of float64, shape (n, D, C), optional
+    """
+
+    def __init__(self, tiny: TinyModel, size: int) -> None:
+        self.tiny, self.size = tiny, size
+        self.z = np.empty((size, tiny.bound.sizes.tokens), np.int64)
+        self.words = np.empty_like(self.z)
+        self.arrays: dict[str, NDArray[Any]] = {}
+        self.targets: FloatArray | None = None
+
+    def record(self, number: int, state: ChainState) -> None:
+        """Copy a state."""
+        self.z[number], self.words[number] = state.z, state.tokens.words
+        for name, array in state.values.items():
+            if name not in self.arrays:
+                self.arrays[name] = np.empty((self.size, *array.shape))
+            self.arrays[name][number] = array
+        if state.observed is not None:
+            if self.targets is None:
+                self.targets = np.empty((self.size, *state.observed.targets.shape))
+            self.targets[number] = state.observed.targets
+
+    def of(self, role: str) -> FloatArray | None:
+        """Return the values of a variable, or None if the chain does not hold it."""
+        return self.arrays.get(self.tiny.model.names.get(role, role))
+
+    def concentration(self, role: str) -> FloatArray:
+        """Return a concentration as a vector, shape (n, 1, size), or (1, 1, size) if it is fixed."""
+        bound = self.tiny.bound
+        size = bound.sizes.topics if role == "alpha" else bound.sizes.words
+        held = self.of(role)
+        rows = np.asarray(bound.concentrations[role])[None] if held is None else held.reshape(self.size, -1)
+        return np.broadcast_to(rows, (len(rows), size))[:, None]
+
+    @property
+    def docs(self) -> IntArray:
+        """Document of each token, shape (N,)."""
+        return self.tiny.bound.tokens.docs
+
+    @property
+    def n_dk(self) -> IntArray:
+        """Tokens of each document in each topic, shape (n, D, K)."""
+        return self._counts(np.broadcast_to(self.docs, self.z.shape), self.tiny.bound.sizes.docs)
+
+    @property
+    def n_wk(self) -> IntArray:
+        """Tokens of each word in each topic, shape (n, V, K)."""
+        return self._counts(self.words, self.tiny.bound.sizes.words)
+
+    def _counts(self, rows: NDArray[Any], n_rows: int) -> IntArray:
+        topics = self.tiny.bound.sizes.topics
+        cells = (np.arange(self.size)[:, None] * n_rows + rows) * topics + self.z
+        return np.bincount(cells.ravel(), minlength=self.size * n_rows * topics).reshape(self.size, n_rows, topics)
+
+
+def state_statistics(sample: _Copies) -> dict[str, FloatArray]:
+    """Return statistics of the concentrations, the counts, and theta and phi if the chain holds them, shape (n,)."""
+    tiny = sample.tiny
+    values: dict[str, FloatArray] = {}
+    for role in ("alpha", "beta"):
+        prior, held = tiny.prior(role), sample.of(role)
+        if prior is not None and held is not None:
+            uniform = gammainc(prior.shape, prior.rate * held).reshape(sample.size, -1)
+            values |= {f"{role}[{i}]": column for i, column in enumerate(uniform.T)}
+    n_dk, n_wk = sample.n_dk, sample.n_wk
+    alpha, beta = sample.concentration("alpha"), sample.concentration("beta")
+    values |= {"score of alpha": score(n_dk, alpha), "score of beta": score(n_wk.swapaxes(1, 2), beta)}
+    values |= _count_statistics(n_dk, n_wk)
+    for role, counts, weights in (("theta", n_dk, alpha), ("phi", n_wk, beta.swapaxes(1, 2))):
+        array = sample.of(role)
+        if array is not None:
+            values[f"{role}[0, 0]"] = array[:, 0, 0]
+            # The spread of all rows at once: a wrong one does not show in the means.
+            values[f"sum {role}^2"] = total(array**2)
+            # The mean probability that theta gives to the topics of the tokens, or phi to their words.
+            values[f"{role} z"] = total(array * counts) / max(1, sample.z.shape[1])
+            values[f"mix of {role}"] = mix(array)
+            # What shows a wrong concentration best; probabilities may be zero.
+            values[f"log {role}"] = total(weights * np.log(np.maximum(array, SMALLEST)))
+    included, pi = sample.of("included"), sample.of("pi")
+    if included is not None:
+        values |= indicator_statistics(included, n_wk, pi)
+    if sample.targets is not None:
+        values |= response_statistics(tiny.bound, n_dk, sample.targets, _response_variables(sample))
+    return values
+
+
+def compare(before: Sample, after: Sample, reference: Sample) -> dict[str, float]:
+    """Return p-values by statistic of the hypothesis that chains leave the distribution of their starts as it is.
+
+    ``after`` holds the states of each chain's sweeps, those of one chain next to each other; ``reference`` further
+    draws of starts. First and second moments are compared, and products of neighbours, which show a wrong spread or
+    dependence.
+    """
+    statistics = [sample.statistics for sample in (before, after, reference)]
+    names = list(statistics[0])
+
+    def p_value(*factors: str) -> float:
+        start, chains, more = (np.prod([values[name] for name in factors], axis=0) for values in statistics)
+        return same_mean(start, chains.reshape(len(start), -1).mean(axis=1), more)
+
+    p_values = {name: p_value(name) for name in names}
+    return p_values | {f"{a} * {b}": p_value(a, b) for i, a in enumerate(names) for b in names[i : i + 3]}
+
+
+def _response_variables(sample: _Copies) -> dict[str, FloatArray]:
+    """Return the coefficients, their augmentation and scales, by role."""
+    names = sample.tiny.model.names
+    scales = [role for role, _ in sample.tiny.bound.block(names["eta"]).auxiliaries().values()]
+    held = {role: sample.of(role) for role in ("eta", "augmentation", *scales)}
+    return {role: array for role, array in held.items() if array is not None}
+
+
+def _count_statistics(n_dk: IntArray, n_wk: IntArray) -> dict[str, FloatArray]:
+    n_k, topics = n_wk.sum(axis=1), n_wk.shape[2]
+    values = {
+        "n_k[0]": n_k[:, 0],
+        "sum n_k^2": total(n_k**2),
+        "sum n_dk^2": total(n_dk**2),
+        "sum n_wk^2": total(n_wk**2),
+        "n_dk[0, 0]": n_dk[:, 0, 0],
+        "n_wk[0, 0]": n_wk[:, 0, 0],
     }
-    return {name: paired_mean(*pair) for name, pair in {**columns, **products}.items()}
-
-
-def _column(rows: Sequence[Mapping[str, float]], name: str) -> FloatArray:
-    return np.array([row[name] for row in rows])
-
-
-def _count_statistics(state: ChainState) -> dict[str, float]:
-    n_dk, n_wk = state.n_dk, state.counts_by_word
-    return {
-        "n_k[0]": float(state.n_k[0]),
-        "sum n_k^2": float((state.n_k**2).sum()),
-        "sum n_dk^2": float((n_dk**2).sum()),
-        "sum n_wk^2": float((n_wk**2).sum()),
-        "n_dk[0, 0]": float(n_dk[0, 0]),
-        "n_wk[0, 0]": float(n_wk[0, 0]),
-    }
-
-
-def _mean_probability(array: NDArray[Any], state: ChainState, role: str) -> float:
-    """Return the mean probability that theta gives to the topics of the tokens, or phi to their words."""
-    rows = state.tokens.docs if role == "theta" else state.tokens.words
-    return float(array[rows, state.z].mean())
+    if topics > LANES:
+        # A part of the topics that is left out, of a row of lanes or of a list, shows in these.
+        values |= {
+            "n_k of the last row": total(n_k[:, (topics - 1) // LANES * LANES :]),
+            "topics of documents": total(n_dk > 0),
+            "topics of words": total(n_wk > 0),
+            "topics of the first word": total(n_wk[:, 0] > 0),
+            "mix of n_k": mix(n_k),
+            "mix of n_dk": mix(n_dk),
+            "mix of n_wk": mix(n_wk),
+        }
+    return {name: value.astype(np.float64) for name, value in values.items()}

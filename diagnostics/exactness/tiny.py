@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray
+from ppl_topics.core.observed import Observed
 from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.response import Response
 from ppl_topics.core.state import ChainState
+from ppl_topics.core.tokens import Tokens
 from ppl_topics.diagnostics.exactness.enumeration import token_counts
 from ppl_topics.diagnostics.exactness.tiny_response import tiny_observed
 from ppl_topics.engine.bind import BoundModel, bind_tokens, index_tokens
@@ -21,7 +23,15 @@ from ppl_topics.models.spike_slab import SpikeSlab
 from ppl_topics.schedule import Plan
 from ppl_topics.spec import Model, Spec
 
-__all__ = ["TINY_DOCUMENTS", "TINY_WORDS", "TinyModel", "tiny_spec", "with_a_distribution", "with_heavy_topics"]
+__all__ = [
+    "TINY_DOCUMENTS",
+    "TINY_WORDS",
+    "TinyModel",
+    "draw_dirichlet",
+    "tiny_spec",
+    "with_a_distribution",
+    "with_heavy_topics",
+]
 
 TINY_DOCUMENTS: Sequence[Sequence[int]] = ((0, 0, 1), (0, 1), (), (2,))
 """A repeated word, documents that share words, an empty document, and one whose only word occurs once."""
@@ -99,10 +109,21 @@ def with_a_distribution(plan: Plan) -> Plan | None:
 class TinyModel:
     """A plan bound to the tiny corpus, of lists of word ids; a model with a response gets that many responses."""
 
-    def __init__(self, plan: Plan, documents: Sequence[Sequence[int]] = TINY_DOCUMENTS, responses: int = 3) -> None:
-        self.plan, self.responses = plan, responses
+    def __init__(
+        self,
+        plan: Plan,
+        documents: Sequence[Sequence[int]] = TINY_DOCUMENTS,
+        responses: int = 3,
+        words: int = TINY_WORDS,
+    ) -> None:
+        self.plan, self.responses, self._n_words = plan, responses, words
         self._doc_ptr, words = token_counts(documents)
-        self.bound = self.with_data(words)
+        self.observed = self._observed()
+        self.bound = self.with_tokens(self.tokens(words))
+
+    def with_documents(self, documents: Sequence[Sequence[int]]) -> TinyModel:
+        """Return the plan bound to other documents."""
+        return TinyModel(self.plan, documents, self.responses)
 
     @property
     def model(self) -> Model:
@@ -114,18 +135,19 @@ class TinyModel:
         block = self.model.spec.blocks.get(self.model.names.get(role, ""))
         return block if isinstance(block, Gamma) else None
 
-    def with_data(self, words: NDArray[np.integer], targets: FloatArray | None = None) -> BoundModel:
-        """Return the plan bound to documents of the same lengths and other words, and perhaps other targets."""
-        tokens = index_tokens(self._doc_ptr, words.astype(np.uint32), TINY_WORDS)
+    def tokens(self, words: NDArray[np.integer]) -> Tokens:
+        """Return documents of the same lengths with other words."""
+        return index_tokens(self._doc_ptr, words.astype(np.uint32), self._n_words)
+
+    def with_tokens(self, tokens: Tokens) -> BoundModel:
+        """Return the plan bound to other documents."""
+        return bind_tokens(self.plan, tokens, self._n_words, self.observed)
+
+    def _observed(self) -> Observed | None:
         response = self.plan.model.spec.blocks.get(self.plan.model.names.get("y", ""))
-        observed = None
-        if isinstance(response, Response):
-            observed = tiny_observed(response, len(self._doc_ptr) - 1, self.responses, "x" in self.plan.model.names)
-            if targets is not None:
-                # Compiled code takes arrays that cannot be written for another type.
-                targets.flags.writeable = False
-                observed = replace(observed, targets=targets)
-        return bind_tokens(self.plan, tokens, TINY_WORDS, observed)
+        if not isinstance(response, Response):
+            return None
+        return tiny_observed(response, len(self._doc_ptr) - 1, self.responses, "x" in self.plan.model.names)
 
     def set_values(self, state: ChainState, values: Mapping[str, NDArray[np.floating]]) -> None:
         """Set the variables that the chain holds, given by role."""
@@ -137,10 +159,11 @@ class TinyModel:
             if name in state.arrays or (name in in_sparse and state.sparse_topics is not None):
                 state.set_value(name, value)
 
-    def conditional(self, state: ChainState, rng: np.random.Generator) -> dict[str, NDArray[np.floating]]:
-        """Draw theta and phi from their distributions given z, the words and the concentrations."""
-        of_topics = state.counts_by_word + state.beta[:, None]
-        return {
-            "theta": np.stack([rng.dirichlet(row) for row in state.n_dk + state.alpha]),
-            "phi": np.stack([rng.dirichlet(column) for column in of_topics.T], axis=1),
-        }
+
+def draw_dirichlet(concentration: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw from the Dirichlet distributions of the last axis, through logarithms: small concentrations underflow."""
+    log_gamma = (
+        np.log(rng.standard_gamma(concentration + 1)) + np.log1p(-rng.random(concentration.shape)) / concentration
+    )
+    weights = np.exp(log_gamma - log_gamma.max(axis=-1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))

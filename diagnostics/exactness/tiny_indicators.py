@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, logsumexp, xlog1py, xlogy
 
-from ppl_topics._util.arrays import FloatArray
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.state import ChainState
-from ppl_topics.diagnostics.exactness.goodness import mix
+from ppl_topics.diagnostics.exactness.goodness import mix, total
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.models.beta import LARGEST, SMALLEST, Beta
 from ppl_topics.models.spike_slab import SpikeSlab
@@ -109,23 +109,20 @@ class TinyIndicators:
         return np.asarray(by_topic[topics, self._combinations].sum(axis=1) + self._log_prior)
 
 
-def indicator_statistics(names: dict[str, str] | Any, state: ChainState) -> dict[str, float]:
-    """Return bounded statistics of the indicators and of the probability of inclusion."""
-    if "included" not in names:
-        return {}
-    included, n_wk = state.values[names["included"]].astype(np.float64), state.counts_by_word
+def indicator_statistics(included: FloatArray, n_wk: IntArray, pi: FloatArray | None) -> dict[str, FloatArray]:
+    """Return bounded statistics of indicators, shape (n, V, K), and of the probability of inclusion if it is drawn."""
     values = {
-        "included[0, 0]": float(included[0, 0]),
-        "included": float(included.mean()),
-        "included by topic": float((included.mean(axis=0) ** 2).sum()),
+        "included[0, 0]": included[:, 0, 0],
+        "included": included.mean(axis=(1, 2)),
+        "included by topic": (included.mean(axis=1) ** 2).sum(axis=1),
         "mix of included": mix(included),
-        "included z": float((included * n_wk).sum(axis=0) @ np.arange(1, included.shape[1] + 1)),
-        "included without tokens": float(included[n_wk == 0].sum()),
+        "included z": (included * n_wk).sum(axis=1) @ np.arange(1.0, included.shape[2] + 1),
+        "included without tokens": total(included * (n_wk == 0)),
     }
-    if names.get("pi") in state.arrays:
-        pi = np.atleast_1d(state.arrays[names["pi"]])
-        values |= {"pi[0]": float(pi[0]), "sum pi^2": float((pi**2).sum()), "mix of pi": mix(pi)}
-        of_cells = pi[:, None] if len(pi) == len(included) else pi
+    if pi is not None:
+        pi = pi.reshape(len(pi), -1)
+        values |= {"pi[0]": pi[:, 0], "sum pi^2": total(pi**2), "mix of pi": mix(pi)}
+        of_cells = pi[:, :, None] if pi.shape[1] == included.shape[1] else pi[:, None, :]
         # Each indicator with its own probability: sums would not show that one probability is taken for another.
-        values["included with pi"] = float((of_cells * included).mean())
+        values["included with pi"] = (of_cells * included).mean(axis=(1, 2))
     return values

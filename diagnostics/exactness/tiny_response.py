@@ -5,19 +5,20 @@ Coefficients, the scales of their prior, and the augmentation are given if the s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
 
-from ppl_topics._util.arrays import FloatArray
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.observed import Design, Observed
 from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.response import Response
 from ppl_topics.core.state import ChainState
 from ppl_topics.corpus.labels import Labels
-from ppl_topics.diagnostics.exactness.goodness import mix
+from ppl_topics.diagnostics.exactness.goodness import mix, total
 from ppl_topics.diagnostics.exactness.prior_nodes import NODES, PriorNodes, cumulated_weights, draw_nodes
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.encode_observed import observed_of
@@ -29,7 +30,7 @@ __all__ = ["TinyResponse", "document_features", "response_statistics", "tiny_obs
 SIGNS = ((1, 0, -1), (0, 1, 0), (1, 1, 0), (0, 1, 1))
 NUMBERS = ((0.7, -1.2, np.nan), (-0.4, 0.3, 1.1), (0.2, -0.6, 0.5), (1.3, 0.8, -0.9))
 COUNTS = ((2, 0, -1), (0, 3, 1), (1, 1, 0), (4, 0, 2))
-"""Labels of the four documents in three columns, one of them missing."""
+"""Labels of the four documents in three columns, one of them missing; more documents have them over again."""
 
 CLASSES = (1, 3, 0, -1)
 """Of the four documents, for responses that take nothing else; one is missing."""
@@ -40,16 +41,17 @@ COVARIATES = ((0.8, 1.0), (-0.5, 0.0), (0.3, 1.0), (-0.9, 0.0))
 
 def tiny_observed(response: Response, n_docs: int, columns: int, covariates: bool = False) -> Observed:
     """Return targets of the tiny corpus in a number of columns, of the kind that the response takes, and covariates."""
+    rows = np.arange(n_docs) % len(NUMBERS)
     for kind, table in (("multi_label", SIGNS), ("class", CLASSES), ("real", NUMBERS), ("count", COUNTS)):
         by_class = kind == "class"
-        values = np.minimum(table, columns)[:n_docs] if by_class else np.array(table)[:n_docs, :columns]
+        values = np.minimum(table, columns)[rows] if by_class else np.array(table)[rows, :columns]
         names = np.array([f"y{i}" for i in range(columns + by_class)], dtype=object)
         try:
             targets, responses = response.encode(Labels(kind, values, names))  # type: ignore[arg-type]
         except CorpusError:
             continue
         names_of_columns = (("x0", "x1") if covariates else ()) + (("intercept",) if response.intercept else ())
-        fixed = np.hstack([np.array(COVARIATES)[:n_docs], np.ones((n_docs, 1))])
+        fixed = np.hstack([np.array(COVARIATES)[rows], np.ones((n_docs, 1))])
         wanted = fixed[:, 0 if covariates else 2 : 3 if response.intercept else 2]
         return observed_of(targets, Design.of(wanted), responses, names_of_columns, response.intercept)
     raise CorpusError(
@@ -172,35 +174,33 @@ class TinyResponse:
         return result
 
 
-def response_statistics(bound: BoundModel, state: ChainState) -> dict[str, float]:
-    """Return bounded statistics of coefficients, scales of their prior, and augmentation."""
-    names = bound.model.names
-    if "eta" not in names:
-        return {}
-    roles = [role for role, _ in bound.block(names["eta"]).auxiliaries().values()]
-    values: dict[str, float] = {}
-    eta = ndtr(state.arrays[names["eta"]])
-    augmentation = state.arrays[names["augmentation"]]
+def response_statistics(
+    bound: BoundModel, n_dk: IntArray, targets: FloatArray, variables: Mapping[str, FloatArray]
+) -> dict[str, FloatArray]:
+    """Return bounded statistics of coefficients, scales of their prior, and augmentation, shape (n,).
+
+    The variables come by role, ``eta`` of shape (n, C, F); counts of topics have the shape (n, D, K).
+    """
+    n_states, supervised, slopes = len(n_dk), bound.sizes.supervised, bound.sizes.slopes
+    eta = ndtr(variables["eta"])
+    augmentation = variables["augmentation"]
+    scales = {role: array / (1.0 + array) for role, array in variables.items() if role not in ("eta", "augmentation")}
     bounded = augmentation / (1.0 + np.abs(augmentation))
-    scales = {role: state.arrays[names[role]] for role in roles}
-    scales = {role: array / (1.0 + array) for role, array in scales.items()}
+    values: dict[str, FloatArray] = {}
     for name, array in {"eta": eta, "augmentation": bounded, **scales}.items():
-        values[f"{name}[0]"] = float(array.flat[0])
-        values[f"sum {name}^2"] = float((array**2).sum())
+        values[f"{name}[0]"] = array.reshape(n_states, -1)[:, 0]
+        values[f"sum {name}^2"] = total(array**2)
         values[f"mix of {name}"] = mix(array)
     # Around the middle, so that a wrong spread or correlation is not lost in the spread of the sum.
-    values["spread of eta"] = float(((eta - 0.5) ** 2).sum())
-    values["eta with its neighbour"] = float(((eta[:, 1:] - 0.5) * (eta[:, :-1] - 0.5)).sum())
-    share = state.n_dk / np.maximum(state.n_dk.sum(axis=1, keepdims=True), 1)
-    supervised = state.sizes.supervised
-    fitted = share[:, :supervised] @ eta[:, :supervised].T
-    values["eta z"] = float(fitted.sum())
-    assert state.observed is not None, "coefficients without targets"
+    values["spread of eta"] = total((eta - 0.5) ** 2)
+    values["eta with its neighbour"] = total((eta[:, :, 1:] - 0.5) * (eta[:, :, :-1] - 0.5))
+    share = n_dk / np.maximum(n_dk.sum(axis=2, keepdims=True), 1)
+    fitted = share[:, :, :supervised] @ eta[:, :, :supervised].transpose(0, 2, 1)
+    values["eta z"] = total(fitted)
     # In Geweke's test, where targets are drawn, this shows whether coefficients and topics respond to them.
-    values["eta z y"] = float(np.nansum(np.tanh(state.observed.targets) * (fitted - 0.5)))
+    values["eta z y"] = total(np.nan_to_num(np.tanh(targets)) * (fitted - 0.5))
     # Scales and coefficients trade off: neither shows by itself that they do not fit together.
-    slopes = np.abs(eta[:, : state.sizes.slopes] - 0.5)
+    of_slopes = np.abs(eta[:, :, :slopes] - 0.5)
     for role in sorted(scales, key=lambda role: -scales[role].ndim):
-        of_slopes = scales[role].reshape(len(slopes), -1)
-        values[f"eta {role}"] = float((slopes * of_slopes).sum())
+        values[f"eta {role}"] = total(of_slopes * scales[role].reshape(n_states, eta.shape[1], -1))
     return values

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,15 @@ from ppl_topics._util.nearest import nearest
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.kernel import KernelSpec
 from ppl_topics.core.registry import kernels
+from ppl_topics.diagnostics.exactness.alone import AloneTest, ExactStarts, Starts
+from ppl_topics.diagnostics.exactness.certificate import Certificate, Verification
 from ppl_topics.diagnostics.exactness.geweke import GewekeTest
-from ppl_topics.diagnostics.exactness.goodness import expected_total_variation, total_variation
 from ppl_topics.diagnostics.exactness.sequential import Verdict, sequential_test
+from ppl_topics.diagnostics.exactness.sizes import size_tests
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_distribution, with_heavy_topics
-from ppl_topics.errors import PplTopicsError, ScheduleError
+from ppl_topics.engine.executor import Executor
+from ppl_topics.errors import DeclarationError, PplTopicsError, ScheduleError
 from ppl_topics.schedule import Plan
 from ppl_topics.schedule.assign import assign
 from ppl_topics.schedule.plan import make_plan
@@ -28,114 +32,24 @@ from ppl_topics.schedule.rules import check
 from ppl_topics.schedule.tree import Cycle, Step, steps
 from ppl_topics.spec import Model, Spec, load_spec
 
-__all__ = ["Certificate", "Verification", "verify"]
+__all__ = ["verify"]
 
-REPLICATES = 4_000
+REPLICATES = 1_000
 SWEEPS = 5
 """Errors from values that are a sweep old only show from the third sweep on."""
+WITH_MEMORY = 4
+"""Factor by which the short chains of a schedule are more and longer, for a kernel that has a memory.
+
+What it remembers is wrong by what the others did since, so little, and only after some sweeps.
+"""
 LONG_RUN = 20_000
 FALSE_ALARM = 1e-5
 
+ENUMERATED = {"z", "theta", "phi", "alpha", "beta", "included", "pi"}
+"""Roles whose exact distribution on the tiny corpus is a sum, or a quadrature with an error that no test sees."""
 
-@dataclass(frozen=True)
-class Certificate:
-    """The outcome of the tests of one schedule.
-
-    Attributes
-    ----------
-    kernel : str
-        The kernel in question, or ``schedule`` for the model's own.
-    variable : str
-        What it updates.
-    certified : bool
-    declared_exact : bool
-    p_value : float
-        The smallest of both tests, multiplied by the number of statistics.
-    statistic : str
-        The statistic that it belongs to.
-    total_variation : float
-        Distance of a long chain's frequencies from the enumerated posterior.
-    noise : float
-        About what that distance would be for as many independent exact draws.
-    never_reached : int
-        States expected 100 times or more that the long chain never visited.
-    stuck : tuple of str
-        Elements of continuous variables that missed a quarter of their distribution in the long chain.
-    states, chains : int
-        Enumerated states, and short chains run for the decision.
-    seconds : float
-    schedule : str
-        The schedule that was run.
-    """
-
-    kernel: str
-    variable: str
-    certified: bool
-    declared_exact: bool
-    p_value: float
-    statistic: str
-    total_variation: float
-    noise: float
-    never_reached: int
-    stuck: tuple[str, ...]
-    states: int
-    chains: int
-    seconds: float
-    schedule: str
-
-
-@dataclass(frozen=True)
-class Verification:
-    """The certificates of a model's kernels.
-
-    Attributes
-    ----------
-    model : str
-    false_alarm : float
-        Bound on the probability that a correct kernel is refused.
-    certificates : tuple of Certificate
-    not_admissible : dict of str to str
-        Kernels that the model does not admit, with the reason.
-    """
-
-    model: str
-    false_alarm: float
-    certificates: tuple[Certificate, ...]
-    not_admissible: Mapping[str, str]
-
-    @property
-    def passed(self) -> bool:
-        """Whether every kernel that declares itself exact is certified."""
-        return all(c.certified for c in self.certificates if c.declared_exact)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the verification as plain data."""
-        return {
-            "model": self.model,
-            "passed": self.passed,
-            "false_alarm": self.false_alarm,
-            "certificates": [asdict(c) for c in self.certificates],
-            "not_admissible": dict(self.not_admissible),
-        }
-
-    def __str__(self) -> str:
-        """Return a line for each kernel."""
-        lines = [
-            f"verify {self.model} (false alarms: at most {self.false_alarm:g} a kernel; "
-            "noise: the total variation that as many independent exact draws would show)"
-        ]
-        for c in self.certificates:
-            word = "certified" if c.certified else "REFUSED" if c.declared_exact else "inexact, as declared"
-            lines.append(
-                f"  {c.variable + ': ' + c.kernel:<32} {word:<10} p = {c.p_value:.2g} ({c.statistic}), "
-                f"total variation {c.total_variation:.4f} (noise {c.noise:.4f})"
-            )
-            if c.never_reached:
-                lines.append(f"    {c.never_reached} states expected 100 times or more were never reached")
-            if c.stuck:
-                lines.append(f"    {', '.join(c.stuck)} never left a part of the distribution")
-        lines += [f"  {name}: not admissible: {reason}" for name, reason in self.not_admissible.items()]
-        return "\n".join(lines)
+Look = Callable[[int, int], Mapping[str, float]]
+"""A test of `sequential_test`."""
 
 
 def verify(
@@ -220,6 +134,10 @@ class _Settings:
     long_run: int
     false_alarm: float
 
+    def times(self, factor: int) -> _Settings:
+        """Return settings with more and longer short chains."""
+        return replace(self, replicates=factor * self.replicates, sweeps=factor * self.sweeps)
+
     def check(self) -> _Settings:
         """Return the settings, and refuse one that is not a number in its range."""
         check_whole("argument seed", self.seed, 0, MAX_SEED)
@@ -249,13 +167,13 @@ def _named(kernel: Any) -> list[KernelSpec]:
 
 
 def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Settings) -> Verification:
-    """Certify kernels, each in the default schedule, and the model's own schedule if there is one."""
+    """Certify kernels, each alone and in the default schedule, and the model's own schedule if there is one."""
     model = Model.of(spec)
     roles = {variable.role for variable in model.latent.values()}
     candidates = [k for k in kernels().values() if set(k.updates) & roles] if asked is None else asked
     certificates: list[Certificate] = []
-    by_schedule: dict[str, Certificate] = {}
     refused: dict[str, str] = {}
+    alone = _Alone(model, settings)
     for candidate in candidates:
         try:
             plan = _plan_with(model, candidate)
@@ -264,16 +182,16 @@ def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Setti
                 raise
             refused[candidate.name] = str(error)
             continue
-        # The default schedule is the same for all of its kernels: test it once.
-        text = str(plan)
-        if text not in by_schedule:
-            by_schedule[text] = _certify(plan, settings)
-        variable = next(s.variable for s in steps(plan.schedule) if s.kernel is candidate)
-        certificates.append(
-            replace(by_schedule[text], kernel=candidate.name, variable=variable, declared_exact=candidate.exact)
-        )
-    if asked is None and spec.schedule is not None:
-        certificates.append(_certify(make_plan(spec), settings))
+        step = next(s for s in steps(plan.schedule) if s.kernel is candidate)
+        certificate = alone.certify(step)
+        # How far inexact kernels are off is told in any case.
+        if certificate.certified or not candidate.exact:
+            remembers = _remembers(model, step)
+            at_length = settings.times(WITH_MEMORY) if remembers else settings
+            certificate = certificate.and_then(_certify(plan, at_length, alone.exact[0], whole=remembers))
+        certificates.append(certificate)
+    if asked is None:
+        certificates.append(_certify(make_plan(spec), settings, alone.exact[0]))
     return Verification(spec.name, settings.false_alarm, tuple(certificates), refused)
 
 
@@ -297,6 +215,66 @@ def _plan_with(model: Model, kernel: KernelSpec) -> Plan:
     return Plan(model, node)
 
 
+def _remembers(model: Model, step: Step) -> bool:
+    """Tell whether a kernel carries something from one step to the next."""
+    (functions,) = Executor(TinyModel(Plan(model, step)).bound).functions
+    return functions.has_memory and not functions.scratch
+
+
+class _Alone:
+    """Tests kernels of a model alone."""
+
+    def __init__(self, model: Model, settings: _Settings) -> None:
+        self.model, self.settings = model, settings
+
+    @cached_property
+    def exact(self) -> list[StationaryTest]:
+        """The exact distribution of all that the model holds: with three responses and, if it has some, with one."""
+        plan = Plan(self.model, assign(self.model))
+        numbers = (3, 1) if self.model.supervised else (3,)
+        return [StationaryTest(TinyModel(plan, responses=n), self.settings.seed, self.settings.sweeps) for n in numbers]
+
+    def certify(self, step: Step) -> Certificate:
+        """Test a kernel by itself."""
+        started = time.perf_counter()
+        certificate = Certificate(step.kernel.name, step.variable, step.kernel.exact, str(Plan(self.model, step)))
+        tests = self.tests(Plan(self.model, step))
+        try:
+            tests[0].check_declaration()
+            verdicts = _verdicts([test.replicates for test in tests], self.settings)
+        except DeclarationError as error:
+            certificate = certificate.refused("declaration", error.breach)
+        else:
+            certificate = certificate.judged("alone", verdicts)
+        return replace(certificate, seconds=time.perf_counter() - started)
+
+    def tests(self, plan: Plan) -> list[AloneTest]:
+        """Return the tests of the plan's only kernel: from the enumerated posterior, and with data drawn as well.
+
+        Coefficients and their scales are enumerated only up to the error of a quadrature, so that draws of them come
+        from the model where it is one to draw from.
+        """
+        seed, sweeps = self.settings.seed, self.settings.sweeps
+        drawn = _tiny_distributions(plan)
+        roles = {role for step in steps(plan.schedule) for role in step.kernel.updates}
+        enumerated = self.exact if not drawn or roles <= ENUMERATED else []
+        starts: list[Starts] = [ExactStarts(plan, exact) for exact in enumerated]
+        starts += [GewekeTest(tiny, seed, sweeps) for tiny in (drawn[1:] if enumerated else drawn)]
+        return [AloneTest(start, seed) for start in [*starts, *size_tests(plan, seed)]]
+
+
+def _verdicts(looks: list[Look], settings: _Settings) -> list[Verdict]:
+    """Return the verdicts of tests that each take their share of half the false alarms."""
+    verdicts: list[Verdict] = []
+    for look in looks:
+        share = settings.false_alarm / 2 / len(looks)
+        verdicts.append(sequential_test(look, settings.replicates, false_alarm=share))
+        # One refusal decides.
+        if not verdicts[-1].passed:
+            break
+    return verdicts
+
+
 def _tiny_distributions(plan: Plan) -> list[TinyModel]:
     """Return the models that Geweke's test draws from.
 
@@ -312,40 +290,35 @@ def _tiny_distributions(plan: Plan) -> list[TinyModel]:
     return [TinyModel(p) for p in (plan, heavy) if p is not None]
 
 
-def _certify(plan: Plan, settings: _Settings) -> Certificate:
-    """Test a schedule as a whole."""
+def _certify(plan: Plan, settings: _Settings, exact: StationaryTest | None = None, whole: bool = True) -> Certificate:
+    """Test a schedule as a whole, or only whether its kernels keep to their declarations in it and it reaches all."""
     started = time.perf_counter()
-    stationary = StationaryTest(TinyModel(plan), settings.seed, settings.sweeps)
-    stationary.check_declarations()
-    looks = [stationary.short_chains]
+    certificate = Certificate("schedule", "all", plan.exact, str(plan))
+    if exact is None:
+        stationary = StationaryTest(TinyModel(plan), settings.seed, settings.sweeps)
+    else:
+        stationary = exact.of(plan, settings.sweeps)
+    try:
+        stationary.check_declarations()
+    except DeclarationError as error:
+        certificate = certificate.refused("declaration", f"{error.kernel} {error.breach}")
+    else:
+        if whole:
+            certificate = certificate.judged("schedule", _verdicts(_looks(plan, stationary, settings), settings))
+    if certificate.certified or not plan.exact:
+        # Of a schedule that is refused, the distance from the posterior is worth the whole chain.
+        long_run = stationary.long_chain(settings.long_run, whole=not certificate.certified)
+        certificate = certificate.reached(long_run, stationary.exact.probability)
+    return replace(certificate, seconds=time.perf_counter() - started)
+
+
+def _looks(plan: Plan, stationary: StationaryTest, settings: _Settings) -> list[Look]:
+    """Return the tests of a schedule."""
+    looks: list[Look] = [stationary.short_chains]
     if stationary.response is not None:
         # One response is another case for the kernels than several.
-        one = StationaryTest(TinyModel(plan, responses=1), settings.seed, settings.sweeps)
-        looks.append(one.short_chains)
+        looks.append(StationaryTest(TinyModel(plan, responses=1), settings.seed, settings.sweeps).short_chains)
     if stationary.given_phi is None:
         looks += [GewekeTest(tiny, settings.seed, settings.sweeps).replicates for tiny in _tiny_distributions(plan)]
-    verdicts: list[Verdict] = []
-    for look in looks:
-        verdicts.append(sequential_test(look, settings.replicates, false_alarm=settings.false_alarm / len(looks)))
-        # One refusal decides.
-        if not verdicts[-1].passed:
-            break
-    long_run = stationary.long_chain(settings.long_run)
-    probability = stationary.exact.probability
-    worst = min(verdicts, key=lambda v: v.p_value)
-    return Certificate(
-        kernel="schedule",
-        variable="all",
-        certified=all(v.passed for v in verdicts) and not long_run.never_reached and not long_run.stuck,
-        declared_exact=plan.exact,
-        p_value=worst.p_value,
-        statistic=worst.worst,
-        total_variation=total_variation(long_run.visits, probability),
-        noise=expected_total_variation(settings.long_run, probability),
-        never_reached=long_run.never_reached,
-        stuck=long_run.stuck,
-        states=len(probability),
-        chains=sum(v.samples for v in verdicts),
-        seconds=time.perf_counter() - started,
-        schedule=str(plan),
-    )
+        looks += [test.replicates for test in size_tests(plan, settings.seed)]
+    return looks

@@ -48,5 +48,4 @@ def verify(
     else:
         print(result)
     if not result.passed:
-        refused = [c.kernel for c in result.certificates if c.declared_exact and not c.certified]
-        raise RunError(f"model {result.model}: refused: {', '.join(refused)}")
+        raise RunError(f"model {result.model}: refused: {', '.join(c.kernel for c in result.refused)}")

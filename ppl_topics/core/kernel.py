@@ -116,6 +116,7 @@ class KernelSpec:
     memory: str
     reference: str
     options: type[pydantic.BaseModel]
+    tiny_options: Mapping[str, Any]
     doc: str
 
     def seconds(self, sizes: Mapping[str, float], threads: int = 1, options: pydantic.BaseModel | None = None) -> float:

@@ -103,6 +103,7 @@ def kernel(
     tasks: str = "N",
     memory: str = "0",
     reference: str = "",
+    tiny_options: Mapping[str, Any] | None = None,
 ) -> Callable[[Builder], Builder]:
     """Register a kernel: a builder that takes a :class:`Binding` and returns :class:`KernelFunctions`.
 
@@ -141,6 +142,9 @@ def kernel(
         Formula for the bytes that one chain of the kernel keeps or has in use at a time, beside the state.
     reference : str
         Paper and equation.
+    tiny_options : mapping of str to object, optional
+        Values, for options left at their defaults, with which a corpus of some hundred tokens reaches the code that by
+        default only a large one does: ``verify`` uses them there.
 
     Raises
     ------
@@ -169,6 +173,7 @@ def kernel(
             memory=memory,
             reference=reference,
             options=_options(name, build),
+            tiny_options=dict(tiny_options or {}),
             doc=inspect.getdoc(build) or "",
         )
         _check_declaration(spec)

@@ -30,7 +30,7 @@ from ppl_topics.spec import Model
 __all__ = ["BoundModel", "bind", "bind_tokens", "index_tokens"]
 
 DOC_CHUNKS = 256
-"""Pieces that parallel loops over documents are cut into; fixed, so that threads share the work evenly."""
+"""Pieces that parallel loops over documents are cut into, at most; fixed, so that threads share the work evenly."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,9 @@ def index_tokens(doc_ptr: IntArray, words: UInt32Array, n_words: int) -> Tokens:
         raise RunError(f"{len(words):,} tokens are more than the 4,294,967,295 that a run can have")
     # Views that cannot be written, whatever came in: no copy, and numba compiles for one type of array.
     doc_ptr, words = _read_only(doc_ptr, np.int64), _read_only(words, np.uint32)
-    return Tokens(doc_ptr, words, point_to_words(words, n_words), make_chunks(doc_ptr, DOC_CHUNKS), sort_by_word)
+    # Of a small corpus most pieces are empty, and each would be a task with its own scratch arrays.
+    chunk_ptr = np.unique(make_chunks(doc_ptr, DOC_CHUNKS))
+    return Tokens(doc_ptr, words, point_to_words(words, n_words), chunk_ptr, sort_by_word)
 
 
 def _read_only(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:

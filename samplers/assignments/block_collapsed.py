@@ -53,6 +53,7 @@ NumberOfBlocks = Annotated[int, pydantic.Field(ge=1, le=1024)]
     memory="4 * N + (6 * min(N, V * K / 8) if K > 512 else 4 * D * K if 2 * D * K <= N else 0)"
     " + 50 * D * C + 10 * N * min(1, C)",
     reference="Griffiths, Steyvers 2004, eq. 5, given the masses of blocks of words",
+    tiny_options={"blocks": 3},
 )
 def block_collapsed(
     binding: Binding, *, blocks: NumberOfBlocks | None = None, words: WordSelection = ALL_WORDS

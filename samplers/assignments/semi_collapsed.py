@@ -97,6 +97,7 @@ class Memory(NamedTuple):
     cost="N * (50 + 0.13 * K) + 2 * V * K + N * (16 * min(1, C) + 0.9 * C)",
     memory="8 * N + 4 * V * K + 50 * D * C + 10 * N * min(1, C)",
     reference="Magnusson et al. 2018, eqs. 3 to 5, with rare words collapsed",
+    tiny_options={"blocks": 3},
 )
 def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: NumberOfBlocks | None = None) -> KernelFunctions:
     """Frequent words given phi, words of at most `rare` tokens collapsed; theta and phi integrated out."""

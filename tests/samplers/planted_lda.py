@@ -88,7 +88,7 @@ def partially(bug):
             sweep_tokens(binding, state, key, conditional, bug)
             memory["phi"] = state.values[name].copy()
 
-        return pt.KernelFunctions(step, init)
+        return pt.KernelFunctions(step, init, scratch="before" not in bug)
 
     return build
 
@@ -124,7 +124,7 @@ def sparse(bug):
             sweep_tokens(binding, state, key, conditional, bug)
             memory["phi"] = state.arrays[name].copy()
 
-        return pt.KernelFunctions(step, init)
+        return pt.KernelFunctions(step, init, scratch="before" not in bug)
 
     return build
 
@@ -156,7 +156,7 @@ def rows(bug):
                 gammas = key.generator().standard_gamma(parameters)
                 state.arrays[name][...] = gammas / gammas.sum(axis=0)
 
-        return pt.KernelFunctions(step, init)
+        return pt.KernelFunctions(step, init, scratch="before" not in bug)
 
     return build
 

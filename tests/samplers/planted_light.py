@@ -71,7 +71,7 @@ def light(bug):
                 z[i] = topic
             state.set_z(np.array(z))
 
-        return pt.KernelFunctions(step, init)
+        return pt.KernelFunctions(step, init, scratch="before" not in bug)
 
     return build
 

@@ -90,7 +90,7 @@ def blocks(bug):
                     counts.move(token, counts.z[token], +1)
             state.set_z(np.array(counts.z))
 
-        return pt.KernelFunctions(step, init)
+        return pt.KernelFunctions(step, init, scratch="before" not in bug)
 
     return build
 
@@ -187,7 +187,7 @@ def semi(bug):
                 counts.move(token, counts.z[token], +1)
             state.set_z(np.array(counts.z))
 
-        return pt.KernelFunctions(step, init)
+        return pt.KernelFunctions(step, init, scratch="before" not in bug)
 
     return build
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.stats import norm
 
 import ppl_topics as pt
-from ppl_topics.diagnostics.exactness.goodness import chi_square, expected_total_variation, paired_mean, total_variation
+from ppl_topics.diagnostics.exactness.goodness import chi_square, expected_total_variation, same_mean, total_variation
 
 FALSE_ALARM = 1e-6
 
@@ -44,29 +45,47 @@ def test_chi_square_corner_cases():
     assert equal == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("sticky", [0.0, 0.9])
-def test_paired_mean_is_uniform(sticky):
+def chains(rng, n, sticky, shift=0.0, sweeps=5):
+    """Starts, averages of the states after them, and further starts of chains that keep an exponential distribution."""
+    states = [rng.exponential(size=n)]
+    for _ in range(sweeps):
+        states.append(np.where(rng.random(n) < sticky, states[-1], rng.exponential(size=n) + shift))
+    return states[0], np.mean(states[1:], axis=0), rng.exponential(size=2 * n)
+
+
+@pytest.mark.parametrize("sticky", [0.0, 0.6, 0.9])
+def test_same_mean_is_uniform(sticky):
     rng = np.random.default_rng(5)
-    p = []
-    for _ in range(2000):
-        before = rng.exponential(size=1000)
-        after = np.where(rng.random(1000) < sticky, before, rng.exponential(size=1000))
-        p.append(paired_mean(before, after))
+    p = np.array([same_mean(*chains(rng, 300, sticky)) for _ in range(4000)])
     assert stats.kstest(p, "uniform").pvalue > FALSE_ALARM
+    # Small p-values decide.
+    assert (p < 1e-3).mean() < 3e-3
 
 
-def test_paired_mean_rejects_a_small_shift():
+def test_same_mean_rejects_a_small_shift():
     rng = np.random.default_rng(6)
-    before = rng.exponential(size=4000)
-    assert paired_mean(before, rng.exponential(size=4000) * 1.05 + 0.1) < FALSE_ALARM
-    # Pairs that hardly move show a shift that independent ones would hide.
-    assert paired_mean(before, before + rng.normal(0.01, 0.05, 4000)) < FALSE_ALARM
+    assert same_mean(*chains(rng, 1000, 0.0, 0.15)) < FALSE_ALARM
+    # What hardly moves shows a shift that independent values would hide.
+    before, after, reference = chains(rng, 1000, 1.0)
+    assert same_mean(before, after + rng.normal(0.01, 0.05, 1000), reference) < FALSE_ALARM
 
 
-def test_paired_mean_without_spread():
-    values = np.arange(5.0)
-    assert paired_mean(values, values) == 1.0
-    assert paired_mean(values, values + 1) == 0.0
+def test_same_mean_has_less_noise_than_pairs():
+    """The same error in a chain that mixes well: a z-score half as large again, as of twice the chains and more."""
+    rng = np.random.default_rng(8)
+    ratios = []
+    for _ in range(50):
+        before, after, reference = chains(rng, 1000, 0.3, 0.1)
+        last = np.where(rng.random(1000) < 0.3**5, before, rng.exponential(size=1000) + 0.1) - before
+        ratios.append(norm.isf(same_mean(before, after, reference) / 2) / (last.mean() / last.std() * np.sqrt(1000)))
+    assert np.mean(ratios) > 1.5
+
+
+def test_same_mean_without_spread():
+    values, more = np.arange(5.0), np.arange(10.0)
+    assert same_mean(values, values, more) == 1.0
+    assert same_mean(values, values + 1, more) == 0.0
+    assert same_mean(np.full(5, 0.1), np.full((5, 3), 0.1).mean(axis=1), np.full(10, 0.1)) > 0.9
 
 
 def test_total_variation():

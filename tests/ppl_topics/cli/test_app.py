@@ -247,15 +247,14 @@ def test_verify_exits_with_its_verdict(capsys, monkeypatch):
 
     def fake(model, **options):
         assert options == {"kernel": ["collapsed_gibbs"], "schedule": None, "seed": 3}
-        certificate = Certificate(**{**dict.fromkeys(Certificate.__dataclass_fields__, 0), **given})
-        return Verification(model.name, 1e-5, (certificate,), {})
+        return Verification(model.name, 1e-5, (Certificate("collapsed_gibbs", "z", True, "", *refusal),), {})
 
     monkeypatch.setattr("ppl_topics.diagnostics.exactness.verify", fake)
     arguments = ["verify", "lda", "--kernel", "collapsed_gibbs", "--seed", "3", "--json"]
-    given = {"kernel": "collapsed_gibbs", "variable": "z", "declared_exact": True, "certified": True}
+    refusal = ()
     code, out, err = call(capsys, *arguments)
     assert (code, json.loads(out)["passed"], err) == (0, True, "")
-    given["certified"] = False
+    refusal = ("alone", "p = 0")
     code, out, err = call(capsys, *arguments)
     assert (code, json.loads(out)["passed"]) == (1, False)
     assert err == "error: model lda: refused: collapsed_gibbs\n"
