@@ -24,7 +24,7 @@ def verify(
 ) -> None:
     """Certify or refuse the kernels of MODEL.
 
-    Each kernel is tested: does it leave the posterior invariant, and does it reach all of it?
+    Each kernel is tested: does it keep to its declaration, draw from the distribution that it declares, and reach all?
 
     For example:
       ppl-topics verify lda
