@@ -20,7 +20,7 @@ import numpy as np
 
 PACKAGE = "ppl_topics.samplers.assignments."
 MODELS = ("lda", "slda_gaussian", {"extends": "lda_spike_slab", "name": "listed", "parameters": {"storage": "sparse"}})
-QUICK = {"replicates": 300, "long_run": 1000}
+QUICK = {"replicates": 200, "long_run": 1000}
 HIT = "_hit"
 
 
