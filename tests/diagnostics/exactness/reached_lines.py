@@ -3,9 +3,9 @@
     python tests/diagnostics/exactness/reached_lines.py [MODEL ...]
 
 Compiled code is not seen by coverage.py, and the code for vectors has no form that Python could run. So the modules of
-`samplers/assignments` are compiled from a copy in which each statement first sets a byte of its own, and `verify` tests all
-kernels of z in a few models. Prints the share of the statements that ran by file, and the lines that did not. Takes some
-minutes, most of them to compile.
+`samplers/assignments` are compiled from a copy in which each statement first sets a byte of its own, and `verify` tests
+all kernels of z in a few models. Prints by file how many of the statements inside functions ran, and the lines of those
+that did not. Takes some minutes, most of them to compile.
 """
 
 import ast
@@ -54,14 +54,15 @@ class Marked:
                 setattr(node, name, marked)
 
 
+FILES = {}
+
+
 class Loader(importlib.machinery.SourceFileLoader):
     """Compiles a module from its marked copy."""
 
-    files = {}
-
     def get_code(self, fullname):
-        self.files[fullname] = Marked(self.path)
-        return compile(self.files[fullname].tree, self.path, "exec")
+        FILES[fullname] = Marked(self.path)
+        return compile(FILES[fullname].tree, self.path, "exec")
 
     def exec_module(self, module):
         setattr(module, HIT, hit_function())
@@ -131,11 +132,12 @@ def main(models):
             except pt.ScheduleError:
                 continue
     reached_of_all = statements = 0
-    for name, file in sorted(Loader.files.items()):
+    for name, file in sorted(FILES.items()):
         missed = {line for line in file.lines if not file.bytes[line]}
         reached = len(file.lines) - len(missed)
         reached_of_all, statements = reached_of_all + reached, statements + len(file.lines)
-        print(f"{name.removeprefix(PACKAGE):<28} {reached:4} of {len(file.lines):4} statements; not: {ranges(missed) or '-'}")
+        share = f"{reached:4} of {len(file.lines):4} statements"
+        print(f"{name.removeprefix(PACKAGE):<28} {share}; not: {ranges(missed) or '-'}")
     print(f"{'all':<28} {reached_of_all:4} of {statements:4} statements")
 
 
