@@ -69,6 +69,11 @@ class Certificate:
         """Whether no test refused it."""
         return not self.refused_by
 
+    @property
+    def measurable(self) -> bool:
+        """Whether a long chain is of interest: of what is certified, and of what is inexact as it declares."""
+        return self.certified or (not self.declared_exact and self.refused_by != "declaration")
+
     def refused(self, part: str, reason: str) -> Certificate:
         """Return the certificate with a refusal; the first one counts."""
         return self if self.refused_by else replace(self, refused_by=part, reason=reason)
@@ -77,7 +82,9 @@ class Certificate:
         """Return the certificate with the outcome of the tests of one part."""
         worst = min(verdicts, key=lambda v: v.p_value)
         chains = self.chains + sum(v.samples for v in verdicts)
-        judged = replace(self, p_value=worst.p_value, statistic=worst.worst, chains=chains)
+        judged = replace(self, chains=chains)
+        if not worst.p_value > self.p_value:
+            judged = replace(judged, p_value=worst.p_value, statistic=worst.worst)
         what = (
             "run alone, it does not leave the distribution that it declares"
             if part == "alone"
@@ -102,22 +109,6 @@ class Certificate:
         if long_run.stuck:
             return reached.refused("long chain", f"{', '.join(long_run.stuck)} never left a part of the distribution")
         return reached
-
-    def and_then(self, later: Certificate) -> Certificate:
-        """Return the certificate of this kernel with the outcome of tests that were run later."""
-        smallest = min(self, later, key=lambda c: c.p_value)
-        return replace(
-            later,
-            kernel=self.kernel,
-            variable=self.variable,
-            declared_exact=self.declared_exact,
-            refused_by=self.refused_by or later.refused_by,
-            reason=self.reason or later.reason,
-            p_value=smallest.p_value,
-            statistic=smallest.statistic,
-            chains=self.chains + later.chains,
-            seconds=self.seconds + later.seconds,
-        )
 
     def __str__(self) -> str:
         """Return one line."""

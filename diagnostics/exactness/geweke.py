@@ -20,6 +20,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.keys import Key, Reserved
+from ppl_topics.diagnostics.exactness.shared_draws import SharedDraws
 from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_response import document_features
@@ -64,6 +65,9 @@ def drawing_order(model: Model) -> list[tuple[str, str]]:
     return list(order.items())
 
 
+DRAWS = SharedDraws(most=40)
+
+
 class GewekeTest:
     """The test of one schedule, by replicates of a number of sweeps."""
 
@@ -92,6 +96,11 @@ class GewekeTest:
 
     def draws(self, samples: int, rng: np.random.Generator) -> Iterator[int]:
         """Draw everything from the prior, one time after another; yield their numbers."""
+        model, tokens = self.tiny.model, self.tiny.bound.tokens
+        given = model.spec.topics, model.spec.blocks, tokens.doc_ptr.tolist(), self.tiny.bound.sizes
+        return DRAWS.replay(repr((given, samples)), self.state, rng, self._simulations(samples, rng))
+
+    def _simulations(self, samples: int, rng: np.random.Generator) -> Iterator[int]:
         for number in range(samples):
             self._simulate(rng)
             yield number

@@ -22,6 +22,7 @@ from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.enumeration import ExactPosterior, enumerate_posterior
 from ppl_topics.diagnostics.exactness.goodness import chi_square
+from ppl_topics.diagnostics.exactness.shared_draws import SharedDraws
 from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, draw_dirichlet
 from ppl_topics.diagnostics.exactness.tiny_indicators import TinyIndicators
@@ -71,6 +72,7 @@ class StationaryTest:
         log_topics = None if self.indicators is None else self.indicators.log_evidence
         self.exact = enumerate_posterior(self.state, *priors, self.given_phi, log_response, log_topics)
         self.features = _features(self.exact, self.state)
+        self.shared = SharedDraws(most=20)
 
     def of(self, plan: Plan, sweeps: int) -> StationaryTest:
         """Return the test of another schedule, with the same exact distribution if it moves the same variables."""
@@ -201,7 +203,11 @@ class StationaryTest:
 
     def exact_draws(self, size: int, rng: np.random.Generator) -> Iterator[int]:
         """Set the state to exact draws of the posterior, one after another; yield their numbers."""
-        return self._set_each(rng.choice(len(self.exact.probability), size=size, p=self.exact.probability), rng)
+        return self.shared.replay(str(size), self.state, rng, self._fresh_draws(size, rng))
+
+    def _fresh_draws(self, size: int, rng: np.random.Generator) -> Iterator[int]:
+        starts = rng.choice(len(self.exact.probability), size=size, p=self.exact.probability)
+        yield from self._set_each(starts, rng)
 
     def _set_each(self, starts: IntArray, rng: np.random.Generator) -> Iterator[int]:
         """Set the state to assignments by their numbers, one after another, and all else to exact draws given them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -66,26 +66,32 @@ def verify(
 ) -> Verification:
     """Test whether kernels leave the posterior of a model invariant, and reach all of it.
 
-    Each kernel runs in the model's default schedule, in place of the kernel for the same variable, on a corpus of six
-    tokens. Two tests decide: the enumerated posterior of z against the last states of short chains that start in exact
-    draws, and Geweke's joint-distribution test, with small concentrations of phi and with large ones. In a model with a
-    response, the first runs with three responses and with one, and sums over the coefficients and the scales of their
-    prior by quadrature; the second runs if the response is a distribution of its targets (a hinge loss is not, so none
-    can be drawn). Each test follows Gandy and Scott's sequential rule at its share of ``false_alarm``. A long chain
-    must also reach all of the posterior, so a schedule that is exact but moves only once in hundreds of sweeps is
-    refused too, unless ``long_run`` is longer.
+    Four parts decide on a kernel, and the first refusal counts:
+
+    - *declaration*: each step changes only what the kernel updates, and draws the same bits when it is run again from
+      the same state with the same key, whatever the variables hold that it does not declare to read, or integrates out;
+    - *alone*: chains that run nothing else, from exact draws of everything, keep the joint distribution of all that the
+      kernel does not integrate out. The draws come from the enumerated posterior of six tokens, and from the model
+      itself, words and targets included, on that corpus and on larger ones (Geweke's test);
+    - *schedule*, for kernels with a memory: the same for the default schedule, with the kernel in place of the one for
+      the same variable. Without a memory, kernels that pass alone are exact in every schedule that the rules admit;
+    - *long chain*: in that schedule, a chain reaches all of the posterior, so a kernel that moves only once in hundreds
+      of sweeps is refused unless ``long_run`` is longer.
+
+    A whole schedule is tested by the first, third and fourth. Each test follows Gandy and Scott's sequential rule at
+    its share of ``false_alarm``. By default, an alpha that is 5% too large is refused, and a beta from 10% on.
 
     Parameters
     ----------
     model : str, path-like, mapping or Spec
     kernel : str or iterable of str, optional
-        Kernels to test; by default all that are registered for the model's variables, and the model's own schedule if
-        it has one.
+        Kernels to test; by default all that are registered for the model's variables, and the model's schedule.
     schedule : mapping or list, optional
-        A schedule to test instead. Variables that it does not update are taken as given.
+        A schedule to test instead, as a whole. Variables that it does not update are taken as given.
     seed : int
     replicates : int
-        Short chains of the first look.
+        Short chains of the first look on the tiny corpus; those on larger corpora are fewer. A look that does not
+        decide is followed by one with four times as many.
     sweeps : int
         Sweeps of each short chain.
     long_run : int
@@ -107,7 +113,7 @@ def verify(
     SpecError, ScheduleError
         If the model is wrong, or a requested kernel cannot be used in it.
     RunError
-        If a kernel fails, changes what it does not declare, or leaves counts that are not those of z.
+        If a kernel raises an error.
 
     Examples
     --------
@@ -122,7 +128,8 @@ def verify(
     with using_threads(1):
         if schedule is not None:
             plan = make_plan(spec.with_schedule(schedule, "argument schedule"), partial=True)
-            return Verification(spec.name, false_alarm, (_certify(plan, settings),), {})
+            stationary = StationaryTest(TinyModel(plan), seed, sweeps)
+            return Verification(spec.name, false_alarm, (_certify_whole(plan, settings, stationary),), {})
         return _verify_kernels(spec, asked, settings)
 
 
@@ -184,14 +191,16 @@ def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Setti
             continue
         step = next(s for s in steps(plan.schedule) if s.kernel is candidate)
         certificate = alone.certify(step)
-        # How far inexact kernels are off is told in any case.
-        if certificate.certified or not candidate.exact:
+        if certificate.measurable:
             remembers = _remembers(model, step)
             at_length = settings.times(WITH_MEMORY) if remembers else settings
-            certificate = certificate.and_then(_certify(plan, at_length, alone.exact[0], whole=remembers))
+            stationary = alone.exact[0].of(plan, at_length.sweeps)
+            looks = _looks(plan, stationary, at_length) if remembers else []
+            certificate = _certify(certificate, at_length, stationary, looks)
         certificates.append(certificate)
     if asked is None:
-        certificates.append(_certify(make_plan(spec), settings, alone.exact[0]))
+        plan = make_plan(spec)
+        certificates.append(_certify_whole(plan, settings, alone.exact[0].of(plan, settings.sweeps)))
     return Verification(spec.name, settings.false_alarm, tuple(certificates), refused)
 
 
@@ -244,6 +253,8 @@ class _Alone:
             verdicts = _verdicts([test.replicates for test in tests], self.settings)
         except DeclarationError as error:
             certificate = certificate.refused("declaration", error.breach)
+            # What it broke may be part of the state that others would start from.
+            self.__dict__.pop("exact", None)
         else:
             certificate = certificate.judged("alone", verdicts)
         return replace(certificate, seconds=time.perf_counter() - started)
@@ -263,7 +274,7 @@ class _Alone:
         return [AloneTest(start, seed) for start in [*starts, *size_tests(plan, seed)]]
 
 
-def _verdicts(looks: list[Look], settings: _Settings) -> list[Verdict]:
+def _verdicts(looks: Sequence[Look], settings: _Settings) -> list[Verdict]:
     """Return the verdicts of tests that each take their share of half the false alarms."""
     verdicts: list[Verdict] = []
     for look in looks:
@@ -290,35 +301,41 @@ def _tiny_distributions(plan: Plan) -> list[TinyModel]:
     return [TinyModel(p) for p in (plan, heavy) if p is not None]
 
 
-def _certify(plan: Plan, settings: _Settings, exact: StationaryTest | None = None, whole: bool = True) -> Certificate:
-    """Test a schedule as a whole, or only whether its kernels keep to their declarations in it and it reaches all."""
+def _certify(
+    certificate: Certificate, settings: _Settings, stationary: StationaryTest, looks: Sequence[Look]
+) -> Certificate:
+    """Test whether the kernels of a schedule keep to their declarations in it, draw as they should, and reach all."""
     started = time.perf_counter()
-    certificate = Certificate("schedule", "all", plan.exact, str(plan))
-    if exact is None:
-        stationary = StationaryTest(TinyModel(plan), settings.seed, settings.sweeps)
-    else:
-        stationary = exact.of(plan, settings.sweeps)
+    certificate = replace(certificate, schedule=str(stationary.tiny.plan))
     try:
         stationary.check_declarations()
     except DeclarationError as error:
-        certificate = certificate.refused("declaration", f"{error.kernel} {error.breach}")
-    else:
-        if whole:
-            certificate = certificate.judged("schedule", _verdicts(_looks(plan, stationary, settings), settings))
-    if certificate.certified or not plan.exact:
-        # Of a schedule that is refused, the distance from the posterior is worth the whole chain.
+        whose = "" if error.kernel == certificate.kernel else f"{error.kernel} "
+        certificate = certificate.refused("declaration", whose + error.breach)
+    if certificate.certified and looks:
+        certificate = certificate.judged("schedule", _verdicts(looks, settings))
+    if certificate.measurable:
+        # Of what is refused, the distance from the posterior is worth the whole chain.
         long_run = stationary.long_chain(settings.long_run, whole=not certificate.certified)
         certificate = certificate.reached(long_run, stationary.exact.probability)
-    return replace(certificate, seconds=time.perf_counter() - started)
+    return replace(certificate, seconds=certificate.seconds + time.perf_counter() - started)
+
+
+def _certify_whole(plan: Plan, settings: _Settings, stationary: StationaryTest) -> Certificate:
+    """Test a schedule on corpora of all sizes."""
+    looks = _looks(plan, stationary, settings)
+    if stationary.given_phi is None:
+        looks += [test.replicates for test in size_tests(plan, settings.seed)]
+    return _certify(Certificate("schedule", "all", plan.exact, str(plan)), settings, stationary, looks)
 
 
 def _looks(plan: Plan, stationary: StationaryTest, settings: _Settings) -> list[Look]:
-    """Return the tests of a schedule."""
+    """Return the tests of a schedule on the tiny corpus."""
+    seed, sweeps = settings.seed, settings.sweeps
     looks: list[Look] = [stationary.short_chains]
     if stationary.response is not None:
         # One response is another case for the kernels than several.
-        looks.append(StationaryTest(TinyModel(plan, responses=1), settings.seed, settings.sweeps).short_chains)
+        looks.append(StationaryTest(TinyModel(plan, responses=1), seed, sweeps).short_chains)
     if stationary.given_phi is None:
-        looks += [GewekeTest(tiny, settings.seed, settings.sweeps).replicates for tiny in _tiny_distributions(plan)]
-        looks += [test.replicates for test in size_tests(plan, settings.seed)]
+        looks += [GewekeTest(tiny, seed, sweeps).replicates for tiny in _tiny_distributions(plan)]
     return looks

@@ -91,7 +91,8 @@ def sample(
     schedule : mapping or list, optional
         Replaces the model's own schedule; see :func:`ppl_topics.cycle`.
     debug : bool
-        Whether to check after each kernel that it changed only what it declares. Slow.
+        Whether to hold each step against the declaration of its kernel: what it changes, what it reads, and that the
+        same key gives the same draws. It runs each step three times.
     out : str or path-like, optional
         A folder, which draws are streamed to, with checkpoints, so that memory does not grow with the number of draws;
         or a file that ends in ``.nc``, written at the end. By default draws are kept in memory only.

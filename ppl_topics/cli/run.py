@@ -46,7 +46,9 @@ def run(
     ignore_memory: Annotated[
         bool, typer.Option("--ignore-memory", help="Run even if it may not fit in memory.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Check the state after every kernel. Slow.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Hold every step against what its kernel declares. Slow.")
+    ] = False,
     no_progress: NoProgress = False,
     json: AsJson = False,
 ) -> None:

@@ -24,7 +24,7 @@ def verify(
 ) -> None:
     """Certify or refuse the kernels of MODEL.
 
-    Each kernel is tested: does it leave the posterior invariant, and does it reach all of it?
+    Each kernel is tested: does it keep to its declaration, draw from the distribution that it declares, and reach all?
 
     For example:
       ppl-topics verify lda
@@ -41,7 +41,7 @@ def verify(
     spec = resolve(model.model, given["parameters"])
     # A schedule that breaks a rule is refused before any test runs.
     make_plan(spec if given["schedule"] is None else spec.with_schedule(given["schedule"], "--schedule"))
-    with working("testing on a corpus of six tokens, some seconds a kernel"):
+    with working("testing on small corpora, some seconds a kernel"):
         result = certify(spec, kernel=kernel or None, schedule=given["schedule"], **options)
     if json:
         print_json(result.to_dict())

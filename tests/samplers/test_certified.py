@@ -187,5 +187,5 @@ def test_kernels_are_certified_by_the_full_test(model):
 @pytest.mark.parametrize("name", COMPOSED)
 def test_compositions_are_certified_by_the_full_test(name):
     model, schedule = COMPOSED[name]
-    result = pt.verify(model, schedule=schedule, replicates=10_000, sweeps=8)
+    result = pt.verify(model, schedule=schedule, replicates=2500, sweeps=8)
     assert result.passed, str(result)

@@ -110,6 +110,6 @@ def test_options_for_small_corpora_replace_defaults_only():
     spec = tiny_spec(pt.load_spec("lda"))
     for options, blocks in (({}, 3), ({"blocks": 2}, 2)):
         schedule = pt.cycle(pt.step("z", "block_collapsed", **options), pt.step("phi", "dirichlet_rows"))
-        sized = of_size(make_plan(spec.with_schedule(schedule, "test")), SIZES[0])
+        sized = of_size(make_plan(spec.with_schedule(schedule, "test")), SIZES[1])
         assert next(iter(steps(sized.bound.plan.schedule))).options.blocks == blocks
         assert sized.bound.sizes[:3] == (10, 30, 12)
