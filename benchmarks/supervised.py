@@ -44,7 +44,8 @@ def main() -> None:
             runs = [measure(train, test, topics, threads, seed, arguments) for seed in arguments.seeds]
             rows.append(summarise(topics, threads, runs))
             metric = metric_of(runs)
-            for name, head in (("train", "seconds"), ("sampling", "seconds of sampling"), (metric, metric)):
+            heads = {"train": "seconds", "sampling": "seconds of sampling", "processor": "processor seconds"}
+            for name, head in {**heads, metric: metric, "score": "log p(w, z) / N"}.items():
                 results.add(program, head, [run[name] for run in runs], K=topics, threads=threads)
     print_table(list(rows[0]), [[str(value) for value in row.values()] for row in rows])
     if arguments.calibrate:
@@ -133,23 +134,26 @@ def measure(
     train: pt.Corpus, test: pt.Corpus, topics: int, threads: int, seed: int, arguments: argparse.Namespace
 ) -> dict[str, float]:
     """Train and predict once."""
-    started = time.perf_counter()
+    started, before = time.perf_counter(), time.process_time()
     fit = fit_once(train, topics, threads, seed, arguments, warmup=arguments.warmup, draws=arguments.draws)
-    trained = time.perf_counter()
+    trained, processor = time.perf_counter(), time.process_time() - before
     metrics = fit.metrics(test, threads=threads)
     done = time.perf_counter()
     groups = (fit.groups["warmup_sample_stats"], fit.groups["sample_stats"])
     sampling = sum(float(group["step_seconds"].sum()) for group in groups)
     numbers = {name: float(value) for name, value in metrics.items() if isinstance(value, int | float)}
-    return {"train": trained - started, "sampling": sampling, "predict": done - trained, **numbers}
+    seconds = {"train": trained - started, "sampling": sampling, "processor": processor, "predict": done - trained}
+    score = float(fit.groups["sample_stats"]["log_marginal"].mean()) / train.n_tokens
+    return {**seconds, "score": score, **numbers}
 
 
 def summarise(topics: int, threads: int, runs: list[dict[str, float]]) -> dict[str, Any]:
-    """Return medians of the seconds, and mean and range of the metric."""
+    """Return medians of the seconds and of the log likelihood, and mean and range of the metric."""
     metric = metric_of(runs)
     values = [run[metric] for run in runs]
     row: dict[str, Any] = {"K": topics, "threads": threads}
-    for name in ("train", "sampling", "predict"):
+    row["log p(w, z) / N"] = round(statistics.median(run["score"] for run in runs), 4)
+    for name in ("train", "sampling", "processor", "predict"):
         row[f"{name} s"] = round(statistics.median(run[name] for run in runs), 3)
     spread = f"{min(values):.4f}..{max(values):.4f}"
     return {**row, metric: round(statistics.mean(values), 4), "min..max": spread}

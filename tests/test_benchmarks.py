@@ -164,6 +164,8 @@ def test_supervised_trains_and_predicts(script: Any, monkeypatch: pytest.MonkeyP
     assert rows["accuracy"]["setting"]["K"] == 3
     assert rows["accuracy"]["median"] > 0.9
     assert 0 < rows["seconds of sampling"]["median"] <= rows["seconds"]["median"]
+    assert rows["processor seconds"]["median"] > 0
+    assert -5 < rows["log p(w, z) / N"]["median"] < -2
 
 
 def test_supervised_scaling_deals_documents_to_classes(script: Any) -> None:
