@@ -32,6 +32,7 @@ QUESTIONS = {
     "How fast is a supervised model trained, and how well does it predict?": "`medlda`: 2 + 6 sweeps; two classes: 20.",
     "How fast is DOLDA, and how well does it predict?": "Java ran on the same documents. Ours started by label.",
     "Which supervised model predicts best?": "200 sweeps from a start by label, of which the last 100 predict.",
+    "Are proposals better drawn at random, or taken in turn?": "`medlda_light`, uniform start, 60 sweeps, 3 seeds.",
     "How well are ratings predicted?": "10 sweeps of Gibbs sampling.",
     "How does a supervised model scale with documents?": "",
     "How does a supervised model scale with classes?": "Beyond 20 classes, documents are dealt to them at random.",

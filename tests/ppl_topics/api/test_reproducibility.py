@@ -102,7 +102,7 @@ DIGESTS = {
     "medlda, stale tables": "590d2e79e52da3f3",
     "medlda_binary": "d56246f865476eac",
     "medlda_horseshoe": "db291a7b8fda7803",
-    "medlda_light": "b8854f2006e198ce",
+    "medlda_light": "6c5ed1715bef6ac8",
     "medlda_one_vs_all": "434968d88b047428",
     "medlda_regression": "c6661fe0a95f0b07",
     "slda_counts": "14b4b94ef837c355",
