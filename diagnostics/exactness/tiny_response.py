@@ -32,8 +32,9 @@ NUMBERS = ((0.7, -1.2, np.nan), (-0.4, 0.3, 1.1), (0.2, -0.6, 0.5), (1.3, 0.8, -
 COUNTS = ((2, 0, -1), (0, 3, 1), (1, 1, 0), (4, 0, 2))
 """Labels of the four documents in three columns, one of them missing; more documents have them over again."""
 
-CLASSES = (1, 3, 0, -1)
-"""Of the four documents, for responses that take nothing else; one is missing."""
+CLASSES = (3, 0, -1, 3)
+"""Of the four documents, for responses that take nothing else; one is missing. The evidence depends on the topics more
+than with most others."""
 
 COVARIATES = ((0.8, 1.0), (-0.5, 0.0), (0.3, 1.0), (-0.9, 0.0))
 """Of the four documents: a number, and a category."""
