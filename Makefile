@@ -26,7 +26,7 @@ demo: $(VENV)/.installed $(VENV)/.compiled  ## fit LDA on a small corpus and rea
 test: $(VENV)/.installed-test $(VENV)/.compiled  ## run the tests, the slow ones left out
 	$(BIN)/pytest -m "not slow" $(SPREAD)
 
-test-slow: $(VENV)/.installed-test $(VENV)/.compiled  ## run the long statistical tests
+test-slow: $(VENV)/.installed-test $(VENV)/.installed-slow $(VENV)/.compiled  ## run the long statistical tests
 	$(BIN)/pytest -m slow $(SPREAD)
 
 # FUZZ_TARGETS names some of them, FUZZ_SEED other inputs; inputs of findings go to build/fuzz/findings.
