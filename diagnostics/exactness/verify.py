@@ -192,7 +192,8 @@ def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Setti
         step = next(s for s in steps(plan.schedule) if s.kernel is candidate)
         certificate = alone.certify(step)
         if certificate.measurable:
-            remembers = _remembers(model, step)
+            # Of an inexact kernel that is refused alone, only the distance is measured.
+            remembers = certificate.certified and _remembers(model, step)
             at_length = settings.times(WITH_MEMORY) if remembers else settings
             stationary = alone.exact[0].of(plan, at_length.sweeps)
             looks = _looks(plan, stationary, at_length) if remembers else []
