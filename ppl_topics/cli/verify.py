@@ -41,7 +41,7 @@ def verify(
     spec = resolve(model.model, given["parameters"])
     # A schedule that breaks a rule is refused before any test runs.
     make_plan(spec if given["schedule"] is None else spec.with_schedule(given["schedule"], "--schedule"))
-    with working("testing on a corpus of six tokens, some seconds a kernel"):
+    with working("testing on small corpora, some seconds a kernel"):
         result = certify(spec, kernel=kernel or None, schedule=given["schedule"], **options)
     if json:
         print_json(result.to_dict())
