@@ -26,9 +26,6 @@ from ppl_topics.diagnostics.exactness import sizes
 QUICK = {"replicates": 1000, "long_run": 2000}
 QUICK_SUPERVISED = {"replicates": 300, "long_run": 2000}
 
-REFUSED = 1e-7
-"""Whatever else `verify` tests, it refuses smaller p-values at its first look."""
-
 PLANTED = {
     **PLANTED_LDA,
     **PLANTED_CONCENTRATION,
@@ -110,8 +107,9 @@ def test_a_false_declaration_is_refused_in_a_schedule():
 @pytest.mark.slow
 @pytest.mark.parametrize(("entry", "bug"), cases("slow"))
 def test_subtler_planted_bug_is_refused(entry, bug):
-    # The short chains refuse nearly all; only the others need the long one.
-    assert certificate(entry, bug, long_run=1).p_value < REFUSED or not certificate(entry, bug).certified
+    # The other parts refuse nearly all; only what passes them needs the long chain.
+    refused_early = certificate(entry, bug, long_run=1).refused_by in ("declaration", "alone", "schedule")
+    assert refused_early or not certificate(entry, bug).certified
 
 
 @pytest.mark.slow
