@@ -1,7 +1,7 @@
 """Corpora whose sizes reach the code that the tiny one does not, for Geweke's test, which is exact at any size.
 
 Compiled code goes other ways with more topics than lanes, a partial row of lanes, lists of a word's topics that are
-full, several blocks and tiles, long documents, or weights that underflow.
+full, several blocks and tiles, long documents, or concentrations near 0.
 """
 
 from __future__ import annotations

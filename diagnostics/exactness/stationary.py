@@ -221,8 +221,8 @@ class StationaryTest:
         phi = draw_dirichlet(n_kw[starts] + beta[:, None], rng)
         for i, start in enumerate(starts):
             state.set_z(exact.states[start])
-            values = {"alpha": _fit(alpha[i], state, "alpha"), "beta": _fit(beta[i], state, "beta")}
-            values |= {"theta": theta[i], "phi": phi[i].T}
+            values: dict[str, NDArray[Any]] = {"theta": theta[i], "phi": phi[i].T}
+            values |= {"alpha": _fit(alpha[i], state, "alpha"), "beta": _fit(beta[i], state, "beta")}
             if self.indicators is not None:
                 values |= self.indicators.draw(state.counts_by_word, rng)
             if self.response is not None:

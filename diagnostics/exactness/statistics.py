@@ -127,7 +127,7 @@ def state_statistics(sample: _Copies) -> dict[str, FloatArray]:
     for role in ("alpha", "beta"):
         prior, held = tiny.prior(role), sample.of(role)
         if prior is not None and held is not None:
-            uniform = gammainc(prior.shape, prior.rate * held).reshape(sample.size, -1)
+            uniform = np.asarray(gammainc(prior.shape, prior.rate * held), dtype=np.float64).reshape(sample.size, -1)
             values |= {f"{role}[{i}]": column for i, column in enumerate(uniform.T)}
     n_dk, n_wk = sample.n_dk, sample.n_wk
     alpha, beta = sample.concentration("alpha"), sample.concentration("beta")

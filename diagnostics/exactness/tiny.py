@@ -117,9 +117,9 @@ class TinyModel:
         words: int = TINY_WORDS,
     ) -> None:
         self.plan, self.responses, self._n_words = plan, responses, words
-        self._doc_ptr, words = token_counts(documents)
+        self._doc_ptr, first = token_counts(documents)
         self.observed = self._observed()
-        self.bound = self.with_tokens(self.tokens(words))
+        self.bound = self.with_tokens(self.tokens(first))
 
     def with_documents(self, documents: Sequence[Sequence[int]]) -> TinyModel:
         """Return the plan bound to other documents."""

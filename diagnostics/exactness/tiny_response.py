@@ -200,6 +200,10 @@ def response_statistics(
     values["eta z"] = total(fitted)
     # In Geweke's test, where targets are drawn, this shows whether coefficients and topics respond to them.
     values["eta z y"] = total(np.nan_to_num(np.tanh(targets)) * (fitted - 0.5))
+    if augmentation.shape == targets.shape:
+        # Its mean over all targets may be right where that given each is not.
+        values["augmentation y"] = total(np.nan_to_num(np.tanh(targets)) * bounded)
+        values["augmentation eta z"] = total(bounded * (fitted - 0.5))
     # Scales and coefficients trade off: neither shows by itself that they do not fit together.
     of_slopes = np.abs(eta[:, :, :slopes] - 0.5)
     for role in sorted(scales, key=lambda role: -scales[role].ndim):
