@@ -76,7 +76,7 @@ def verify(
       of sweeps is refused unless ``long_run`` is longer.
 
     A whole schedule is tested by the first, third and fourth. Each test follows Gandy and Scott's sequential rule at
-    its share of ``false_alarm``. By default, an alpha that is 5% too large is refused, and a beta from 10% on.
+    its share of ``false_alarm``. By default, a concentration of LDA that is 10% too large is refused.
 
     Parameters
     ----------
