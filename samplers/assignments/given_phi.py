@@ -29,7 +29,7 @@ from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
 from ppl_topics.samplers.variates.remainder import draw_rest
 from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, new_sums
+from ppl_topics.samplers.variates.simd_categorical import Real, is_safe, new_sums
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start
 
 __all__ = ["GivenPhi", "Scratch", "compile_sweep", "count_document", "draw_in_float64", "new_scratch", "prefetch_phi"]
@@ -222,11 +222,11 @@ def draw_in_float64(
     counts: IntegerArray,
     given: GivenPhi,
     sums: Float32Array,
-    total: float,
+    total: Real,
 ) -> int:
     """Draw a topic after `draw_cell`, of these running sums, has not settled it."""
     alpha, phi = given.alpha, given.phi
-    if total < SAFE_TOTAL:
+    if not is_safe(total):
         return draw_in_log_space(stream, old, word, counts, alpha, phi)
     weights = np.empty(alpha.size)
     for topic in range(alpha.size):

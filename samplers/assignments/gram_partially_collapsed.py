@@ -36,7 +36,7 @@ from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
 from ppl_topics.samplers.variates.remainder import draw_rest
 from ppl_topics.samplers.variates.simd import unlikely
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, draw_cell, new_sums
+from ppl_topics.samplers.variates.simd_categorical import Real, draw_cell, is_safe, new_sums
 from ppl_topics.samplers.variates.simd_exponential_weights import running_sums_of_exponentials
 from ppl_topics.samplers.variates.streams import Stream
 
@@ -160,14 +160,14 @@ def draw_in_float64(
     stream: Stream,
     token: Token,
     old: int,
-    total: float,
+    total: Real,
     given: GivenPhi,
     responses: tuple[Curvature, ResponseTerm],
     scratch: GramScratch,
 ) -> int:
     """Draw a topic after `draw_cell` has not settled it."""
     curvature, term = responses
-    if total < SAFE_TOTAL:
+    if not is_safe(total):
         return draw_in_log_space(stream, token, old, given, curvature, term, scratch)
     weights = np.empty(given.alpha.size)
     for topic in range(weights.size):

@@ -35,7 +35,7 @@ from ppl_topics.samplers.topics.sparse_counts import count_topics
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
 from ppl_topics.samplers.variates.remainder import draw_rest_of_list
 from ppl_topics.samplers.variates.simd import unlikely
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, draw_entry, running_sums_of_list
+from ppl_topics.samplers.variates.simd_categorical import Real, draw_entry, is_safe, running_sums_of_list
 from ppl_topics.samplers.variates.streams import Stream
 
 __all__ = ["GivenSparse", "listed_partially_collapsed", "sweep_listed_partially_collapsed"]
@@ -72,11 +72,9 @@ def draw(
 
 
 @compiled
-def draw_in_float64(
-    stream: Stream, token: Token, old: int, given: GivenSparse, sums: Float32Array, total: float
-) -> int:
+def draw_in_float64(stream: Stream, token: Token, old: int, given: GivenSparse, sums: Float32Array, total: Real) -> int:
     """Draw a topic after `draw_entry` has not settled it."""
-    if total < SAFE_TOTAL:
+    if not is_safe(total):
         return draw_in_log_space(stream, token, old, given)
     begin, end = given.pointer[token.word], given.pointer[token.word + 1]
     weights = np.empty(end - begin)

@@ -40,9 +40,9 @@ from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance
 from ppl_topics.samplers.variates.remainder import draw_from_remainders, subtract_cores
 from ppl_topics.samplers.variates.simd import unlikely
 from ppl_topics.samplers.variates.simd_categorical import (
-    SAFE_TOTAL,
     find_cell,
     find_entry,
+    is_safe,
     new_sums,
     point_bound,
     running_sums_of_list,
@@ -133,7 +133,7 @@ def draw(
         listed = running_sums_of_list(scratch.weights, 0, likely.topics, likely.values, begin, size, sums)
         of_list = point_bound(listed, size)
         bound = of_list + scratch.heaviest[0] * np.float64(likely.rest[word])
-        if bound >= SAFE_TOTAL:
+        if is_safe(bound):
             point = uniform(stream) * bound
             if point < of_list:
                 entry = find_entry(sums, size, point)

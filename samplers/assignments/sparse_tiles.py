@@ -38,10 +38,10 @@ from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
 from ppl_topics.samplers.variates.remainder import draw_from_remainders, subtract_cores
 from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row, unlikely
 from ppl_topics.samplers.variates.simd_categorical import (
-    SAFE_TOTAL,
     Integer,
     find_cell,
     find_entry,
+    is_safe,
     point_bound,
     running_sums_of_list,
     running_sums_of_products,
@@ -104,7 +104,7 @@ def draw_listed(word: Integer, old: Integer, size: Integer, lists: WordLists, n_
         listed = running_sums_of_list(tile.scratch.as_row, 0, lists.topics, lists.counts, begin, size, sums)
         of_list = point_bound(listed, size)
         bound = of_list + tile.beta[word] * of_all
-        if unlikely(not bound >= SAFE_TOTAL):
+        if unlikely(not is_safe(bound)):
             return draw_in_log_space(word, old, n_wk, tile), NO_SLOT
         point = uniform(tile.stream) * bound
         if point < of_list:

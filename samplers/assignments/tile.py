@@ -24,9 +24,10 @@ from ppl_topics.samplers.variates.categorical import categorical_in_log_space
 from ppl_topics.samplers.variates.remainder import draw_rest
 from ppl_topics.samplers.variates.simd import CACHE_LINE, unlikely
 from ppl_topics.samplers.variates.simd_categorical import (
-    SAFE_TOTAL,
     Integer,
+    Real,
     draw_cell,
+    is_safe,
     new_sums,
     running_sums_of_counts,
 )
@@ -180,9 +181,9 @@ def draw_topic(word: Integer, old: Integer, weight_left: Any, n_wk: Int32Array, 
 
 
 @compiled
-def draw_in_float64(word: Integer, old: Integer, total: float, n_wk: Int32Array, tile: Tile) -> Any:
+def draw_in_float64(word: Integer, old: Integer, total: Real, n_wk: Int32Array, tile: Tile) -> Any:
     """Draw from the same distribution after `draw_cell` has not settled it."""
-    if total < SAFE_TOTAL:
+    if not is_safe(total):
         return draw_in_log_space(word, old, n_wk, tile)
     weights = np.empty(tile.n_k.size)
     for topic in range(weights.size):

@@ -21,6 +21,7 @@ from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.variates.simd import LANES
 from ppl_topics.samplers.variates.simd_categorical import (
     ROUNDINGS,
+    Real,
     core_share,
     draw_cell,
     find_entry,
@@ -106,7 +107,7 @@ def draw_from_remainders(stream: Stream, remainders: FloatArray, bound: float) -
 
 
 @compiled
-def draw_rest(stream: Stream, weights: FloatArray, sums: Float32Array, total: float, roundings: int = ROUNDINGS) -> int:
+def draw_rest(stream: Stream, weights: FloatArray, sums: Float32Array, total: Real, roundings: int = ROUNDINGS) -> int:
     """Draw a cell of a row after `draw_cell` has not settled it; the weights, of float64, are overwritten."""
     left = subtract_cores(weights, sums, point_bound(total, weights.size, roundings), False, roundings)
     new = -1
@@ -118,7 +119,7 @@ def draw_rest(stream: Stream, weights: FloatArray, sums: Float32Array, total: fl
 
 
 @compiled
-def draw_rest_of_list(stream: Stream, weights: FloatArray, sums: Float32Array, total: float) -> int:
+def draw_rest_of_list(stream: Stream, weights: FloatArray, sums: Float32Array, total: Real) -> int:
     """Draw an entry of a list after `find_entry` has not settled it; the weights, of float64, are overwritten."""
     bound = point_bound(total, weights.size)
     left = subtract_cores(weights, sums, bound, True)

@@ -51,6 +51,7 @@ __all__ = [
     "draw_entry",
     "find_cell",
     "find_entry",
+    "is_safe",
     "new_sums",
     "point_bound",
     "running_sums_of_counts",
@@ -316,9 +317,15 @@ def core_share(roundings: Integer) -> np.float32:
 
 
 @inlined
+def is_safe(total: Real) -> Any:
+    """Return whether a float32 total has neither underflowed nor overflowed; false of what is not a number."""
+    return SAFE_TOTAL <= total < np.inf
+
+
+@inlined
 def draw_cell(stream: Stream, sums: Float32Array, size: Integer, total: Real, roundings: Integer = ROUNDINGS) -> Any:
     """Draw a cell of a row with one uniform number; -1 if that does not settle it, or the total is not safe."""
-    if unlikely(not total >= SAFE_TOTAL):
+    if unlikely(not is_safe(total)):
         return np.int64(-1)
     return find_cell(sums, size, uniform(stream) * point_bound(total, size, roundings), roundings)
 
@@ -326,7 +333,7 @@ def draw_cell(stream: Stream, sums: Float32Array, size: Integer, total: Real, ro
 @inlined
 def draw_entry(stream: Stream, sums: Float32Array, size: Integer, total: Real) -> Any:
     """Draw an entry of a list with one uniform number; -1 if that does not settle it, or the total is not safe."""
-    if unlikely(not total >= SAFE_TOTAL):
+    if unlikely(not is_safe(total)):
         return np.int64(-1)
     return find_entry(sums, size, uniform(stream) * point_bound(total, size))
 
