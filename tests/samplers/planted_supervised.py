@@ -293,7 +293,7 @@ PLANTED_SUPERVISED = {
         "slow": ["prior not drawn", "errors not drawn", "errors of the likelihood", "unit matrix forgotten",
                  "targets not scaled", "variance for precision", "curvature of the response before"],
     }),
-    "coordinate_normal": ("medlda_regression", ETA, one_by_one, {
+    "coordinate_normal": ("medlda_regression", {**ETA, "full_conditional": False}, one_by_one, {
         "quick": ["own part forgotten"],
         "slow": ["the last coefficient stays", "prior forgotten", "sign of b", "curvature of the response before"],
     }),
