@@ -77,7 +77,6 @@ CASES = {
 
 # Of the last assignments of each case, under the current version of the streams. Where one differs, a seed no longer
 # gives the draws that it gave: raise STREAMS, so that no run is resumed with other draws, and put the new digests here.
-# that it gave: raise STREAMS, so that no run is resumed with other draws, and put the new digests here.
 DIGESTS = {
     "dolda": "64f9815b72f6bd61",
     "dolda, slices": "bcd1697363e99a7c",
