@@ -10,8 +10,11 @@ from ppl_topics._util.arrays import FloatArray
 __all__ = ["simulate_inverse_gaussian", "simulate_polya_gamma", "simulate_truncated_normal"]
 
 
-TERMS = 400
-"""Of the series of a Polya-Gamma variate; the mean of the rest, a share of about 1 / (5 TERMS), is added."""
+TERMS = 100
+"""Of the series of a Polya-Gamma variate; the mean of the rest, a share of about 1 / (5 TERMS), is added.
+
+Its variance is left out, a share of 2e-8, and of 5e-5 at a tilt of 30.
+"""
 
 LARGEST_MEAN = 1e8
 """Of an inverse Gaussian distribution that NumPy draws from without losing digits."""

@@ -66,13 +66,13 @@ class Certificate:
 
     @property
     def certified(self) -> bool:
-        """Whether no test refused it."""
-        return not self.refused_by
+        """Whether it declares itself exact and no test refused it."""
+        return self.declared_exact and not self.refused_by
 
     @property
-    def measurable(self) -> bool:
-        """Whether a long chain is of interest: of what is certified, and of what is inexact as it declares."""
-        return self.certified or (not self.declared_exact and self.refused_by != "declaration")
+    def failed(self) -> bool:
+        """Whether it is refused: what declares itself inexact only for breaking the rest of its declaration."""
+        return bool(self.refused_by) and (self.declared_exact or self.refused_by == "declaration")
 
     def refused(self, part: str, reason: str) -> Certificate:
         """Return the certificate with a refusal; the first one counts."""
@@ -112,8 +112,9 @@ class Certificate:
 
     def __str__(self) -> str:
         """Return one line."""
-        word = "certified" if self.certified else "REFUSED" if self.declared_exact else "inexact, as declared"
-        outcome = self.reason or f"p = {self.p_value:.2g} ({self.statistic})"
+        word = "REFUSED" if self.failed else "certified" if self.certified else "inexact, as declared,"
+        outcome = f"p = {self.p_value:.2g} ({self.statistic})" if self.statistic else "not measured unless named"
+        outcome = self.reason or outcome
         if self.states:
             outcome += f", total variation {self.total_variation:.4f} (noise {self.noise:.4f})"
         return f"{self.variable + ': ' + self.kernel:<32} {word:<10} {outcome}"
@@ -140,13 +141,13 @@ class Verification:
 
     @property
     def passed(self) -> bool:
-        """Whether every kernel that declares itself exact is certified."""
+        """Whether no kernel is refused: all are certified, or inexact as they declare."""
         return not self.refused
 
     @property
     def refused(self) -> tuple[Certificate, ...]:
-        """The certificates of what declares itself exact and is not certified."""
-        return tuple(c for c in self.certificates if c.declared_exact and not c.certified)
+        """The certificates that failed."""
+        return tuple(c for c in self.certificates if c.failed)
 
     @property
     def summary(self) -> str:
@@ -166,7 +167,7 @@ class Verification:
         if self.refused:
             named = ", ".join(f"{c.kernel} ({c.reason})" for c in self.refused)
             parts.append(f"refused {len(self.refused)}: {named}")
-        inexact = [c.kernel for c in self.certificates if not c.certified and not c.declared_exact]
+        inexact = [c.kernel for c in self.certificates if not c.declared_exact and not c.failed]
         if inexact:
             parts.append(f"{len(inexact)} inexact, as declared: {', '.join(inexact)}")
         return "; ".join(parts)

@@ -75,7 +75,8 @@ def verify(
     - *long chain*: in that schedule, a chain reaches all of the posterior, so a kernel that moves only once in hundreds
       of sweeps is refused unless ``long_run`` is longer.
 
-    A whole schedule is tested by the first, third and fourth. Each test follows Gandy and Scott's sequential rule at
+    A whole schedule is tested by the first, third and fourth; a kernel that declares itself inexact by the
+    first, and by the others if it is asked for by name. Each test follows Gandy and Scott's sequential rule at
     its share of ``false_alarm``. By default, a concentration of LDA that is 10% too large is refused.
 
     Parameters
@@ -125,8 +126,8 @@ def verify(
     with using_threads(1):
         if schedule is not None:
             plan = make_plan(spec.with_schedule(schedule, "argument schedule"), partial=True)
-            stationary = StationaryTest(TinyModel(plan), seed, sweeps)
-            return Verification(spec.name, false_alarm, (_certify_whole(plan, settings, stationary),), {})
+            whole = _certify_whole(plan, settings, _exact_tests(plan, settings))
+            return Verification(spec.name, false_alarm, (whole,), {})
         return _verify_kernels(spec, asked, settings)
 
 
@@ -187,18 +188,20 @@ def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Setti
             refused[candidate.name] = str(error)
             continue
         step = next(s for s in steps(plan.schedule) if s.kernel is candidate)
-        certificate = alone.certify(step)
-        if certificate.measurable:
-            # Of an inexact kernel that is refused alone, only the distance is measured.
-            remembers = certificate.certified and _remembers(model, step)
+        # To find and measure what is wrong with a kernel that says so itself takes long: only if it is asked for.
+        tested = candidate.exact or asked is not None
+        certificate = alone.certify(step, tested)
+        if tested and not certificate.failed:
+            remembers = not certificate.refused_by and _remembers(model, step)
             at_length = settings.times(WITH_MEMORY) if remembers else settings
-            stationary = alone.exact[0].of(plan, at_length.sweeps)
-            looks = _looks(plan, stationary, at_length) if remembers else []
-            certificate = _certify(certificate, at_length, stationary, looks)
+            exact = [test.of(plan, at_length.sweeps) for test in (alone.exact if remembers else alone.exact[:1])]
+            looks = _looks(plan, exact, at_length) if remembers else []
+            certificate = _certify(certificate, at_length, exact[0], looks)
         certificates.append(certificate)
     if asked is None:
         plan = make_plan(spec)
-        certificates.append(_certify_whole(plan, settings, alone.exact[0].of(plan, settings.sweeps)))
+        exact = [test.of(plan, settings.sweeps) for test in alone.exact]
+        certificates.append(_certify_whole(plan, settings, exact, larger=not alone.certifies(plan)))
     return Verification(spec.name, settings.false_alarm, tuple(certificates), refused)
 
 
@@ -233,29 +236,34 @@ class _Alone:
 
     def __init__(self, model: Model, settings: _Settings) -> None:
         self.model, self.settings = model, settings
+        self._certified: list[tuple[KernelSpec, Any]] = []
 
     @cached_property
     def exact(self) -> list[StationaryTest]:
         """The exact distribution of all that the model holds: with three responses and, if it has some, with one."""
-        plan = Plan(self.model, assign(self.model))
-        numbers = (3, 1) if self.model.supervised else (3,)
-        return [StationaryTest(TinyModel(plan, responses=n), self.settings.seed, self.settings.sweeps) for n in numbers]
+        return _exact_tests(Plan(self.model, assign(self.model)), self.settings)
 
-    def certify(self, step: Step) -> Certificate:
-        """Test a kernel by itself."""
+    def certify(self, step: Step, tested: bool) -> Certificate:
+        """Hold a kernel against its declaration and, if it is to be ``tested``, test what it draws by itself."""
         started = time.perf_counter()
         certificate = Certificate(step.kernel.name, step.variable, step.kernel.exact, str(Plan(self.model, step)))
         tests = self.tests(Plan(self.model, step))
         try:
             tests[0].check_declaration()
-            verdicts = _verdicts([test.replicates for test in tests], self.settings)
+            verdicts = _verdicts([test.replicates for test in tests], self.settings) if tested else []
         except DeclarationError as error:
             certificate = certificate.refused("declaration", error.breach)
             # What it broke may be part of the state that others would start from.
             self.__dict__.pop("exact", None)
         else:
-            certificate = certificate.judged("alone", verdicts)
+            certificate = certificate.judged("alone", verdicts) if tested else certificate
+        if certificate.certified and not _remembers(self.model, step):
+            self._certified.append((step.kernel, step.options))
         return replace(certificate, seconds=time.perf_counter() - started)
+
+    def certifies(self, plan: Plan) -> bool:
+        """Tell whether each step of a schedule has passed by itself, and has no memory that another could spoil."""
+        return all((step.kernel, step.options) in self._certified for step in steps(plan.schedule))
 
     def tests(self, plan: Plan) -> list[AloneTest]:
         """Return the tests of the plan's only kernel: from the enumerated posterior, and with data drawn as well.
@@ -302,40 +310,50 @@ def _tiny_distributions(plan: Plan) -> list[TinyModel]:
 
 
 def _certify(
-    certificate: Certificate, settings: _Settings, stationary: StationaryTest, looks: Sequence[Look]
+    certificate: Certificate,
+    settings: _Settings,
+    stationary: StationaryTest,
+    looks: Sequence[Look],
 ) -> Certificate:
-    """Test whether the kernels of a schedule keep to their declarations in it, draw as they should, and reach all."""
+    """Test a schedule: what it draws, if there are tests of that, and whether it reaches all."""
     started = time.perf_counter()
     certificate = replace(certificate, schedule=str(stationary.tiny.plan))
-    try:
-        stationary.check_declarations()
-    except DeclarationError as error:
-        whose = "" if error.kernel == certificate.kernel else f"{error.kernel} "
-        certificate = certificate.refused("declaration", whose + error.breach)
-    if certificate.certified and looks:
-        certificate = certificate.judged("schedule", _verdicts(looks, settings))
-    if certificate.measurable:
-        # Of what is refused, the distance from the posterior is worth the whole chain.
+    if looks:
+        try:
+            stationary.check_declarations()
+        except DeclarationError as error:
+            whose = "" if error.kernel == certificate.kernel else f"{error.kernel} "
+            certificate = certificate.refused("declaration", whose + error.breach)
+        else:
+            certificate = certificate.judged("schedule", _verdicts(looks, settings))
+    if not certificate.failed:
+        # Of what is inexact, the distance from the posterior is worth the whole chain.
         long_run = stationary.long_chain(settings.long_run, whole=not certificate.certified)
         certificate = certificate.reached(long_run, stationary.exact.probability)
     return replace(certificate, seconds=certificate.seconds + time.perf_counter() - started)
 
 
-def _certify_whole(plan: Plan, settings: _Settings, stationary: StationaryTest) -> Certificate:
-    """Test a schedule on corpora of all sizes."""
-    looks = _looks(plan, stationary, settings)
-    if stationary.given_phi is None:
+def _certify_whole(
+    plan: Plan, settings: _Settings, exact: Sequence[StationaryTest], larger: bool = True
+) -> Certificate:
+    """Test a schedule on the tiny corpus, and on ``larger`` ones unless its kernels have passed there by themselves."""
+    looks = _looks(plan, exact, settings)
+    if larger and exact[0].given_phi is None:
         looks += [test.replicates for test in size_tests(plan, settings.seed)]
-    return _certify(Certificate("schedule", "all", plan.exact, str(plan)), settings, stationary, looks)
+    return _certify(Certificate("schedule", "all", plan.exact, str(plan)), settings, exact[0], looks)
 
 
-def _looks(plan: Plan, stationary: StationaryTest, settings: _Settings) -> list[Look]:
+def _exact_tests(plan: Plan, settings: _Settings) -> list[StationaryTest]:
+    """Return tests on the tiny corpus: with three responses and, of a model with a response, with one as well."""
+    # One response is another case for the kernels than several.
+    numbers = (3, 1) if plan.model.supervised else (3,)
+    return [StationaryTest(TinyModel(plan, responses=n), settings.seed, settings.sweeps) for n in numbers]
+
+
+def _looks(plan: Plan, exact: Sequence[StationaryTest], settings: _Settings) -> list[Look]:
     """Return the tests of a schedule on the tiny corpus."""
-    seed, sweeps = settings.seed, settings.sweeps
-    looks: list[Look] = [stationary.short_chains]
-    if stationary.response is not None:
-        # One response is another case for the kernels than several.
-        looks.append(StationaryTest(TinyModel(plan, responses=1), seed, sweeps).short_chains)
-    if stationary.given_phi is None:
-        looks += [GewekeTest(tiny, seed, sweeps).replicates for tiny in _tiny_distributions(plan)]
+    looks: list[Look] = [test.short_chains for test in exact]
+    if exact[0].given_phi is None:
+        drawn = [GewekeTest(tiny, settings.seed, settings.sweeps) for tiny in _tiny_distributions(plan)]
+        looks += [test.replicates for test in drawn]
     return looks

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from planted_declarations import with_concentration
 
 import ppl_topics as pt
 from ppl_topics.core.registry import unregister_kernel
@@ -26,23 +27,6 @@ KERNELS = {
 }
 REFUSED = 1.1
 """Factor that `verify` refuses by default, as docs/exactness.md says."""
-
-
-def with_concentration(build, role, factor):
-    """The kernel given a fixed concentration times a factor."""
-
-    def planted(binding):
-        functions = build(binding)
-
-        def step(state, memory, key):
-            held = state.concentrations
-            state.concentrations = {**held, role: np.asarray(held[role]) * factor}
-            functions.step(state, memory, key)
-            state.concentrations = held
-
-        return functions._replace(step=step)
-
-    return planted
 
 
 def refused_by(name, factor, **options):

@@ -216,5 +216,16 @@ def test_verify_refuses_it(model):
     (certificate,) = result.certificates
     assert not certificate.declared_exact
     assert not certificate.certified
+    assert certificate.refused_by == "alone"
     assert certificate.p_value < 1e-7
-    assert "z: ad_lda                        inexact, as declared" in str(result)
+    assert "z: ad_lda                        inexact, as declared, run alone" in str(result)
+
+
+def test_verify_does_not_certify_what_it_has_not_tested():
+    result = pt.verify("lda_collapsed", replicates=100, long_run=500)
+    certificate = next(c for c in result.certificates if c.kernel == "ad_lda")
+    assert not certificate.certified
+    assert np.isnan(certificate.p_value)
+    assert "z: ad_lda                        inexact, as declared, not measured unless named" in str(result)
+    assert result.summary.endswith("2 inexact, as declared: ad_lda, light_collapsed")
+    assert result.passed
