@@ -26,9 +26,7 @@ def from_groups(groups: Mapping[str, xr.Dataset]) -> Any:
     attributes = groups["posterior"].attrs if "posterior" in groups else {}
     if ARVIZ_MAJOR >= 1:
         return xr.DataTree.from_dict({"/": xr.Dataset(attrs=attributes), **groups})
-    import arviz
-
-    return arviz.InferenceData(attrs=attributes, **groups)
+    return _arviz().InferenceData(attrs=attributes, **groups)
 
 
 def to_groups(idata: Any) -> dict[str, xr.Dataset]:
@@ -53,9 +51,7 @@ def rank_plot(draws: FloatArray, chains: Sequence[str], panel: Any) -> None:
 
     ArviZ 0.x draws a histogram of ranks for each chain, 1.x how far each chain's distribution of ranks is from uniform.
     """
-    import arviz
-
-    dataset = _one_scalar(draws)
+    arviz, dataset = _arviz(), _one_scalar(draws)
     if ARVIZ_MAJOR >= 1:
         arviz.plot_rank(dataset, plot_collection=_on_axes(dataset, panel, color=["chain"], overlay=["chain"]))
         panel.legend(panel.get_lines()[-len(chains) :], chains, fontsize="small", frameon=False)
@@ -67,9 +63,7 @@ def rank_plot(draws: FloatArray, chains: Sequence[str], panel: Any) -> None:
 
 def ess_plot(draws: FloatArray, min_ess: float, n_points: int, panel: Any) -> None:
     """Draw ArviZ's plot of bulk and tail effective sample sizes by the number of draws, of one scalar as above."""
-    import arviz
-
-    dataset = _one_scalar(draws)
+    arviz, dataset = _arviz(), _one_scalar(draws)
     options: dict[str, Any] = {"n_points": n_points, "min_ess": min_ess}
     if ARVIZ_MAJOR >= 1:
         tails = {"ess_tail": {"prob": (0.05, 0.95)}}
@@ -83,6 +77,14 @@ def ess_plot(draws: FloatArray, min_ess: float, n_points: int, panel: Any) -> No
             arviz.plot_ess(dataset, kind="evolution", ax=panel, show=False, **options)
 
 
+def _arviz() -> Any:
+    """Import ArviZ, without the notice that 0.23 gives once a day of changes that this module is there to follow."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"\s*ArviZ is undergoing", FutureWarning)
+        import arviz
+    return arviz
+
+
 def _one_scalar(draws: FloatArray) -> xr.Dataset:
     coords = {"chain": np.arange(draws.shape[0]), "draw": np.arange(draws.shape[1])}
     return xr.Dataset({"x": (("chain", "draw"), draws)}, coords)
@@ -90,7 +92,6 @@ def _one_scalar(draws: FloatArray) -> xr.Dataset:
 
 def _on_axes(dataset: xr.Dataset, panel: Any, **aesthetics: Any) -> Any:
     """Return ArviZ 1.x's collection of one plot, on given axes."""
-    import arviz
 
     def held(value: Any) -> xr.DataArray:
         array = np.empty((), dtype=object)
@@ -100,4 +101,4 @@ def _on_axes(dataset: xr.Dataset, panel: Any, **aesthetics: Any) -> Any:
     places = {"plot": panel, "row_index": 0, "col_index": 0}
     children = {name: xr.DataTree(xr.Dataset({"x": held(value)})) for name, value in places.items()}
     tree = xr.DataTree(xr.Dataset({"figure": held(panel.figure)}), children=children)
-    return arviz.PlotCollection(dataset, tree, backend="matplotlib", aes=aesthetics)
+    return _arviz().PlotCollection(dataset, tree, backend="matplotlib", aes=aesthetics)
