@@ -174,7 +174,7 @@ def draw_in_float64(
         prior = (token.counts[topic] + given.alpha[topic]) * given.phi[token.word, topic]
         gain = scratch.gain[topic] - scratch.shift[0] + bend(token.doc, old, topic, term, curvature)
         weights[topic] = prior * math.exp(gain)
-    return draw_rest(stream, weights, scratch.sums, total, ROUNDINGS)
+    return draw_rest(stream, weights, scratch.sums, total, False, ROUNDINGS)
 
 
 @compiled

@@ -33,7 +33,7 @@ from ppl_topics.samplers.assignments.given_phi import Scratch, compile_sweep
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 from ppl_topics.samplers.topics.sparse_counts import count_topics
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
-from ppl_topics.samplers.variates.remainder import draw_rest_of_list
+from ppl_topics.samplers.variates.remainder import draw_rest
 from ppl_topics.samplers.variates.simd import unlikely
 from ppl_topics.samplers.variates.simd_categorical import Real, draw_entry, is_safe, running_sums_of_list
 from ppl_topics.samplers.variates.streams import Stream
@@ -81,7 +81,7 @@ def draw_in_float64(stream: Stream, token: Token, old: int, given: GivenSparse, 
     for entry in range(begin, end):
         topic = given.topics[entry]
         weights[entry - begin] = (token.counts[topic] + given.alpha[topic]) * given.values[entry]
-    drawn: int = given.topics[begin + draw_rest_of_list(stream, weights, sums, total)]
+    drawn: int = given.topics[begin + draw_rest(stream, weights, sums, total, in_list=True)]
     return drawn
 
 

@@ -23,13 +23,13 @@ from ppl_topics.samplers.variates.simd_categorical import (
     ROUNDINGS,
     Real,
     core_share,
-    draw_cell,
+    find_cell,
     find_entry,
     point_bound,
 )
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
-__all__ = ["cores", "draw_from_remainders", "draw_rest", "draw_rest_of_list", "subtract_cores"]
+__all__ = ["cores", "draw_from_remainders", "draw_rest", "subtract_cores"]
 
 
 @compiled
@@ -107,25 +107,24 @@ def draw_from_remainders(stream: Stream, remainders: FloatArray, bound: float) -
 
 
 @compiled
-def draw_rest(stream: Stream, weights: FloatArray, sums: Float32Array, total: Real, roundings: int = ROUNDINGS) -> int:
-    """Draw a cell of a row after `draw_cell` has not settled it; the weights, of float64, are overwritten."""
-    left = subtract_cores(weights, sums, point_bound(total, weights.size, roundings), False, roundings)
+def draw_rest(
+    stream: Stream,
+    weights: FloatArray,
+    sums: Float32Array,
+    total: Real,
+    in_list: bool = False,
+    roundings: int = ROUNDINGS,
+) -> int:
+    """Draw after `draw_cell` (`draw_entry` if `in_list`) has settled nothing; the float64 weights are overwritten."""
+    bound = point_bound(total, weights.size, roundings)
+    left = subtract_cores(weights, sums, bound, in_list, roundings)
     new = -1
     while new < 0:
         new = draw_from_remainders(stream, weights, left)
         if new < 0:
-            new = draw_cell(stream, sums, weights.size, total, roundings)
-    return new
-
-
-@compiled
-def draw_rest_of_list(stream: Stream, weights: FloatArray, sums: Float32Array, total: Real) -> int:
-    """Draw an entry of a list after `find_entry` has not settled it; the weights, of float64, are overwritten."""
-    bound = point_bound(total, weights.size)
-    left = subtract_cores(weights, sums, bound, True)
-    new = -1
-    while new < 0:
-        new = draw_from_remainders(stream, weights, left)
-        if new < 0:
-            new = find_entry(sums, weights.size, uniform(stream) * bound)
+            point = uniform(stream) * bound
+            if in_list:
+                new = find_entry(sums, weights.size, point, roundings)
+            else:
+                new = find_cell(sums, weights.size, point, roundings)
     return new

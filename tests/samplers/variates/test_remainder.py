@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ppl_topics.samplers.variates.remainder import cores, draw_rest, draw_rest_of_list, subtract_cores
+from ppl_topics.samplers.variates.remainder import cores, draw_rest, subtract_cores
 from ppl_topics.samplers.variates.simd import LANES
 from ppl_topics.samplers.variates.simd_categorical import (
     ROUNDINGS,
@@ -66,7 +66,7 @@ def draw_many(stream, weights, sums, total, number, in_list):
         if in_list:
             new = draw_entry(stream, sums, weights.size, total)
             if new < 0:
-                new = draw_rest_of_list(stream, weights.copy(), sums, total)
+                new = draw_rest(stream, weights.copy(), sums, total, True)
         else:
             new = draw_cell(stream, sums, weights.size, total)
             if new < 0:
