@@ -19,12 +19,6 @@ OUT = {**OF_Z, "integrates_out": ("theta", "phi"), "reads": ("alpha", "beta")}
 ROWS = {"updates": "phi", "reads": ("z", "beta"), "handles": ("dirichlet", "words"), "exact": True}
 
 
-@pytest.fixture(scope="module")
-def corpus():
-    rng = np.random.default_rng(5)
-    return pt.Corpus.from_tokens([[f"w{i}" for i in rng.integers(0, 9, n)] for n in (20, 0, 1, 15)])
-
-
 @pytest.fixture
 def run(corpus):
     """Run a model in debug mode with one more kernel of a variable."""
@@ -71,7 +65,7 @@ def remember(state, memory, key):
         ("z", partially_collapsed, OUT, "lda", "reads phi, which it declares integrated out"),
         ("z", of(lambda s, m, k: moved(s, int(9 * s.beta[0]))), GIVEN, "lda_learned",
          "reads beta, which it does not declare to read"),
-        ("z", of(lambda s, m, k: moved(s, np.random.randint(3))), GIVEN, "lda",  # noqa: NPY002
+        ("z", of(lambda s, m, k: moved(s, np.random.randint(3, size=s.z.size))), GIVEN, "lda",  # noqa: NPY002
          "drew other values when it was run again"),
         ("z", of(remember, lambda s: {}, scratch=True), GIVEN, "lda", "drew other values when it was run again"),
         ("z", of(lambda s, m, k: setattr(s, "note", 1)), GIVEN, "lda", "changed the state's attributes"),

@@ -16,12 +16,6 @@ MAIN = {"topics": 3, "draws": 20, "warmup": 2, "seed": 3, "progress": False, "ch
 PHI = {"updates": "phi", "reads": ("z", "beta"), "handles": ("dirichlet", "words"), "exact": True}
 
 
-@pytest.fixture(scope="module")
-def corpus():
-    rng = np.random.default_rng(5)
-    return pt.Corpus.from_tokens([[f"w{i}" for i in rng.integers(0, 9, n)] for n in (20, 0, 1, 15)])
-
-
 @pytest.fixture
 def run(corpus):
     """Run LDA with one more kernel of phi, given by its step."""
