@@ -86,7 +86,11 @@ class Spec:
             locations |= new
             return replace(source, data={**source.data, "schedule": schedule}, locations=locations)
 
-        return replace(self, schedule=schedule, source=put(self.source), written=put(self.written))
+        # A parameter that only the old schedule uses goes with it.
+        rest = {key: value for key, value in self.written.data.items() if key != "schedule"}
+        written = _only_used(put(self.written), substitute_parameters(replace(self.written, data=rest))[1])
+        parameters = {name: value for name, value in self.parameters.items() if name in written.data["parameters"]}
+        return replace(self, parameters=parameters, schedule=schedule, source=put(self.source), written=written)
 
 
 def load_spec(

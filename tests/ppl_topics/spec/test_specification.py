@@ -285,6 +285,16 @@ def test_numpy_values_come_back():
     assert (again.blocks, again.topics) == (spec.blocks, 4)
 
 
+def test_a_parameter_of_the_schedule_goes_with_it():
+    model = {"extends": "lda", "name": "own", "parameters": {"times": 3}}
+    schedule = {"cycle": [{"repeat": "$times", "z": "partially_collapsed"}, {"phi": "dirichlet_rows"}]}
+    spec = load_spec({**model, "schedule": schedule})
+    assert spec.parameters["times"] == 3
+    other = spec.with_schedule(cycle(step("z", "collapsed_gibbs")), "argument schedule")
+    assert other.parameters.keys() == spec.parameters.keys() - {"times"}
+    assert load_spec(other.to_dict()).parameters == other.parameters
+
+
 def test_schedules_from_python_are_plain_and_placed():
     spec = load_spec("lda").with_schedule(({"z": "a"}, {"repeat": np.int64(2), "phi": "b"}), "argument schedule")
     assert spec.schedule == [{"z": "a"}, {"repeat": 2, "phi": "b"}]
