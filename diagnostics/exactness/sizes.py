@@ -49,7 +49,8 @@ SIZES = (
     # Each document has one topic and each topic one word, but for rare draws from weights far below the largest.
     Size(12, 30, LENGTHS, alpha=2e-3, beta=2e-3, share=0.2),
     # Words have lists of their topics; that of the first word is full, since it is in more topics than the list holds.
-    Size(520, 20, (300, *LENGTHS), alpha=0.2, beta=1.0, share=0.05),
+    # The others are likely in few topics, and sometimes drawn in another.
+    Size(520, 20, (300, *LENGTHS), alpha=0.2, beta=0.03, share=0.05),
     # The weights of the only token of a document are 0 in float32, and its topic is drawn in log space.
     Size(12, 10, (1, 1, 2, 1, 1, 20, 1, 1), alpha=1e-60, beta=1.0, share=0.05, only_z=True),
 )
