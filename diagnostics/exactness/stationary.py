@@ -73,6 +73,7 @@ class StationaryTest:
         self.exact = enumerate_posterior(self.state, *priors, self.given_phi, log_response, log_topics)
         self.features = _features(self.exact, self.state)
         self.shared = SharedDraws(most=20)
+        self._long_runs: list[tuple[Any, LongRun]] = []
 
     def of(self, plan: Plan, sweeps: int) -> StationaryTest:
         """Return the test of another schedule, with the same exact distribution if it moves the same variables."""
@@ -161,7 +162,18 @@ class StationaryTest:
         """Run one chain from the least probable state, and return which states it visited.
 
         It has at most that many sweeps; unless the ``whole`` is asked for, it stops where it has been everywhere.
+        Kernels that stand in the default schedule are all tested in the same one, which is run once.
         """
+        asked = self.tiny.bound.plan.schedule, sweeps, whole
+        for before, run in self._long_runs:
+            if before == asked:
+                return run
+        run = self._run_long_chain(sweeps, whole)
+        self._long_runs.append((asked, run))
+        return run
+
+    def _run_long_chain(self, sweeps: int, whole: bool) -> LongRun:
+        """Run the chain of `long_chain`."""
         rng = Key(self.seed, 0, 1, Reserved.INITIAL).generator()
         exact, names = self.exact, self._updated()
         draws = [_flat(names, self.state.values) for _ in self.exact_draws(EXACT_DRAWS, rng)]
