@@ -47,6 +47,7 @@ from ppl_topics.samplers.proposals.composition import (
     forms_of,
 )
 from ppl_topics.samplers.proposals.table_inputs import inputs_of
+from ppl_topics.samplers.responses.kept_gains import KeptGains, begin_gains, new_gains
 from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
 
 __all__ = ["MetropolisScratch", "compile_light_sweep", "light_partially_collapsed", "metropolis_hooks"]
@@ -68,38 +69,50 @@ class MetropolisScratch(NamedTuple):
         n_dk, without the token that is being moved; all zero between documents.
     tried, accepted : ndarray of int64
         Steps of each proposal: the task's rows of those in `ppl_topics.samplers.proposals.composition.Moves`.
+    gains : KeptGains
+        What the responses add to each topic.
     """
 
     counts: IntArray
     tried: IntArray
     accepted: IntArray
+    gains: KeptGains
 
 
 @compiled
 def new_scratch(task: int, given: Any, tables: Any) -> MetropolisScratch:
     """Allocate the memory of a task."""
     moves = Moves(*tables[:N_MOVES])
-    return MetropolisScratch(np.zeros(given.alpha.size, np.int64), moves.tried[task], moves.accepted[task])
+    n_topics = given.alpha.size
+    counts = np.zeros(n_topics, np.int64)
+    return MetropolisScratch(counts, moves.tried[task], moves.accepted[task], new_gains(n_topics))
 
 
 @inlined
 def begin_document(
     doc: int, topics: UnsignedArray, given: Any, tables: Any, term: ResponseTerm, scratch: MetropolisScratch
 ) -> None:
+    """Count the topics of a document, and keep what its responses add to each topic if that pays."""
+    count_topics(topics, scratch)
+    begin_gains(doc, topics.size, Moves(*tables[:N_MOVES]).steps, term, scratch.gains)
+
+
+@inlined
+def count_topics(topics: UnsignedArray, scratch: Any) -> None:
     """Count the topics of a document, in a time that does not depend on K."""
     for position in range(topics.size):
         scratch.counts[topics[position]] += 1
 
 
 @inlined
-def end_document(topics: UnsignedArray, scratch: MetropolisScratch) -> None:
+def end_document(topics: UnsignedArray, scratch: Any) -> None:
     """Set the counts to zero, in a time that does not depend on K."""
     for position in range(topics.size):
         scratch.counts[topics[position]] -= 1
 
 
 @inlined
-def count(word: int, topic: int, change: int, given: Any, scratch: MetropolisScratch) -> None:
+def count(word: int, topic: int, change: int, given: Any, scratch: Any) -> None:
     """Add a token to a topic (change 1), or remove it (-1)."""
     scratch.counts[topic] += change
 

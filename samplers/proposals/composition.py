@@ -34,7 +34,8 @@ from ppl_topics._util.compiled import specialised
 from ppl_topics._util.nearest import choices, nearest
 from ppl_topics.core.proposal import ProposalSpec, TableInputs, Token
 from ppl_topics.core.registry import find_proposal, proposals
-from ppl_topics.samplers.responses.response_term import ResponseTerm, follow_move, gain_of_move
+from ppl_topics.samplers.responses.kept_gains import follow_kept, gain_of_kept
+from ppl_topics.samplers.responses.response_term import ResponseTerm
 from ppl_topics.samplers.variates.streams import Stream, integer, uniform
 
 __all__ = [
@@ -263,7 +264,7 @@ def move_token(
             forth = mass * weigh(number, new, tables, token)
             back = new_mass * weigh(number, topic, tables, token)
             if responds:
-                gain = gain_of_move(token.doc, topic, new, term)
+                gain = gain_of_kept(token.doc, topic, new, term, scratch.gains)
                 # The exponential is never large, and NaN is not accepted.
                 if gain < 0.0:
                     back *= math.exp(gain)
@@ -271,7 +272,7 @@ def move_token(
                     forth *= math.exp(-gain)
             if uniform(stream) * forth < back or (mass == 0.0 and new_mass > 0.0):
                 if responds:
-                    follow_move(token.doc, topic, new, term)
+                    follow_kept(token.doc, topic, new, term, scratch.gains)
                 topic, mass = new, new_mass
                 scratch.accepted[number] += 1
     return topic

@@ -31,6 +31,7 @@ from ppl_topics._util.compiled import inlined, tight
 from ppl_topics.core.proposal import TableInputs, Token
 from ppl_topics.core.registry import proposal
 from ppl_topics.errors import SpecError
+from ppl_topics.samplers.responses.response_term import gain_of_topic
 from ppl_topics.samplers.variates.alias import build_alias, draw_alias
 from ppl_topics.samplers.variates.streams import Stream
 
@@ -74,18 +75,10 @@ class ExpTable(NamedTuple):
 @tight
 def build_table(row: int, doc: int, table: ExpTable) -> None:
     """Build the table of a document in O(K C)."""
-    eta, slope, curvature, weight = table.eta, table.slope, table.curvature, table.weight
+    eta, weight = table.eta, table.weight
     largest = -np.inf
     for topic in range(eta.shape[0]):
-        # Four sums run side by side.
-        first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
-        for c in range(0, eta.shape[1], 4):
-            e0, e1, e2, e3 = eta[topic, c], eta[topic, c + 1], eta[topic, c + 2], eta[topic, c + 3]
-            first += e0 * (slope[doc, c] - 0.5 * curvature[doc, c] * e0)
-            second += e1 * (slope[doc, c + 1] - 0.5 * curvature[doc, c + 1] * e1)
-            third += e2 * (slope[doc, c + 2] - 0.5 * curvature[doc, c + 2] * e2)
-            fourth += e3 * (slope[doc, c + 3] - 0.5 * curvature[doc, c + 3] * e3)
-        weight[row, topic] = (first + second) + (third + fourth)
+        weight[row, topic] = gain_of_topic(doc, topic, eta, table.slope, table.curvature)
         largest = max(largest, weight[row, topic])
     for topic in range(eta.shape[0]):
         weight[row, topic] = math.exp(max(weight[row, topic] - largest, LEAST))
