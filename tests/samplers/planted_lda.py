@@ -211,10 +211,14 @@ PLANTED_LDA = {
                  "alpha 30% too large", "one alpha for all topics", "phi of the sweep before",
                  "phi of the topic before", "topic 0 absorbs", "the first token stays", "does nothing"],
     }),
-    "sparse_partially_collapsed": ("lda", GIVEN, sparse, {
+    "alias_partially_collapsed": ("lda", GIVEN, sparse, {
         "quick": ["the last listed topic is missing"],
         "slow": ["table without alpha", "table of the sweep before", "a topic without tokens stays listed",
-                 "lists the topics, not their counts", "does nothing"],
+                 "lists the topics, not their counts"],
+    }),
+    "sparse_partially_collapsed": ("lda", GIVEN, partially, {
+        "quick": [],
+        "slow": ["alpha of the next topic", "phi of the topic before", "the first token stays"],
     }),
     "listed_partially_collapsed": (LISTED, {**GIVEN, "handles": LISTED_HANDLES}, partially, {
         "quick": [],

@@ -29,6 +29,28 @@ class Responses:
         return self.response.potential(self.targets, self.augmentation)
 
 
+def slopes(binding, state, bug):
+    """Slope and curvature of each document's responses, with the error asked for."""
+    given = Responses(binding, state)
+    b, omega = given.potential
+    if bug == "b without the margin":
+        b = given.response.cost * np.nan_to_num(given.targets)
+    if bug == "missing labels count":
+        b = np.where(np.isnan(given.targets), given.response.cost, b)
+    n = given.lengths
+    if bug == "length without the token itself":
+        n = np.maximum(n - 1, 1)
+    fitted = -given.scores if bug == "sign of m" else given.scores
+    fitted = 0 * fitted if bug == "m forgotten" else fitted
+    curvature = omega / n**2
+    slope = (b - omega * fitted) / n
+    if bug == "length forgotten":
+        slope, curvature = b - omega * fitted, omega
+    if bug == "only the first response":
+        slope[:, 1:], curvature[:, 1:] = 0, 0
+    return slope, curvature
+
+
 def with_response(bug):
     """Topics from their conditional without the response, accepted with its ratio."""
 
@@ -36,30 +58,10 @@ def with_response(bug):
         name, n_topics = binding.names["phi"], binding.sizes.topics
         docs, words = binding.tokens.docs.tolist(), binding.tokens.words.tolist()
 
-        def slopes(state):
-            given = Responses(binding, state)
-            b, omega = given.potential
-            if bug == "b without the margin":
-                b = given.response.cost * np.nan_to_num(given.targets)
-            if bug == "missing labels count":
-                b = np.where(np.isnan(given.targets), given.response.cost, b)
-            n = given.lengths
-            if bug == "length without the token itself":
-                n = np.maximum(n - 1, 1)
-            fitted = -given.scores if bug == "sign of m" else given.scores
-            fitted = 0 * fitted if bug == "m forgotten" else fitted
-            curvature = omega / n**2
-            slope = (b - omega * fitted) / n
-            if bug == "length forgotten":
-                slope, curvature = b - omega * fitted, omega
-            if bug == "only the first response":
-                slope[:, 1:], curvature[:, 1:] = 0, 0
-            return slope, curvature
-
         def step(state, memory, key):
             rng, alpha, phi = key.generator(), state.alpha.tolist(), state.arrays[name].tolist()
             eta = state.arrays[binding.names["eta"]][:, :n_topics]
-            slope, curvature = slopes(state)
+            slope, curvature = slopes(binding, state, bug)
             z, n_dk = state.z.tolist(), state.n_dk.tolist()
             for i, (doc, word) in enumerate(zip(docs, words, strict=True)):
                 old, others = z[i], n_dk[doc]
@@ -82,6 +84,46 @@ def with_response(bug):
         return pt.KernelFunctions(step)
 
     return build
+
+
+def from_full_conditional(bug, collapsed=False):
+    """Topics from their conditional with the response."""
+
+    def build(binding):
+        n_topics, tokens = binding.sizes.topics, binding.tokens
+
+        def step(state, memory, key):
+            rng, eta = key.generator(), state.arrays[binding.names["eta"]][:, :n_topics]
+            slope, curvature = slopes(binding, state, bug)
+            z, n_dk, n_wk, n_k = state.z.tolist(), state.n_dk, state.counts_by_word.copy(), state.n_k.copy()
+            for i, (doc, word) in enumerate(zip(tokens.docs, tokens.words, strict=True)):
+                old = z[i]
+                n_dk[doc, old] -= 1
+                n_wk[word, old] -= 1
+                n_k[old] -= 1
+                others = n_wk[word] + state.beta[word]
+                of_word = others / (n_k + state.beta.sum()) if collapsed else state.arrays[binding.names["phi"]][word]
+                delta = eta if bug == "topic left forgotten" else eta - eta[:, [old]]
+                square = 0 if bug == "square of eta forgotten" else 0.5 * curvature[doc, :, None] * delta**2
+                gain = (slope[doc, :, None] * delta - square).sum(axis=0)
+                weights = (n_dk[doc] + state.alpha) * of_word * np.exp(gain - gain.max())
+                new = draw(weights.tolist(), rng.random())
+                z[i] = new
+                n_dk[doc, new] += 1
+                n_wk[word, new] += 1
+                n_k[new] += 1
+                if bug != "slope stays":
+                    slope[doc] -= curvature[doc] * (eta[:, new] - eta[:, old])
+            state.set_z(np.array(z))
+
+        return pt.KernelFunctions(step)
+
+    return build
+
+
+def from_collapsed_conditional(bug):
+    """The same with the topics integrated out."""
+    return from_full_conditional(bug, collapsed=True)
 
 
 def hinge_augmentation(bug):
@@ -245,6 +287,7 @@ GIVEN = {
     "integrates_out": "theta",
     "reads": ("alpha", "phi", "eta", "augmentation"),
 }
+OUT = {**GIVEN, "integrates_out": ("theta", "phi"), "reads": ("alpha", "beta", "eta", "augmentation")}
 AUGMENTATION = {"updates": "augmentation", "reads": ("z", "eta"), "full_conditional": True}
 MEANS = {**AUGMENTATION, "handles": ("hinge", "epsilon_insensitive")}
 TILTS = {**AUGMENTATION, "handles": ("logistic", "negative_binomial")}
@@ -263,6 +306,14 @@ PLANTED_SUPERVISED = {
                  "length forgotten",
                  "m forgotten", "ratio upside down", "b without the margin", "only the first response",
                  "missing labels count"],
+    }),
+    "full_partially_collapsed": ("slda_logistic", GIVEN, from_full_conditional, {
+        "quick": ["topic left forgotten"],
+        "slow": ["square of eta forgotten", "slope stays", "m forgotten", "only the first response"],
+    }),
+    "full_collapsed_gibbs": ("medlda", OUT, from_collapsed_conditional, {
+        "quick": [],
+        "slow": ["topic left forgotten", "slope stays", "length forgotten"],
     }),
     "inverse_gaussian": ("medlda", MEANS, hinge_augmentation, {
         "quick": ["mean inverted"],

@@ -39,6 +39,8 @@ CASES = {
     "dolda_normal": ("dolda_normal", {"eta": "low_rank_normal", "z": "sparse_partially_collapsed"}),
     "dolda_spike_slab": ("dolda_spike_slab", {}),
     "lda": ("lda", {}),
+    "lda, alias": ("lda", {"z": "alias_partially_collapsed"}),
+    "lda, Polya urn": ("lda", {"z": "alias_partially_collapsed", "phi": "polya_urn_rows"}),
     "lda, sparse": ("lda", {"z": "sparse_partially_collapsed"}),
     "lda, gram": ("lda", {"z": "gram_partially_collapsed"}),
     "lda, semi": ("lda", {"z": "semi_collapsed"}),
@@ -61,6 +63,8 @@ CASES = {
             "phi": "dirichlet_rows",
         },
     ),
+    "medlda, full conditional": ("medlda", {"z": "full_partially_collapsed"}),
+    "medlda, full conditional, collapsed": ("medlda", {"z": "full_collapsed_gibbs"}),
     "medlda_binary": ("medlda_binary", {}),
     "medlda_horseshoe": ("medlda_horseshoe", {}),
     "medlda_light": ("medlda_light", {}),
@@ -83,6 +87,8 @@ DIGESTS = {
     "dolda_normal": "65e1ef19abc439f4",
     "dolda_spike_slab": "3412776674338345",
     "lda": "483bdc7aefef490f",
+    "lda, alias": "f70c6f08b316a9c5",
+    "lda, Polya urn": "9d223fe662e803d5",
     "lda, sparse": "311df7900415499c",
     "lda, gram": "311df7900415499c",
     "lda, semi": "8cd9884627596276",
@@ -99,6 +105,8 @@ DIGESTS = {
     "lda_spike_slab, listed": "4bd1b543af552387",
     "medlda": "744a41d58da3566a",
     "medlda, stale tables": "590d2e79e52da3f3",
+    "medlda, full conditional": "3b7a763dc626ee76",
+    "medlda, full conditional, collapsed": "68bba49a0294b1ba",
     "medlda_binary": "d56246f865476eac",
     "medlda_horseshoe": "db291a7b8fda7803",
     "medlda_light": "6c5ed1715bef6ac8",
@@ -119,16 +127,17 @@ def labels(model):
     name = model if isinstance(model, str) else model["extends"]
     if name.startswith("lda"):
         return None
-    if "regression" in name or "gaussian" in name or "covariates" in name:
-        return np.linspace(-1.0, 1.0, 8) if name != "slda_covariates" else ["a", "b"] * 4
-    return [0, 3, 1, 2, 0, 1, 5, 2] if "counts" in name else ["a", "b"] * 4 if "binary" in name else list("abcabcab")
+    if "regression" in name or "gaussian" in name:
+        return np.linspace(-1.0, 1.0, 8)
+    two = "binary" in name or name == "slda_covariates"
+    return [0, 3, 1, 2, 0, 1, 5, 2] if "counts" in name else ["a", "b"] * 4 if two else list("abcabcab")
 
 
 def corpus_for(model):
     rng = np.random.default_rng(5)
     documents = [[f"w{i}" for i in rng.integers(0, 30, n)] for n in (40, 0, 1, 25, 60, 3, 1, 80)]
     kind = "count" if model == "slda_counts" else None
-    covariates = np.arange(16.0).reshape(8, 2) % 5 if model == "slda_covariates" else None
+    covariates = np.arange(16.0).reshape(8, 2) % 5 if str(model).endswith("_covariates") else None
     return pt.Corpus.from_tokens(documents, labels=labels(model), label_kind=kind, covariates=covariates)
 
 
