@@ -42,7 +42,7 @@ def corpus_for(model: str) -> pt.Corpus:
     rng = np.random.default_rng(5)
     documents = [[f"w{i}" for i in rng.integers(0, 30, n)] for n in LENGTHS]
     labels = None if model.startswith("lda") else LABELS.get(model, list("abcabcab"))
-    covariates = np.arange(16.0).reshape(8, 2) % 5 if model == "slda_covariates" else None
+    covariates = np.arange(16.0).reshape(8, 2) % 5 if model.endswith("_covariates") else None
     kind = "count" if model == "slda_counts" else None
     return pt.Corpus.from_tokens(documents, labels=labels, label_kind=kind, covariates=covariates)
 

@@ -36,6 +36,7 @@ LISTED = {"extends": "lda_spike_slab", "name": "lda_listed", "parameters": {"sto
 CASES = {
     "dolda": ("dolda", {}),
     "dolda, slices": ("dolda", {"lambda": "slice_lambda", "tau": "slice_tau", "z": "partially_collapsed"}),
+    "dolda_covariates": ("dolda_covariates", {}),
     "dolda_normal": ("dolda_normal", {"eta": "low_rank_normal", "z": "sparse_partially_collapsed"}),
     "dolda_spike_slab": ("dolda_spike_slab", {}),
     "lda": ("lda", {}),
@@ -84,6 +85,7 @@ CASES = {
 DIGESTS = {
     "dolda": "64f9815b72f6bd61",
     "dolda, slices": "bcd1697363e99a7c",
+    "dolda_covariates": "ec9dbdeb13a893f6",
     "dolda_normal": "65e1ef19abc439f4",
     "dolda_spike_slab": "3412776674338345",
     "lda": "483bdc7aefef490f",
@@ -160,6 +162,7 @@ def same(one, other):
 
 # Models whose kernels are all in other cases too.
 SLOW = {
+    "dolda_covariates",
     "dolda_spike_slab",
     "lda_spike_slab",
     "medlda_binary",

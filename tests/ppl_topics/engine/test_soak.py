@@ -56,7 +56,7 @@ def corpus_for(model: str) -> pt.Corpus:
         "real": [float(x) for x in rng.normal(size=len(LENGTHS))],
         "count": [int(x) for x in rng.integers(0, 6, len(LENGTHS))],
     }[kind]
-    frame = pd.DataFrame({"age": rng.normal(size=len(LENGTHS))}) if model == "slda_covariates" else None
+    frame = pd.DataFrame({"age": rng.normal(size=len(LENGTHS))}) if model.endswith("_covariates") else None
     return pt.Corpus.from_texts(texts, labels=labels, label_kind=kind, covariates=frame)
 
 
