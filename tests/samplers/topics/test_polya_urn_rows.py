@@ -65,3 +65,10 @@ def test_verify_sees_that_it_is_inexact():
     assert not certificate.declared_exact
     assert certificate.refused_by == "alone"
     assert result.passed
+
+
+def test_distance_from_the_posterior():
+    """As docs/exactness.md has it; noise is 0.02."""
+    schedule = pt.cycle(pt.step("z", "partially_collapsed"), pt.step("phi", "polya_urn_rows"))
+    (certificate,) = pt.verify("lda", schedule=schedule, replicates=50, long_run=100_000).certificates
+    assert abs(certificate.total_variation - 0.226) < 2 * certificate.noise
