@@ -17,7 +17,7 @@ import numpy as np
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
-from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
+from ppl_topics.diagnostics.exactness.statistics import FEWEST, REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.engine.contract import Contract
 from ppl_topics.engine.executor import Executor
@@ -93,7 +93,7 @@ class AloneTest:
     def replicates(self, look: int, samples: int) -> dict[str, float]:
         """Run a share of ``samples`` chains; return p-values by statistic."""
         rng = Key(self.seed, look + 1, 4, Reserved.INITIAL).generator()
-        tiny, chains = self.starts.tiny, max(2, round(self.starts.share * samples))
+        tiny, chains = self.starts.tiny, max(FEWEST, round(self.starts.share * samples))
         before, after = Sample(tiny, chains), Sample(tiny, chains * self.sweeps)
         reference = Sample(tiny, REFERENCE * chains)
         last = []

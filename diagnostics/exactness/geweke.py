@@ -21,7 +21,7 @@ import numpy as np
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.diagnostics.exactness.shared_draws import SharedDraws
-from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
+from ppl_topics.diagnostics.exactness.statistics import FEWEST, REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_response import document_features
 from ppl_topics.engine.executor import Executor
@@ -80,7 +80,7 @@ class GewekeTest:
     def replicates(self, look: int, samples: int) -> dict[str, float]:
         """Run a share of ``samples`` replicates; return p-values by statistic."""
         rng = Key(self.seed, look + 1, 2, Reserved.INITIAL).generator()
-        chains = max(2, round(self.share * samples))
+        chains = max(FEWEST, round(self.share * samples))
         before, after = Sample(self.tiny, chains), Sample(self.tiny, chains * self.sweeps)
         reference = Sample(self.tiny, REFERENCE * chains)
         for i in self.draws(chains, rng):

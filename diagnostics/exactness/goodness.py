@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
-from scipy.stats import chi2, norm
+from scipy.stats import chi2, t
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 
@@ -54,12 +54,13 @@ def chi_square(observed: IntArray, probability: FloatArray) -> float:
 
 
 def same_mean(before: FloatArray, after: FloatArray, reference: FloatArray) -> float:
-    """Return the p-value of the hypothesis that chains leave a statistic's mean as it is, by a normal distribution.
+    """Return the p-value of the hypothesis that chains leave a statistic's mean as it is, by Student's t distribution.
 
     Each of n chains gives its value at the start, ``before``, and its average over the sweeps, ``after``; m further
     values of starts are the ``reference``. The start serves as control variate, by the coefficient that has the least
     variance: near 1 for what hardly moves, where pairs differ by little; near n / (n + m) for what moves fast,
-    where the average of a chain has much less noise than a single state.
+    where the average of a chain has much less noise than a single state. Two degrees of freedom go to the mean and to
+    that coefficient; the reference would add some.
     """
     n, m = len(before), len(reference)
     values = np.concatenate([before, after, reference]).astype(np.float64)
@@ -74,7 +75,7 @@ def same_mean(before: FloatArray, after: FloatArray, reference: FloatArray) -> f
     # Averages of equal numbers are rounded; a difference of that size is none.
     rounding = 1e-12 * np.abs(values).max()
     variance = rest.var(ddof=1) / n + (1 - weight) ** 2 * reference.var(ddof=1) / m + rounding**2
-    return float(2 * norm.sf(abs(difference) / np.sqrt(variance))) if variance > 0 else 1.0
+    return float(2 * t.sf(abs(difference) / np.sqrt(variance), max(1, n - 2))) if variance > 0 else 1.0
 
 
 def total(array: NDArray[Any]) -> FloatArray:

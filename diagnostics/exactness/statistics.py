@@ -16,11 +16,14 @@ from ppl_topics.diagnostics.exactness.tiny_indicators import indicator_statistic
 from ppl_topics.diagnostics.exactness.tiny_response import response_statistics
 from ppl_topics.samplers.variates.simd import LANES
 
-__all__ = ["REFERENCE", "Sample", "compare"]
+__all__ = ["FEWEST", "REFERENCE", "Sample", "compare"]
 
 
 REFERENCE = 2
 """Further draws of the distribution that chains start from, for each chain: they cost a part of its sweeps."""
+
+FEWEST = 10
+"""Chains at least: of fewer, some statistic of counts has the same value in all by chance."""
 
 SMALLEST = 1e-12
 """Probability below which logarithms are cut off."""

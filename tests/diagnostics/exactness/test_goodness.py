@@ -6,6 +6,7 @@ from scipy import stats
 from scipy.stats import norm
 
 import ppl_topics as pt
+from ppl_topics.diagnostics.exactness import goodness
 from ppl_topics.diagnostics.exactness.goodness import chi_square, expected_total_variation, same_mean, total_variation
 
 FALSE_ALARM = 1e-6
@@ -62,6 +63,20 @@ def test_same_mean_is_uniform(sticky):
     assert (p < 1e-3).mean() < 3e-3
 
 
+@pytest.mark.parametrize("n", [2, 5, 10])
+def test_same_mean_of_few_chains(n, monkeypatch):
+    """Larger corpora have few chains. No more alarms than stated (false alarms here: 1e-6); the normal law has more."""
+
+    def alarms():
+        rng = np.random.default_rng(9)
+        normal = ([rng.normal(size=size) for size in (n, n, 2 * n)] for _ in range(20_000))
+        return sum(same_mean(before, 0.6 * before + after, 1.6 * more) < 1e-3 for before, after, more in normal)
+
+    assert alarms() <= stats.poisson.isf(1e-6, 20)
+    monkeypatch.setattr(goodness.t, "sf", lambda x, freedom: norm.sf(x))
+    assert alarms() > stats.poisson.isf(1e-6, 20)
+
+
 def test_same_mean_rejects_a_small_shift():
     rng = np.random.default_rng(6)
     assert same_mean(*chains(rng, 1000, 0.0, 0.15)) < FALSE_ALARM
@@ -84,7 +99,7 @@ def test_same_mean_has_less_noise_than_pairs():
 def test_same_mean_without_spread():
     values, more = np.arange(5.0), np.arange(10.0)
     assert same_mean(values, values, more) == 1.0
-    assert same_mean(values, values + 1, more) == 0.0
+    assert same_mean(values, values + 1, more) < 1e-30
     assert same_mean(np.full(5, 0.1), np.full((5, 3), 0.1).mean(axis=1), np.full(10, 0.1)) > 0.9
 
 
