@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import runpy
 import sys
@@ -18,6 +19,7 @@ import ppl_topics as pt
 from ppl_topics.core.registry import unregister_kernel
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+PAPERS = EXAMPLES / "papers"
 TEXTS = ["chain sampler posterior", "bread butter bread", "sampler chain draw", "butter bake bread", "draw chain"] * 4
 STUDIES = {
     "inefficiency.py": ["--common", "5", "--warmup", "2", "--draws", "20"],
@@ -28,18 +30,18 @@ STUDIES = {
 SUPERVISED = {
     "zheng_2015.py": ("fig1", "light"),
     "zhu_2013.py": ("fig5", "logistic"),
-    "dolda_2020.py": ("fig2", "two steps"),
+    "dolda_2020.py": ("fig2", "two steps, horseshoe"),
 }
 """Scripts with a study to run, and a line of it."""
 
 
 @pytest.fixture(autouse=True)
 def _import_from_examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.syspath_prepend(str(PAPERS))
 
 
-def names(script: str) -> dict[str, Any]:
-    return runpy.run_path(str(EXAMPLES / script), run_name="example")
+def names(script: str, folder: Path = PAPERS) -> dict[str, Any]:
+    return runpy.run_path(str(folder / script), run_name="example")
 
 
 @pytest.fixture(scope="module")
@@ -48,16 +50,20 @@ def corpus() -> pt.Corpus:
 
 
 def test_every_example_is_tested() -> None:
-    tested = {"compare_schedules.py", "newsgroups.py", "own_kernel.py", "rare_words.yaml", "studies.py", *STUDIES}
-    tested |= {
+    own = {"compare_schedules.py", "newsgroups.py", "own_kernel.py", "rare_words.yaml", "shrinkage_kernels.py"}
+    shared = {
+        "studies.py",
         "study_corpora.py",
         "supervised_studies.py",
         "dolda_2020_topics.py",
-        "shrinkage_kernels.py",
-        "alignment_20news.py",
-        *SUPERVISED,
+        "overnight.py",
+        "page.py",
     }
-    assert {path.name for path in EXAMPLES.iterdir() if path.suffix in {".py", ".yaml"}} == tested
+    found = {
+        folder: {path.name for path in folder.iterdir() if path.suffix in {".py", ".yaml"}}
+        for folder in (EXAMPLES, PAPERS)
+    }
+    assert found == {EXAMPLES: own | {"alignment_20news.py"}, PAPERS: shared | {*STUDIES, *SUPERVISED}}
 
 
 def test_rare_words_plans(corpus: pt.Corpus) -> None:
@@ -65,19 +71,19 @@ def test_rare_words_plans(corpus: pt.Corpus) -> None:
 
 
 def test_compare_schedules(corpus: pt.Corpus) -> None:
-    table = names("compare_schedules.py")["compare"](corpus, topics=2, warmup=5, draws=20)
+    table = names("compare_schedules.py", EXAMPLES)["compare"](corpus, topics=2, warmup=5, draws=20)
     assert list(table.index) == ["collapsed", "topics kept"]
     assert (table["seconds"] > 0).all()
 
 
 def test_newsgroups(corpus: pt.Corpus, capsys: pytest.CaptureFixture[str]) -> None:
-    fit = names("newsgroups.py")["fit_newsgroups"](corpus, topics=2, warmup=5, draws=10)
+    fit = names("newsgroups.py", EXAMPLES)["fit_newsgroups"](corpus, topics=2, warmup=5, draws=10)
     assert fit.posterior.sizes["draw"] == 10
     assert "beta" in capsys.readouterr().out
 
 
 def test_alignment_names_a_planted_chain(corpus: pt.Corpus, capsys: pytest.CaptureFixture[str]) -> None:
-    main = names("alignment_20news.py")["main"]
+    main = names("alignment_20news.py", EXAMPLES)["main"]
     table, of_chains, of_planted = main(corpus, topics=2, warmup=10, draws=20, chains=3)
     assert len(table) == 2
     assert of_chains.alignment is not None
@@ -90,7 +96,7 @@ def test_alignment_names_a_planted_chain(corpus: pt.Corpus, capsys: pytest.Captu
 @pytest.mark.slow
 def test_own_kernel_is_certified_and_the_printed_one_refused() -> None:
     try:
-        right, wrong = names("own_kernel.py")["main"](replicates=1000, long_run=3000)
+        right, wrong = names("own_kernel.py", EXAMPLES)["main"](replicates=1000, long_run=3000)
     finally:
         unregister_kernel("doc_proposal")
         unregister_kernel("doc_proposal_as_printed")
@@ -106,7 +112,7 @@ def test_study_runs(
     data.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS))
     given = ["--data", str(data), "--min-count", "1", "--topics", "2", "3", "--out", str(out)]
     monkeypatch.setattr(sys, "argv", [script, *given, *STUDIES[script]])
-    runpy.run_path(str(EXAMPLES / script), run_name="__main__")
+    runpy.run_path(str(PAPERS / script), run_name="__main__")
     assert set(pd.read_csv(out)["topics"]) == {2, 3}
     assert "7 words" in capsys.readouterr().out
 
@@ -114,14 +120,14 @@ def test_study_runs(
 def test_study_refuses_a_place_that_it_could_not_write_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["inefficiency.py", "--out", str(tmp_path / "figure.png")])
     with pytest.raises(SystemExit, match=r"give a file that ends in \.csv"):
-        runpy.run_path(str(EXAMPLES / "inefficiency.py"), run_name="__main__")
+        runpy.run_path(str(PAPERS / "inefficiency.py"), run_name="__main__")
 
 
 def test_inefficiency(corpus: pt.Corpus) -> None:
     kernels = ["collapsed_gibbs", "sparse_partially_collapsed"]
     compare = names("inefficiency.py")["compare"]
     table = compare(corpus, kernels, 2, common=20, warmup=5, draws=100, top_words=4, docs=10)
-    assert list(table.index) == [(2, kernel) for kernel in kernels]
+    assert list(table.index) == [(2, kernel, 1) for kernel in kernels]
     assert np.isfinite(table.to_numpy()).all()
     assert (table[["IF theta", "IF phi"]] > 0.5).all(axis=None)
     assert (table[["constant theta", "constant phi"]] == 0).all(axis=None)
@@ -135,7 +141,7 @@ def test_drift_starts_everywhere_alike_and_one_shard_is_exact(corpus: pt.Corpus,
     assert values.loc[0].nunique() == 1
     assert (values["ad_lda, P = 1"] == values["collapsed_gibbs"]).all()
     assert (values["ad_lda, P = 2"] != values["collapsed_gibbs"]).any()
-    study["write"](paths, [tmp_path / "drift.png"], "sweep", study["MEASURES"], skip=0.1)
+    study["draw"](paths, [tmp_path / "drift.png"], "sweep", study["MEASURES"], skip=0.1)
     assert (tmp_path / "drift.png").stat().st_size > 1000
 
 
@@ -144,7 +150,8 @@ def test_race_has_a_place_for_every_kernel_of_z(corpus: pt.Corpus) -> None:
     assert {"ad_lda", "collapsed_gibbs", "partially_collapsed"} <= set(study["kernels_of_z"]())
     for kernel in study["kernels_of_z"]():
         study["plan"](kernel, 2)
-    paths = study["race"](corpus, ["collapsed_gibbs", "ad_lda"], 2, seconds=60.0, sweeps=8)
+    given = {"topics": [2], "alpha": [0.1], "beta": [0.01], "threads": [None], "seeds": 1, "seconds": 60.0, "sweeps": 8}
+    paths = pd.concat(study["race"](corpus, Namespace(**given, kernels=["collapsed_gibbs", "ad_lda"])))
     table = study["results"](paths)
     assert list(table["exact"]) == ["yes", "no"]
     assert (table["sweeps"] == 8).all()
@@ -159,7 +166,7 @@ def test_supervised_study_runs_without_a_file(
     out = tmp_path / "out.csv"
     small = ["--lines", line, "--topics", "2", "3", "--seeds", "1", "--sweeps", "2", "--threads", "1"]
     monkeypatch.setattr(sys, "argv", [script, "--study", study, *small, "--out", str(out)])
-    runpy.run_path(str(EXAMPLES / script), run_name="__main__")
+    runpy.run_path(str(PAPERS / script), run_name="__main__")
     table = pd.read_csv(out)
     assert set(table["line"]) == {line}
     assert set(table["topics"]) == {2, 3}
@@ -183,19 +190,20 @@ def test_supervised_studies_learn(tmp_path: Path) -> None:
     corpora = names("study_corpora.py")
     train, test = (corpora["two_classes"](corpus, None) for corpus in corpora["simulated"]("pair"))
     assert list(train.labels.classes) == ["class 0", "class 3"]
-    # Two of the four lines, logistic and without a response: those that no other test of the examples runs.
-    study = replace(zhu["fig1"], lines=(zhu["fig1"].lines[1], zhu["fig1"].lines[3]))
+    # Logistic, without a response, and words alone: the lines that no other test of the examples runs.
+    study = replace(zhu["fig1"], lines=zhu["fig1"].lines[1:2] + zhu["fig1"].lines[3:])
     table = shared["run"](study, train, test, topics=(5,), seeds=2, sweeps=20, threads=1)
     assert (table["accuracy"] > 0.8).all()
+    assert len(table) == 6
     burn_in = shared["run"](zhu["fig3"], train, test, topics=(3,), seeds=1, sweeps=2, threads=1)
     assert list(burn_in["sweeps"]) == [1, 2]
-    shared["write"](zhu["fig3"], burn_in, [tmp_path / "burn_in.png"])
+    shared["draw"](zhu["fig3"], burn_in, tmp_path / "burn_in.png")
     assert (tmp_path / "burn_in.png").stat().st_size > 1000
 
 
 def test_two_steps_predict_by_the_topics_of_the_first() -> None:
     corpora, dolda = names("study_corpora.py"), names("dolda_2020.py")["STUDIES"]["fig2"]
-    line = replace(next(line for line in dolda.lines if line.name == "two steps"), sweeps=60, draws=20)
+    line = replace(next(line for line in dolda.lines if line.name == "two steps, horseshoe"), sweeps=60, draws=20)
     train, test = corpora["simulated"]("classes")
     fits = line.run(train, 6, seed=1, threads=1)
     assert [fit.spec.name for fit in fits] == ["lda", "two_step"]
@@ -209,10 +217,10 @@ def test_two_steps_predict_by_the_topics_of_the_first() -> None:
 
 def test_topics_of_dolda(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
-    out = [tmp_path / name for name in ("topics.csv", "fig4.png", "fig5.png", "fig7.png", "fig8.png")]
+    out = [tmp_path / name for name in ("topics.csv", "fig4.png", "fig5.png", "fig6.png", "fig7.png", "fig8.png")]
     small = ["--topics", "4", "--warmup", "5", "--draws", "10", "--threads", "1"]
     monkeypatch.setattr(sys, "argv", ["dolda_2020_topics.py", *small, "--out", *map(str, out)])
-    runpy.run_path(str(EXAMPLES / "dolda_2020_topics.py"), run_name="__main__")
+    runpy.run_path(str(PAPERS / "dolda_2020_topics.py"), run_name="__main__")
     table = pd.read_csv(out[0])
     assert list(table["model"].unique()) == ["horseshoe", "normal", "LDA"]
     assert (table.loc[table["model"] != "LDA", "r_k"] > 0).all()
@@ -225,13 +233,59 @@ def test_supervised_studies_of_numbers() -> None:
     shared, study = names("supervised_studies.py"), names("zheng_2015.py")["STUDIES"]["fig5"]
     train, test = names("study_corpora.py")["simulated"]("numbers")
     table = shared["run"](replace(study, lines=study.lines[1:]), train, test, topics=(6,), seeds=1, threads=1)
-    assert table["r2"].item() > 0.4
+    assert (table["r2"] > 0.4).all()
+
+
+def test_a_supervised_study_goes_on_where_it_was(tmp_path: Path) -> None:
+    shared, study = names("supervised_studies.py"), names("zheng_2015.py")["STUDIES"]["fig1"]
+    corpora, csv = names("study_corpora.py"), tmp_path / "fig1.csv"
+    train, test = (corpora["two_classes"](corpus, None) for corpus in corpora["simulated"]("pair"))
+    how = {"sweeps": 2, "threads": 1, "table": csv}
+    first = shared["run"](study, train, test, topics=(2,), seeds=1, **how)
+    csv.write_text(csv.read_text().replace(f"{first['seconds'][0]:.5g}", "12345"))
+    both = shared["run"](study, train, test, topics=(2, 3), seeds=1, starts=("uniform", "labels"), **how)
+    assert list(both["seconds"] == 12345) == [True] + [False] * 11
+    assert both.groupby(["line", "start", "topics"]).size().eq(1).all()
+
+
+def test_levels_of_names_are_labels() -> None:
+    corpora = names("study_corpora.py")
+    corpus = pt.Corpus.from_texts(TEXTS[:3], labels=["a.b.c", "a.b", "d"], label_kind="class")
+    labels = corpora["levels"](corpus).labels
+    assert list(labels.classes) == ["a", "a.b", "a.b.c", "d"]
+    assert labels.values.tolist() == [[1, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1]]
+
+
+def test_senders_are_covariates(tmp_path: Path) -> None:
+    path = tmp_path / "postings.jsonl.gz"
+    heads = ["From: a@b.Old.edu", "From: c@old.edu (d@e.org)", "From: f@g.com", "From: nobody", "From: h@i.old.edu"]
+    rows = [
+        {"id": str(n), "label": "x", "split": "test" if n == 4 else "train", "text": f"{head}\n\n{TEXTS[n]}"}
+        for n, head in enumerate(heads)
+    ]
+    with gzip.open(path, "wt") as file:
+        file.write("".join(json.dumps(row) + "\n" for row in rows))
+    train, test = names("study_corpora.py")["senders"](str(path), {}, least=2)
+    assert list(train.covariates.names) == ["domain[old.edu]", "domain[other]"]
+    assert train.covariates.toarray().tolist() == [[1, 0], [1, 0], [0, 1], [0, 1]]
+    assert test.covariates.toarray().tolist() == [[1, 0]]
+    assert "old" not in train.vocabulary
+
+
+def test_commands_of_a_night_name_studies_that_exist() -> None:
+    night = names("overnight.py")
+    for name in (*night["STUDIES"], *night["THREADS"]):
+        script, *given = night["command"](name).split()[1:]
+        assert (EXAMPLES.parent / script).exists(), name
+        if "--study" in given:
+            assert given[given.index("--study") + 1] in names(Path(script).name)["STUDIES"], name
+        assert all(word[1:] in night["VARIABLES"] for word in given if word.startswith("$")), name
 
 
 def test_supervised_study_refuses_a_line_that_it_lacks() -> None:
     only, study = names("supervised_studies.py")["only"], names("zheng_2015.py")["STUDIES"]["fig1"]
     assert [line.name for line in only(study, ["Gibbs"]).lines] == ["Gibbs"]
-    with pytest.raises(SystemExit, match=r"--lines: x: there are light; Gibbs"):
+    with pytest.raises(SystemExit, match=r"--lines: x: there are light; Gibbs; ours"):
         only(study, ["x"])
 
 
@@ -241,7 +295,7 @@ def test_supervised_study_reads_files(tmp_path: Path) -> None:
     rows = [{"text": f"the {text}", "label": "ab"[number % 2]} for number, text in enumerate(TEXTS)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     given = {"train": str(path), "test": str(path), "vocabulary": None, "label_column": "label", "classes": None}
-    given["min_count"] = 1
+    given |= {"min_count": 1, "class_names": None}
     train, test = read_pair(Namespace(**given, stop_words=True), "pair")
     assert "the" not in train.vocabulary
     assert (train.n_docs, test.n_words) == (20, 7)

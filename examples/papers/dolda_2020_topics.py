@@ -1,12 +1,13 @@
 """Coefficients and topics of DOLDA, after Figures 4 to 8 of Magnusson, Jonsson, Villani 2020.
 
-    python examples/dolda_2020_topics.py --data train.svmlight.gz --vocabulary vocab.txt --stop-words --min-count 10 \
-        --topics 50 --out topics.csv fig4.png fig5.png fig7.png fig8.png
+    python examples/papers/dolda_2020_topics.py --data train.svmlight.gz --vocabulary vocab.txt --stop-words \
+        --min-count 10 --topics 50 --out topics.csv fig4.png fig5.png fig6.png fig7.png fig8.png
 
 The same corpus under horseshoe coefficients, normal ones, and LDA without labels. Figures go by the end of their name:
 
 fig4     all coefficients, by prior
 fig5     coefficients of one class (--response; the smallest one by default), with the words of the topics
+fig6     coefficients of the class that the topic with the largest coefficient of fig5 speaks for most
 fig7     document entropy and coherence of the topics, by model
 fig8     both against r_k, the sum over classes of the coefficients' absolute values
 
@@ -51,12 +52,14 @@ def topic_table(name: str, fit: pt.Fit) -> pd.DataFrame:
 
 def draw(path: Path, runs: dict[str, pt.Fit], table: pd.DataFrame, response: str) -> None:
     """Draw the figure that the end of a file's name asks for."""
-    figure = new_figure(figsize=(10, 8 if path.stem.endswith("fig5") else 4), layout="constrained")
+    if path.stem.endswith("fig6"):
+        response = spoken_for(runs["horseshoe"], response)
+    figure = new_figure(figsize=(10, 8 if path.stem.endswith(("fig5", "fig6")) else 4), layout="constrained")
     panels = figure.subplots(1, 2)
     supervised = {name: fit for name, fit in runs.items() if "eta" in fit.posterior}
     if path.stem.endswith("fig4"):
         _all_coefficients(panels, supervised)
-    elif path.stem.endswith("fig5"):
+    elif path.stem.endswith(("fig5", "fig6")):
         for panel, (name, fit) in zip(panels, supervised.items(), strict=True):
             fit.plot_coefficients(response=response, axes=panel)
             panel.set_title(f"{name}: {response}")
@@ -74,8 +77,8 @@ def draw(path: Path, runs: dict[str, pt.Fit], table: pd.DataFrame, response: str
             panel.set(xlabel="r_k", ylabel=measured)
         panels[0].legend()
     else:
-        raise SystemExit(f"--out {path}: give a name that ends in fig4, fig5, fig7 or fig8")
-    figure.savefig(path, dpi=150)
+        raise SystemExit(f"--out {path}: give a name that ends in fig4, fig5, fig6, fig7 or fig8")
+    figure.savefig(path, dpi=80)
 
 
 def _all_coefficients(panels: Any, supervised: dict[str, pt.Fit]) -> None:
@@ -84,6 +87,14 @@ def _all_coefficients(panels: Any, supervised: dict[str, pt.Fit]) -> None:
         slopes = mean.sel(coefficient=mean["coefficient"] != "intercept").values.ravel()
         panel.plot(np.sort(slopes), ".", markersize=2)
         panel.set(title=name, xlabel="coefficient, by size", ylabel="posterior mean")
+
+
+def spoken_for(fit: pt.Fit, response: str) -> str:
+    """Return the other class with the largest coefficient of the topic that has the largest one of a class."""
+    mean = fit.posterior["eta"].mean(("chain", "draw"))
+    slopes = mean.sel(coefficient=mean["coefficient"] != "intercept")
+    topic = slopes["coefficient"].values[np.abs(slopes.sel(response=response).values).argmax()]
+    return str(slopes.sel(coefficient=topic).drop_sel(response=response).idxmax().item())
 
 
 def smallest_class(corpus: pt.Corpus) -> str:

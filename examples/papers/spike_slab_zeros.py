@@ -1,6 +1,6 @@
 """Zeros in phi under the spike-and-slab prior, after appendix B of Magnusson, Jonsson, Villani, Broman 2018 (JCGS).
 
-    python examples/spike_slab_zeros.py --data train.svmlight.gz --vocabulary vocab.txt --sweeps 1000 \
+    python examples/papers/spike_slab_zeros.py --data train.svmlight.gz --vocabulary vocab.txt --sweeps 1000 \
         --out zeros.csv zeros.png
 
 Runs a chain for each probability of inclusion. Records the share of zeros in phi (table 6, over the last part of the
@@ -13,22 +13,23 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from pathlib import Path
 
 import pandas as pd
-from studies import new_figure, parser, read
+from studies import draw, parser, read, save
 
 import ppl_topics as pt
 
-CHAIN = ["kernel", "topics", "inclusion"]
+CHAIN = ["kernel", "topics", "inclusion", "seed"]
 ZEROS, LOG, JOINT = "zeros in phi", "log p(w, z | I)", "log p(w, z, I)"
 
 
-def run(corpus: pt.Corpus, kernel: str, topics: int, inclusion: float, options: argparse.Namespace) -> pd.DataFrame:
+def run(
+    corpus: pt.Corpus, kernel: str, topics: int, inclusion: float, seed: int, options: argparse.Namespace
+) -> pd.DataFrame:
     """Return a row for each sweep of one chain."""
     steps = pt.step("z", kernel), pt.step("included", "indicator_scan"), pt.step("phi", "included_rows")
     nothing = {"phi": "none", "theta": "none"}
-    settings = {"warmup": 0, "draws": options.sweeps, "chains": 1, "seed": options.seed, "threads": options.threads}
+    settings = {"warmup": 0, "draws": options.sweeps, "chains": 1, "seed": seed, "progress": False}
     model = {"topics": topics, "inclusion": inclusion, "schedule": pt.cycle(*steps), "record": nothing}
     fit = pt.sample("lda_spike_slab", corpus, **model, **settings)
     statistics = fit.idata.sample_stats.isel(chain=0)
@@ -37,6 +38,8 @@ def run(corpus: pt.Corpus, kernel: str, topics: int, inclusion: float, options: 
             "kernel": kernel,
             "topics": topics,
             "inclusion": inclusion,
+            "seed": seed,
+            "sampler": f"pi = {inclusion:g}",
             "sweep": range(1, options.sweeps + 1),
             ZEROS: 1.0 - statistics["density_phi"].values,
             LOG: statistics["log_marginal"].values,
@@ -46,20 +49,8 @@ def run(corpus: pt.Corpus, kernel: str, topics: int, inclusion: float, options: 
     )
 
 
-def plot(rows: pd.DataFrame, path: Path) -> None:
-    """Draw the measures over sweeps, a line for each probability of inclusion; the first tenth is left out."""
-    later = rows[rows["sweep"] > rows["sweep"].max() // 10]
-    figure = new_figure(figsize=(14, 4), layout="constrained")
-    for panel, measure in zip(figure.subplots(1, 3), (ZEROS, LOG, JOINT), strict=True):
-        for (kernel, topics, inclusion), line in later.groupby(CHAIN):
-            panel.plot(line["sweep"], line[measure], label=f"pi = {inclusion:g}, K = {topics}, {kernel}")
-        panel.set(xlabel="sweep", ylabel=measure)
-        panel.legend()
-    figure.savefig(path, dpi=150)
-
-
 def main() -> None:
-    """Print table 6; write all sweeps, or the figure."""
+    """Print table 6; write it, or the figure."""
     arguments = parser(__doc__, (100,), ("partially_collapsed",))
     arguments.add_argument("--inclusion", type=float, nargs="+", default=[0.1, 0.5, 1.0], metavar="PI")
     arguments.add_argument("--sweeps", type=int, default=200, help="of each chain (200)")
@@ -68,15 +59,14 @@ def main() -> None:
     )
     options = arguments.parse_args()
     corpus = read(options, ".csv", ".png")
-    chains = itertools.product(options.kernels, options.topics, options.inclusion)
+    seeds = range(1, options.seeds + 1)
+    chains = itertools.product(options.kernels, options.topics, options.inclusion, seeds)
     rows = pd.concat([run(corpus, *chain, options) for chain in chains], ignore_index=True)
     last = rows[rows["sweep"] > (1.0 - options.last) * options.sweeps]
-    print(last.groupby(CHAIN)[[ZEROS, LOG, JOINT, "seconds"]].mean().round(3).to_string())
-    for path in options.out:
-        if path.suffix == ".csv":
-            rows.to_csv(path, index=False)
-        else:
-            plot(rows, path)
+    table = last.groupby(CHAIN)[[ZEROS, LOG, JOINT, "seconds"]].mean()
+    print(table.groupby(CHAIN[:-1]).mean().round(3).to_string())
+    save(table, options.out)
+    draw(rows, options.out, "sweep", [ZEROS, LOG, JOINT], skip=0.1)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numba
 import pandas as pd
 
 import ppl_topics as pt
@@ -27,8 +28,8 @@ def parser(description: str | None, topics: Sequence[int], kernels: Sequence[str
     result.add_argument("--min-count", type=int, default=10, help="drop words that occur less often (10)")
     result.add_argument("--topics", type=int, nargs="+", default=list(topics), metavar="K")
     result.add_argument("--kernels", nargs="+", default=list(kernels), help=f"kernels of z ({', '.join(kernels)})")
-    result.add_argument("--seed", type=int, default=1)
-    result.add_argument("--threads", type=int, help="all cores by default; the draws do not depend on it")
+    result.add_argument("--seeds", type=int, default=1, help="chains for each point (1)")
+    result.add_argument("--threads", type=int, nargs="+", default=[None], help="all cores by default")
     result.add_argument("--out", type=Path, nargs="+", default=[], help="files to write: .csv, or .png for a figure")
     return result
 
@@ -45,8 +46,7 @@ def check_out(out: Sequence[Path], *suffixes: str) -> None:
 def read(options: argparse.Namespace, *suffixes: str) -> pt.Corpus:
     """Read the corpus, if the results can be written."""
     check_out(options.out, *suffixes)
-    if options.threads is not None:
-        use_threads(options.threads)
+    use(options.threads[0])
     if options.data is None:
         corpus = pt.load_docstrings(min_count=options.min_count)
     else:
@@ -55,13 +55,20 @@ def read(options: argparse.Namespace, *suffixes: str) -> pt.Corpus:
     return corpus
 
 
-def plan(kernel: str, topics: int, **options: Any) -> pt.Plan:
+def use(threads: int | None) -> int:
+    """Use a number of threads, where one is given; return how many are used."""
+    if threads is not None:
+        use_threads(threads)
+    return numba.get_num_threads()
+
+
+def plan(kernel: str, topics: int, parameters: Mapping[str, float] | None = None, **options: Any) -> pt.Plan:
     """Return LDA under a kernel of z: topics integrated out if the kernel does so, else drawn once in each sweep."""
     z, phi = pt.step("z", kernel, **options), pt.step("phi", "dirichlet_rows")
     refused: list[pt.ScheduleError] = []
     for model, schedule in (("lda_collapsed", pt.cycle(z)), ("lda", pt.cycle(z, phi)), ("lda", pt.cycle(z))):
         try:
-            return pt.plan(model, schedule=schedule, topics=topics)
+            return pt.plan(model, schedule=schedule, topics=topics, **(parameters or {}))
         except pt.ScheduleError as error:
             refused.append(error)
     raise refused[0]
@@ -98,22 +105,34 @@ def path(plan: pt.Plan, corpus: pt.Corpus, *, seed: int, sweeps: int, seconds: f
     return pd.DataFrame(rows)
 
 
-def write(paths: pd.DataFrame, out: Sequence[Path], x: str, measures: Sequence[str], skip: float = 0.0) -> None:
-    """Write the paths as .csv, or as .png without the first share of x, whose range would hide later differences."""
+def save(table: pd.DataFrame, out: Sequence[Path]) -> None:
+    """Write a table to the files that end in .csv."""
     for path in out:
         if path.suffix == ".csv":
-            paths.to_csv(path, index=False)
+            table.to_csv(path, float_format="%.5g")
+
+
+def draw(paths: pd.DataFrame, out: Sequence[Path], x: str, measures: Sequence[str], skip: float = 0.0) -> None:
+    """Draw paths to the files that end in .png, without the first share of x, whose range would hide later differences.
+
+    The chains of a sampler, one for each seed, have one colour.
+    """
+    for path in out:
+        if path.suffix != ".png":
             continue
-        groups = list(paths[paths[x] >= skip * paths[x].max()].groupby("topics"))
-        figure = new_figure(figsize=(4.5 * len(measures) + 2, 3.5 * len(groups)), layout="constrained")
+        groups = list(paths.groupby("topics"))
+        figure = new_figure(figsize=(3.6 * len(measures) + 2, 3 * len(groups)), layout="constrained")
         panels = figure.subplots(len(groups), len(measures), squeeze=False)
         for row, (topics, group) in zip(panels, groups, strict=True):
+            shown = group[group[x] >= skip * group[x].max()]
             for panel, measure in zip(row, measures, strict=True):
-                for sampler, line in group.groupby("sampler", sort=False):
-                    panel.plot(line[x], line[measure], label=sampler)
+                for colour, (sampler, chains) in enumerate(shown.groupby("sampler", sort=False)):
+                    for number, (_, line) in enumerate(chains.groupby("seed")):
+                        label = None if number else sampler
+                        panel.plot(line[x], line[measure], color=f"C{colour}", linewidth=1, label=label)
                 panel.set(title=f"K = {topics}", xlabel=x, ylabel=measure)
-        panels[0, -1].legend(loc="upper left", bbox_to_anchor=(1, 1))
-        figure.savefig(path, dpi=150)
+        panels[0, -1].legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize="small")
+        figure.savefig(path, dpi=80)
 
 
 def new_figure(**options: Any) -> Any:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 import ppl_topics as pt
 
-Data = Literal["pair", "classes", "numbers"]
-"""Labels of a study: two of the classes, all classes, or numbers."""
+Data = Literal["pair", "classes", "levels", "senders", "numbers"]
+"""Labels: two of the classes, all, all levels of their names (comp, comp.sys, ...), all with covariates, or numbers."""
+SENDER = re.compile(r"From:.*?@(?:[\w.-]*\.)?([\w-]+\.[\w-]+)")
 
 
 def names_of(corpus: pt.Corpus) -> list[str | None]:
@@ -33,6 +41,27 @@ def two_classes(corpus: pt.Corpus, names: tuple[str, str] | None) -> pt.Corpus:
     return corpus.select(chosen).with_labels([held[place] for place in chosen], kind="class")
 
 
+def levels(corpus: pt.Corpus) -> pt.Corpus:
+    """Return a corpus whose labels are all levels of the names of the classes, so that a document has several."""
+    parts = [name.split(".") for name in names_of(corpus) if name is not None]
+    return corpus.with_labels([[".".join(p[: n + 1]) for n in range(len(p))] for p in parts], kind="multi_label")
+
+
+def senders(path: str, words: Mapping[str, Any], least: int = 10) -> tuple[pt.Corpus, pt.Corpus]:
+    """Return 20 Newsgroups without headers; the covariate is the domain of the sender's address, if it is frequent."""
+    with gzip.open(path, "rt") as lines:
+        postings = [json.loads(line) for line in lines]
+    found = {str(posting["id"]): SENDER.search(posting["text"]) for posting in postings}
+    domains = pd.Series({name: match[1].lower() if match else "none" for name, match in found.items()})
+    train = pt.load_20newsgroups(path, remove=("headers",), **words)
+    test = pt.load_20newsgroups(path, subset="test", remove=("headers",), vocabulary=train)
+    counts = domains[list(train.doc_ids)].value_counts()
+    frequent = domains.where(domains.isin(counts.index[counts >= least]), "other")
+    covariates = pt.Covariates.from_frame(pd.DataFrame({"domain": frequent[list(train.doc_ids)]}))
+    new = covariates.encode(pd.DataFrame({"domain": frequent[list(test.doc_ids)]}))
+    return replace(train, covariates=covariates), replace(test, covariates=new)
+
+
 def simulated(data: Data, docs: int = 240, words: int = 150, topics: int = 6) -> tuple[pt.Corpus, pt.Corpus]:
     """Simulate a training and a test corpus from LDA; labels follow the proportions of the topics."""
     rng = np.random.default_rng(1)
@@ -41,14 +70,22 @@ def simulated(data: Data, docs: int = 240, words: int = 150, topics: int = 6) ->
     counts = np.stack([rng.multinomial(40, share @ phi) for share in theta])
     scores = theta @ rng.normal(scale=3.0, size=(topics, 4)) + rng.normal(scale=0.2, size=(docs, 4))
     numbers = (scores[:, 0] - scores[:, 0].mean()) / scores[:, 0].std()
-    labels = numbers if data == "numbers" else [f"class {number}" for number in scores.argmax(axis=1)]
-    return pt.Corpus.from_matrix(counts, labels=labels, name="simulated").split(1 / 3, seed=1)
+    labels = (
+        numbers if data == "numbers" else [f"class{'.' * (data == 'levels') or ' '}{n}" for n in scores.argmax(axis=1)]
+    )
+    corpus = pt.Corpus.from_matrix(counts, labels=labels, name="simulated")
+    if data == "senders":
+        # A covariate that knows a little about the class.
+        told = np.where(rng.random(docs) < 0.3, scores.argmax(axis=1), rng.integers(4, size=docs))
+        corpus = replace(corpus, covariates=pt.Covariates.from_frame(pd.DataFrame({"domain": told.astype(str)})))
+    return corpus.split(1 / 3, seed=1)
 
 
 def add_text_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how files of labelled texts are read."""
     parser.add_argument("--vocabulary", help="the words of files that have only their ids, one a line")
     parser.add_argument("--label-column", help="column of the labels, if the files have columns")
+    parser.add_argument("--class-names", help="the names of classes that are numbered from 1, one a line")
     parser.add_argument("--stop-words", action="store_true", help="remove scikit-learn's list of English stop words")
     parser.add_argument("--min-count", type=int, default=1, help="drop words that occur less often in training (1)")
 
@@ -57,11 +94,20 @@ def read_labelled(options: argparse.Namespace, path: str, kind: Any, **how: Any)
     """Read a file of labelled texts."""
     stop_words = "english" if options.stop_words else None
     how |= {"vocabulary": options.vocabulary, "label_column": options.label_column, "stop_words": stop_words}
-    return pt.read_corpus(path, label_kind=kind, **how)
+    corpus = pt.read_corpus(path, label_kind=kind, **how)
+    if options.class_names is None or kind != "class":
+        return corpus
+    listed = Path(options.class_names).read_text().split()
+    return corpus.with_labels([name and listed[int(name) - 1] for name in names_of(corpus)], kind="class")
 
 
 def read_pair(options: argparse.Namespace, data: Data) -> tuple[pt.Corpus, pt.Corpus]:
     """Return the training and the test corpus that were asked for."""
+    if data == "senders" and options.postings:
+        words = {"stop_words": "english" if options.stop_words else None, "min_count": options.min_count}
+        train, test = senders(options.postings, words)
+        print(train, test, sep="\n", flush=True)
+        return train, test
     if (options.train is None) != (options.test is None):
         raise SystemExit("give both --train and --test, or neither for a simulated corpus")
     if options.train is None:
@@ -71,6 +117,8 @@ def read_pair(options: argparse.Namespace, data: Data) -> tuple[pt.Corpus, pt.Co
         train, test = (read_labelled(options, path, kind) for path in (options.train, options.test))
     if data == "pair":
         train, test = two_classes(train, options.classes), two_classes(test, options.classes)
+    if data == "levels":
+        train, test = levels(train), levels(test)
     # Words that do not occur would only cost time.
     kept = train.vocabulary[train.word_counts >= options.min_count]
     train, test = train.with_vocabulary(kept), test.with_vocabulary(kept)

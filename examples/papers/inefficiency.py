@@ -1,6 +1,6 @@
 """Inefficiency factors of theta and phi under several kernels of z, after Tables 3 and 4 of Magnusson et al. 2018.
 
-    python examples/inefficiency.py --data train.svmlight.gz --vocabulary vocab.txt --out inefficiency.csv
+    python examples/papers/inefficiency.py --data train.svmlight.gz --vocabulary vocab.txt --out inefficiency.csv
 
 A long common run of the first kernel comes first, so that all chains explore the same mode with the same topic numbers.
 Each kernel continues from its last state. With every kept draw of z, theta is drawn for 1,000 random documents, and phi
@@ -13,13 +13,14 @@ each scalar, 1.6 GB for K = 100 and 2,000 draws. The paper's setting is `--commo
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from studies import parser, plan, read
+from studies import parser, plan, read, save
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.efficiency import inefficiency
@@ -106,9 +107,9 @@ def compare(
             row[f"IF {name}"], row[f"sd {name}"] = moving.mean(), moving.std()
             row[f"constant {name}"] = factors.size - moving.size
             row[f"s/effective {name}"] = row["seconds a sweep"] * row[f"IF {name}"]
-        rows[topics, kernel] = row
+        rows[topics, kernel, seed] = row
         print(f"K = {topics}, {kernel}: IF of theta {row['IF theta']:.2f}, of phi {row['IF phi']:.2f}", flush=True)
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["topics", "kernel"])
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["topics", "kernel", "seed"])
 
 
 if __name__ == "__main__":
@@ -118,8 +119,8 @@ if __name__ == "__main__":
     arguments.add_argument("--draws", type=int, default=2000, help="kept sweeps of each kernel (2000)")
     options = arguments.parse_args()
     corpus = read(options, ".csv")
-    sizes = {"common": options.common, "warmup": options.warmup, "draws": options.draws, "seed": options.seed}
-    table = pd.concat([compare(corpus, options.kernels, k, **sizes) for k in options.topics])
-    print(table.round(4).to_string())
-    for path in options.out:
-        table.to_csv(path)
+    sizes = {"common": options.common, "warmup": options.warmup, "draws": options.draws}
+    chains = itertools.product(options.topics, range(1, options.seeds + 1))
+    table = pd.concat([compare(corpus, options.kernels, k, seed=seed, **sizes) for k, seed in chains])
+    print(table.groupby(["topics", "kernel"], sort=False).mean().round(4).to_string())
+    save(table, options.out)

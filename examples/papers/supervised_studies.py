@@ -1,0 +1,268 @@
+"""Runs, tables and figures that `zheng_2015.py`, `zhu_2013.py` and `dolda_2020.py` share.
+
+A table is written after each chain, and chains that it has already are not run again: a study that was interrupted goes
+on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+from studies import check_out, new_figure
+from study_corpora import Data, add_text_options, names_of, read_pair
+
+import ppl_topics as pt
+
+STEPS = ("augmentation", "scales", "eta", "z", "phi")
+SCALES = ("tau", "lambda", "slab")
+METRICS = ("accuracy", "f1_micro", "f1_macro", "r2", "log_score")
+PREDICTION = {"warmup": 10, "draws": 30}
+"""Sweeps over the documents that are predicted."""
+SMALL = (5, 10)
+"""Numbers of topics for the simulated corpus."""
+START = "uniform"
+"""The papers' first topics."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A model under a schedule: a line of a figure, or a point of a line if x is not the number of topics.
+
+    ``parameters`` are the model's, ``alpha`` summed over topics; ``settings`` are the line's own. The last ``draws``
+    sweeps are kept, and their mean topics and coefficients predict; by default only the last one, as in most papers.
+    """
+
+    name: str
+    model: str | Mapping[str, Any]
+    schedule: Mapping[str, Any] | None
+    sweeps: int
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    draws: int = 1
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(self, train: pt.Corpus, topics: int, **options: Any) -> Sequence[pt.Fit]:
+        """Run one chain; all but the kept sweeps are burn-in."""
+        draws = min(self.draws, self.sweeps)
+        return [self.sample(train, topics, warmup=self.sweeps - draws, draws=draws, **options)]
+
+    def sample(self, corpus: pt.Corpus, topics: int, **options: Any) -> pt.Fit:
+        """Run one chain that records neither phi nor theta, which takes time: predictions use the mean topics."""
+        values: dict[str, Any] = {**self.parameters, "topics": topics}
+        if "alpha" in values:
+            values["alpha"] = {"sum": values["alpha"]}
+        record = {"phi": "none", "theta": "none"}
+        fixed = {"draws": 1, "chains": 1, "schedule": self.schedule, "record": record, "progress": False}
+        return pt.sample(self.model, corpus, **{**fixed, **values, **options})
+
+    def measure(self, fits: Sequence[pt.Fit], corpus: pt.Corpus, train: pt.Corpus, **options: Any) -> dict[str, float]:
+        """Return how well `run` predicts a corpus, whose documents are treated as new even if training had them.
+
+        Without a response, a linear support vector machine is trained on the proportions of the topics.
+        """
+        fit, options = fits[-1], PREDICTION | options
+        if "eta" in fit.posterior:
+            found = fit.metrics(corpus, **options)
+            return {name: found[name] for name in METRICS if name in found}
+        machine = LinearSVC(random_state=0).fit(fit.transform(train, **options), names_of(train))
+        return {"accuracy": float(machine.score(fit.transform(corpus, **options), names_of(corpus)))}
+
+    def started(self, start: str) -> Line:
+        """Return the line with the first topics of its chains, which only models of classes and labels can choose."""
+        chosen = "start" in pt.plan(self.model).model.spec.parameters
+        return replace(self, parameters={**self.parameters, "start": start}) if chosen else self
+
+
+@dataclass(frozen=True)
+class Words(Line):
+    """A linear support vector machine on weighted words, which knows no topics."""
+
+    def run(self, train: pt.Corpus, topics: int, **options: Any) -> Sequence[pt.Fit]:
+        """Run nothing."""
+        return []
+
+    def measure(self, fits: Sequence[pt.Fit], corpus: pt.Corpus, train: pt.Corpus, **options: Any) -> dict[str, float]:
+        """Return how well it predicts a corpus."""
+        machine = make_pipeline(TfidfTransformer(sublinear_tf=True), LinearSVC(random_state=0))
+        machine.fit(train.to_matrix(), names_of(train))
+        return {"accuracy": float(machine.score(corpus.to_matrix(), names_of(corpus)))}
+
+
+@dataclass(frozen=True)
+class Study:
+    """A figure or a table of a paper: with its numbers of topics, and columns of the table for x and for each panel."""
+
+    title: str
+    data: Data
+    topics: tuple[int, ...]
+    lines: tuple[Line, ...]
+    x: str = "topics"
+    panels: tuple[str, ...] = ("accuracy", "seconds")
+
+
+def supervised(model: str, z: str | Mapping[str, Any], eta: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cycle of augmentation, coefficients, assignments and topics."""
+    augmentation = {"omega": "polya_gamma"} if model.startswith("slda_logistic") else {"xi": "inverse_gaussian"}
+    return {"cycle": [augmentation, {"eta": eta}, {"z": z}, {"phi": "dirichlet_rows"}]}
+
+
+def gibbs(name: str, model: str, sweeps: int, **parameters: float) -> Line:
+    """Return a model under the papers' sampler: z from its full conditional, in O(K C), and a joint draw of eta."""
+    return Line(name, model, supervised(model, "full_collapsed_gibbs", "joint_normal"), sweeps, parameters)
+
+
+def ours(name: str, model: str, sweeps: int, **parameters: float) -> Line:
+    """Return a model under the schedule that the scheduler chooses."""
+    return Line(name, model, None, sweeps, parameters)
+
+
+def seconds_of_steps(fits: Sequence[pt.Fit]) -> pd.Series:
+    """Return the seconds of sampling, burn-in included, of each step of the cycle."""
+    if not fits:
+        return pd.Series(0.0, index=STEPS)
+    groups = [fit.groups[name] for fit in fits for name in ("warmup_sample_stats", "sample_stats")]
+    spent = pd.concat([group["step_seconds"].to_series() for group in groups if "step_seconds" in group])
+    variable = spent.index.get_level_values("kernel").str.partition(":").get_level_values(0)
+    named = ["scales" if name in SCALES else name if name in STEPS else "augmentation" for name in variable]
+    return spent.groupby(named).sum().reindex(STEPS, fill_value=0.0)
+
+
+def key_of(study: Study, row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what tells a chain from all others of a study."""
+    return (row["line"], row["start"], row["topics"], row[study.x], row["seed"])
+
+
+def row_of(
+    study: Study, line: Line, train: pt.Corpus, test: pt.Corpus, known: Mapping[str, Any], threads: int | None
+) -> dict[str, Any]:
+    """Run one chain; return its row, to which what is known of it belongs."""
+    topics, seed = known["topics"], known["seed"]
+    fits = line.run(train, topics, seed=seed, threads=threads)
+    spent = seconds_of_steps(fits)
+    found = line.measure(fits, test, train, seed=seed, threads=threads)
+    if any(panel.startswith("train ") for panel in study.panels):
+        again = line.measure(fits, train, train, seed=seed, threads=threads)
+        found |= {f"train {name}": value for name, value in again.items()}
+    row = {**known, **found, "seconds": spent.sum(), **spent.add_prefix("seconds of ")}
+    return row | dict((spent / spent.sum()).add_prefix("share of "))
+
+
+def run(
+    study: Study,
+    train: pt.Corpus,
+    test: pt.Corpus,
+    *,
+    topics: tuple[int, ...] | None = None,
+    seeds: int = 3,
+    starts: Sequence[str] = (START,),
+    sweeps: int | None = None,
+    threads: int | None = None,
+    table: Path | None = None,
+) -> pd.DataFrame:
+    """Run a study; return a row for each line, start, number of topics and seed, those of the table included.
+
+    A row has the metrics, and the seconds of sampling, in all and by step, without compilation and prediction. Chains
+    have at most ``sweeps``; if the study varies the sweeps, longer chains are left out.
+    """
+    if sweeps is not None and study.x == "sweeps":
+        study = replace(study, lines=tuple(line for line in study.lines if line.sweeps <= sweeps))
+    elif sweeps is not None:
+        study = replace(study, lines=tuple(replace(line, sweeps=min(line.sweeps, sweeps)) for line in study.lines))
+    found = [] if table is None or not table.exists() else pd.read_csv(table).to_dict("records")
+    done, loaded = {key_of(study, row) for row in found}, set[str]()
+    chains = itertools.product(range(1, seeds + 1), topics or study.topics, starts, study.lines)
+    for seed, k, start, line in chains:
+        chain = line.started(start)
+        known = {"line": line.name, "start": chain.parameters.get("start", "uniform"), "topics": k}
+        known |= {"sweeps": line.sweeps, **line.parameters, **line.settings, "seed": seed}
+        if key_of(study, known) in done:
+            continue
+        if line.name not in loaded:
+            # Compiled code is loaded in the first sweep, which is not what is timed.
+            replace(chain, sweeps=1).run(train, k, seed=0, threads=threads)
+            loaded.add(line.name)
+        row = row_of(study, chain, train, test, known, threads)
+        found.append(row)
+        done.add(key_of(study, row))
+        if table is not None:
+            pd.DataFrame(found).to_csv(table, index=False, float_format="%.5g")
+        shown = ", ".join(f"{name} {row[name]:.4g}" for name in study.panels if name in row)
+        at = "" if study.x == "topics" else f", {study.x} = {row[study.x]:g}"
+        print(f"{line.name}, {row['start']} start, K = {k}{at}, seed {seed}: {shown}", flush=True)
+    return pd.DataFrame(found)
+
+
+def only(study: Study, lines: list[str] | None) -> Study:
+    """Return a study with only some of its lines."""
+    known = dict.fromkeys(line.name for line in study.lines)
+    if unknown := set(lines or ()) - set(known):
+        raise SystemExit(f"--lines: {', '.join(sorted(unknown))}: there are {'; '.join(known)}")
+    return replace(study, lines=tuple(line for line in study.lines if not lines or line.name in lines))
+
+
+def draw(study: Study, table: pd.DataFrame, path: Path) -> None:
+    """Draw the means and standard deviations over seeds, a panel for each measure."""
+    varied, started = study.x != "topics", table["start"].nunique() > 1
+    figure = new_figure(figsize=(3.6 * len(study.panels) + 2, 3), layout="constrained")
+    figure.suptitle(study.title)
+    panels = figure.subplots(1, len(study.panels), squeeze=False)[0]
+    for panel, measured in zip(panels, study.panels, strict=True):
+        panel.set(xlabel=study.x, ylabel=measured, xscale="log" if study.x == "sweeps" else "linear")
+        for (name, start, topics), group in table.groupby(
+            ["line", "start", "topics" if varied else "line"], sort=False
+        ):
+            values = group.groupby(study.x)[measured].agg(["mean", "std"])
+            label = f"{name}, {start} start" if started else name
+            label += f", K = {topics}" if varied else ""
+            panel.errorbar(values.index, values["mean"], values["std"].fillna(0.0), label=label, capsize=2)
+    panels[-1].legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize="small")
+    figure.savefig(path, dpi=80)
+
+
+def main(description: str | None, studies: Mapping[str, Study]) -> None:
+    """Run the study that the command line names."""
+    listed = "\n".join(f"  {name:8}{study.title}" for name, study in studies.items())
+    parser = argparse.ArgumentParser(
+        description=f"{(description or '').partition(chr(10))[0]}\n\nstudies:\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--study", choices=list(studies), default=next(iter(studies)), help="the first by default")
+    parser.add_argument("--train", help="labelled corpus; a simulated one by default")
+    parser.add_argument("--test", help="labelled corpus to predict")
+    parser.add_argument("--postings", help="20 Newsgroups as raw texts, for a study of their senders")
+    parser.add_argument("--classes", nargs=2, metavar=("FIRST", "SECOND"), help="of a binary task (first and last)")
+    add_text_options(parser)
+    parser.add_argument("--lines", nargs="+", metavar="NAME", help="only some lines of the figure")
+    parser.add_argument("--topics", type=int, nargs="+", metavar="K", help="those of the paper; of a simulation 5, 10")
+    parser.add_argument("--seeds", type=int, default=3, help="chains for each point (3)")
+    parser.add_argument(
+        "--start",
+        nargs="+",
+        choices=("uniform", "labels"),
+        default=[START],
+        help="first topics (uniform, as the papers')",
+    )
+    parser.add_argument("--sweeps", type=int, help="at most; those of the paper by default")
+    parser.add_argument("--threads", type=int, help="all cores by default; the draws do not depend on it")
+    parser.add_argument("--out", type=Path, nargs="+", default=[], help="files to write: one .csv, or .png for figures")
+    options = parser.parse_args()
+    study = only(studies[options.study], options.lines)
+    check_out(options.out, ".csv", ".png")
+    train, test = read_pair(options, study.data)
+    topics = tuple(options.topics or (study.topics if options.train else SMALL))
+    how = {"seeds": options.seeds, "sweeps": options.sweeps, "threads": options.threads, "starts": options.start}
+    csv = next((path for path in options.out if path.suffix == ".csv"), None)
+    table = run(study, train, test, topics=topics, table=csv, **how)
+    keys = list(dict.fromkeys(["line", "start", "topics", study.x]))
+    print(table.groupby(keys, sort=False)[list(study.panels)].agg(["mean", "std"]).round(4).to_string())
+    for path in options.out:
+        if path.suffix == ".png":
+            draw(study, table, path)
