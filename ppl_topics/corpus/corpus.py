@@ -126,7 +126,10 @@ class Corpus(CorpusConstructors):
     def to_matrix(self) -> sparse.csr_array:
         """Return the counts as a sparse matrix of shape (D, V), dtype int64."""
         indptr, word_ids, counts = token_arrays.run_lengths(self.doc_ptr, self.words)
-        return sparse.csr_array((counts, word_ids.astype(np.int64), indptr), shape=(self.n_docs, self.n_words))
+        # scikit-learn's linear models refuse wider indices than they need.
+        index = np.int32 if len(counts) <= np.iinfo(np.int32).max else np.int64
+        parts = (counts, word_ids.astype(index, copy=False), indptr.astype(index, copy=False))
+        return sparse.csr_array(parts, shape=(self.n_docs, self.n_words))
 
     def select(self, index: npt.ArrayLike | slice) -> Corpus:
         """Return some of the documents, with the same vocabulary.

@@ -71,6 +71,7 @@ def test_matrix_round_trip(lists):
     corpus = corpus_of(lists)
     matrix = corpus.to_matrix()
     assert matrix.dtype == np.int64
+    assert matrix.indices.dtype == matrix.indptr.dtype == np.int32  # all that scikit-learn's linear models take
     expected = np.array([[doc.count(w) for w in range(7)] for doc in lists])
     np.testing.assert_array_equal(matrix.toarray(), expected)
     for form in (
