@@ -49,7 +49,7 @@ NumberOfBlocks = Annotated[int, pydantic.Field(ge=1, le=1024)]
     automatic=True,
     parallel_over="doc and word",
     cost="N * (53 + 0.18 * K) + N * (16 * min(1, C) + 0.9 * C)",
-    tasks="min(16, N // 2**18)",
+    tasks="min(16, max(N // 2**18, min(4, N // 2**14)))",
     memory="4 * N + (6 * min(N, V * K / 8) if K > 512 else 4 * D * K if 2 * D * K <= N else 0)"
     " + 50 * D * C + 10 * N * min(1, C)",
     reference="Griffiths, Steyvers 2004, eq. 5, given the masses of blocks of words",

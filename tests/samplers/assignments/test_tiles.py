@@ -123,7 +123,8 @@ def test_words_without_a_block_are_left_out_of_the_counts():
 
 
 def test_the_number_of_blocks_grows_with_the_corpus():
-    assert [default_blocks(n) for n in (0, 10, 300_000, 600_000, 2_765_300, 10**8)] == [1, 1, 1, 2, 8, 16]
+    sizes = (0, 10, 40_000, 60_000, 130_000, 600_000, 1_400_000, 2_765_300, 10**8)
+    assert [default_blocks(n) for n in sizes] == [1, 1, 2, 2, 4, 4, 4, 8, 16]
 
 
 SCHEDULES = {
