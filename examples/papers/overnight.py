@@ -41,6 +41,7 @@ STUDIES = {
     "zhu_2013_fig5": "zhu_2013.py --study fig5 $NEWS --stop-words $BOTH",
     "zhu_2013_fig6": "zhu_2013.py --study fig6 $NEWS --stop-words",
     "magnusson_2018_table6": "spike_slab_zeros.py $WORDS --sweeps 300 --seeds 3",
+    "magnusson_2018_figB1": "spike_slab_zeros.py --sweeps 3000 --seeds 3",
     "magnusson_2018_fig4_1": "race.py $WORDS --kernels sparse_partially_collapsed sparse_collapsed --alpha 0.1 0.01"
     " --beta 0.1 0.01 --sweeps 100 --seeds 3",
     "magnusson_2018_fig4_2": "ad_lda_drift.py $WORDS --sweeps 200 --seeds 3",
@@ -52,14 +53,18 @@ STUDIES = {
     "dolda_2020_fig3": "dolda_2020.py --study fig3 $POSTINGS $PRUNED",
     "dolda_2020_fig9": "dolda_2020.py --study fig9 $NEWS $PRUNED",
     "dolda_2020_topics": "dolda_2020_topics.py $WORDS $NAMES $PRUNED --topics 80",
-    "zheng_2015_fig2": "zheng_2015.py --study fig2 $NEWS $BOTH",
+    "zheng_2015_fig2": "zheng_2015.py --study fig2 $NEWS",
     "zheng_2015_fig3": "zheng_2015.py --study fig3 $NEWS",
     "zheng_2015_fig4": "zheng_2015.py --study fig4 $NEWS",
     "zheng_2015_fig6": "zheng_2015.py --study fig6 $NEWS",
     "zheng_2015_fig7": "zheng_2015.py --study fig7 $NEWS",
     "zheng_2015_fig8": "zheng_2015.py --study fig8 $NEWS",
+    "zheng_2015_ess": "zheng_2015.py --study ess $NEWS",
+    "zheng_2015_ess20": "zheng_2015.py --study ess20 $NEWS",
+    "zheng_2015_chains": "zheng_2015.py --study chains $NEWS $BOTH",
     "zhu_2013_fig4": "zhu_2013.py --study fig4 $NEWS --stop-words",
     "zhu_2013_fig2": "zhu_2013.py --study fig2 $NEWS --stop-words",
+    "zheng_2015_fig2_labels": "zheng_2015.py --study fig2 $NEWS --start labels",
     "zheng_2015_fig2b": "zheng_2015.py --study fig2b $NEWS",
 }
 """The command of each study, which is also the name of its files; short ones first."""

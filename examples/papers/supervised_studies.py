@@ -27,6 +27,9 @@ SCALES = ("tau", "lambda", "slab")
 METRICS = ("accuracy", "f1_micro", "f1_macro", "r2", "log_score")
 PREDICTION = {"warmup": 10, "draws": 30}
 """Sweeps over the documents that are predicted."""
+ENOUGH = 100
+"""Draws of a chain whose effective sample size is worth a look."""
+EFFECTIVE = "effective draws of eta a second"
 SMALL = (5, 10)
 """Numbers of topics for the simulated corpus."""
 START = "uniform"
@@ -114,6 +117,11 @@ def supervised(model: str, z: str | Mapping[str, Any], eta: str | Mapping[str, A
     return {"cycle": [augmentation, {"eta": eta}, {"z": z}, {"phi": "dirichlet_rows"}]}
 
 
+def sampler(z: str, model: str, sweeps: int, draws: int, **parameters: float) -> Line:
+    """Return a model under a kernel of z, and a joint draw of the coefficients."""
+    return Line(z, model, supervised(model, z, "joint_normal"), sweeps, parameters, draws)
+
+
 def gibbs(name: str, model: str, sweeps: int, **parameters: float) -> Line:
     """Return a model under the papers' sampler: z from its full conditional, in O(K C), and a joint draw of eta."""
     return Line(name, model, supervised(model, "full_collapsed_gibbs", "joint_normal"), sweeps, parameters)
@@ -135,6 +143,11 @@ def seconds_of_steps(fits: Sequence[pt.Fit]) -> pd.Series:
     return spent.groupby(named).sum().reindex(STEPS, fill_value=0.0)
 
 
+def effective_draws(fit: pt.Fit) -> float:
+    """Return the median effective sample size of the coefficients, over the seconds of the kept sweeps."""
+    return float(fit.efficiency().loc["eta", "ess_bulk_median"] / fit.groups["sample_stats"]["step_seconds"].sum())
+
+
 def key_of(study: Study, row: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what tells a chain from all others of a study."""
     return (row["line"], row["start"], row["topics"], row[study.x], row["seed"])
@@ -148,6 +161,8 @@ def row_of(
     fits = line.run(train, topics, seed=seed, threads=threads)
     spent = seconds_of_steps(fits)
     found = line.measure(fits, test, train, seed=seed, threads=threads)
+    if line.draws >= ENOUGH and fits:
+        found[EFFECTIVE] = effective_draws(fits[-1])
     if any(panel.startswith("train ") for panel in study.panels):
         again = line.measure(fits, train, train, seed=seed, threads=threads)
         found |= {f"train {name}": value for name, value in again.items()}

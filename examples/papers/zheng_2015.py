@@ -12,18 +12,21 @@ fig5     regression: predictive R^2, epsilon-insensitive loss, hotel reviews
 fig6     proposals: mixture and cycle of all three, and each alone
 fig7     Metropolis-Hastings steps for a token
 fig8     Gibbs sweeps over the coefficients
+ess      two classes: effective draws a second, by kernel of z; those of the full conditional take O(K C) a token
+ess20    all classes
+chains   all classes: accuracy against the number of sweeps, with and without an intercept
 
 Each point is the last state of a chain as long as the paper's. `light` draws z given the topics, by proposals that keep
-the posterior invariant, and sweeps twice over the coefficients; in the paper the topics are integrated out and the
-proposals stale. `Gibbs` is the paper's baseline: the topics integrated out, z from its full conditional in O(K C), a
-joint draw of the coefficients. `ours` is what the scheduler chooses. Chains start from uniform topics, as in the paper;
-`--start labels` starts them from topics that go with the classes. Time is that of sampling alone. Costs, margins and
-concentrations are the paper's.
+the posterior invariant, and sweeps twice over the coefficients. `light, stale` is the paper's: the topics integrated
+out, and proposals from tables that lag behind the counts, so that it is not exact. `Gibbs` is the paper's baseline: the
+topics integrated out, z from its full conditional in O(K C), a joint draw of the coefficients. `ours` is what the
+scheduler chooses. Chains start from uniform topics, as in the paper; `--start labels` starts them from topics that go
+with the classes. Time is that of sampling alone. Costs, margins and concentrations are the paper's.
 """
 
 from __future__ import annotations
 
-from supervised_studies import Line, Study, gibbs, main, ours, supervised
+from supervised_studies import EFFECTIVE, Line, Study, gibbs, main, ours, sampler, supervised
 
 PROPOSALS = {"doc": 1, "word": 1, "exp": 1}
 TOPICS = (20, 50, 100, 200, 400)
@@ -42,16 +45,33 @@ def light(
     compose: str = "mixture",
     steps: int = 6,
     eta_sweeps: int = 2,
+    kernel: str = "light_partially_collapsed",
     **parameters: float,
 ) -> Line:
     """Return a model under Metropolis-Hastings in O(1) a token, and sweeps over single coefficients."""
-    z = {"kernel": "light_partially_collapsed", "compose": compose, "proposals": proposals, "steps": steps}
+    z = {"kernel": kernel, "compose": compose, "proposals": proposals, "steps": steps}
     eta = {"kernel": "coordinate_normal", "sweeps": eta_sweeps}
     return Line(name, model, supervised(model, z, eta), sweeps, parameters)
 
 
+def printed(model: str, sweeps: int, **parameters: float) -> Line:
+    """Return a model under the paper's own sampler, which is close to the posterior but not exact."""
+    return light("light, stale", model, sweeps, kernel="light_collapsed", **parameters)
+
+
 COMPOSED = tuple(light(compose, "medlda", 25, compose=compose, **HINGE) for compose in ("mixture", "cycle"))
 ALONE = tuple(light(f"{name} only", "medlda", 25, proposals={name: 1}, **HINGE) for name in PROPOSALS)
+
+KERNELS = (
+    "full_collapsed_gibbs",
+    "collapsed_gibbs",
+    "block_collapsed",
+    "full_partially_collapsed",
+    "partially_collapsed",
+    "alias_partially_collapsed",
+    "light_partially_collapsed",
+)
+INTERCEPT = {"name": "medlda_intercept", "extends": "medlda", "blocks": {"y": {"intercept": True}}}
 
 STUDIES = {
     "fig1": Study(
@@ -60,6 +80,7 @@ STUDIES = {
         (10, 20, 40, 60, 80, 100),
         (
             light("light", "medlda_binary", 10, **BINARY),
+            printed("medlda_binary", 10, **BINARY),
             gibbs("Gibbs", "medlda_binary", 10, **BINARY),
             ours("ours", "medlda_binary", 10, **BINARY),
         ),
@@ -70,6 +91,7 @@ STUDIES = {
         TOPICS,
         (
             light("light", "medlda", 25, **HINGE),
+            printed("medlda", 25, **HINGE),
             gibbs("Gibbs", "medlda", 20, **HINGE),
             ours("ours", "medlda", 25, **HINGE),
         ),
@@ -80,6 +102,7 @@ STUDIES = {
         TOPICS,
         (
             light("light", "medlda_one_vs_all", 25, **HINGE),
+            printed("medlda_one_vs_all", 25, **HINGE),
             gibbs("Gibbs", "medlda_one_vs_all", 20, **HINGE),
             ours("ours", "medlda_one_vs_all", 25, **HINGE),
         ),
@@ -101,6 +124,7 @@ STUDIES = {
         TOPICS,
         (
             light("light", "slda_logistic", 40, **LOGISTIC),
+            printed("slda_logistic", 40, **LOGISTIC),
             gibbs("Gibbs", "slda_logistic", 40, **LOGISTIC),
             ours("ours", "slda_logistic", 40, **LOGISTIC),
         ),
@@ -111,6 +135,7 @@ STUDIES = {
         (10, 20, 30, 50, 70, 100),
         (
             light("light", "medlda_regression", 15, **NUMBERS),
+            printed("medlda_regression", 15, **NUMBERS),
             gibbs("Gibbs", "medlda_regression", 10, **NUMBERS),
             ours("ours", "medlda_regression", 15, **NUMBERS),
         ),
@@ -128,6 +153,32 @@ STUDIES = {
         "classes",
         TOPICS,
         tuple(light(f"{sweeps} sweeps", "medlda", 25, eta_sweeps=sweeps, **HINGE) for sweeps in (1, 2, 4, 8, 10)),
+    ),
+    "ess": Study(
+        "Effective draws a second, MedLDA of two classes",
+        "pair",
+        (20, 100),
+        tuple(sampler(z, "medlda_binary", 400, 300, **BINARY) for z in KERNELS),
+        panels=(EFFECTIVE, "accuracy", "seconds"),
+    ),
+    "ess20": Study(
+        "Effective draws a second, MedLDA of all classes",
+        "classes",
+        (50,),
+        tuple(sampler(z, "medlda", 200, 150, **HINGE) for z in KERNELS),
+        panels=(EFFECTIVE, "accuracy", "seconds"),
+    ),
+    "chains": Study(
+        "How accuracy changes as a chain goes on",
+        "classes",
+        (200,),
+        tuple(
+            ours(name, model, sweeps, **HINGE)
+            for name, model in (("MedLDA", "medlda"), ("with an intercept", INTERCEPT))
+            for sweeps in (8, 15, 40, 120)
+        ),
+        x="sweeps",
+        panels=("accuracy", "train accuracy", "seconds"),
     ),
 }
 
