@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import runpy
+import shutil
 import sys
 from argparse import Namespace
 from dataclasses import replace
@@ -247,6 +248,37 @@ def test_a_supervised_study_goes_on_where_it_was(tmp_path: Path) -> None:
     both = shared["run"](study, train, test, topics=(2, 3), seeds=1, starts=("uniform", "labels"), **how)
     assert list(both["seconds"] == 12345) == [True] + [False] * 11
     assert both.groupby(["line", "start", "topics"]).size().eq(1).all()
+
+
+def test_figures_of_the_page_come_from_the_tables(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {
+            "line": ["light", "light", "Gibbs", "light"],
+            "start": ["uniform", "uniform", "uniform", "labels"],
+            "topics": [5, 5, 5, 5],
+            "accuracy": [0.5, 0.6, 0.11, 0.9],
+        }
+    )
+    frame.to_csv(tmp_path / "fig.csv", index=False)
+    tables = names("page.py")["Tables"](tmp_path)
+    assert not tables.has("fig")
+    (tmp_path / "fig.png").touch()
+    assert tables.has("fig")
+    assert tables.mean("fig", "accuracy", line="light") == "0.550"
+    assert tables.mean("fig", "accuracy", 1, line="light", start="labels") == "0.9"
+    assert tables.over("fig", "accuracy", {"line": "light"}, {"line": "Gibbs"}, topics=5) == "5"
+    table = tables.pivot("fig", "accuracy", "line", "topics", 2)
+    assert table.splitlines() == ["| line | 5 |", "| --- | ---: |", "| light | 0.55 ± 0.07 |", "| Gibbs | 0.11 |"]
+    with pytest.raises(SystemExit, match="no row with"):
+        tables.mean("fig", "accuracy", line="dark")
+
+
+def test_the_page_of_the_papers_is_that_of_the_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    docs = EXAMPLES.parent / "docs"
+    shutil.copytree(docs / "papers", tmp_path / "papers")
+    monkeypatch.setattr(sys, "argv", ["page.py", str(tmp_path / "papers")])
+    runpy.run_path(str(PAPERS / "page.py"), run_name="__main__")
+    assert (tmp_path / "papers.md").read_text() == (docs / "papers.md").read_text(), "run examples/papers/page.py"
 
 
 def test_levels_of_names_are_labels() -> None:

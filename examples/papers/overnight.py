@@ -44,8 +44,8 @@ STUDIES = {
     "magnusson_2018_figB1": "spike_slab_zeros.py --sweeps 3000 --seeds 3",
     "magnusson_2018_fig4_1": "race.py $WORDS --kernels sparse_partially_collapsed sparse_collapsed --alpha 0.1 0.01"
     " --beta 0.1 0.01 --sweeps 100 --seeds 3",
-    "magnusson_2018_fig4_2": "ad_lda_drift.py $WORDS --sweeps 200 --seeds 3",
-    "magnusson_2018_fig4_4": "race.py $WORDS --kernels $RIVALS --topics 10 100 --seconds 20 --seeds 3",
+    "magnusson_2018_fig4_2": "ad_lda_drift.py $WORDS --sweeps 150 --seeds 3",
+    "magnusson_2018_fig4_4": "race.py $WORDS --kernels $RIVALS --topics 10 100 --seconds 40 --seeds 3",
     "magnusson_2018_fig4_4_k1000": "race.py $WORDS --kernels $RIVALS --topics 1000 --seconds 60 --seeds 3",
     "magnusson_2018_fig4_5": "race.py --kernels $RIVALS --topics 100 --seconds 10 --seeds 3",
     "magnusson_2018_table3": "inefficiency.py $WORDS --common 1000 --draws 1000 --seeds 3",
@@ -87,9 +87,14 @@ def command(name: str) -> str:
     return f"python examples/papers/{line}" + ("" if "--threads" in line or name in THREADS else " --threads 1")
 
 
+def files_of(name: str, out: Path) -> list[Path]:
+    """Return the files of a study; once it has the last one, it is done."""
+    return [out / f"{name}{end}" for end in FILES.get(name, (".csv", ".png"))]
+
+
 def run(name: str, data: Path, out: Path) -> str:
     """Run one study; return what came of it."""
-    files, started = [out / f"{name}{end}" for end in FILES.get(name, (".csv", ".png"))], time.perf_counter()
+    files, started = files_of(name, out), time.perf_counter()
     if files[-1].exists():
         return f"{name}: there already"
     given = Template(Template(command(name)).safe_substitute(VARIABLES)).substitute(DATA=data).split()[1:]

@@ -6,12 +6,13 @@ python examples/papers/page.py docs/papers
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import pandas as pd
-from overnight import VARIABLES, command
+from overnight import VARIABLES, command, files_of
 
 TEMPLATE = Path(__file__).parent / "papers.md.jinja"
 
@@ -23,8 +24,8 @@ class Tables:
         self.folder, self.read = folder, dict[str, pd.DataFrame]()
 
     def has(self, study: str) -> bool:
-        """Return whether a study was run."""
-        return (self.folder / f"{study}.csv").exists()
+        """Return whether a study was run to its end."""
+        return files_of(study, self.folder)[-1].exists()
 
     def rows(self, study: str, **where: Any) -> pd.DataFrame:
         """Return the rows of a study whose columns have some values; of uniform starts, if nothing else is said."""
@@ -40,27 +41,42 @@ class Tables:
         return table
 
     def value(self, study: str, measure: str, **where: Any) -> float:
-        """Return the mean of a measure over seeds."""
-        return float(self.rows(study, **where)[measure].mean())
+        """Return the mean of a measure over seeds, NaN where a chain lacks it."""
+        return float(self.rows(study, **where)[measure].mean(skipna=False))
 
     def mean(self, study: str, measure: str, digits: int = 3, **where: Any) -> str:
         """Return the mean of a measure over seeds, in writing."""
-        return f"{self.value(study, measure, **where):,.{digits}f}"
+        return _cell(self.value(study, measure, **where), float("nan"), digits)
 
     def over(self, study: str, measure: str, one: dict[str, Any], other: dict[str, Any], **where: Any) -> str:
         """Return a mean over another one, in writing."""
         return f"{self.value(study, measure, **where, **one) / self.value(study, measure, **where, **other):.2g}"
 
+    def median(self, study: str, measure: str, digits: int = 2, **where: Any) -> str:
+        """Return the median of a measure over rows, in writing."""
+        return f"{self.rows(study, **where)[measure].median():,.{digits}f}"
+
+    def correlation(self, study: str, one: str, other: str, **where: Any) -> str:
+        """Return the rank correlation of two measures, in writing."""
+        rows = self.rows(study, **where)
+        return f"{rows[one].corr(rows[other], method='spearman'):.2f}"
+
     def pivot(self, study: str, measure: str, down: str, across: str, digits: int = 3, **where: Any) -> str:
         """Return a table of means over seeds, with standard deviations."""
-        groups = self.rows(study, **where).groupby([down, across], sort=False)[measure].agg(["mean", "std"])
-        cells = groups.apply(lambda row: _cell(row["mean"], row["std"], digits), axis=1).unstack(across)
+        groups = self.rows(study, **where).groupby([down, across], sort=False)[measure].agg([_mean, "std"])
+        cells = groups.apply(lambda row: _cell(row["_mean"], row["std"], digits), axis=1).unstack(across)
         lines = [[down, *map(_head, cells.columns)], ["---", *["---:"] * len(cells.columns)]]
         lines += [[_head(name), *row] for name, row in zip(cells.index, cells.fillna("").to_numpy(), strict=True)]
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def _mean(values: pd.Series[float]) -> float:
+    return float(values.mean(skipna=False))
+
+
 def _cell(mean: float, deviation: float, digits: int) -> str:
+    if pd.isna(mean):
+        return "not reached"
     return f"{mean:,.{digits}f}" + ("" if pd.isna(deviation) else f" ± {deviation:.{digits}f}")
 
 
@@ -74,12 +90,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="of the tables and figures; the page has its name, with .md")
     folder = parser.parse_args().folder
     tables = Tables(folder)
-    names = {name: getattr(tables, name) for name in ("has", "mean", "over", "pivot")}
+    names = {name: getattr(tables, name) for name in ("has", "value", "mean", "median", "over", "correlation", "pivot")}
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     page = environment.from_string(TEMPLATE.read_text()).render(
         **names, command=command, variables=VARIABLES, folder=folder.name
     )
-    folder.with_suffix(".md").write_text(page)
+    # What is left out leaves empty lines.
+    folder.with_suffix(".md").write_text(re.sub(r"\n{3,}", "\n\n", page).rstrip() + "\n")
 
 
 if __name__ == "__main__":
