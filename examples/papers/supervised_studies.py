@@ -272,7 +272,7 @@ def main(description: str | None, studies: Mapping[str, Study]) -> None:
     study = only(studies[options.study], options.lines)
     check_out(options.out, ".csv", ".png")
     train, test = read_pair(options, study.data)
-    topics = tuple(options.topics or (study.topics if options.train else SMALL))
+    topics = tuple(options.topics or (study.topics if options.train or options.postings else SMALL))
     how = {"seeds": options.seeds, "sweeps": options.sweeps, "threads": options.threads, "starts": options.start}
     csv = next((path for path in options.out if path.suffix == ".csv"), None)
     table = run(study, train, test, topics=topics, table=csv, **how)
