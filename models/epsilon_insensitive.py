@@ -10,7 +10,7 @@ import pydantic
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.registry import block
-from ppl_topics.core.response import Potential, Response
+from ppl_topics.core.response import Potential, RealResponse
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.augmentation import simulate_inverse_gaussian
 from ppl_topics.models.targets import encode_numbers
@@ -19,7 +19,7 @@ __all__ = ["EpsilonInsensitive"]
 
 
 @block("epsilon_insensitive")
-class EpsilonInsensitive(Response):
+class EpsilonInsensitive(RealResponse):
     """Real targets with pseudo-likelihood exp(-2 cost max(0, |y - s| - epsilon)): a loss, not a distribution.
 
     It is the product of two hinges, each with its own inverse Gaussian augmentation: xi+ ~ InvGauss(1 / (cost
@@ -30,17 +30,18 @@ class EpsilonInsensitive(Response):
     coefficients, features : str, list of str
         Names of the blocks of coefficients and of assignments.
     cost : float
-        Weight of the loss; at 0 the model is a plain topic model.
+        Weight of the loss, in standard deviations of the target; at 0 the model is a plain topic model.
     epsilon : float
-        Errors up to it cost nothing.
+        Errors up to it, in standard deviations of the target, cost nothing.
     intercept : bool
         Whether a coefficient of a constant feature is added.
+    standardise : bool
+        Whether each target is given mean 0 and standard deviation 1 over the training documents.
     """
 
     augmentation: ClassVar[str] = "xi"
     augmentation_dims: ClassVar[tuple[str, ...]] = ("doc", "response", "side")
     probabilistic: ClassVar[bool] = False
-    numeric: ClassVar[bool] = True
     tiny_parameters: ClassVar[Mapping[str, Any]] = {"cost": 1.4, "epsilon": 0.3}
 
     block: Literal["epsilon_insensitive"] = "epsilon_insensitive"
@@ -73,6 +74,3 @@ class EpsilonInsensitive(Response):
         """Return -2 cost max(0, |y - s| - epsilon)."""
         excess = np.maximum(0.0, np.abs(targets - scores) - self.epsilon)
         return np.where(np.isnan(targets), 0.0, -2.0 * self.cost * excess)
-
-    def _loss(self, targets: FloatArray, scores: FloatArray) -> float:
-        return float(np.mean((targets - scores) ** 2))

@@ -11,7 +11,7 @@ from scipy.special import gammaln
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.registry import block
-from ppl_topics.core.response import Potential, Response
+from ppl_topics.core.response import Potential, RealResponse
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.targets import encode_numbers
 
@@ -19,7 +19,7 @@ __all__ = ["Gaussian"]
 
 
 @block("gaussian")
-class Gaussian(Response):
+class Gaussian(RealResponse):
     """Real targets y ~ Normal(s, sigma2), with sigma2 ~ InvGamma(shape, rate) for each (Blei, McAuliffe 2008).
 
     It is the distribution of the targets.
@@ -29,15 +29,16 @@ class Gaussian(Response):
     coefficients, features : str, list of str
         Names of the blocks of coefficients and of assignments.
     shape, rate : float
-        Of the prior of the error variance, whose density falls as exp(-rate / sigma2).
+        Of the prior of the error variance of a standardised target, whose density falls as exp(-rate / sigma2).
     intercept : bool
         Whether a coefficient of a constant feature is added.
+    standardise : bool
+        Whether each target is given mean 0 and standard deviation 1 over the training documents.
     """
 
     handled_as: ClassVar[frozenset[str]] = frozenset({"quadratic_response", "shared_curvature"})
     augmentation: ClassVar[str] = "sigma2"
     augmentation_dims: ClassVar[tuple[str, ...]] = ("response",)
-    numeric: ClassVar[bool] = True
     tiny_parameters: ClassVar[Mapping[str, Any]] = {"shape": 2.8, "rate": 0.8}
 
     block: Literal["gaussian"] = "gaussian"
@@ -94,6 +95,3 @@ class Gaussian(Response):
     def draw_targets(self, scores: FloatArray, augmentation: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw targets with errors of variance sigma2."""
         return np.asarray(scores + np.sqrt(augmentation) * rng.normal(size=scores.shape))
-
-    def _loss(self, targets: FloatArray, scores: FloatArray) -> float:
-        return float(np.mean((targets - scores) ** 2))

@@ -40,6 +40,8 @@ def responses_section(groups: Groups, chain: int, probability: float) -> Section
         return section
     if groups["posterior"].sizes["draw"] < 2:
         section.notes.append("There is only one draw, so there are no intervals.")
+    if "target_scale" in groups.get("constant_data", xr.Dataset()):
+        section.notes.append("Coefficients are in standard deviations of the targets of the training documents.")
     names = list(dict.fromkeys(table["response"]))
     views, shown = views_of(groups), names[:MOST_RESPONSES]
     parts = dict(iter(table.groupby("response", sort=False)))

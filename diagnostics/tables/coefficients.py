@@ -25,6 +25,8 @@ def coefficient_table(
 ) -> pd.DataFrame:
     """Summarise the coefficients of each response, the largest first and the intercept last.
 
+    Those of standardised targets are in standard deviations of the target.
+
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset

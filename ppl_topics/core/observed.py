@@ -83,7 +83,7 @@ class Observed:
     Attributes
     ----------
     targets : ndarray of float64, shape (D, C)
-        As the model's response encodes the labels; NaN where missing.
+        As the model's response encodes the labels, centred and scaled by `target_scaling`; NaN where missing.
     design : Design
         Features of the documents beside their topics.
     responses : tuple of str
@@ -96,6 +96,8 @@ class Observed:
         How the covariates were centred and scaled, where there are any.
     exclusive : bool
         Whether a document has one of several classes.
+    target_scaling : Scaling, optional
+        How the targets were centred and scaled, where they were.
     """
 
     targets: FloatArray
@@ -105,3 +107,4 @@ class Observed:
     intercept: bool = False
     scaling: Scaling | None = None
     exclusive: bool = False
+    target_scaling: Scaling | None = None

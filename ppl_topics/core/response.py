@@ -22,10 +22,10 @@ from ppl_topics.core.block import Block
 from ppl_topics.core.state import ChainState
 from ppl_topics.corpus.covariates import Covariates
 from ppl_topics.corpus.labels import Labels
-from ppl_topics.corpus.scaling import Scaling
+from ppl_topics.corpus.scaling import Scaling, moments
 from ppl_topics.errors import SpecError
 
-__all__ = ["FixedFeatures", "LabelResponse", "Potential", "Response", "Start", "starts_by_label"]
+__all__ = ["FixedFeatures", "LabelResponse", "Potential", "RealResponse", "Response", "Start", "starts_by_label"]
 
 Start: TypeAlias = Literal["labels", "uniform", "both"]
 """What the first topics of chains depend on."""
@@ -154,6 +154,10 @@ class Response(Block):
         CorpusError
             If the labels are of a kind, or have values, that this response cannot have.
         """
+
+    def scaling(self, targets: FloatArray) -> Scaling | None:
+        """Return how the targets of a training corpus, shape (D, C), are centred and scaled; None if they are not."""
+        return None
 
     def indicators(self, targets: FloatArray) -> FloatArray:
         """Return a column for each class or label, positive where it holds, NaN where that is not known."""
@@ -322,3 +326,29 @@ class LabelResponse(Response):
     def first_topics(self) -> Start:
         """What the first topics of chains depend on."""
         return self.start
+
+
+class RealResponse(Response):
+    """Base of the responses of real targets, whose mean, or what is predicted of them, is the linear predictor.
+
+    Attributes
+    ----------
+    standardise : bool
+        Whether each target is given mean 0 and standard deviation 1 over the training documents, so that priors, costs
+        and errors mean the same in any unit. Predictions are in the units of the targets.
+    """
+
+    numeric: ClassVar[bool] = True
+
+    standardise: bool = True
+
+    def scaling(self, targets: FloatArray) -> Scaling | None:
+        """Return what standardises each target over the documents that have it; a constant one is only centred."""
+        if not self.standardise:
+            return None
+        found = np.array([moments(column[~np.isnan(column)]) for column in targets.T]).reshape(-1, 2)
+        # What is smaller has no finite inverse.
+        return Scaling(found[:, 0], np.where(found[:, 1] > np.finfo(np.float64).tiny, found[:, 1], 1.0))
+
+    def _loss(self, targets: FloatArray, scores: FloatArray) -> float:
+        return float(np.mean((targets - scores) ** 2))

@@ -1,4 +1,4 @@
-"""Centring and scaling of covariates, so that one prior fits the coefficients of all of them."""
+"""Centring and scaling of covariates and targets, so that one prior fits the coefficients of all of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import sparse
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.corpus.covariates import CovariateMatrix, Covariates
 
-__all__ = ["Scaling", "no_scaling", "standardising"]
+__all__ = ["Scaling", "moments", "no_scaling", "standardising"]
 
 DENSE_FROM = 0.5
 """A column of a sparse matrix is centred only if at least this share of its values is not zero."""
@@ -37,6 +37,10 @@ class Scaling(NamedTuple):
             scaled = scaled + sparse.coo_array((shift.ravel(), places), shape=rows.shape)
         result: sparse.csr_array = sparse.csr_array(scaled)
         return result
+
+    def undo(self, values: FloatArray) -> FloatArray:
+        """Return columns, shape (..., P), that were centred and scaled in their own units again."""
+        return np.asarray(self.mean + values * self.scale)
 
     @property
     def inverse(self) -> FloatArray:
@@ -79,14 +83,17 @@ def standardising(covariates: Covariates) -> Scaling:
         else:
             values = by_column.data[by_column.indptr[j] : by_column.indptr[j + 1]]
             zeros = n_docs - len(values)
-        scaling.mean[j], scaling.scale[j] = _moments(values, zeros)
+        scaling.mean[j], scaling.scale[j] = moments(values, zeros)
         if zeros > (1.0 - DENSE_FROM) * n_docs:
             scaling.mean[j] = 0.0
     return scaling
 
 
-def _moments(values: FloatArray, zeros: int) -> tuple[float, float]:
-    """Return mean and standard deviation of the values and a number of zeros; (value, 0) for a constant column."""
+def moments(values: FloatArray, zeros: int = 0) -> tuple[float, float]:
+    """Return mean and standard deviation of the values and a number of zeros; (value, 0) if all are equal or none."""
+    number = len(values) + zeros
+    if not number:
+        return 0.0, 0.0
     largest = float(np.abs(values).max(initial=0.0))
     least, most = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
     if zeros:
@@ -96,7 +103,6 @@ def _moments(values: FloatArray, zeros: int) -> tuple[float, float]:
         return least, 0.0
     # Divide first, so that no square overflows.
     shares = values / largest
-    number = len(values) + zeros
     mean = float(shares.sum()) / number
     variance = (float(((shares - mean) ** 2).sum()) + zeros * mean**2) / number
     return mean * largest, float(np.sqrt(variance)) * largest

@@ -38,6 +38,9 @@ def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
         targets, responses = block.encode(corpus.labels)
     except CorpusError as error:
         raise CorpusError(f"block {name!r} ({block.kind}): {error}") from None
+    target_scaling = block.scaling(targets)
+    if target_scaling is not None:
+        targets = np.asarray(target_scaling.apply(targets))
     covariates = scaling = None
     columns: tuple[str, ...] = ()
     fixed = model.spec.blocks.get(model.names.get("x", ""))
@@ -54,7 +57,7 @@ def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
     design = design_of(corpus.n_docs, covariates, scaling, block.intercept)
     columns = (*columns, INTERCEPT) if block.intercept else columns
     observed = observed_of(targets, design, responses, columns, block.intercept, scaling)
-    return replace(observed, exclusive=corpus.labels.kind == "class")
+    return replace(observed, exclusive=corpus.labels.kind == "class", target_scaling=target_scaling)
 
 
 def design_of(n_docs: int, covariates: Covariates | None, scaling: Scaling | None, intercept: bool) -> Design:

@@ -163,7 +163,7 @@ class GroupBuilder:
         return xr.Dataset(data, coords)
 
     def constants(self) -> xr.Dataset:
-        """Build the group of constants: lengths, counts of words, fixed concentrations, covariates and their scales."""
+        """Build the group of constants: lengths, counts of words, fixed concentrations, covariates, scales."""
         sizes = self.bound.sizes
         data: dict[str, Any] = {
             "doc_length": ("doc", np.asarray(self.bound.tokens.doc_lengths)),
@@ -184,6 +184,11 @@ class GroupBuilder:
             data["covariate_columns"] = ((), columns_to_json(covariates.columns))
             data["covariate_mean"], data["covariate_scale"] = (("covariate", values) for values in scaling)
             coords["covariate"] = _text(covariates.names)
+        standardised = None if self.bound.observed is None else self.bound.observed.target_scaling
+        if standardised is not None:
+            # Needed to predict in the units of the targets.
+            data["target_mean"], data["target_scale"] = (("response", values) for values in standardised)
+            coords |= self.coords(("response",), None)
         return xr.Dataset(data, coords)
 
 

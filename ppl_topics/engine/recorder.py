@@ -198,7 +198,10 @@ class Recorder:
         if observed.exclusive and response.probabilistic and not response.apart:
             result["log_likelihood_class"] = response.class_log_likelihood(observed.targets, fitted)
         if not np.isnan(observed.targets).all():
-            result["training_loss"] = response.loss(observed.targets, fitted)
+            scaling, targets = observed.target_scaling, observed.targets
+            if scaling is not None:
+                targets, fitted = scaling.undo(targets), scaling.undo(fitted)
+            result["training_loss"] = response.loss(targets, fitted)
         return result
 
     def _value(self, state: ChainState, selection: Selection, key: Key) -> NDArray[Any]:

@@ -143,7 +143,8 @@ def decision_function(groups: Groups, /, new: Any, *, covariates: Any = None, **
     -------
     ndarray of float64, shape (D,) or (D, C)
         A column for each class, label or target; a single column is dropped if there are two classes, whose sign
-        says which, or one target without a name. An empty document has 0, or the intercept, as in training.
+        says which, or one target without a name. An empty document has 0, or the intercept, as in training. Those of
+        standardised targets are in the units of the targets, in which an empty document has their mean.
 
     Raises
     ------
@@ -184,7 +185,8 @@ def predictive(groups: Groups, /, new: Any, *, covariates: Any = None, **options
     how = Options.of(options, "phi warmup draws seed threads", eta="draws")
     scores = draw_scores(response, corpus, how)
     dims = ("chain", "draw", "doc", "response")
-    data: dict[str, Any] = {"score": (dims, scores)}
+    in_units = response.target_scaling.undo
+    data: dict[str, Any] = {"score": (dims, in_units(scores))}
     coords = {
         "chain": response.trained.chains,
         "draw": response.draws,
@@ -197,8 +199,8 @@ def predictive(groups: Groups, /, new: Any, *, covariates: Any = None, **options
         data["target"] = (dims[:3], response.draw_classes(probability, how.seed))
         coords["class"] = response.classes
     elif response.block.probabilistic:
-        data["expectation"] = (dims, response.block.expectation(scores))
-        data["target"] = (dims, response.draw_targets(scores, how.seed))
+        data["expectation"] = (dims, in_units(response.block.expectation(scores)))
+        data["target"] = (dims, in_units(response.draw_targets(scores, how.seed)))
     attributes = {"dropped_tokens": int(corpus.dropped.tokens), "empty_documents": int(corpus.n_empty_docs)}
     return xr.Dataset(data, coords, attributes)
 

@@ -38,7 +38,7 @@ class Predictions(NamedTuple):
     Attributes
     ----------
     scores : ndarray of float64, shape (D, C)
-        Linear predictors, averaged.
+        Linear predictors, averaged; where targets were standardised, in the units of these.
     expectation : ndarray of float64, shape (D, C), or None
         The probability of each label by itself, or the mean of the target, averaged; None if a document has one of
         several classes, or the response is not probabilistic.
@@ -85,7 +85,8 @@ def predict_corpus(
     response: TrainedResponse, corpus: Corpus, options: Options, targets: FloatArray | None = None
 ) -> Predictions:
     """Predict documents in the words of the fit, with the log density of targets if they are given."""
-    block = response.block
+    block, scaling = response.block, response.target_scaling
+    targets = None if targets is None else np.asarray(scaling.apply(targets))
     by_class = response.kind == "class" and block.probabilistic
     total, number = np.zeros((corpus.n_docs, len(response.responses))), 0
     expectation: Any = np.zeros_like(total) if block.probabilistic and not by_class else None
@@ -105,10 +106,10 @@ def predict_corpus(
                 elif density is not None and targets is not None:
                     density = np.logaddexp(density, block.log_likelihood(targets, point.scores, point.scale))
     return Predictions(
-        total / number,
-        None if expectation is None else expectation / number,
+        scaling.undo(total / number),
+        None if expectation is None else scaling.undo(expectation / number),
         None if probability is None else probability / number,
-        None if density is None else density - np.log(number),
+        None if density is None else density - np.log(number) - np.log(scaling.scale),
     )
 
 

@@ -197,6 +197,14 @@ class TrainedResponse:
         constants = self.trained.groups["constant_data"]
         return Scaling(constants["covariate_mean"].values, constants["covariate_scale"].values)
 
+    @cached_property
+    def target_scaling(self) -> Scaling:
+        """How the targets were centred and scaled, by response; not at all unless the trace says so."""
+        constants = self.trained.groups.get("constant_data", xr.Dataset())
+        if "target_scale" not in constants:
+            return Scaling(np.zeros(len(self.responses)), np.ones(len(self.responses)))
+        return Scaling(constants["target_mean"].values, constants["target_scale"].values)
+
     @property
     def kind(self) -> LabelKind:
         """Kind of the training labels."""
@@ -205,8 +213,8 @@ class TrainedResponse:
 
     @cached_property
     def targets(self) -> FloatArray:
-        """The training labels as the response encodes them, shape (D, C)."""
-        return self._encode(slice(None))
+        """The training labels as the response has them, encoded, centred and scaled, shape (D, C)."""
+        return np.asarray(self.target_scaling.apply(self._encode(slice(None))))
 
     def _encode(self, documents: slice) -> FloatArray:
         names = np.empty(0, dtype=object) if self.classes is None else self.classes
@@ -258,7 +266,10 @@ class TrainedResponse:
         return np.asarray(posterior[name].sel(chain=chain).transpose("draw", "response").values)
 
     def draw_targets(self, scores: FloatArray, seed: int) -> FloatArray:
-        """Draw a target for each linear predictor, by the parameters of its chain and draw; a label is 0 or 1."""
+        """Draw a target for each linear predictor, by the parameters of its chain and draw; a label is 0 or 1.
+
+        Both are centred and scaled as the response has them.
+        """
         result = np.empty_like(scores)
         for place, chain in enumerate(self.trained.chains):
             scale = self.scale(chain)

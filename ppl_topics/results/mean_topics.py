@@ -94,7 +94,7 @@ def mean_topics(groups: Mapping[str, xr.Dataset], chain: int | None = None) -> x
     # An outer product: the topics' shares for words without tokens, spread as in the prior.
     dense = (rest.astype(np.float32) * (beta / beta.sum()).astype(np.float32)).transpose(*rest.dims, "word")
     values = dense.values.reshape(-1, *dense.shape[-2:])
-    parts = constants.sizes.get("response", 1)
+    parts = constants[REST].sizes.get("response", 1)
     first = 0 if chain is None else chains.index(chain) * parts
     numbers = constants[CHAIN].values.astype(np.int64) - first
     own = (numbers >= 0) & (numbers < len(values))

@@ -28,6 +28,8 @@ CONSTANT_DIMS: dict[str, tuple[str, ...]] = {
     "covariate_columns": (),
     "covariate_mean": ("covariate",),
     "covariate_scale": ("covariate",),
+    "target_mean": ("response",),
+    "target_scale": ("response",),
 }
 """Dims of the variables of ``constant_data``."""
 

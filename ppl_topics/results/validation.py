@@ -39,10 +39,11 @@ NEVER_EMPTY = ("chain", "topic", "word", "doc", "response", "coefficient")
 WHOLE = ("doc_length", "word_count", "z_last", "sweeps", "phi_mean_topic", "phi_mean_word", "phi_mean_chain")
 """Constants that hold whole numbers; the others hold floats, except the columns of covariates, which are text."""
 
-POSITIVE = ("alpha", "beta")
-SIGNED = ("covariates", "covariate_mean")
+POSITIVE = ("alpha", "beta", "target_scale")
+SIGNED = ("covariates", "covariate_mean", "target_mean")
 PROBABILITIES = ("phi_mean", "phi_mean_value", "phi_mean_rest")
 SCALING = ("covariate_columns", "covariate_mean", "covariate_scale")
+TARGETS = ("target_mean", "target_scale")
 CELLS = tuple(name for name in CONSTANT_DIMS if name.startswith("phi_mean_"))
 """Constants that hold the mean of sparse topics."""
 
@@ -176,11 +177,11 @@ def _same(name: str, group: xr.Dataset, posterior: xr.Dataset) -> Iterator[str]:
 
 def _constants(group: xr.Dataset, posterior: xr.Dataset) -> Iterator[str]:
     """Check what does not change from draw to draw."""
-    for wanted, needed in ((SCALING, SCALING), (CELLS, (*CELLS, "beta"))):
+    for wanted, needed in ((SCALING, SCALING), (TARGETS, TARGETS), (CELLS, (*CELLS, "beta"))):
         if any(name in group for name in wanted) and not all(name in group for name in needed):
             yield f"constant_data lacks some of {', '.join(needed)}"
     sizes = {dim: group.sizes.get(dim, 0) for dim in ("topic", "word")}
-    parts = group.sizes.get("chain", 1) * group.sizes.get("response", 1)
+    parts = _parts(group)
     limits = {"z_last": sizes["topic"], **{f"phi_mean_{dim}": n for dim, n in {**sizes, "chain": parts}.items()}}
     for name in CONSTANT_DIMS:
         if name not in group:
@@ -206,6 +207,9 @@ def _constants(group: xr.Dataset, posterior: xr.Dataset) -> Iterator[str]:
         if name in limits and most >= limits[name]:
             yield f"{what} does not hold whole numbers below {limits[name]:,}"
     yield from _same("constant_data", group, posterior)
+    scaled = "target_scale" in group and "response" in posterior.dims
+    if scaled and not np.array_equal(group["response"], posterior["response"]):
+        yield "the targets of constant_data and posterior do not have the same responses"
     for dim in ("word", "doc"):
         # Draws may be kept for some of them.
         if dim in group.coords and dim in posterior.coords:
@@ -219,6 +223,12 @@ def _constants(group: xr.Dataset, posterior: xr.Dataset) -> Iterator[str]:
             yield f"constant_data/doc_length adds up to {tokens:,} tokens, but word_count to {counted:,}"
         if "z_last" in group and tokens != group.sizes["token"]:
             yield f"constant_data/doc_length adds up to {tokens:,} tokens, but z_last has {group.sizes['token']:,}"
+
+
+def _parts(group: xr.Dataset) -> int:
+    """Return how many sets of sparse topics there are."""
+    sizes = group["phi_mean_rest"].sizes if "phi_mean_rest" in group else {}
+    return sizes.get("chain", 1) * sizes.get("response", 1)
 
 
 def _columns(found: xr.DataArray, group: xr.Dataset) -> Iterator[str]:
@@ -278,8 +288,7 @@ def _large_tables(posterior: xr.Dataset, constants: xr.Dataset, observed: xr.Dat
     tokens = observed.sizes.get("token", sizes.get("token", 0))
     tables = {"doc by topic": (sizes.get("doc", 0) * topics, tokens)}
     if "phi_mean_rest" in constants:
-        parts = sizes.get("chain", 1) * sizes.get("response", 1)
-        tables["word by topic"] = (parts * sizes.get("word", 0) * topics, sizes.get("cell", 0))
+        tables["word by topic"] = (_parts(constants) * sizes.get("word", 0) * topics, sizes.get("cell", 0))
     for table, (cells, entries) in tables.items():
         if cells > max(MAX_CELLS, MAX_CELLS_PER_ENTRY * entries):
             yield f"a table of {table} would have {cells:,} cells, for {entries:,} entries"

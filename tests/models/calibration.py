@@ -59,7 +59,10 @@ def _count(s: Array, sd: float, rng: np.random.Generator) -> Array:
 
 
 CASES = {
-    "gaussian": Case({"shape": 3.0, "rate": 2.0}, "real", lambda s, sd, rng: rng.normal(s[:, 0], sd)),
+    # The prior is that of the targets themselves.
+    "gaussian": Case(
+        {"shape": 3.0, "rate": 2.0, "standardise": False}, "real", lambda s, sd, rng: rng.normal(s[:, 0], sd)
+    ),
     "negative_binomial": Case({"dispersion": 2.0}, "count", _count, variance=0.5),
     "probit_do": Case(
         {"start": "uniform"},

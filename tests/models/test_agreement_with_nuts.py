@@ -76,7 +76,7 @@ def regression(*, shape, rate, **prior):
         "blocks": {
             "x": {"block": "covariates", "observed": "covariates"},
             "eta": {"block": kind, "per": "response", **prior},
-            "y": {"features": ["z", "x"], "supervised_topics": 0, "intercept": True},
+            "y": {"features": ["z", "x"], "supervised_topics": 0, "intercept": True, "standardise": False},
         },
     }
     documents = np.ones((len(data["y"]), 1), dtype=int)
