@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ppl_topics.diagnostics.exactness import Certificate, Verification, verify
     from ppl_topics.errors import CorpusError, PplTopicsError, RunError, ScheduleError, SpecError, TraceError
     from ppl_topics.fit import Fit, load_fit
+    from ppl_topics.prediction.scoring import OverfitWarning
     from ppl_topics.results.run_folder.log import RunWarning
     from ppl_topics.schedule import Plan, cycle, every, mixture, repeat, step
     from ppl_topics.spec import Model, Spec, load_spec
@@ -62,6 +63,7 @@ __all__ = [
     "Key",
     "Labels",
     "Model",
+    "OverfitWarning",
     "Plan",
     "PplTopicsError",
     "ProposalSpec",
@@ -121,6 +123,7 @@ _HOMES = {
     "ppl_topics.diagnostics.exactness": "Certificate Verification verify",
     "ppl_topics.errors": "CorpusError PplTopicsError RunError ScheduleError SpecError TraceError",
     "ppl_topics.fit": "Fit load_fit",
+    "ppl_topics.prediction.scoring": "OverfitWarning",
     "ppl_topics.results.run_folder.log": "RunWarning",
     "ppl_topics.schedule": "Plan cycle every mixture repeat step",
     "ppl_topics.spec": "Model Spec load_spec",

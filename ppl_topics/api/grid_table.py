@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.fit import Fit
 from ppl_topics.prediction.likelihood import HeldOut, HeldOutOptions
 from ppl_topics.prediction.likelihood_errors import ratio_error
+from ppl_topics.prediction.scoring import OverfitWarning
 from ppl_topics.prediction.trained import TrainedTopics
 
 __all__ = ["SCORES", "Row", "as_table", "measure", "write_table"]
@@ -75,7 +77,10 @@ def measure(fit: Fit, test: Corpus, options: HeldOutOptions) -> Row:
         problems.append(f"no coherence: {error}")
     if test.labels is not None and any(isinstance(block, Response) for block in fit.spec.blocks.values()):
         try:
-            metrics = fit.metrics(test, **how)
+            with warnings.catch_warnings():
+                # The table shows it, and it compares what the warning advises to compare.
+                warnings.simplefilter("ignore", OverfitWarning)
+                metrics = fit.metrics(test, **how)
             cells |= {name: metrics[name] for name in ("accuracy", "r2") if name in metrics}
         except PplTopicsError as error:
             problems.append(f"no accuracy: {error}")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray
+from ppl_topics._util.user_warning import warn_user
+from ppl_topics.core.response import Response
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.errors import CorpusError
@@ -18,7 +21,20 @@ from ppl_topics.prediction.predictor import Predictions, choose, predict_corpus
 from ppl_topics.prediction.trained import TrainedResponse
 from ppl_topics.results.groups import Groups
 
-__all__ = ["evaluate", "known_labels", "measure", "metrics", "predictive_r2", "score"]
+__all__ = ["OverfitWarning", "evaluate", "known_labels", "measure", "metrics", "predictive_r2", "score"]
+
+NEAR_ZERO, LARGE = 0.01, 0.5
+"""A training loss below the first, and a held-out one above the second, show overfitting.
+
+Both are relative to the loss of the best constant prediction.
+"""
+
+FEWEST = 20
+"""With fewer labelled documents, the loss says little."""
+
+
+class OverfitWarning(UserWarning):
+    """A model fits its training labels almost without error, and predicts other labels badly."""
 
 
 def metrics(
@@ -49,6 +65,12 @@ def metrics(
         If there are no labels, or they cannot be read as those of training.
     TraceError
         If the model is not supervised, or the trace lacks what is needed.
+
+    Warns
+    -----
+    OverfitWarning
+        If the training loss is below a hundredth of that of the best constant prediction, and the loss on 20 or more
+        of these documents is above a half of it.
 
     Examples
     --------
@@ -87,8 +109,39 @@ def evaluate(
     labels, unknown = known_labels(response, corpus)
     targets, _ = response.block.encode(labels)
     predictions = predict_corpus(response, corpus, options, targets if response.block.numeric else None)
+    _warn_of_overfit(response, targets, predictions.scores)
     counts = {"missing": int(np.count_nonzero(labels.missing)) - unknown, "unknown": unknown}
     return {**measure(response, labels, targets, predictions), **counts}, predictions, labels
+
+
+def _warn_of_overfit(response: TrainedResponse, targets: FloatArray, scores: FloatArray) -> None:
+    """Warn where the training loss is near zero beside that of other documents, which is not."""
+    block, statistics = response.block, response.trained.groups.get("sample_stats", xr.Dataset())
+    if "training_loss" not in statistics or np.count_nonzero(~np.isnan(targets).all(axis=1)) < FEWEST:
+        return
+    training, loss = float(statistics["training_loss"].mean()), block.loss(targets, scores)
+    trained_on = response.target_scaling.undo(response.targets)
+    if training < NEAR_ZERO * _loss_of_constant(block, trained_on) and loss > LARGE * _loss_of_constant(block, targets):
+        sizes = [name for name in ("cost", "c") if name in type(block).model_fields]
+        remedy = f"lower {sizes[0]}" if sizes else "lower the prior variance of the coefficients"
+        warn_user(
+            f"the training loss is {training:.2g}, near zero, but the loss on these documents is {loss:.2g}, more than "
+            f"half of what a constant prediction has: the model has overfitted its training labels; {remedy} (pt.grid "
+            "compares values on held-out documents), or train on more documents",
+            OverfitWarning,
+        )
+
+
+def _loss_of_constant(block: Response, targets: FloatArray) -> float:
+    """Return the loss of predicting the mean of each column of known targets, or the commoner sign."""
+    known, total = ~np.isnan(targets), 0.0
+    for column, held in zip(targets.T, known.T, strict=True):
+        given = column[held]
+        if block.numeric:
+            total += float(given.var()) * given.size if given.size else 0.0
+        elif given.size:
+            total += min(block.loss(given, np.full(given.size, sign)) for sign in (-1.0, 1.0)) * given.size
+    return total / max(1, int(known.sum()))
 
 
 def known_labels(response: TrainedResponse, corpus: Corpus) -> tuple[Labels, int]:

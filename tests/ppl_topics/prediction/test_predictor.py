@@ -306,3 +306,40 @@ def test_a_loaded_fit_predicts_the_same(tmp_path):
     turned = pt.Corpus.from_matrix(corpus.to_matrix().toarray()[:, ::-1], vocabulary=corpus.vocabulary[::-1])
     np.testing.assert_allclose(fit.transform(turned), fit.transform(corpus), atol=0.5)
     assert fit.score(turned.with_labels(labels)) > 0.8
+
+
+# Labels, the loss of the best constant, and what to do.
+OVERFIT = [
+    ("gaussian", np.linspace(-1.0, 1.0, 40), 41 / 117, "lower the prior variance of the coefficients"),
+    ("regression", np.linspace(-1.0, 1.0, 40), 41 / 117, "lower cost"),
+    ("hinge", ["a", "b"] * 20, 1 / 2, "lower cost"),
+    ("logistic", ["a", "b", "c", "b"] * 10, 1 / 3, "lower c "),
+    ("counts", pt.Labels("count", np.arange(40)), 1599 / 12, "lower the prior variance of the coefficients"),
+]
+
+
+def with_loss(fit, loss):
+    """The fit with a training loss."""
+    statistics = xr.Dataset({"training_loss": (("chain", "draw"), np.full((2, DRAWS), loss))})
+    return pt.Fit({**fit.groups, "sample_stats": statistics})
+
+
+@pytest.mark.parametrize(("response", "labels", "constant", "remedy"), OVERFIT)
+def test_overfitting_is_said(response, labels, constant, remedy):
+    """Of documents that are all alike, so that nothing is better than a constant."""
+    fit = with_loss(make_fit(response, labels), 0.009 * constant)
+    with pytest.warns(pt.OverfitWarning, match=remedy):
+        fit.metrics(["red"] * 40, labels, **FEW)
+
+
+@pytest.mark.parametrize(("response", "labels", "constant", "remedy"), OVERFIT)
+def test_overfitting_is_not_said_of_others(response, labels, constant, remedy):
+    """A larger training loss, few documents, a trace without a training loss, and labels that are predicted."""
+    fit = make_fit(response, labels)
+    first = labels[:8] if isinstance(labels, list | np.ndarray) else labels.values[:8]
+    with_loss(fit, 0.011 * constant).metrics(["red"] * 40, labels, **FEW)
+    with_loss(fit, 0.009 * constant).metrics(["red"] * 8, list(first), **FEW)
+    fit.metrics(["red"] * 40, labels, **FEW)
+    if response in ("gaussian", "regression"):
+        new = [words for words in ("red", "blue", "green", "red green") for _ in range(10)]
+        with_loss(fit, 0.009 * constant).metrics(new, fit.predict(new, **FEW) + 0.01, **FEW)
