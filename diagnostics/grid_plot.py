@@ -28,7 +28,7 @@ def plot_grid(table: pd.DataFrame, axes: Any = None) -> NDArray[Any]:
     """Plot how the runs of a grid compare: a panel for each measure, a line for each value of the other parameters.
 
     Bars of the held-out likelihood are the standard error, over documents, of the difference from the best run, which a
-    ring marks.
+    ring marks; those of the accuracy and R2 of cross-validation are the standard errors over folds.
 
     Parameters
     ----------
@@ -83,10 +83,13 @@ def _line(
     rows = rows.iloc[np.argsort([places[value] for value in rows[by]], kind="stable")]
     x = np.array([places[value] for value in rows[by]])
     y = rows[name].to_numpy(dtype=float)
-    if name != "per_token":
+    error = "below_best_error" if name == "per_token" else f"{name}_error"
+    if error not in rows or rows[error].isna().all():
         panel.plot(x, y, "o-", color=colour, markersize=4, label=label)
         return
-    bars = rows["below_best_error"].fillna(0.0).to_numpy(dtype=float)
+    bars = rows[error].fillna(0.0).to_numpy(dtype=float)
     panel.errorbar(x, y, yerr=bars, fmt="o-", color=colour, markersize=4, capsize=3, label=label)
+    if name != "per_token":
+        return
     best = rows["below_best"].to_numpy(dtype=float) == 0.0
     panel.scatter(x[best], y[best], s=110, facecolors="none", edgecolors="black", zorder=3)

@@ -1,4 +1,4 @@
-"""Runs over a grid of parameters, to choose the number of topics: held-out likelihood, coherence, accuracy, time."""
+"""Runs over a grid of parameters, to choose among their values: held-out likelihood, coherence, accuracy, time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from ppl_topics._util.argument_names import argument
-from ppl_topics._util.arguments import is_whole
+from ppl_topics._util.arguments import check_whole, is_whole
 from ppl_topics._util.paths import as_path, file_names
 from ppl_topics.api.destinations import check_file
-from ppl_topics.api.grid_table import Row, as_table, measure, write_table
+from ppl_topics.api.grid_table import Row, as_table, measure, over_folds, write_table
 from ppl_topics.api.sampling import ModelLike, check_corpus, resolve, run_settings
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
@@ -29,7 +29,10 @@ from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import Spec
 
-__all__ = ["PreparedGrid", "grid", "prepare_grid"]
+__all__ = ["FOLDS_AND_TEST", "PreparedGrid", "grid", "prepare_grid"]
+
+FOLDS_AND_TEST = "{}: folds are held out of the documents themselves; leave out {}"
+"""What is said where both are given, with their names."""
 
 
 def grid(
@@ -39,6 +42,7 @@ def grid(
     *,
     test: Corpus | None = None,
     held_out: float | int = 0.2,
+    folds: int | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
     method: Method = "left_to_right",
@@ -56,7 +60,7 @@ def grid(
     done: Callable[[dict[str, Any]], None] | None = None,
     **parameters: Any,
 ) -> pd.DataFrame:
-    """Run a model with each combination of some parameters, and compare the runs, to choose the number of topics.
+    """Run a model with each combination of some parameters, and compare the runs, to choose among the values.
 
     All runs have the same training and held-out documents, seed and settings. Ctrl-C ends the run in progress, which is
     lost, and keeps those that are done. A combination that fails says why in the table, and the others go on.
@@ -71,7 +75,11 @@ def grid(
     test : Corpus, optional
         Held-out documents; by default some of `corpus` are split off.
     held_out : float or int
-        Share, or number, of the documents of `corpus` that are split off, at random by `seed`.
+        Share, or number, of the documents of `corpus` that are split off, at random by `seed`. Not used with `test` or
+        `folds`.
+    folds : int, optional
+        Cross-validation instead of one split: the documents are dealt out to so many folds, each of which is held out
+        of one run; see :meth:`Corpus.folds`. Each combination takes as many runs.
     out : path-like, optional
         A file that ends in ``.csv`` for the table, or a folder for the table (``table.csv``) and the trace of each run.
         The table is written again after each run.
@@ -94,17 +102,25 @@ def grid(
         documents, its Monte Carlo ``error`` and ``bias``; ``per_token`` and ``per_token_error``; ``below_best``, how
         much less per token than in the best row, and ``below_best_error``, its standard error over documents, with the
         two runs compared document by document; ``perplexity`` and ``perplexity_error``; ``umass`` and ``npmi``, the
-        coherence on the training documents, averaged over topics and chains; ``accuracy`` or ``r2`` if the model is
-        supervised and the held-out documents have labels; ``ess_lp``, the effective sample size of the log posterior;
-        ``seconds`` of sampling; ``path`` of the trace; ``problem``, what went wrong, else empty. Cells that do not
-        apply are missing. ``attrs`` holds ``over``, the names of the parameters, and ``stopped``.
+        coherence on the training documents, averaged over topics and chains; those that apply of ``accuracy``,
+        ``f1_micro``, ``f1_macro``, ``r2`` and ``log_score`` (see :meth:`Fit.metrics`) if the model is supervised and
+        the held-out documents have labels; ``ess_lp``, the effective sample size of the log posterior; ``seconds`` of
+        sampling; ``path`` of the trace; ``problem``, what went wrong, else empty. Cells that do not apply are missing.
+
+        With `folds`, the likelihood is that of all documents, each held out once; seconds are added; ``path`` names the
+        traces of all folds; all else is the mean over folds, and ``accuracy_error`` and the like are standard errors of
+        these means. A combination that fails in one fold has no mean.
+
+        ``attrs`` holds ``over``, the names of the parameters; ``best``, their values in the best row; ``by``, the
+        column whose highest value makes it so: ``accuracy`` for classes, ``f1_micro`` for sets of labels, ``r2`` for
+        numbers, else ``per_token``; and ``stopped``.
 
     Raises
     ------
     SpecError
         If no combination makes a model.
     CorpusError
-        If there is nothing to sample, or nothing to hold out.
+        If there is nothing to sample, nothing to hold out, or fewer documents than folds.
     PplTopicsError
         If a setting is wrong, or `out` cannot be written.
 
@@ -115,13 +131,21 @@ def grid(
     >>> table = pt.grid("lda", corpus, {"topics": [1, 2]}, draws=5, warmup=5, chains=1, seed=1, progress=False)
     >>> table["topics"].tolist(), bool((table["perplexity"] > 1.0).all()), table["problem"].tolist()
     ([1, 2], True, ['', ''])
+    >>> corpus = corpus.with_labels(["sport", "sport", "politics", "politics"] * 5)
+    >>> how = {"topics": 2, "draws": 5, "warmup": 5, "chains": 1, "seed": 1, "progress": False}
+    >>> table = pt.grid("medlda", corpus, {"cost": [0.0, 1.0]}, folds=5, **how)
+    >>> bool(table["accuracy"][1] > table["accuracy"][0] + table["accuracy_error"][0]), table.attrs["best"]
+    (True, {'cost': 1.0})
     """
+    if folds is not None and test is not None:
+        raise PplTopicsError(FOLDS_AND_TEST.format(argument("folds"), argument("test")))
     prepared = prepare_grid(
         model,
         parameters,
         over,
         method=method,
         particles=particles,
+        folds=folds,
         out=out,
         overwrite=overwrite,
         record=record,
@@ -145,6 +169,7 @@ def prepare_grid(
     *,
     method: Method = "left_to_right",
     particles: int | None = None,
+    folds: int | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
     record: Mapping[str, Any] | None = None,
@@ -153,6 +178,8 @@ def prepare_grid(
 ) -> PreparedGrid:
     """Check the arguments of :func:`grid` but the documents; `how` are those of `run_settings`."""
     chosen = combinations(over, parameters)
+    if folds is not None:
+        check_whole(argument("folds"), folds, 2)
     settings = run_settings(**how)
     scoring = HeldOutOptions(method, particles, seed=settings.seed, threads=settings.threads)
     path = None if out is None else _destination(out, overwrite)
@@ -163,7 +190,7 @@ def prepare_grid(
     def spec(values: dict[str, Any]) -> Spec:
         return resolve(model, {**parameters, **values}, record=record, schedule=schedule, call=place)
 
-    return PreparedGrid(chosen, _results_or_errors(spec, chosen), settings, scoring, path)
+    return PreparedGrid(chosen, _results_or_errors(spec, chosen), settings, scoring, path, folds)
 
 
 @dataclass(frozen=True)
@@ -175,6 +202,7 @@ class PreparedGrid:
     settings: Settings
     scoring: HeldOutOptions
     path: Path | None
+    folds: int | None = None
 
     def run(
         self,
@@ -185,18 +213,21 @@ class PreparedGrid:
     ) -> pd.DataFrame:
         """Run all combinations; see :func:`grid`."""
         check_corpus(corpus)
-        if test is None:
-            corpus, test = _hold_out(corpus, held_out, self.settings.seed)
-            check_corpus(corpus)
-        sizes = CorpusSizes.of(corpus)
-        plans = _results_or_errors(lambda spec: _plan(spec, corpus, sizes), self.specs)
+        splits = self._splits(corpus, test, held_out)
+        plans = [_plans(self.specs, train) for train, _ in splits]
         path, names = self.path, list(self.chosen[0])
+        numbers = [{}] if self.folds is None else [{"fold": number} for number in range(1, self.folds + 1)]
+        files = iter(file_names([{**values, **number} for values in self.chosen for number in numbers]))
         rows: list[Row] = []
         stopped = False
         try:
-            for values, plan, name in zip(self.chosen, plans, file_names(self.chosen), strict=True):
-                trace = path / f"{name}.nc" if path is not None and path.suffix != ".csv" else None
-                row = _run(plan, corpus, test, self.settings, self.scoring, trace)
+            for values, by_split in zip(self.chosen, zip(*plans, strict=True), strict=True):
+                runs = []
+                # The names of all combinations are one stream, each taking as many as it has runs.
+                for plan, (train, new), name in zip(by_split, splits, files, strict=False):
+                    trace = path / f"{name}.nc" if path is not None and path.suffix != ".csv" else None
+                    runs.append(_run(plan, train, new, self.settings, self.scoring, trace))
+                row = runs[0] if self.folds is None else over_folds(runs)
                 shown = {
                     key: each if isinstance(each, int | float | str) else str(each) for key, each in values.items()
                 }
@@ -209,6 +240,23 @@ class PreparedGrid:
         except KeyboardInterrupt:
             stopped = True
         return as_table(rows, names, stopped)
+
+    def _splits(self, corpus: Corpus, test: Corpus | None, held_out: float | int) -> list[tuple[Corpus, Corpus]]:
+        """Return the training and the held-out documents of each run of a combination."""
+        if test is not None:
+            return [(corpus, test)]
+        if self.folds is None:
+            splits = [_hold_out(corpus, held_out, self.settings.seed)]
+        elif self.folds <= corpus.n_docs:
+            splits = corpus.folds(self.folds, seed=self.settings.seed)
+        else:
+            raise CorpusError(
+                f"{argument('folds')}: the corpus has {corpus.n_docs:,} documents, so at most as many folds, "
+                f"got {self.folds:,}"
+            )
+        for train, _ in splits:
+            check_corpus(train)
+        return splits
 
 
 def _run(
@@ -238,6 +286,12 @@ def _run(
             raise KeyboardInterrupt from None
         return Row({**cells, "problem": str(error)}, None)
     return row._replace(cells={**cells, **row.cells})
+
+
+def _plans(specs: Sequence[Spec | PplTopicsError], train: Corpus) -> list[Plan | PplTopicsError]:
+    """Plan the runs of some documents."""
+    sizes = CorpusSizes.of(train)
+    return _results_or_errors(lambda spec: _plan(spec, train, sizes), specs)
 
 
 def _plan(spec: Spec | PplTopicsError, corpus: Corpus, sizes: CorpusSizes) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,7 +22,7 @@ from ppl_topics.prediction.likelihood_errors import ratio_error
 from ppl_topics.prediction.scoring import OverfitWarning
 from ppl_topics.prediction.trained import TrainedTopics
 
-__all__ = ["SCORES", "Row", "as_table", "measure", "write_table"]
+__all__ = ["METRICS", "SCORES", "Row", "as_table", "measure", "over_folds", "write_table"]
 
 LIKELIHOOD = (
     "log_likelihood",
@@ -33,6 +34,12 @@ LIKELIHOOD = (
     "perplexity_error",
 )
 
+METRICS = ("accuracy", "f1_micro", "f1_macro", "r2", "log_score")
+"""What is measured of predictions, where it applies; over folds each has a standard error."""
+
+CHOICE = ("f1_micro", "r2", "per_token")
+"""The measures by which the best row is chosen: the first of them that there is."""
+
 NUMBERS = (
     *LIKELIHOOD[:5],
     "below_best",
@@ -40,8 +47,7 @@ NUMBERS = (
     *LIKELIHOOD[5:],
     "umass",
     "npmi",
-    "accuracy",
-    "r2",
+    *(column for name in METRICS for column in (name, f"{name}_error")),
     "ess_lp",
     "seconds",
 )
@@ -81,10 +87,42 @@ def measure(fit: Fit, test: Corpus, options: HeldOutOptions) -> Row:
                 # The table shows it, and it compares what the warning advises to compare.
                 warnings.simplefilter("ignore", OverfitWarning)
                 metrics = fit.metrics(test, **how)
-            cells |= {name: metrics[name] for name in ("accuracy", "r2") if name in metrics}
+            cells |= {name: metrics[name] for name in METRICS if name in metrics}
         except PplTopicsError as error:
             problems.append(f"no accuracy: {error}")
     return Row({**cells, "problem": "; ".join(problems)}, likelihood)
+
+
+def over_folds(rows: Sequence[Row]) -> Row:
+    """Return the outcome of a combination from those of its folds: means, standard errors, and one likelihood of all.
+
+    What one fold lacks is missing.
+    """
+    values = {name: np.array([row.cells.get(name, np.nan) for row in rows]) for name in NUMBERS}
+    cells: dict[str, Any] = {name: values[name].mean() for name in (*METRICS, "umass", "npmi", "ess_lp")}
+    # The log score of a label that a model finds impossible is minus infinity, and has no error.
+    with np.errstate(invalid="ignore"):
+        cells |= {f"{name}_error": values[name].std(ddof=1) / np.sqrt(len(rows)) for name in METRICS}
+    cells["seconds"] = values["seconds"].sum()
+    cells["path"] = "; ".join(row.cells["path"] for row in rows if "path" in row.cells)
+    problems: dict[str, list[str]] = {}
+    for number, row in enumerate(rows, 1):
+        if row.cells["problem"]:
+            problems.setdefault(row.cells["problem"], []).append(str(number))
+    cells["problem"] = "; ".join(
+        problem if len(folds) == len(rows) else f"fold {', '.join(folds)}: {problem}"
+        for problem, folds in problems.items()
+    )
+    parts = [row.likelihood for row in rows if row.likelihood is not None]
+    if len(parts) < len(rows):
+        return Row(cells, None)
+    # Each document is in one fold, so that together they are those of the corpus.
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("ids", "tokens", "values", "errors", "biases")
+    }
+    likelihood = dataclasses.replace(parts[0], **arrays, unknown_tokens=sum(part.unknown_tokens for part in parts))
+    return Row({**cells, **{name: getattr(likelihood, name) for name in LIKELIHOOD}}, likelihood)
 
 
 def as_table(rows: Sequence[Row], over: list[str], stopped: bool) -> pd.DataFrame:
@@ -98,7 +136,12 @@ def as_table(rows: Sequence[Row], over: list[str], stopped: bool) -> pd.DataFram
         best = max(scored.values(), key=lambda likelihood: likelihood.log_likelihood)
         for place, likelihood in scored.items():
             table.loc[table.index[place], ["below_best", "below_best_error"]] = _difference(best, likelihood)
-    table.attrs.update(over=over, stopped=stopped)
+    by = next((name for name in CHOICE if table[name].notna().any()), None)
+    # Of classes, not of sets of labels, the two are one.
+    if by == "f1_micro" and np.allclose(table["f1_micro"], table["accuracy"], equal_nan=True):
+        by = "accuracy"
+    chosen = {} if by is None else {name: rows[int(table[by].argmax())].cells[name] for name in over}
+    table.attrs.update(over=over, stopped=stopped, by=by, best=chosen)
     return table
 
 

@@ -1,4 +1,4 @@
-"""``ppl-topics grid``: runs over a grid of parameters, to choose the number of topics."""
+"""``ppl-topics grid``: runs over a grid of parameters, to choose among their values."""
 
 from __future__ import annotations
 
@@ -35,11 +35,22 @@ SHOWN = {
     "UMass": "umass",
     "NPMI": "npmi",
     "accuracy": "accuracy",
+    "+-  ": "accuracy_error",
+    "micro\nF1": "f1_micro",
+    "+-   ": "f1_micro_error",
+    "macro\nF1": "f1_macro",
+    "+-    ": "f1_macro_error",
     "R2": "r2",
+    "+-     ": "r2_error",
+    "log\nscore": "log_score",
+    "+-      ": "log_score_error",
     "ESS\nlp": "ess_lp",
     "seconds": "seconds",
 }
 """Headings of the table, and their columns; columns without a value are left out."""
+
+BEST_BY = {"accuracy": "accuracy", "f1_micro": "micro F1", "r2": "R2", "per_token": "held-out log likelihood a token"}
+"""Words for the measures by which a row is best."""
 
 
 def grid(
@@ -60,7 +71,12 @@ def grid(
         typer.Option(help="A .csv file for the table, or a folder for it and the draws of each run.", metavar="PATH"),
     ] = None,
     test: Annotated[str | None, typer.Option(help="Held-out documents.", metavar="FILE")] = None,
-    held_out: Annotated[float, typer.Option(help="Without --test: share of the documents to hold out.")] = 0.2,
+    held_out: Annotated[
+        float, typer.Option(help="Without --test and --folds: share of the documents to hold out.")
+    ] = 0.2,
+    folds: Annotated[
+        int | None, typer.Option(help="Cross-validation: hold out each of so many parts of the documents in turn.")
+    ] = None,
     method: Estimator = "left_to_right",
     particles: Particles = None,
     plot: Annotated[str | None, typer.Option(help="Plot the table: .png, .pdf or .svg.", metavar="FILE")] = None,
@@ -71,15 +87,19 @@ def grid(
     """Run MODEL with each combination of some parameters, and compare how well the runs predict held-out documents.
 
     The best row has the lowest perplexity; the others show how much less log likelihood per token they have, with its
-    standard error over documents. UMass and NPMI are the coherence of topics, the higher the better. A combination
-    that fails says why in the table, and the others go on; Ctrl-C keeps what is done.
+    standard error over documents. UMass and NPMI are the coherence of topics, the higher the better. With --folds,
+    accuracy and the like are means over folds, each with its standard error. A combination that fails says why in the
+    table, and the others go on; Ctrl-C keeps what is done.
 
     For example:
       ppl-topics grid lda --data posts.jsonl --over topics=10,20,50 --out table.csv --plot table.png
       ppl-topics grid medlda --data train.csv --label-column y --test test.csv --over topics=20,50 --over cost=1,4
+      ppl-topics grid medlda --data train.csv --label-column y --over cost=0.1,0.5,1.6,5 --folds 5
     """
-    from ppl_topics.api.grid import prepare_grid
+    from ppl_topics.api.grid import FOLDS_AND_TEST, prepare_grid
 
+    if test is not None and folds is not None:
+        raise PplTopicsError(FOLDS_AND_TEST.format("--folds", "--test"))
     if test is None and not 0.0 < held_out < 1.0:
         raise PplTopicsError(
             f"--held-out: expected a share of the documents, above 0 and below 1, such as 0.2, got {held_out:g}"
@@ -95,6 +115,7 @@ def grid(
         over=values,
         method=cast("Method", method),
         particles=particles,
+        folds=folds,
         out=out,
         overwrite=overwrite,
         seed=seed,
@@ -119,14 +140,25 @@ def grid(
     if plot is not None and len(table):
         save_plot(table, plot)
     if json:
-        print_json({"over": list(values), "stopped": table.attrs["stopped"], "rows": table.to_dict("records")})
+        print_json({**table.attrs, "rows": table.to_dict("records")})
     else:
         show(table, list(values))
+        if table.attrs["best"]:
+            print("best by " + best(table))
         for path in (out, plot):
             if path is not None and len(table):
                 print(f"written: {path}")
     if not len(table) or table["seconds"].isna().all():
         raise RunError("no combination was run to its end")
+
+
+def best(table: pd.DataFrame) -> str:
+    """Return the measure by which a row is best, its parameters, and its value with the error that it has."""
+    by = table.attrs["by"]
+    row = table.iloc[int(table[by].argmax())]
+    error = "" if math.isnan(row[f"{by}_error"]) else f" +- {number(row[f'{by}_error'])}"
+    chosen = ", ".join(f"{name} {value}" for name, value in table.attrs["best"].items())
+    return f"{BEST_BY[by]}: {chosen} ({number(row[by])}{error})"
 
 
 def in_brackets(text: str) -> str:
@@ -166,6 +198,8 @@ def save_plot(table: pd.DataFrame, path: str) -> None:
 def show(table: pd.DataFrame, names: Sequence[str]) -> None:
     """Print the table, without the columns that have no value."""
     columns = {heading: name for heading, name in SHOWN.items() if table[name].notna().any()}
+    if table.attrs["by"] == "accuracy":
+        columns = {heading: name for heading, name in columns.items() if not name.startswith("f1_micro")}
     problems = ["problem"] if (table["problem"] != "").any() else []
     text = [*names, *problems]
     shown = table.astype(dict.fromkeys(names, str))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ppl_topics._util.arrays import IntArray, UInt32Array
+from ppl_topics._util.arrays import Int32Array, IntArray, UInt32Array
 from ppl_topics._util.paths import as_path
 from ppl_topics.corpus import native, token_arrays
 from ppl_topics.corpus.constructors import CorpusConstructors
@@ -20,7 +20,7 @@ from ppl_topics.corpus.covariates import as_covariates
 from ppl_topics.corpus.labels import LabelKind, Labels
 from ppl_topics.corpus.names import StrArray, as_doc_ids
 from ppl_topics.corpus.parts import DroppedWords, VocabularyLike, as_vocabulary
-from ppl_topics.corpus.splitting import choose_test
+from ppl_topics.corpus.splitting import choose_folds, choose_test
 from ppl_topics.errors import CorpusError
 
 __all__ = ["Corpus"]
@@ -188,9 +188,43 @@ class Corpus(CorpusConstructors):
         CorpusError
             If `test` leaves one part empty, or `stratify` is asked for without class labels.
         """
-        classes = self.labels.values if self.labels is not None and self.labels.kind == "class" else None
-        mask = choose_test(self.n_docs, classes, test, seed=seed, stratify=stratify)
+        mask = choose_test(self.n_docs, self._classes(), test, seed=seed, stratify=stratify)
         return self.select(~mask), self.select(mask)
+
+    def folds(self, number: int, *, seed: int = 0) -> list[tuple[Corpus, Corpus]]:
+        """Return the training and test corpora of k-fold cross-validation: each document is in one test corpus.
+
+        The folds differ in size by one document at most. If the labels are classes, each fold gets its share of each.
+
+        Parameters
+        ----------
+        number : int
+            How many folds, from 2 to the number of documents.
+        seed : int
+            Non-negative seed.
+
+        Returns
+        -------
+        list of (Corpus, Corpus)
+            Train and test of each fold; in both, the documents keep their order.
+
+        Raises
+        ------
+        CorpusError
+            If there are more folds than documents, or fewer than two.
+
+        Examples
+        --------
+        >>> corpus = Corpus.from_tokens([["a"], ["b"], ["a"], ["b"]], labels=["x", "y", "x", "y"])
+        >>> [test.labels.values.tolist() for _, test in corpus.folds(2, seed=1)]
+        [[0, 1], [0, 1]]
+        """
+        fold = choose_folds(self.n_docs, self._classes(), number, seed=seed)
+        return [(self.select(fold != each), self.select(fold == each)) for each in range(number)]
+
+    def _classes(self) -> Int32Array | None:
+        """Return the class of each document, if it has one."""
+        return self.labels.values if self.labels is not None and self.labels.kind == "class" else None
 
     def with_vocabulary(self, vocabulary: VocabularyLike) -> Corpus:
         """Return the same documents in the words of another vocabulary.

@@ -1,13 +1,13 @@
-"""The choice of test documents, the same on every machine and with every NumPy version."""
+"""The choice of test documents, and of folds, the same on every machine and with every NumPy version."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ppl_topics._util.arrays import BoolArray, Int32Array
+from ppl_topics._util.arrays import BoolArray, Int32Array, IntArray
 from ppl_topics.errors import CorpusError
 
-__all__ = ["choose_test"]
+__all__ = ["choose_folds", "choose_test"]
 
 
 def choose_test(
@@ -21,25 +21,46 @@ def choose_test(
     n_test = _test_size(test, n_docs)
     if stratify and classes is None:
         raise CorpusError("stratify=True needs class labels, but this corpus has none")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise CorpusError(f"seed is {seed!r}; expected a non-negative integer")
-    if classes is not None and stratify is not False:
-        stratum = classes.astype(np.int64) + 1  # documents without a label form a stratum too
-    else:
-        stratum = np.zeros(n_docs, dtype=np.int64)
+    stratum = _strata(n_docs, None if stratify is False else classes)
+    order = _shuffled(stratum, seed)
     sizes = np.bincount(stratum)
     exact = sizes * (n_test / n_docs)
     quotas = np.floor(exact).astype(np.int64)
     left = n_test - int(quotas.sum())
     quotas[np.argsort(quotas - exact, kind="stable")[:left]] += 1
 
-    keys = np.random.PCG64(int(seed)).random_raw(n_docs)
-    order = np.lexsort((keys, stratum))
     rank = np.empty(n_docs, dtype=np.int64)
     rank[order] = np.arange(n_docs)
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     chosen: BoolArray = rank - first[stratum] < quotas[stratum]
     return chosen
+
+
+def choose_folds(n_docs: int, classes: Int32Array | None, folds: int, *, seed: int) -> IntArray:
+    """Deal the documents out to folds at random: the fold of each, shape (n_docs,).
+
+    Folds differ in size by one document at most, and so do the parts of each class in them.
+    """
+    if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or not 2 <= folds <= n_docs:
+        raise CorpusError(
+            f"folds is {folds!r}; expected a whole number from 2 to {n_docs:,}, the number of documents, such as 5"
+        )
+    fold = np.empty(n_docs, dtype=np.int64)
+    # Dealt out one class after another, each fold gets its share of all.
+    fold[_shuffled(_strata(n_docs, classes), seed)] = np.arange(n_docs) % folds
+    return fold
+
+
+def _strata(n_docs: int, classes: Int32Array | None) -> IntArray:
+    """Return the stratum of each document: its class, or one for all; documents without a label form one too."""
+    return np.zeros(n_docs, dtype=np.int64) if classes is None else classes.astype(np.int64) + 1
+
+
+def _shuffled(stratum: IntArray, seed: int) -> IntArray:
+    """Return the documents one stratum after another, in each at random."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise CorpusError(f"seed is {seed!r}; expected a non-negative integer")
+    return np.lexsort((np.random.PCG64(int(seed)).random_raw(len(stratum)), stratum))
 
 
 def _test_size(test: float | int, n_docs: int) -> int:

@@ -4,16 +4,18 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 from commands import call, coloured, refused
 
 import ppl_topics as pt
 from ppl_topics._util.paths import file_names
-from ppl_topics.api.grid_table import SCORES
+from ppl_topics.api.grid_table import METRICS, SCORES
 from ppl_topics.diagnostics.grid_plot import plot_grid
 from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
 
@@ -43,6 +45,13 @@ def corpus():
     return pt.Corpus.from_texts(texts, labels=labels)
 
 
+def noisy():
+    """Return texts and labels, a third of which are at random."""
+    texts, labels = coloured(10, 1)
+    rng = np.random.default_rng(3)
+    return texts, [str(rng.choice(labels)) if rng.random() < 1 / 3 else label for label in labels]
+
+
 @pytest.fixture(scope="module")
 def table(corpus):
     return pt.grid("slda_logistic", corpus, {"topics": [1, 3], "alpha": [0.1, 1.0]}, held_out=6, **FAST)
@@ -52,9 +61,13 @@ def test_a_grid(table):
     assert list(table) == ["topics", "alpha", *SCORES]
     assert table[["topics", "alpha"]].to_numpy().tolist() == [[1, 0.1], [1, 1.0], [3, 0.1], [3, 1.0]]
     assert table["problem"].tolist() == [""] * 4
-    assert table.attrs == {"over": ["topics", "alpha"], "stopped": False}
-    filled = [name for name in SCORES if name not in ("r2", "path", "problem")]
+    row = table.iloc[int(table["accuracy"].argmax())]
+    expected = {"over": ["topics", "alpha"], "stopped": False, "by": "accuracy"}
+    assert table.attrs == {**expected, "best": {"topics": row["topics"], "alpha": row["alpha"]}}
+    missing = [name for name in SCORES if name.endswith("_error") and name.startswith(METRICS)]
+    filled = [name for name in SCORES if name not in ("r2", "path", "problem", *missing)]
     assert np.isfinite(table[filled].to_numpy(dtype=float)).all()
+    assert table[missing].isna().all(axis=None)
     # There are three topics in truth.
     best = table["perplexity"].idxmin()
     assert table["topics"][best] == 3
@@ -82,6 +95,109 @@ def test_test_documents_and_numbers(corpus):
     fit = pt.sample("lda", corpus, topics=2, **FAST)
     expected = fit.held_out(test, method="document_completion", particles=8, seed=1)
     assert found["log_likelihood"][0] == expected.log_likelihood
+
+
+def test_folds(tmp_path):
+    texts, labels = noisy()
+    corpus = pt.Corpus.from_texts(texts, labels=labels)
+    over = {"cost": [0.0, 2.0]}
+    table = pt.grid("medlda", corpus, over, folds=3, topics=3, out=tmp_path, **FAST)
+    fits = [pt.sample("medlda", train, topics=3, cost=2.0, **FAST) for train, _ in corpus.folds(3, seed=1)]
+    tests = [test for _, test in corpus.folds(3, seed=1)]
+    found = [fit.metrics(test, seed=1) for fit, test in zip(fits, tests, strict=True)]
+    assert len({metrics["accuracy"] for metrics in found}) > 1
+    row = table.iloc[1]
+    for name in ("accuracy", "f1_micro", "f1_macro"):
+        values = [metrics[name] for metrics in found]
+        assert row[name] == pytest.approx(np.mean(values), rel=1e-12)
+        assert row[f"{name}_error"] == pytest.approx(scipy.stats.sem(values), rel=1e-12)
+    assert np.isnan(row["r2"])
+    assert np.isnan(row["log_score_error"])
+    # The likelihood is that of all documents, each held out once.
+    parts = [fit.held_out(test, seed=1) for fit, test in zip(fits, tests, strict=True)]
+    assert row["log_likelihood"] == pytest.approx(sum(part.log_likelihood for part in parts), rel=1e-12)
+    assert row["error"] == pytest.approx(np.sqrt(sum(part.error**2 for part in parts)), rel=1e-12)
+    assert row["per_token"] == pytest.approx(row["log_likelihood"] / corpus.n_tokens, rel=1e-12)
+    names = [f"cost={cost},fold={fold}.nc" for cost in (0.0, 2.0) for fold in (1, 2, 3)]
+    assert sorted(os.listdir(tmp_path)) == [*names, "table.csv"]
+    assert row["path"] == "; ".join(str(tmp_path / name) for name in names[3:])
+    # Without the labels, topics do not tell the classes apart as well.
+    assert table.attrs == {"over": ["cost"], "stopped": False, "by": "accuracy", "best": {"cost": 2.0}}
+    bars = plot_grid(table)[-2].collections
+    assert len(bars) == 1
+    mpl.pyplot.close("all")
+
+
+@pytest.mark.parametrize(
+    ("model", "labels", "by", "also"),
+    [
+        ("slda_gaussian", np.linspace(-1.0, 1.0, 30), "r2", ["log_score"]),
+        ("slda_logistic", [["x", "y"], ["x"], ["y"]] * 10, "f1_micro", ["accuracy", "f1_macro", "log_score"]),
+        ("lda", None, "per_token", []),
+    ],
+)
+def test_what_folds_measure(corpus, model, labels, by, also):
+    table = pt.grid(model, corpus.with_labels(labels), {"topics": [2, 3]}, folds=2, **FAST)
+    errors = [f"{name}_error" for name in (by, *also)]
+    assert np.isfinite(table[[by, *also, *errors]].to_numpy(dtype=float)).all()
+    assert table.attrs["by"] == by
+    assert table.attrs["best"] == {"topics": [2, 3][int(table[by].argmax())]}
+
+
+def test_a_fold_that_fails_leaves_no_mean(corpus, monkeypatch):
+    grid = sys.modules["ppl_topics.api.grid"]
+    run, runs = grid.run_in_memory, []
+
+    def failing(*arguments):
+        runs.append(arguments)
+        if len(runs) == 2:
+            raise pt.RunError("out of luck")
+        return run(*arguments)
+
+    monkeypatch.setattr(grid, "run_in_memory", failing)
+    table = pt.grid("medlda", corpus, {"cost": [0.5, 1.0]}, folds=3, topics=2, **FAST)
+    assert table["problem"].tolist() == ["fold 2: out of luck", ""]
+    for name in ("accuracy", "accuracy_error", "perplexity", "npmi", "seconds"):
+        assert np.isnan(table[name][0])
+        assert np.isfinite(table[name][1])
+    assert table.attrs["best"] == {"cost": 1.0}
+
+
+def test_folds_from_the_command_line(capsys):
+    rows = [json.dumps({"text": text, "y": y}) for text, y in zip(*noisy(), strict=True)]
+    Path("noisy.jsonl").write_text("\n".join(rows))
+    data = ("--data", "noisy.jsonl", "--label-column", "y", *QUICK)
+    how = ("medlda", *data, "--over", "cost=0.0,2.0", "--set", "topics=3", "--folds", "3")
+    code, out, _ = call(capsys, "grid", *how)
+    assert code == 0
+    assert "micro F1" not in out
+    code, text, _ = call(capsys, "grid", *how, "--json")
+    found = json.loads(text)
+    accuracy, error = (found["rows"][1][name] for name in ("accuracy", "accuracy_error"))
+    assert out.splitlines()[-1] == f"best by accuracy: cost 2.0 ({accuracy:.3g} +- {error:.3g})"
+    assert (found["by"], found["best"], len(found["rows"])) == ("accuracy", {"cost": 2.0}, 2)
+    assert error > 0.0
+    assert f" {accuracy:.3g} {error:.3g} " in " ".join(out.splitlines()[2].split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--folds", "1"], "--folds: must be a whole number at least 2, got 1"),
+        (["--folds", "31"], "--folds: the corpus has 30 documents, so at most as many folds, got 31"),
+        (
+            ["--folds", "3", "--test", "test.jsonl"],
+            "--folds: folds are held out of the documents themselves; leave out --test",
+        ),
+    ],
+)
+def test_wrong_folds_are_refused(capsys, arguments, message):
+    assert message in refused(capsys, "grid", "lda", "--data", "train.jsonl", *QUICK, *TWO, *arguments)
+
+
+def test_folds_and_test_documents_are_refused(corpus):
+    with pytest.raises(PplTopicsError, match="folds: folds are held out of the documents themselves; leave out test"):
+        pt.grid("lda", corpus, {"topics": [2]}, folds=3, test=corpus, **FAST)
 
 
 def test_responses_with_topics_of_their_own_have_no_likelihood(corpus):

@@ -72,3 +72,30 @@ def test_stratify_needs_classes():
 def test_a_single_document_cannot_be_split():
     with pytest.raises(CorpusError, match="leaves one part empty"):
         Corpus.from_tokens([["a"]]).split(0.5)
+
+
+def test_folds_part_the_documents(many):
+    folds = many.folds(7, seed=3)
+    held_out = [test.doc_ids.tolist() for _, test in folds]
+    assert sorted(int(i) for ids in held_out for i in ids) == list(range(200))
+    for train, test in folds:
+        assert len(test) in (28, 29)
+        ids = [[int(i) for i in part.doc_ids] for part in (train, test)]
+        assert sorted(ids[0] + ids[1]) == list(range(200))
+        assert ids == [sorted(ids[0]), sorted(ids[1])]
+        # 20 of no class, 120 and 60 of a class.
+        counts = np.bincount(test.labels.values + 1, minlength=3)
+        assert np.abs(counts - np.array([20, 120, 60]) / 7).max() < 1.0
+    assert held_out == [test.doc_ids.tolist() for _, test in many.folds(7, seed=3)]
+    assert held_out != [test.doc_ids.tolist() for _, test in many.folds(7, seed=4)]
+
+
+def test_folds_stay_from_one_version_to_the_next():
+    corpus = Corpus.from_tokens([["w"]] * 6)
+    assert [test.doc_ids.tolist() for _, test in corpus.folds(3, seed=0)] == [["0", "3"], ["2", "4"], ["1", "5"]]
+
+
+@pytest.mark.parametrize("folds", [0, 1, 201, 2.0, True, "five"])
+def test_wrong_numbers_of_folds_are_refused(many, folds):
+    with pytest.raises(CorpusError, match=r"folds is .*; expected a whole number from 2 to 200"):
+        many.folds(folds)
