@@ -45,7 +45,7 @@ def encode_numbers(labels: Labels) -> tuple[FloatArray, list[str]]:
         raise CorpusError(_no_numbers(labels.kind, "real"))
     targets = _columns(labels)
     if targets.size and np.nanmax(np.abs(np.where(np.isnan(targets), 0.0, targets))) > LARGEST:
-        raise CorpusError(f"a target is larger than {LARGEST:g}; standardise the targets")
+        raise CorpusError(f"a target is larger than {LARGEST:g}; scale the targets down")
     return targets, _names(labels, targets.shape[1])
 
 

@@ -82,7 +82,7 @@ REAL, COUNT, SETS = Labels("real", [0.5, 1.0]), Labels("count", [3, 4]), Labels(
         (Gaussian, CLASSES, "it needs numbers, but these labels are of kind 'class'; .*label_kind='real'"),
         (EpsilonInsensitive, SETS, "these labels are of kind 'multi_label'"),
         (NegativeBinomial, REAL, "these labels are of kind 'real'; .*label_kind='count'"),
-        (Gaussian, Labels("real", [1e200, 1.0]), "a target is larger than 1e\\+100; standardise the targets"),
+        (Gaussian, Labels("real", [1e200, 1.0]), "a target is larger than 1e\\+100; scale the targets down"),
     ],
 )
 def test_labels_of_the_wrong_kind(block, labels, message):

@@ -145,7 +145,7 @@ def test_huge_targets(model, size):
 
 @pytest.mark.parametrize("model", ["medlda_regression", "slda_gaussian"])
 def test_targets_that_cannot_be_squared(model):
-    assert "a target is larger than 1e+100; standardise the targets" in refusal(model, corpus_of([1e150] * 8, "real"))
+    assert "a target is larger than 1e+100; scale the targets down" in refusal(model, corpus_of([1e150] * 8, "real"))
 
 
 def test_huge_counts():

@@ -87,6 +87,18 @@ def test_each_column_by_itself():
     np.testing.assert_allclose(fit.predict(new, **FEW)[:, 1], 7.5, atol=1.0)
 
 
+def test_scales_by_response_beside_sparse_topics(tmp_path):
+    """Where the mean topics of chains are lists, the dim of the scales is not taken for one of theirs."""
+    slab = {"block": "spike_slab", "over": "word", "per": "topic", "concentration": "$beta", "inclusion": 0.4}
+    model = {"name": "s", "extends": "slda_gaussian", "blocks": {"phi": {**slab, "storage": "sparse"}}}
+    train, new = corpora(lambda y: np.column_stack([y, A * y + B]))
+    fit = pt.sample(model, train, **HOW)
+    fit.save(tmp_path / "run.nc")
+    predicted = pt.load_fit(tmp_path / "run.nc").predict(new, **FEW)
+    assert np.corrcoef(predicted[:, 1], A * predicted[:, 0] + B)[0, 1] > 0.9
+    assert fit.score(new, **FEW) > 0.4
+
+
 def test_a_document_without_words_has_the_mean():
     train, _ = corpora(lambda y: A * y + B)
     predicted = pt.sample("medlda_regression", train, **HOW).predict([""], **FEW)
