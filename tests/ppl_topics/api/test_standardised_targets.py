@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import ppl_topics as pt
+from ppl_topics.results.mean_topics import mean_topics
 from ppl_topics.results.validation import check_groups
 
 MODELS = pytest.mark.parametrize("model", ["slda_gaussian", "medlda_regression"])
@@ -93,6 +94,7 @@ def test_scales_by_response_beside_sparse_topics(tmp_path):
     model = {"name": "s", "extends": "slda_gaussian", "blocks": {"phi": {**slab, "storage": "sparse"}}}
     train, new = corpora(lambda y: np.column_stack([y, A * y + B]))
     fit = pt.sample(model, train, **HOW)
+    np.testing.assert_array_equal(mean_topics(fit.groups, 1), mean_topics(fit.groups).sel(chain=1))
     fit.save(tmp_path / "run.nc")
     predicted = pt.load_fit(tmp_path / "run.nc").predict(new, **FEW)
     assert np.corrcoef(predicted[:, 1], A * predicted[:, 0] + B)[0, 1] > 0.9
