@@ -33,7 +33,7 @@ TOPICS = (20, 50, 100, 200, 400)
 LOGISTIC = {"alpha": 5.6, "c": 204.8}
 HINGE = {"cost": 1.6, "margin": 64.0}
 BINARY = {"cost": 4.1, "margin": 64.0}
-NUMBERS = {"cost": 262.4, "epsilon": 1e-3}
+NUMBERS = {"cost": 262.4, "epsilon": 1e-3, "standardise": False}
 
 
 def light(
