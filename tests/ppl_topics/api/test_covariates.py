@@ -18,13 +18,14 @@ from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import load_spec
 
+COVARIATES = {
+    "x": {"block": "covariates", "observed": "covariates"},
+    "y": {"features": ["z", "x"], "intercept": True},
+}
 GAUSSIAN = {
     "extends": "slda_gaussian",
     "name": "gaussian_covariates",
-    "blocks": {
-        "x": {"block": "covariates", "observed": "covariates"},
-        "y": {"features": ["z", "x"], "intercept": True},
-    },
+    "blocks": {**COVARIATES, "y": {**COVARIATES["y"], "standardise": False}},
 }
 QUICK = {"topics": 2, "chains": 1, "seed": 3, "progress": False, "threads": 1}
 FEW = {"warmup": 10, "draws": 20, "threads": 1}
@@ -77,6 +78,7 @@ def test_gaussian_coefficients_are_recovered(gaussian):
     assert fit.score(corpus, **FEW) > 0.85
 
 
+@pytest.mark.filterwarnings("ignore::ppl_topics.OverfitWarning")
 def test_logistic_coefficients_are_recovered():
     texts, frame, effect, rng = simulated(900)
     labels = np.where(rng.random(900) < 1.0 / (1.0 + np.exp(-effect)), "yes", "no").tolist()
@@ -111,7 +113,11 @@ def test_supervised_topics_have_coefficients_and_the_others_none():
 def test_neither_topics_nor_covariates():
     texts, _, effect, _ = simulated(30)
     corpus = pt.Corpus.from_texts(texts, labels=effect.tolist())
-    alone = {"extends": "slda_gaussian", "name": "alone", "blocks": {"y": {"supervised_topics": 0}}}
+    alone = {
+        "extends": "slda_gaussian",
+        "name": "alone",
+        "blocks": {"y": {"supervised_topics": 0, "standardise": False}},
+    }
     fit = pt.sample(alone, corpus, draws=4, warmup=2, **QUICK)
     assert fit.posterior["eta"].shape == (1, 4, 1, 0)
     assert np.array_equal(fit.predict(corpus, **FEW), np.zeros(30))
@@ -128,12 +134,13 @@ def test_labels_start_in_supervised_topics_only():
     assert (np.abs(share - expected) < 5 * np.sqrt(0.25 / 6400)).all()
 
 
+@pytest.mark.filterwarnings("ignore::ppl_topics.OverfitWarning")
 @pytest.mark.parametrize("base", ["medlda", "medlda_one_vs_all"])
 def test_dolda_like_classes_with_covariates(base):
     """Every response takes covariates: here the hinge, one class against all, and the default schedule."""
     texts, frame, effect, _ = simulated(90)
     corpus = corpus_of(texts, np.digitize(effect, [-0.7, 0.7]).astype(str).tolist(), frame)
-    model = {**GAUSSIAN, "extends": base, "name": f"{base}_x"}
+    model = {"blocks": COVARIATES, "extends": base, "name": f"{base}_x"}
     fit = pt.sample(model, corpus, draws=10, warmup=10, **QUICK)
     assert fit.score(corpus, **FEW) > 0.5
 
