@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
@@ -9,13 +10,18 @@ import numpy as np
 import pydantic
 
 from ppl_topics._util.arrays import FloatArray
+from ppl_topics.core.block import Block
 from ppl_topics.core.registry import block
 from ppl_topics.core.response import LabelResponse, Potential
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.models.augmentation import simulate_inverse_gaussian
+from ppl_topics.models.normal import Normal
 from ppl_topics.models.targets import encode_signs
 
 __all__ = ["Hinge"]
+
+SHARE = 1.0 / 3.0
+"""What a document has of the topic that tells its label, about."""
 
 
 @block("hinge")
@@ -72,6 +78,29 @@ class Hinge(LabelResponse):
     def log_likelihood(self, targets: FloatArray, scores: FloatArray, augmentation: FloatArray) -> FloatArray:
         """Return -2 cost max(0, margin - y s)."""
         return np.where(np.isnan(targets), 0.0, -2.0 * self.cost * np.maximum(0.0, self.margin - targets * scores))
+
+    def advice(self, labels: Labels, prior: Block) -> list[str]:
+        """Return what decides how well labels are predicted, and how many are too rare to be."""
+        if labels.kind not in ("class", "multi_label") or self.cost == 0.0:
+            return []
+        advice = [
+            "cost weighs the labels against the words, and the best value depends on the corpus: choose it by "
+            "cross-validation, a grid with 5 folds"
+        ]
+        # A coefficient of margin / share lifts documents from 0 to the margin. Under the prior it loses
+        # (margin / share)^2 / (2 variance); n documents gain 2 cost margin each.
+        if labels.kind == "multi_label" and isinstance(prior, Normal):
+            least = self.margin / (4.0 * self.cost * prior.variance * SHARE**2)
+            held = (self.encode(labels)[0] > 0.0).sum(axis=0)
+            rare = held[(held > 0) & (held < least)]
+            if len(rare):
+                enough = 10.0 ** math.ceil(math.log10(prior.variance * least / rare.min()))
+                advice.append(
+                    f"{len(rare):,} of {len(held):,} labels hold for fewer than {math.ceil(least):,} documents, too "
+                    "few to outweigh the prior of their coefficients, so they will seldom be predicted: set the "
+                    f"variance of the coefficients to {enough:g}, or give them a horseshoe prior"
+                )
+        return advice
 
     def _loss(self, targets: FloatArray, scores: FloatArray) -> float:
         return float(np.mean(targets * scores <= 0))

@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Any
 
 from ppl_topics.api.sampling import ModelLike, Prepared, prepare
+from ppl_topics.core.response import Response
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.machine_speed import machine_speed
 from ppl_topics.engine.model_sizes import Demand, corpus_bytes, recording_seconds
@@ -115,4 +116,8 @@ def planned(prepared: Prepared, corpus: Corpus | None) -> Plan:
         bytes_available=available.bytes if isfinite(available.bytes) else None,
         available_by=available.limit,
     )
-    return replace(plan, forecast=made)
+    response = model.spec.blocks.get(model.names.get("y", ""))
+    notes: list[str] = []
+    if isinstance(response, Response) and corpus.labels is not None:
+        notes = response.advice(corpus.labels, model.spec.blocks[response.coefficients])
+    return replace(plan, forecast=made, notes=tuple(notes))

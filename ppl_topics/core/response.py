@@ -104,6 +104,10 @@ class Response(Block):
         """Return how many of so many topics have coefficients: the first ones."""
         return topics if self.supervised_topics is None else self.supervised_topics
 
+    def advice(self, labels: Labels, prior: Block) -> list[str]:
+        """Return what to think of before a run, a sentence each, given the labels and the prior of the coefficients."""
+        return []
+
     @property
     def apart(self) -> bool:
         """Whether each response has its own model: topics, assignments and all."""

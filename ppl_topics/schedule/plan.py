@@ -27,11 +27,14 @@ class Plan:
     schedule : Node
     forecast : Forecast, optional
         What a run would take, if `ppl_topics.plan` was given a corpus.
+    notes : tuple of str
+        What to think of before a run with the labels of that corpus.
     """
 
     model: Model
     schedule: Node
     forecast: Forecast | None = field(default=None, compare=False, repr=False)
+    notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def exact(self) -> bool:
@@ -54,6 +57,7 @@ class Plan:
             "exact": self.exact,
             "variables": variables,
             "schedule": to_data(self.schedule, reasons=True),
+            "notes": list(self.notes),
         } | ({"forecast": self.forecast.to_dict()} if self.forecast else {})
 
     def __str__(self) -> str:
@@ -64,6 +68,7 @@ class Plan:
                 lines.append(f"  {name} is integrated out by the model")
         lines += _lines(self.schedule, "")
         lines.append("exact" if self.exact else f"NOT exact: {', '.join(self.inexact_kernels)}")
+        lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
 

@@ -131,6 +131,34 @@ def test_a_plan_has_a_forecast_only_with_a_corpus(corpus, monkeypatch):
         pt.plan("lda", corpus, draws=0)
 
 
+def test_a_plan_has_notes_on_the_labels():
+    labels = [["common"]] * 97 + [["rare"]] * 3
+    texts = ["red green"] * 100
+    several = pt.Corpus.from_texts(texts, labels=labels, label_kind="multi_label")
+
+    def notes(model, corpus=several, **parameters):
+        return pt.plan(model, corpus, threads=1, **parameters).notes
+
+    cost, rare = notes("medlda")
+    assert cost.startswith("cost weighs the labels against the words")
+    # 64 / (4 * 1.6 * variance / 9) documents gain what the prior loses; at a variance of 30 these are three.
+    assert rare.startswith("1 of 2 labels hold for fewer than 90 documents, too few")
+    assert "set the variance of the coefficients to 100, or" in rare
+    assert "fewer than 12 documents" in notes("medlda", margin=8.0)[1]
+    classes = pt.Corpus.from_texts(texts, labels=[label[0] for label in labels])
+    for model, corpus, parameters in (
+        ("medlda", several, {"variance": 100.0}),
+        ("medlda_horseshoe", several, {}),
+        ("medlda", classes, {}),
+    ):
+        assert notes(model, corpus, **parameters) == (cost,)
+    for model, parameters in (("medlda", {"cost": 0.0}), ("slda_logistic", {}), ("lda", {})):
+        assert notes(model, **parameters) == ()
+    made = pt.plan("medlda", several, threads=1)
+    assert made.to_dict()["notes"] == [cost, rare]
+    assert str(made).splitlines()[-2:] == [f"note: {cost}", f"note: {rare}"]
+
+
 def test_a_schedule_of_ones_own_is_forecast_with_its_options(corpus):
     words = {"min_count": 20}
     schedule = pt.cycle(pt.step("z", "collapsed_gibbs", words=words), Z, PHI)
