@@ -62,6 +62,20 @@ STUDIES = {
     "zheng_2015_ess": "zheng_2015.py --study ess $NEWS",
     "zheng_2015_ess20": "zheng_2015.py --study ess20 $NEWS",
     "zheng_2015_chains": "zheng_2015.py --study chains $NEWS $BOTH",
+    **{
+        f"defaults_ratings_{name}": f"defaults.py --study ratings $HOTEL {how}"
+        for name, how in {
+            "as_they_are": "",
+            "0_1": "--scale 0 1",
+            "1_5": "--scale 1 5",
+            "as_they_are_300": "--docs 300",
+            "0_1_300": "--docs 300 --scale 0 1",
+            "1_5_300": "--docs 300 --scale 1 5",
+        }.items()
+    },
+    "defaults_near": "defaults.py --study near $NEWS --start labels --seeds 2",
+    "defaults_reviews": "defaults.py --study reviews $HOTEL --start labels --seeds 2",
+    "defaults_labels": "defaults.py --study labels $POSTINGS --min-count 2 --start labels --seeds 2",
     "zhu_2013_fig4": "zhu_2013.py --study fig4 $NEWS --stop-words",
     "zhu_2013_fig2": "zhu_2013.py --study fig2 $NEWS --stop-words",
     "zheng_2015_fig2_labels": "zheng_2015.py --study fig2 $NEWS --start labels",

@@ -13,12 +13,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.linear_model import RidgeCV
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.svm import LinearSVC
 from studies import check_out, new_figure
-from study_corpora import Data, add_text_options, names_of, read_pair
+from study_corpora import Data, add_options, labels_of, names_of, numbers_of, read_pair
 
 import ppl_topics as pt
 
@@ -80,13 +86,16 @@ class Line:
 
     def started(self, start: str) -> Line:
         """Return the line with the first topics of its chains, which only models of classes and labels can choose."""
-        chosen = "start" in pt.plan(self.model).model.spec.parameters
+        chosen = "start" not in self.parameters and "start" in pt.plan(self.model).model.spec.parameters
         return replace(self, parameters={**self.parameters, "start": start}) if chosen else self
 
 
 @dataclass(frozen=True)
 class Words(Line):
-    """A linear support vector machine on weighted words, which knows no topics."""
+    """A linear model of weighted words, which knows no topics: a support vector machine, or ridge regression.
+
+    Its penalty is chosen by cross-validation.
+    """
 
     def run(self, train: pt.Corpus, topics: int, **options: Any) -> Sequence[pt.Fit]:
         """Run nothing."""
@@ -94,9 +103,24 @@ class Words(Line):
 
     def measure(self, fits: Sequence[pt.Fit], corpus: pt.Corpus, train: pt.Corpus, **options: Any) -> dict[str, float]:
         """Return how well it predicts a corpus."""
-        machine = make_pipeline(TfidfTransformer(sublinear_tf=True), LinearSVC(random_state=0))
-        machine.fit(train.to_matrix(), names_of(train))
-        return {"accuracy": float(machine.score(corpus.to_matrix(), names_of(corpus)))}
+        weights = TfidfTransformer(sublinear_tf=True)
+        if train.labels is not None and train.labels.kind == "real":
+            ridge = make_pipeline(weights, RidgeCV(alphas=np.logspace(-2, 4, 25))).fit(
+                train.to_matrix(), numbers_of(train)
+            )
+            return {"r2": float(ridge.score(corpus.to_matrix(), numbers_of(corpus)))}
+        columns = MultiLabelBinarizer().fit(labels_of(train))
+        machine = OneVsRestClassifier(make_pipeline(weights, LinearSVC(random_state=0)))
+        search = GridSearchCV(machine, {"estimator__linearsvc__C": [0.1, 0.3, 1.0, 3.0]}, cv=3, scoring="f1_micro")
+        search.fit(train.to_matrix(), columns.transform(labels_of(train)))
+        known = columns.transform([set(labels) & set(columns.classes_) for labels in labels_of(corpus)])
+        scores = search.decision_function(corpus.to_matrix())
+        several = train.labels is not None and train.labels.kind == "multi_label"
+        found = scores > 0 if several else scores == scores.max(axis=1, keepdims=True)
+        result = {
+            f"f1_{mean}": float(f1_score(known, found, average=mean, zero_division=0)) for mean in ("micro", "macro")
+        }
+        return result | {"accuracy": float((known == found).all(axis=1).mean())}
 
 
 @dataclass(frozen=True)
@@ -250,11 +274,7 @@ def main(description: str | None, studies: Mapping[str, Study]) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--study", choices=list(studies), default=next(iter(studies)), help="the first by default")
-    parser.add_argument("--train", help="labelled corpus; a simulated one by default")
-    parser.add_argument("--test", help="labelled corpus to predict")
-    parser.add_argument("--postings", help="20 Newsgroups as raw texts, for a study of their senders")
-    parser.add_argument("--classes", nargs=2, metavar=("FIRST", "SECOND"), help="of a binary task (first and last)")
-    add_text_options(parser)
+    add_options(parser)
     parser.add_argument("--lines", nargs="+", metavar="NAME", help="only some lines of the figure")
     parser.add_argument("--topics", type=int, nargs="+", metavar="K", help="those of the paper; of a simulation 5, 10")
     parser.add_argument("--seeds", type=int, default=3, help="chains for each point (3)")
