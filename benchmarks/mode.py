@@ -3,9 +3,9 @@
     python benchmarks/mode.py --docs 500 2500 0 --topics 20 100 --data train.svmlight.gz --vocabulary vocab.txt
 
 Each kernel starts from the same random topics. The mode is reached when log p(w, z) / N is within 1% of the best that
-any of them has after --sweeps. Seconds are the sweeps until then, by the median seconds of a sweep: of later sweeps for
-the threads of this machine, and for more threads the forecast of `ppl-topics plan`, which stands for a machine with as
-many cores. --docs takes so many documents at random (0: all), with words that occur 5 times.
+any of them has after --sweeps; chains go on until they are there. Seconds are the sweeps until then, by the median
+seconds of a sweep: of later sweeps for the threads of this machine, and for more threads the forecast of `ppl-topics
+plan`. --docs takes so many documents at random (0: all), with words that occur 5 times.
 """
 
 from __future__ import annotations
@@ -24,56 +24,70 @@ from ppl_topics.schedule.tree import steps
 
 KERNELS = ["block_collapsed", "partially_collapsed", "sparse_partially_collapsed"]
 CLOSE = 0.01
+MOST = 10
+"""Chains go on for so many times --sweeps, to reach the mode."""
 FORECAST = [4, 16, 64]
 """Threads that this machine need not have."""
 
 
-def climb(corpus: pt.Corpus, kernel: str, topics: int, seed: int, sweeps: int) -> tuple[list[float], dict[int, float]]:
-    """Return log p(w, z) / N after each sweep, and the seconds of a later sweep by threads."""
-    bound = bound_model(corpus, kernel, topics)
-    executor, state = Executor(bound), bound.initial_state(seed, 0)
-    memories, scores = executor.memories(state), []
-    for sweep in range(sweeps):
-        executor.sweep(state, memories, seed, 0, sweep)
-        scores.append(score(corpus, state.z, topics))
-    seconds: dict[int, list[float]] = {threads: [] for threads in default_threads()}
-    # In turn, so that what disturbs the machine disturbs all alike.
-    for sweep, threads in itertools.product(range(sweeps, sweeps + 9), seconds):
+class Climb:
+    """A chain of one kernel, and log p(w, z) / N after each of its sweeps."""
+
+    def __init__(self, corpus: pt.Corpus, kernel: str, topics: int, seed: int) -> None:
+        self.bound = bound_model(corpus, kernel, topics)
+        self.corpus, self.topics, self.seed = corpus, topics, seed
+        self.executor, self.state = Executor(self.bound), self.bound.initial_state(seed, 0)
+        self.memories, self.scores = self.executor.memories(self.state), list[float]()
+
+    def sweep(self) -> float:
+        """Return the seconds of a sweep."""
+        record = self.executor.sweep(self.state, self.memories, self.seed, 0, len(self.scores))
+        self.scores.append(score(self.corpus, self.state.z, self.topics))
+        return float(record.seconds.sum())
+
+    def to(self, level: float, most: int) -> float:
+        """Go on until a level is reached; return the number of sweeps, or NaN if so many do not."""
+        while len(self.scores) < most and max(self.scores, default=-np.inf) < level:
+            self.sweep()
+        reached = np.flatnonzero(np.asarray(self.scores) >= level)
+        return float(reached[0] + 1) if len(reached) else float("nan")
+
+    def seconds(self, threads: int) -> float:
+        """Return the median seconds of further sweeps."""
         use_threads(threads)
-        seconds[threads].append(executor.sweep(state, memories, seed, 0, sweep).seconds.sum())
-    return scores, {threads: statistics.median(values) for threads, values in seconds.items()}
-
-
-def sweeps_to(level: float, scores: list[float]) -> float:
-    """Return the number of sweeps until the scores reach a level, NaN if they do not."""
-    reached = np.flatnonzero(np.asarray(scores) >= level)
-    return float(reached[0] + 1) if len(reached) else float("nan")
+        return statistics.median(self.sweep() for _ in range(9))
 
 
 def compare(corpus: pt.Corpus, topics: int, seeds: int, sweeps: int, results: Results) -> None:
     """Measure one corpus and one number of topics."""
     sizes = CorpusSizes.of(corpus)
-    runs = {(k, s): climb(corpus, k, topics, s, sweeps) for s, k in itertools.product(range(1, seeds + 1), KERNELS)}
     plan = pt.plan("lda", corpus, topics=topics, alpha=ALPHA, beta=BETA)
     chosen = next(step.kernel.name for step in steps(plan.schedule) if step.variable == "z")
-    for kernel in KERNELS:
-        needed = []
-        for seed in range(1, seeds + 1):
-            best = max(runs[other, seed][0][-1] for other in KERNELS)
-            needed.append(sweeps_to(best * (1 + CLOSE), runs[kernel, seed][0]))
-        at = {"docs": corpus.n_docs, "tokens": corpus.n_tokens, "K": topics}
+    needed: dict[str, list[float]] = {kernel: [] for kernel in KERNELS}
+    for seed in range(1, seeds + 1):
+        use_threads(max(default_threads()))
+        chains = {kernel: Climb(corpus, kernel, topics, seed) for kernel in KERNELS}
+        for chain in chains.values():
+            chain.to(0.0, sweeps)
+        level = (1 + CLOSE) * max(chain.scores[-1] for chain in chains.values())
+        for kernel, chain in chains.items():
+            needed[kernel].append(chain.to(level, MOST * sweeps))
+    for kernel, chain in chains.items():
         program = f"{kernel} (chosen)" if kernel == chosen else kernel
-        results.add(program, "sweeps to the mode", needed, **at)
-        here = {t: statistics.median(runs[kernel, s][1][t] for s in range(1, seeds + 1)) for t in default_threads()}
-        node = bound_model(corpus, kernel, topics).plan.schedule
-        forecast = {t: sweep_seconds(node, sizes, topics, t) for t in FORECAST}
-        for threads, seconds in (here | forecast).items():
+        at = {"tokens": corpus.n_tokens, "K": topics}
+        results.add(program, "sweeps to the mode", needed[kernel], **at)
+        timed = {threads: chain.seconds(threads) for threads in default_threads()}
+        forecast = {t: sweep_seconds(chain.bound.plan.schedule, sizes, topics, t) for t in FORECAST}
+        for threads, seconds in (timed | forecast).items():
             name = f"seconds, {threads} thread{'s' * (threads > 1)}{' (forecast)' * (threads in forecast)}"
-            results.add(program, name, [seconds * n for n in needed], **at)
-            print(
-                f"{corpus.n_tokens:,} tokens, K = {topics}, {program}: {name} {seconds * np.median(needed):.3g}",
-                flush=True,
-            )
+            results.add(program, name, seconds * statistics.median(needed[kernel]), **at)
+        shown = ", ".join(
+            f"{t} threads {s * statistics.median(needed[kernel]):.3g}" for t, s in (timed | forecast).items()
+        )
+        print(
+            f"{corpus.n_tokens:,} tokens, K = {topics}, {program}: {needed[kernel]} sweeps, seconds: {shown}",
+            flush=True,
+        )
 
 
 def main() -> None:
