@@ -22,11 +22,11 @@ from ppl_topics.engine.executor import Executor
 from ppl_topics.schedule.costs import CorpusSizes, sweep_seconds
 from ppl_topics.schedule.tree import steps
 
-KERNELS = ["block_collapsed", "partially_collapsed", "sparse_partially_collapsed"]
+KERNELS = ["block_collapsed", "partially_collapsed"]
 CLOSE = 0.01
 MOST = 10
 """Chains go on for so many times --sweeps, to reach the mode."""
-FORECAST = [4, 16, 64]
+FORECAST = [16, 64]
 """Threads that this machine need not have."""
 
 
@@ -58,7 +58,7 @@ class Climb:
         return statistics.median(self.sweep() for _ in range(9))
 
 
-def compare(corpus: pt.Corpus, topics: int, seeds: int, sweeps: int, results: Results) -> None:
+def compare(corpus: pt.Corpus, topics: int, seeds: int, sweeps: int, sweeps_of: Results, ratio: Results) -> None:
     """Measure one corpus and one number of topics."""
     sizes = CorpusSizes.of(corpus)
     plan = pt.plan("lda", corpus, topics=topics, alpha=ALPHA, beta=BETA)
@@ -72,22 +72,21 @@ def compare(corpus: pt.Corpus, topics: int, seeds: int, sweeps: int, results: Re
         level = (1 + CLOSE) * max(chain.scores[-1] for chain in chains.values())
         for kernel, chain in chains.items():
             needed[kernel].append(chain.to(level, MOST * sweeps))
+    at, seconds = {"tokens": corpus.n_tokens, "K": topics}, dict[str, dict[str, float]]()
     for kernel, chain in chains.items():
-        program = f"{kernel} (chosen)" if kernel == chosen else kernel
-        at = {"tokens": corpus.n_tokens, "K": topics}
-        results.add(program, "sweeps to the mode", needed[kernel], **at)
-        timed = {threads: chain.seconds(threads) for threads in default_threads()}
-        forecast = {t: sweep_seconds(chain.bound.plan.schedule, sizes, topics, t) for t in FORECAST}
-        for threads, seconds in (timed | forecast).items():
-            name = f"seconds, {threads} thread{'s' * (threads > 1)}{' (forecast)' * (threads in forecast)}"
-            results.add(program, name, seconds * statistics.median(needed[kernel]), **at)
-        shown = ", ".join(
-            f"{t} threads {s * statistics.median(needed[kernel]):.3g}" for t, s in (timed | forecast).items()
-        )
+        name = f"{kernel} (chosen)" if kernel == chosen else kernel
+        sweeps_of.add(name, "sweeps", needed[kernel], **at)
+        by_threads = {str(threads): chain.seconds(threads) for threads in default_threads()}
+        schedule = chain.bound.plan.schedule
+        by_threads |= {f"{t} (forecast)": sweep_seconds(schedule, sizes, topics, t) for t in FORECAST}
+        seconds[kernel] = {t: each * statistics.median(needed[kernel]) for t, each in by_threads.items()}
+        shown = ", ".join(f"{t} threads {value:.3g}" for t, value in seconds[kernel].items())
         print(
-            f"{corpus.n_tokens:,} tokens, K = {topics}, {program}: {needed[kernel]} sweeps, seconds: {shown}",
-            flush=True,
+            f"{corpus.n_tokens:,} tokens, K = {topics}, {name}: {needed[kernel]} sweeps, seconds: {shown}", flush=True
         )
+    for threads, value in seconds["block_collapsed"].items():
+        other = seconds["partially_collapsed"][threads]
+        ratio.add("block_collapsed", f"threads: {threads}", value / other, **at)
 
 
 def main() -> None:
@@ -102,12 +101,13 @@ def main() -> None:
     options = arguments.parse_args()
     whole = load(options.data, options.vocabulary)
     order = np.random.default_rng(0).permutation(whole.n_docs)
-    question = "Which kernel is first at the mode?"
-    results = Results(options.results, "mode", question, corpus=name_of(options.data), sweeps=options.sweeps)
+    setting = {"corpus": name_of(options.data)}
+    sweeps_of = Results(options.results, "mode", "How many sweeps does a kernel take to the mode?", **setting)
+    ratio = Results(options.results, "mode", "Which kernel is first at the mode?", **setting)
     for docs, topics in itertools.product(options.docs, options.topics):
         part = whole.select(order[: docs or whole.n_docs])
         part = part.with_vocabulary(part.vocabulary[part.word_counts >= 5])
-        compare(part, topics, options.seeds, options.sweeps, results)
+        compare(part, topics, options.seeds, options.sweeps, sweeps_of, ratio)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ QUESTIONS = {
     "How fast is a sweep of LDA?": "Sweeps 41 to 50; at K = 1,000 with 2 threads, the first 200.",
     "How soon is LDA as good as tomotopy?": "The seconds until it has the log p(w, z) / N that tomotopy ends with.",
     "Which kernel is furthest after 25 seconds?": "All start from the same random topics.",
-    "Which kernel is first at the mode?": "Within 1% of the best log p(w, z) / N. Chosen: by the scheduler.",
+    "How many sweeps does a kernel take to the mode?": "Within 1% of the best. Chosen: by the scheduler.",
+    "Which kernel is first at the mode?": "Seconds of `block_collapsed` over `partially_collapsed`, by threads.",
     "How much memory does LDA take?": "At most, beside Python and the corpus.",
     "How does LDA scale with the corpus?": "Early sweeps, from random topics.",
     "How good are the forecasts of a sweep?": "1 is perfect. The formula of `partially_collapsed` was refitted since.",
@@ -108,7 +109,8 @@ def section(question: str, records: list[Record]) -> str:
         part for part in (QUESTIONS[question], f"{setting[:1].upper()}{setting[1:]}." if setting else "") if part
     )
     columns = columns_of(records)
-    whole = len(varying) + 1 + len(columns) <= WIDEST
+    programs = {record["program"] for record in records}
+    whole = len(varying) + (len(programs) > 1) + len(columns) <= WIDEST
     measures = [{c.measure for c in columns}] if whole else [{m} for m in dict.fromkeys(c.measure for c in columns)]
     tables = [table(records, varying, [c for c in columns if c.measure in chosen]) for chosen in measures]
     return "\n".join([f"### {question}\n", *([f"{about}\n"] if about else []), *tables, commands(records)])

@@ -16,8 +16,8 @@ from ppl_topics.spec.model import Model, Variable
 MARGIN = 1.0
 """A sweep may cost this much more, as a share of the cheapest, if it integrates out more variables.
 
-On 20 Newsgroups sweeps that hold phi, at about the same cost each, take 2.2 times the seconds of collapsed ones to the
-log likelihood that another sampler has after 200 sweeps (benchmarks/README.md, K = 100).
+Kernels that hold phi need 1.7 to 2 times as many sweeps to the mode, on corpora of 120,000 to 2.7 million tokens with 20
+to 1,000 topics (benchmarks/README.md, mode.py).
 """
 
 
