@@ -16,8 +16,8 @@ from ppl_topics.spec.model import Model, Variable
 MARGIN = 1.0
 """A sweep may cost this much more, as a share of the cheapest, if it integrates out more variables.
 
-Kernels that hold phi need 1.7 to 2 times as many sweeps to the mode, on corpora of 120,000 to 2.7 million tokens with 20
-to 1,000 topics (benchmarks/README.md, mode.py).
+Kernels that hold phi need 1.7 to 2 times as many sweeps to the mode, on corpora of 120,000 to 2.7 million tokens with
+20 to 1,000 topics (benchmarks/README.md, mode.py).
 """
 
 
