@@ -31,8 +31,6 @@ import ppl_topics as pt
 STEPS = ("augmentation", "scales", "eta", "z", "phi")
 SCALES = ("tau", "lambda", "slab")
 METRICS = ("accuracy", "f1_micro", "f1_macro", "r2", "log_score")
-PREDICTION = {"warmup": 10, "draws": 30}
-"""Sweeps over the documents that are predicted."""
 ENOUGH = 100
 """Draws of a chain whose effective sample size is worth a look."""
 EFFECTIVE = "effective draws of eta a second"
@@ -77,7 +75,7 @@ class Line:
 
         Without a response, a linear support vector machine is trained on the proportions of the topics.
         """
-        fit, options = fits[-1], PREDICTION | options
+        fit = fits[-1]
         if "eta" in fit.posterior:
             found = fit.metrics(corpus, **options)
             return {name: found[name] for name in METRICS if name in found}
