@@ -23,6 +23,9 @@ from ppl_topics.schedule.tree import Cycle, Mixture, Node, Repeat, Step, steps
 
 __all__ = ["Executor", "SweepRecord", "step_labels"]
 
+TAKEN: Mapping[str, float] = {"acceptance_rate": 1.0}
+"""Gibbs kernels take every draw; those with a Metropolis step say otherwise."""
+
 
 @dataclass
 class SweepRecord:
@@ -41,15 +44,14 @@ class SweepRecord:
         self.runs[index] += 1
         if statistics is not None and not isinstance(statistics, Mapping):
             raise TypeError(f"step returned {type(statistics).__name__}; expected None, or numbers by name")
-        # Gibbs kernels take every draw; those with a Metropolis step say otherwise.
-        for name, value in ({"acceptance_rate": 1.0} | dict(statistics or {})).items():
+        runs = self.runs[index]
+        for name, value in (TAKEN if statistics is None else {**TAKEN, **statistics}).items():
             if not isinstance(name, str) or (type(value) is not float and np.ndim(value) != 0):
                 raise TypeError(f"step returned {name!r}: {value!r}; expected numbers by name")
             if name not in self.statistics:
                 self.statistics[name] = np.full(len(self.seconds), np.nan)
             values = self.statistics[name]
-            before = 0.0 if self.runs[index] == 1 else values[index]
-            values[index] = before + (value - before) / self.runs[index]
+            values[index] = value if runs == 1 else values[index] + (value - values[index]) / runs
 
 
 @dataclass
