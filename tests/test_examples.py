@@ -254,6 +254,17 @@ def test_a_supervised_study_goes_on_where_it_was(tmp_path: Path) -> None:
     assert both.groupby(["line", "start", "topics"]).size().eq(1).all()
 
 
+def test_a_study_borrows_the_chains_of_another(tmp_path: Path) -> None:
+    source, table = tmp_path / "fig2.csv", tmp_path / "fig6.csv"
+    known = {"line": ["light", "ours", "light"], "topics": [5, 5, 10], "accuracy": [0.5, 0.6, 0.7]}
+    pd.DataFrame(known).to_csv(source, index=False)
+    names("supervised_studies.py")["borrow"]((5,), table, source, "light", "mixture")
+    assert pd.read_csv(table).to_dict("records") == [{"line": "mixture", "topics": 5, "accuracy": 0.5}]
+    # What the table has already stays.
+    names("supervised_studies.py")["borrow"]((10,), table, source, "light", "mixture")
+    assert list(pd.read_csv(table)["topics"]) == [5]
+
+
 def test_figures_of_the_page_come_from_the_tables(tmp_path: Path) -> None:
     frame = pd.DataFrame(
         {
@@ -273,6 +284,8 @@ def test_figures_of_the_page_come_from_the_tables(tmp_path: Path) -> None:
     assert tables.over("fig", "accuracy", {"line": "light"}, {"line": "Gibbs"}, topics=5) == "5"
     table = tables.pivot("fig", "accuracy", "line", "topics", 2)
     assert table.splitlines() == ["| line | 5 |", "| --- | ---: |", "| light | 0.55 ± 0.07 |", "| Gibbs | 0.11 |"]
+    both = tables.beside({"any start": ("fig", "accuracy"), "K": ("fig", "topics")}, 1)
+    assert both.splitlines()[2:] == ["| light | 0.7 ± 0.2 | 5.0 ± 0.0 |", "| Gibbs | 0.1 | 5.0 |"]
     with pytest.raises(SystemExit, match="no row with"):
         tables.mean("fig", "accuracy", line="dark")
 

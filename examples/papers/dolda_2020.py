@@ -76,10 +76,10 @@ class Part(Line):
 def lines(horseshoe: Any, normal: Any) -> tuple[Line, ...]:
     """Return the paper's lines for both priors of the coefficients."""
     return (
-        Line("horseshoe", horseshoe, None, 200, draws=100),
-        Line("normal", normal, None, 200, draws=100),
-        TwoSteps("two steps, horseshoe", "lda", None, 200, draws=100),
-        TwoSteps("two steps, normal", "lda", None, 200, draws=100, prior="dolda_normal"),
+        Line("horseshoe", horseshoe, None, 120, draws=60),
+        Line("normal", normal, None, 120, draws=60),
+        TwoSteps("two steps, horseshoe", "lda", None, 120, draws=60),
+        TwoSteps("two steps, normal", "lda", None, 120, draws=60, prior="dolda_normal"),
     )
 
 
@@ -90,8 +90,8 @@ STUDIES = {
         (20, 40, 100),
         (
             *lines("dolda", "dolda_normal"),
-            Line("MedLDA", "medlda", None, 200, draws=100),
-            Line("LDA, then SVM", "lda", None, 200, draws=100),
+            Line("MedLDA", "medlda", None, 120, draws=60),
+            Line("LDA, then SVM", "lda", None, 120, draws=60),
             Words("words, SVM", "lda", None, 1),
         ),
     ),

@@ -10,6 +10,7 @@ interrupted goes on where it was; so to repeat a study, delete its files. What i
 from __future__ import annotations
 
 import argparse
+import shlex
 import subprocess
 import sys
 import time
@@ -48,18 +49,18 @@ STUDIES = {
     "magnusson_2018_fig4_4": "race.py $WORDS --kernels $RIVALS --topics 10 100 --seconds 40 --seeds 3",
     "magnusson_2018_fig4_4_k1000": "race.py $WORDS --kernels $RIVALS --topics 1000 --seconds 60 --seeds 3",
     "magnusson_2018_fig4_5": "race.py --kernels $RIVALS --topics 100 --seconds 10 --seeds 3",
-    "magnusson_2018_table3": "inefficiency.py $WORDS --common 1000 --draws 1000 --seeds 3",
+    "magnusson_2018_table3": "inefficiency.py $WORDS --common 500 --draws 500 --seeds 3",
     "dolda_2020_fig2": "dolda_2020.py --study fig2 $NEWS $PRUNED",
     "dolda_2020_fig3": "dolda_2020.py --study fig3 $POSTINGS $PRUNED",
     "dolda_2020_fig9": "dolda_2020.py --study fig9 $NEWS $PRUNED",
     "dolda_2020_topics": "dolda_2020_topics.py $WORDS $NAMES $PRUNED --topics 80",
     "zheng_2015_fig2": "zheng_2015.py --study fig2 $NEWS",
-    "zheng_2015_fig3": "zheng_2015.py --study fig3 $NEWS",
-    "zheng_2015_fig4": "zheng_2015.py --study fig4 $NEWS",
-    "zheng_2015_fig6": "zheng_2015.py --study fig6 $NEWS",
-    "zheng_2015_fig7": "zheng_2015.py --study fig7 $NEWS",
-    "zheng_2015_fig8": "zheng_2015.py --study fig8 $NEWS",
+    "zheng_2015_fig3": "zheng_2015.py --study fig3 $NEWS --topics 20 100",
+    "zheng_2015_fig4": "zheng_2015.py --study fig4 $NEWS --topics 20 50 100",
     "zheng_2015_ess": "zheng_2015.py --study ess $NEWS",
+    "zheng_2015_fig6": "zheng_2015.py --study fig6 $NEWS --with $OUT/zheng_2015_fig2.csv light mixture",
+    "zheng_2015_fig7": "zheng_2015.py --study fig7 $NEWS --with $OUT/zheng_2015_fig2.csv light '6 steps'",
+    "zheng_2015_fig8": "zheng_2015.py --study fig8 $NEWS --with $OUT/zheng_2015_fig2.csv light '2 sweeps'",
     "zheng_2015_ess20": "zheng_2015.py --study ess20 $NEWS",
     "zheng_2015_chains": "zheng_2015.py --study chains $NEWS $BOTH",
     **{
@@ -76,10 +77,12 @@ STUDIES = {
     "defaults_near": "defaults.py --study near $NEWS --start labels --seeds 2",
     "defaults_reviews": "defaults.py --study reviews $HOTEL --start labels --seeds 2",
     "defaults_labels": "defaults.py --study labels $POSTINGS --min-count 2 --start labels --seeds 2",
-    "zhu_2013_fig4": "zhu_2013.py --study fig4 $NEWS --stop-words",
-    "zhu_2013_fig2": "zhu_2013.py --study fig2 $NEWS --stop-words",
-    "zheng_2015_fig2_labels": "zheng_2015.py --study fig2 $NEWS --start labels",
-    "zheng_2015_fig2b": "zheng_2015.py --study fig2b $NEWS",
+    "zheng_2015_fig2_labels": "zheng_2015.py --study fig2 $NEWS --start labels --topics 20 50 100 200"
+    " --lines light ours",
+    "zheng_2015_fig2b": "zheng_2015.py --study fig2b $NEWS --stop-words --topics 20 50 --seeds 1",
+    "zhu_2013_fig2": "zhu_2013.py --study fig2 $NEWS --stop-words --topics 20 50 --seeds 1",
+    "zhu_2013_fig4": "zhu_2013.py --study fig4 $NEWS --stop-words --seeds 1"
+    " --with $OUT/zhu_2013_fig2.csv 'c = 256' 'c = 256'",
 }
 """The command of each study, which is also the name of its files; short ones first."""
 THREADS = {
@@ -111,7 +114,8 @@ def run(name: str, data: Path, out: Path) -> str:
     files, started = files_of(name, out), time.perf_counter()
     if files[-1].exists():
         return f"{name}: there already"
-    given = Template(Template(command(name)).safe_substitute(VARIABLES)).substitute(DATA=data).split()[1:]
+    given = Template(Template(command(name)).safe_substitute(VARIABLES)).substitute(DATA=data, OUT=out)
+    given = shlex.split(given)[1:]
     given = [sys.executable, str(HERE / Path(given[0]).name), *given[1:], "--out", *map(str, files)]
     with (out / f"{name}.log").open("a") as log:
         done = subprocess.run(given, stdout=log, stderr=log, check=False)

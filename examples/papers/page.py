@@ -14,6 +14,7 @@ import jinja2
 import pandas as pd
 from overnight import VARIABLES, command, files_of
 
+STARTS = ["uniform", "labels"]
 TEMPLATE = Path(__file__).parent / "papers.md.jinja"
 
 
@@ -69,6 +70,17 @@ class Tables:
         lines += [[_head(name), *row] for name, row in zip(cells.index, cells.fillna("").to_numpy(), strict=True)]
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
+    def beside(self, columns: dict[str, tuple[str, str]], digits: int = 3) -> str:
+        """Return a table of measures of several studies, from any start, with a row for each line that they share."""
+        lines = list(
+            dict.fromkeys(line for study, _ in columns.values() for line in self.rows(study, start=STARTS)["line"])
+        )
+        rows = [["", *columns], ["---", *["---:"] * len(columns)]]
+        for line in lines:
+            found = (self.rows(study, start=STARTS, line=line)[measure] for study, measure in columns.values())
+            rows.append([line, *(_cell(_mean(values), values.std(), digits) for values in found)])
+        return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
 
 def _mean(values: pd.Series[float]) -> float:
     return float(values.mean(skipna=False))
@@ -90,7 +102,10 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="of the tables and figures; the page has its name, with .md")
     folder = parser.parse_args().folder
     tables = Tables(folder)
-    names = {name: getattr(tables, name) for name in ("has", "value", "mean", "median", "over", "correlation", "pivot")}
+    names = {
+        name: getattr(tables, name)
+        for name in ("has", "value", "mean", "median", "over", "correlation", "pivot", "beside")
+    }
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     page = environment.from_string(TEMPLATE.read_text()).render(
         **names, command=command, variables=VARIABLES, folder=folder.name

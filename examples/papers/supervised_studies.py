@@ -237,6 +237,14 @@ def run(
     return pd.DataFrame(found)
 
 
+def borrow(topics: tuple[int, ...], table: Path, source: Path, line: str, name: str) -> None:
+    """Start a table with the chains of another study's line that are the same as those of a line of this one."""
+    if source.exists() and not table.exists():
+        rows = pd.read_csv(source)
+        chosen = (rows["line"] == line) & rows["topics"].isin(topics)
+        rows[chosen].assign(line=name).to_csv(table, index=False)
+
+
 def only(study: Study, lines: list[str] | None) -> Study:
     """Return a study with only some of its lines."""
     known = dict.fromkeys(line.name for line in study.lines)
@@ -274,6 +282,13 @@ def main(description: str | None, studies: Mapping[str, Study]) -> None:
     parser.add_argument("--study", choices=list(studies), default=next(iter(studies)), help="the first by default")
     add_options(parser)
     parser.add_argument("--lines", nargs="+", metavar="NAME", help="only some lines of the figure")
+    parser.add_argument(
+        "--with",
+        dest="borrowed",
+        nargs=3,
+        metavar=("TABLE", "LINE", "NAME"),
+        help="chains of LINE in the .csv of another study, which are not run again: they are those of NAME here",
+    )
     parser.add_argument("--topics", type=int, nargs="+", metavar="K", help="those of the paper; of a simulation 5, 10")
     parser.add_argument("--seeds", type=int, default=3, help="chains for each point (3)")
     parser.add_argument(
@@ -293,6 +308,10 @@ def main(description: str | None, studies: Mapping[str, Study]) -> None:
     topics = tuple(options.topics or (study.topics if options.train or options.postings else SMALL))
     how = {"seeds": options.seeds, "sweeps": options.sweeps, "threads": options.threads, "starts": options.start}
     csv = next((path for path in options.out if path.suffix == ".csv"), None)
+    if options.borrowed and csv is not None:
+        source, line, name = options.borrowed
+        only(study, [name])
+        borrow(topics, csv, Path(source), line, name)
     table = run(study, train, test, topics=topics, table=csv, **how)
     keys = list(dict.fromkeys(["line", "start", "topics", study.x]))
     print(table.groupby(keys, sort=False)[list(study.panels)].agg(["mean", "std"]).round(4).to_string())

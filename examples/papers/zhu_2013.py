@@ -66,7 +66,7 @@ STUDIES = {
         "Burn-in, all classes one-vs-all, c = 256",
         "classes",
         (20,),
-        tuple(gibbs("c = 256", "slda_logistic_one_vs_all", sweeps) for sweeps in (1, 5, 10, 20, 40, 60)),
+        tuple(gibbs("c = 256", "slda_logistic_one_vs_all", sweeps) for sweeps in (1, 5, 20, 40)),
         x="sweeps",
     ),
     "fig5": Study(
