@@ -79,6 +79,7 @@ STUDIES = {
     "defaults_labels": "defaults.py --study labels $POSTINGS --min-count 2 --start labels --seeds 2",
     "zheng_2015_fig2_labels": "zheng_2015.py --study fig2 $NEWS --start labels --topics 20 50 100 200"
     " --lines light ours",
+    "zheng_2015_fig2c": "zheng_2015.py --study fig2c $NEWS --topics 50 200",
     "zheng_2015_fig2b": "zheng_2015.py --study fig2b $NEWS --stop-words --topics 20 50 --seeds 1",
     "zhu_2013_fig2": "zhu_2013.py --study fig2 $NEWS --stop-words --topics 20 50 --seeds 1",
     "zhu_2013_fig4": "zhu_2013.py --study fig4 $NEWS --stop-words --seeds 1"

@@ -133,9 +133,11 @@ class Study:
     panels: tuple[str, ...] = ("accuracy", "seconds")
 
 
-def supervised(model: str, z: str | Mapping[str, Any], eta: str | Mapping[str, Any]) -> dict[str, Any]:
+def supervised(
+    model: str | Mapping[str, Any], z: str | Mapping[str, Any], eta: str | Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the cycle of augmentation, coefficients, assignments and topics."""
-    augmentation = {"omega": "polya_gamma"} if model.startswith("slda_logistic") else {"xi": "inverse_gaussian"}
+    augmentation = {"omega": "polya_gamma"} if str(model).startswith("slda_logistic") else {"xi": "inverse_gaussian"}
     return {"cycle": [augmentation, {"eta": eta}, {"z": z}, {"phi": "dirichlet_rows"}]}
 
 
@@ -144,12 +146,12 @@ def sampler(z: str, model: str, sweeps: int, draws: int, **parameters: float) ->
     return Line(z, model, supervised(model, z, "joint_normal"), sweeps, parameters, draws)
 
 
-def gibbs(name: str, model: str, sweeps: int, **parameters: float) -> Line:
+def gibbs(name: str, model: str | Mapping[str, Any], sweeps: int, **parameters: float) -> Line:
     """Return a model under the papers' sampler: z from its full conditional, in O(K C), and a joint draw of eta."""
     return Line(name, model, supervised(model, "full_collapsed_gibbs", "joint_normal"), sweeps, parameters)
 
 
-def ours(name: str, model: str, sweeps: int, **parameters: float) -> Line:
+def ours(name: str, model: str | Mapping[str, Any], sweeps: int, **parameters: float) -> Line:
     """Return a model under the schedule that the scheduler chooses."""
     return Line(name, model, None, sweeps, parameters)
 
