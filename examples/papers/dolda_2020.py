@@ -95,7 +95,7 @@ STUDIES = {
             Words("words, SVM", "lda", None, 1),
         ),
     ),
-    "fig3": Study("DOLDA with covariates", "senders", (20, 40, 80), lines(HORSESHOE, NORMAL)),
+    "fig3": Study("DOLDA with covariates", "senders", (20, 80), lines(HORSESHOE, NORMAL)),
     "fig9": Study(
         "Seconds of 100 sweeps against the share of the documents",
         "classes",

@@ -29,8 +29,8 @@ VARIABLES = {
     "POSTINGS": "--postings $DATA/20news-bydate.jsonl.gz",
     "PRUNED": "--stop-words --min-count 10",
     "BOTH": "--start uniform labels",
-    "RIVALS": "sparse_partially_collapsed alias_partially_collapsed light_partially_collapsed partially_collapsed"
-    " block_collapsed sparse_collapsed ad_lda light_collapsed",
+    "RIVALS": "sparse_partially_collapsed alias_partially_collapsed light_partially_collapsed block_collapsed"
+    " sparse_collapsed light_collapsed",
 }
 """What the commands abbreviate."""
 
@@ -47,21 +47,20 @@ STUDIES = {
     " --beta 0.1 0.01 --sweeps 100 --seeds 3",
     "magnusson_2018_fig4_2": "ad_lda_drift.py $WORDS --sweeps 150 --seeds 3",
     "magnusson_2018_fig4_4": "race.py $WORDS --kernels $RIVALS --topics 10 100 --seconds 40 --seeds 3",
-    "magnusson_2018_fig4_4_k1000": "race.py $WORDS --kernels $RIVALS --topics 1000 --seconds 60 --seeds 3",
+    "magnusson_2018_fig4_4_k1000": "race.py $WORDS --kernels $RIVALS --topics 1000 --seconds 45 --seeds 3",
     "magnusson_2018_fig4_5": "race.py --kernels $RIVALS --topics 100 --seconds 10 --seeds 3",
-    "magnusson_2018_table3": "inefficiency.py $WORDS --common 500 --draws 500 --seeds 3",
+    "magnusson_2018_table3": "inefficiency.py $WORDS --topics 100 --common 500 --draws 500 --seeds 3",
     "dolda_2020_fig2": "dolda_2020.py --study fig2 $NEWS $PRUNED",
     "dolda_2020_fig3": "dolda_2020.py --study fig3 $POSTINGS $PRUNED",
     "dolda_2020_fig9": "dolda_2020.py --study fig9 $NEWS $PRUNED",
     "dolda_2020_topics": "dolda_2020_topics.py $WORDS $NAMES $PRUNED --topics 80",
     "zheng_2015_fig2": "zheng_2015.py --study fig2 $NEWS",
     "zheng_2015_fig3": "zheng_2015.py --study fig3 $NEWS --topics 20 100",
-    "zheng_2015_fig4": "zheng_2015.py --study fig4 $NEWS --topics 20 50 100",
+    "zheng_2015_fig4": "zheng_2015.py --study fig4 $NEWS --topics 20 100",
     "zheng_2015_ess": "zheng_2015.py --study ess $NEWS",
     "zheng_2015_fig6": "zheng_2015.py --study fig6 $NEWS --with $OUT/zheng_2015_fig2.csv light mixture",
     "zheng_2015_fig7": "zheng_2015.py --study fig7 $NEWS --with $OUT/zheng_2015_fig2.csv light '6 steps'",
     "zheng_2015_fig8": "zheng_2015.py --study fig8 $NEWS --with $OUT/zheng_2015_fig2.csv light '2 sweeps'",
-    "zheng_2015_ess20": "zheng_2015.py --study ess20 $NEWS",
     "zheng_2015_chains": "zheng_2015.py --study chains $NEWS $BOTH",
     **{
         f"defaults_ratings_{name}": f"defaults.py --study ratings $HOTEL {how}"
@@ -77,8 +76,7 @@ STUDIES = {
     "defaults_near": "defaults.py --study near $NEWS --start labels --seeds 2",
     "defaults_reviews": "defaults.py --study reviews $HOTEL --start labels --seeds 2",
     "defaults_labels": "defaults.py --study labels $POSTINGS --min-count 2 --start labels --seeds 2",
-    "zheng_2015_fig2_labels": "zheng_2015.py --study fig2 $NEWS --start labels --topics 20 50 100 200"
-    " --lines light ours",
+    "zheng_2015_fig2_labels": "zheng_2015.py --study fig2 $NEWS --start labels --topics 20 100 --lines light ours",
     "zheng_2015_fig2c": "zheng_2015.py --study fig2c $NEWS --topics 50 200",
     "zheng_2015_fig2b": "zheng_2015.py --study fig2b $NEWS --stop-words --topics 20 50 --seeds 1",
     "zhu_2013_fig2": "zhu_2013.py --study fig2 $NEWS --stop-words --topics 20 50 --seeds 1",

@@ -14,7 +14,6 @@ fig6     proposals: mixture and cycle of all three, and each alone
 fig7     Metropolis-Hastings steps for a token
 fig8     Gibbs sweeps over the coefficients
 ess      two classes: effective draws a second, by kernel of z; those of the full conditional take O(K C) a token
-ess20    all classes
 chains   all classes: accuracy against the number of sweeps, with and without an intercept
 
 Each point is the last state of a chain as long as the paper's. `light` draws z given the topics, by proposals that keep
@@ -173,13 +172,6 @@ STUDIES = {
         "pair",
         (20, 100),
         tuple(sampler(z, "medlda_binary", 400, 300, **BINARY) for z in KERNELS),
-        panels=(EFFECTIVE, "accuracy", "seconds"),
-    ),
-    "ess20": Study(
-        "Effective draws a second, MedLDA of all classes",
-        "classes",
-        (50,),
-        tuple(sampler(z, "medlda", 150, 100, **HINGE) for z in KERNELS),
         panels=(EFFECTIVE, "accuracy", "seconds"),
     ),
     "chains": Study(
