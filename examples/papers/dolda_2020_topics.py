@@ -62,7 +62,7 @@ def draw(path: Path, runs: dict[str, pt.Fit], table: pd.DataFrame, response: str
     elif path.stem.endswith(("fig5", "fig6")):
         for panel, (name, fit) in zip(panels, supervised.items(), strict=True):
             fit.plot_coefficients(response=response, axes=panel)
-            panel.set_title(f"{name}: {response}")
+            panel.set_title(f"{name}\n{response}")
     elif path.stem.endswith("fig7"):
         for panel, measured in zip(panels, MEASURES, strict=True):
             groups = dict(list(table.groupby("model", sort=False)[measured]))

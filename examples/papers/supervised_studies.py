@@ -68,7 +68,10 @@ class Line:
             values["alpha"] = {"sum": values["alpha"]}
         record = {"phi": "none", "theta": "none"}
         fixed = {"draws": 1, "chains": 1, "schedule": self.schedule, "record": record, "progress": False}
-        return pt.sample(self.model, corpus, **{**fixed, **values, **options})
+        fit = pt.sample(self.model, corpus, **{**fixed, **values, **options})
+        if fit.posterior.attrs["stopped"]:
+            raise SystemExit("stopped; the same command goes on from the chains that were done")
+        return fit
 
     def measure(self, fits: Sequence[pt.Fit], corpus: pt.Corpus, train: pt.Corpus, **options: Any) -> dict[str, float]:
         """Return how well `run` predicts a corpus, whose documents are treated as new even if training had them.
