@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,10 @@ from ppl_topics.api.grid_table import Row, as_table, measure, over_folds, write_
 from ppl_topics.api.sampling import ModelLike, check_corpus, resolve, run_settings
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
+from ppl_topics.engine.cluster.connection import Cluster, ClusterLike, connected
+from ppl_topics.engine.cluster.tasks import Here, run_tasks
 from ppl_topics.engine.encode_observed import encode_observed
+from ppl_topics.engine.processes import load_plan
 from ppl_topics.engine.run import run_in_memory
 from ppl_topics.errors import CorpusError, PplTopicsError, RunError, SpecError
 from ppl_topics.fit import Fit
@@ -58,6 +61,7 @@ def grid(
     record: Mapping[str, Any] | None = None,
     schedule: Any = None,
     done: Callable[[dict[str, Any]], None] | None = None,
+    cluster: ClusterLike | None = None,
     **parameters: Any,
 ) -> pd.DataFrame:
     """Run a model with each combination of some parameters, and compare the runs, to choose among the values.
@@ -92,6 +96,8 @@ def grid(
         As in :func:`sample`.
     done : callable, optional
         Called with the row of each combination, as soon as it is done.
+    cluster : distributed.Client, distributed.LocalCluster or str, optional
+        Spread the runs over the workers of a Dask cluster, as in :func:`sample`.
     **parameters
         Other model parameters to set.
 
@@ -139,27 +145,29 @@ def grid(
     """
     if folds is not None and test is not None:
         raise PplTopicsError(FOLDS_AND_TEST.format(argument("folds"), argument("test")))
-    prepared = prepare_grid(
-        model,
-        parameters,
-        over,
-        method=method,
-        particles=particles,
-        folds=folds,
-        out=out,
-        overwrite=overwrite,
-        record=record,
-        schedule=schedule,
-        draws=draws,
-        warmup=warmup,
-        chains=chains,
-        thin=thin,
-        seed=seed,
-        threads=threads,
-        processes=processes,
-        progress=progress,
-    )
-    return prepared.run(corpus, test, held_out, done)
+    with connected(cluster) as workers:
+        prepared = prepare_grid(
+            model,
+            parameters,
+            over,
+            method=method,
+            particles=particles,
+            folds=folds,
+            out=out,
+            overwrite=overwrite,
+            record=record,
+            schedule=schedule,
+            draws=draws,
+            warmup=warmup,
+            chains=chains,
+            thin=thin,
+            seed=seed,
+            threads=threads,
+            processes=processes,
+            progress=progress,
+            cluster=workers,
+        )
+        return prepared.run(corpus, test, held_out, done)
 
 
 def prepare_grid(
@@ -216,30 +224,44 @@ class PreparedGrid:
         splits = self._splits(corpus, test, held_out)
         plans = [_plans(self.specs, train) for train, _ in splits]
         path, names = self.path, list(self.chosen[0])
-        numbers = [{}] if self.folds is None else [{"fold": number} for number in range(1, self.folds + 1)]
-        files = iter(file_names([{**values, **number} for values in self.chosen for number in numbers]))
         rows: list[Row] = []
+        runs: list[Row] = []
+
+        def add(run: Row) -> None:
+            """Take the row of a run; those of all folds make the row of a combination."""
+            runs.append(run)
+            if len(runs) < len(splits):
+                return
+            row = runs[0] if self.folds is None else over_folds(runs)
+            runs.clear()
+            values = self.chosen[len(rows)]
+            shown = {key: each if isinstance(each, int | float | str) else str(each) for key, each in values.items()}
+            rows.append(row._replace(cells={**shown, **row.cells}))
+            table = as_table(rows, names, False)
+            if path is not None:
+                write_table(table, path)
+            if done is not None:
+                done({str(name): value for name, value in table.iloc[-1].items()})
+
+        job = _Job(splits, replace(self.settings, cluster=None), self.scoring)
+        each = [_Run(plan, split, trace) for (plan, split), trace in zip(_by_run(plans), self._traces(), strict=True)]
         stopped = False
         try:
-            for values, by_split in zip(self.chosen, zip(*plans, strict=True), strict=True):
-                runs = []
-                # The names of all combinations are one stream, each taking as many as it has runs.
-                for plan, (train, new), name in zip(by_split, splits, files, strict=False):
-                    trace = path / f"{name}.nc" if path is not None and path.suffix != ".csv" else None
-                    runs.append(_run(plan, train, new, self.settings, self.scoring, trace))
-                row = runs[0] if self.folds is None else over_folds(runs)
-                shown = {
-                    key: each if isinstance(each, int | float | str) else str(each) for key, each in values.items()
-                }
-                rows.append(row._replace(cells={**shown, **row.cells}))
-                table = as_table(rows, names, stopped)
-                if path is not None:
-                    write_table(table, path)
-                if done is not None:
-                    done({str(name): value for name, value in table.iloc[-1].items()})
+            if self.settings.cluster is None:
+                for run in each:
+                    add(_run(job, run))
+            else:
+                _run_on_cluster(self.settings.cluster, job, each, add)
         except KeyboardInterrupt:
             stopped = True
         return as_table(rows, names, stopped)
+
+    def _traces(self) -> list[Path | None]:
+        """Return the file of each run's trace, all folds of a combination after another."""
+        numbers = [{}] if self.folds is None else [{"fold": number} for number in range(1, self.folds + 1)]
+        files = file_names([{**values, **number} for values in self.chosen for number in numbers])
+        path = self.path
+        return [path / f"{name}.nc" if path is not None and path.suffix != ".csv" else None for name in files]
 
     def _splits(self, corpus: Corpus, test: Corpus | None, held_out: float | int) -> list[tuple[Corpus, Corpus]]:
         """Return the training and the held-out documents of each run of a combination."""
@@ -259,27 +281,67 @@ class PreparedGrid:
         return splits
 
 
-def _run(
-    plan: Plan | PplTopicsError,
-    train: Corpus,
-    test: Corpus,
-    settings: Settings,
-    scoring: HeldOutOptions,
-    trace: Path | None,
-) -> Row:
+@dataclass(frozen=True)
+class _Job:
+    """What all runs share."""
+
+    splits: list[tuple[Corpus, Corpus]]
+    settings: Settings
+    scoring: HeldOutOptions
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run: its plan, the number of its training and held-out documents, and the file of its trace."""
+
+    plan: Plan | PplTopicsError
+    split: int
+    trace: Path | None
+
+
+def _by_run(plans: list[list[Plan | PplTopicsError]]) -> list[tuple[Plan | PplTopicsError, int]]:
+    """Return the plan of each run and the number of its split, given the plans of all combinations for each split."""
+    return [(plan, split) for by_split in zip(*plans, strict=True) for split, plan in enumerate(by_split)]
+
+
+def _run_on_cluster(cluster: Cluster, job: _Job, runs: Sequence[_Run], add: Callable[[Row], None]) -> None:
+    """Do runs on the workers of a cluster, their models as plain data, and take their rows in order."""
+    items = [
+        (run.plan if isinstance(run.plan, PplTopicsError) else run.plan.model.spec.to_dict(), run.split, run.trace)
+        for run in runs
+    ]
+    quiet = replace(job, settings=replace(job.settings, progress=False))
+    run_tasks(cluster, _task, quiet, items, threads=job.settings.threads, finished=lambda _, row: add(row))
+
+
+def _task(job: _Job, item: tuple[dict[str, Any] | PplTopicsError, int, Path | None], here: Here) -> Row:
+    """Do a run on a worker."""
+    model, split, trace = item
+    if trace is not None and not trace.parent.is_dir():
+        raise RunError(
+            f"{trace.parent}: the workers do not see this folder; give one on a file system that all machines share, "
+            "by its whole path, or a .csv file"
+        )
+    plan = model if isinstance(model, PplTopicsError) else load_plan(model, job.splits[split][0])
+    return _run(job, _Run(plan, split, trace))
+
+
+def _run(job: _Job, run: _Run) -> Row:
     """Run one combination and measure it; what fails is explained in its row."""
+    plan, trace = run.plan, run.trace
     if isinstance(plan, PplTopicsError):
         return Row({"problem": str(plan)}, None)
+    train, test = job.splits[run.split]
     cells: dict[str, Any] = {}
     started = time.perf_counter()
     try:
-        fit = Fit(run_in_memory(plan, train, settings))
+        fit = Fit(run_in_memory(plan, train, job.settings))
         if fit.posterior.attrs["stopped"]:
             raise KeyboardInterrupt
         cells["seconds"] = time.perf_counter() - started
         if trace is not None:
             cells["path"] = str(fit.save(trace))
-        row = measure(fit, test, scoring)
+        row = measure(fit, test, job.scoring)
     except PplTopicsError as error:
         # Stopped before the first draw.
         if isinstance(error, RunError) and str(error).startswith("stopped after"):

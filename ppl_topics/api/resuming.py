@@ -13,6 +13,7 @@ from ppl_topics._util.files import remove_parts
 from ppl_topics._util.paths import as_path
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
+from ppl_topics.engine.cluster.connection import ClusterLike, connected
 from ppl_topics.engine.run import resume_in_folder
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.fit import Fit
@@ -38,6 +39,7 @@ def resume(
     processes: int | None = None,
     progress: bool = True,
     ignore_memory: bool = False,
+    cluster: ClusterLike | None = None,
 ) -> Fit:
     """Continue a run from the checkpoints in its folder: its draws are those of a run that was never stopped.
 
@@ -55,6 +57,8 @@ def resume(
         Whether to show progress on standard error.
     ignore_memory : bool
         Whether to continue even if the run may not fit in memory.
+    cluster : distributed.Client, distributed.LocalCluster or str, optional
+        Continue on the workers of a Dask cluster, as in :func:`ppl_topics.sample`, wherever the run began.
 
     Returns
     -------
@@ -83,7 +87,7 @@ def resume(
     check_whole(argument("processes"), processes, 1, MAX_SWEEPS)
     if threads is not None:
         check_threads(argument("threads"), threads)
-    with locked(folder.path):
+    with locked(folder.path), connected(cluster) as workers:
         remove_parts(folder.path)
         _warn_of_versions(folder)
         spec = folder.spec()
@@ -97,7 +101,9 @@ def resume(
             )
         if asked > before.draws:
             folder = folder.grown(asked)
-        if threads is None:
+        if threads is None and workers is not None:
+            threads = workers.threads
+        elif threads is None:
             # As many as before, or as this machine has.
             threads = min(before.threads, int(numba.config.NUMBA_NUM_THREADS))
         settings = Settings(
@@ -111,6 +117,7 @@ def resume(
             debug=before.debug,
             progress=progress,
             ignore_memory=ignore_memory,
+            cluster=workers,
         )
         return Fit(resume_in_folder(folder, plan, run_corpus, settings))
 

@@ -18,6 +18,7 @@ from ppl_topics.api.destinations import check_run
 from ppl_topics.api.saving import save_somewhere
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
+from ppl_topics.engine.cluster.connection import Cluster, ClusterLike, connected
 from ppl_topics.engine.run import InexactKernelWarning, run_in_folder, run_in_memory
 from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
 from ppl_topics.fit import Fit
@@ -59,6 +60,7 @@ def sample(
     checkpoint_sweeps: int | None = None,
     checkpoint_minutes: float | None = None,
     ignore_memory: bool = False,
+    cluster: ClusterLike | None = None,
     **parameters: Any,
 ) -> Fit:
     """Draw from the posterior of a topic model.
@@ -105,6 +107,10 @@ def sample(
         that checkpoints take at most a hundredth of the time.
     ignore_memory : bool
         Whether to run even if the run may not fit in memory.
+    cluster : distributed.Client, distributed.LocalCluster or str, optional
+        Run each chain on a worker of a Dask cluster: a client of it, the address of its scheduler
+        (``"tcp://10.0.0.5:8786"``), or ``"local:2"`` for two workers on this machine while the run lasts. The draws
+        are the same as without. If `out` is a folder, all workers must see it.
     **parameters
         Model parameters to set, such as ``topics=50``.
 
@@ -140,27 +146,29 @@ def sample(
     >>> fit.posterior["phi"].dims
     ('chain', 'draw', 'topic', 'word')
     """
-    prepared = prepare(
-        model,
-        parameters,
-        record=record,
-        schedule=schedule,
-        out=out,
-        overwrite=overwrite,
-        checkpoint_sweeps=checkpoint_sweeps,
-        checkpoint_minutes=checkpoint_minutes,
-        draws=draws,
-        warmup=warmup,
-        chains=chains,
-        thin=thin,
-        seed=seed,
-        threads=threads,
-        processes=processes,
-        progress=progress,
-        debug=debug,
-        ignore_memory=ignore_memory,
-    )
-    return prepared.run(corpus)
+    with connected(cluster) as workers:
+        prepared = prepare(
+            model,
+            parameters,
+            record=record,
+            schedule=schedule,
+            out=out,
+            overwrite=overwrite,
+            checkpoint_sweeps=checkpoint_sweeps,
+            checkpoint_minutes=checkpoint_minutes,
+            draws=draws,
+            warmup=warmup,
+            chains=chains,
+            thin=thin,
+            seed=seed,
+            threads=threads,
+            processes=processes,
+            progress=progress,
+            debug=debug,
+            ignore_memory=ignore_memory,
+            cluster=workers,
+        )
+        return prepared.run(corpus)
 
 
 @dataclass(frozen=True)
@@ -227,6 +235,7 @@ def run_settings(
     progress: bool = True,
     debug: bool = False,
     ignore_memory: bool = False,
+    cluster: Cluster | None = None,
 ) -> Settings:
     """Check how to run, as given to :func:`sample`."""
     counts = {"draws": draws, "chains": chains, "thin": thin, "processes": processes, "warmup": warmup}
@@ -235,10 +244,20 @@ def run_settings(
     if seed is None:
         seed = secrets.randbits(32)
     check_whole(argument("seed"), seed, 0, MAX_SEED)
-    if threads is None:
+    if cluster is not None and processes != 1:
+        raise PplTopicsError(
+            f"{argument('processes')}: with {argument('cluster')}, chains run on its workers; leave it out"
+        )
+    if threads is None and cluster is not None:
+        threads = cluster.threads
+    elif threads is None:
         threads = max(1, numba.get_num_threads() // min(processes, chains))
-    check_threads(argument("threads"), threads)
-    return Settings(draws, warmup, thin, int(seed), threads, chains, processes, debug, progress, ignore_memory)
+    if cluster is None:
+        check_threads(argument("threads"), threads)
+    else:
+        check_whole(argument("threads"), threads, 1, cluster.threads)
+    how = (debug, progress, ignore_memory, cluster)
+    return Settings(draws, warmup, thin, int(seed), threads, chains, processes, *how)
 
 
 def _checkpoints(sweeps: int | None, minutes: float | None, folder: bool) -> dict[str, Any]:

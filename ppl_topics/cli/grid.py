@@ -15,7 +15,7 @@ from ppl_topics.cli.corpus_options import Data, Training, describe
 from ppl_topics.cli.held_out import Estimator, Particles
 from ppl_topics.cli.model_options import RecordedModel, Run, assignments
 from ppl_topics.cli.new_documents import in_words_of
-from ppl_topics.cli.options import AsJson, NoProgress, Overwrite
+from ppl_topics.cli.options import AsJson, NoProgress, OnCluster, Overwrite
 from ppl_topics.cli.output import number, print_frame, print_json, say
 from ppl_topics.errors import PplTopicsError, RunError
 
@@ -80,6 +80,7 @@ def grid(
     method: Estimator = "left_to_right",
     particles: Particles = None,
     plot: Annotated[str | None, typer.Option(help="Plot the table: .png, .pdf or .svg.", metavar="FILE")] = None,
+    cluster: OnCluster = None,
     no_progress: NoProgress = False,
     overwrite: Overwrite = False,
     json: AsJson = False,
@@ -97,6 +98,7 @@ def grid(
       ppl-topics grid medlda --data train.csv --label-column y --over cost=0.1,0.5,1.6,5 --folds 5
     """
     from ppl_topics.api.grid import FOLDS_AND_TEST, prepare_grid
+    from ppl_topics.engine.cluster.connection import connected
 
     if test is not None and folds is not None:
         raise PplTopicsError(FOLDS_AND_TEST.format("--folds", "--test"))
@@ -108,33 +110,35 @@ def grid(
     if plot is not None:
         check_plot(plot)
         check_file(plot, overwrite, "plot")
-    # All else is checked before a large file is read.
-    prepared = prepare_grid(
-        model.model,
-        **model.given(),
-        over=values,
-        method=cast("Method", method),
-        particles=particles,
-        folds=folds,
-        out=out,
-        overwrite=overwrite,
-        seed=seed,
-        progress=not no_progress,
-        **asdict(run),
-    )
-    train = corpus.read(data)
-    say(f"{data}: {describe(train)}")
-    new: Corpus | None = None
-    if test is not None:
-        new = in_words_of(train.vocabulary, corpus.read_new(test), test)
-        say(f"{test}: {describe(new)}")
 
     def done(row: Mapping[str, Any]) -> None:
         chosen = ", ".join(f"{name} {row[name]}" for name in values)
         found = "" if math.isnan(row["perplexity"]) else f"perplexity {number(row['perplexity'])}"
         say(f"{chosen}: {'; '.join(text for text in (found, row['problem']) if text)}")
 
-    table = prepared.run(train, new, held_out, done)
+    # All else is checked before a large file is read.
+    with connected(cluster) as workers:
+        prepared = prepare_grid(
+            model.model,
+            **model.given(),
+            over=values,
+            method=cast("Method", method),
+            particles=particles,
+            folds=folds,
+            out=out,
+            overwrite=overwrite,
+            seed=seed,
+            progress=not no_progress,
+            cluster=workers,
+            **asdict(run),
+        )
+        train = corpus.read(data)
+        say(f"{data}: {describe(train)}")
+        new: Corpus | None = None
+        if test is not None:
+            new = in_words_of(train.vocabulary, corpus.read_new(test), test)
+            say(f"{test}: {describe(new)}")
+        table = prepared.run(train, new, held_out, done)
     if table.attrs["stopped"]:
         say(f"stopped: {len(table)} of {math.prod(map(len, values.values()))} combinations were done, and are kept")
     if plot is not None and len(table):

@@ -10,10 +10,18 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["AsJson", "ChainOption", "NoProgress", "Overwrite", "Probability", "Threads", "with_groups"]
+__all__ = ["AsJson", "ChainOption", "NoProgress", "OnCluster", "Overwrite", "Probability", "Threads", "with_groups"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="Show no progress.")]
+OnCluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        help="Run on the workers of a Dask cluster: the address of its scheduler, or local:2 for two workers here.",
+        metavar="ADDRESS",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file or run.")]
 ChainOption = Annotated[int, typer.Option("--chain", help="Show this chain; each numbers its topics in its own way.")]
 Probability = Annotated[float, typer.Option(help="Probability of the equal-tailed intervals.")]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ppl_topics.cli.options import AsJson, NoProgress
+from ppl_topics.cli.options import AsJson, NoProgress, OnCluster
 from ppl_topics.cli.run import report_run, say_if_stopped
 
 __all__ = ["resume"]
@@ -26,6 +26,7 @@ def resume(
     ignore_memory: Annotated[
         bool, typer.Option("--ignore-memory", help="Continue even if the run may not fit in memory.")
     ] = False,
+    cluster: OnCluster = None,
     no_progress: NoProgress = False,
     json: AsJson = False,
 ) -> None:
@@ -49,6 +50,7 @@ def resume(
         processes=processes,
         progress=not no_progress,
         ignore_memory=ignore_memory,
+        cluster=cluster,
     )
     say_if_stopped(fit, Path(folder))
     report_run(fit, Path(folder), time.perf_counter() - started, json)

@@ -13,7 +13,7 @@ import typer
 from ppl_topics.cli.corpus_options import Data, Training, describe
 from ppl_topics.cli.model_options import RecordedModel, Run, Seed
 from ppl_topics.cli.new_documents import check_test, measure, metric_lines, refuse_test
-from ppl_topics.cli.options import AsJson, NoProgress, Overwrite
+from ppl_topics.cli.options import AsJson, NoProgress, OnCluster, Overwrite
 from ppl_topics.cli.output import print_json, say
 from ppl_topics.cli.report import print_efficiency, reading_lines, verdict_data
 
@@ -49,6 +49,7 @@ def run(
     debug: Annotated[
         bool, typer.Option("--debug", help="Hold every step against what its kernel declares. Slow.")
     ] = False,
+    cluster: OnCluster = None,
     no_progress: NoProgress = False,
     json: AsJson = False,
 ) -> None:
@@ -64,32 +65,35 @@ def run(
     folder can be continued by `ppl-topics resume`, whatever ended it.
     """
     from ppl_topics.api.sampling import prepare
+    from ppl_topics.engine.cluster.connection import connected
 
     # All else is checked before a large file is read.
-    prepared = prepare(
-        model.model,
-        **model.given(),
-        out=out,
-        seed=seed,
-        overwrite=overwrite,
-        checkpoint_sweeps=checkpoint_sweeps,
-        checkpoint_minutes=checkpoint_minutes,
-        ignore_memory=ignore_memory,
-        debug=debug,
-        progress=not no_progress,
-        **asdict(run),
-    )
-    if test is not None:
-        refuse_test(prepared.spec)
-    train = corpus.read(data)
-    say(f"{data}: {describe(train)}")
-    held_out: Corpus | None = None
-    if test is not None:
-        held_out = check_test(corpus.read_new(test), test, train)
-        say(f"{test}: {describe(held_out)}")
-    started = time.perf_counter()
-    fit = prepared.run(train)
-    seconds = time.perf_counter() - started
+    with connected(cluster) as workers:
+        prepared = prepare(
+            model.model,
+            **model.given(),
+            out=out,
+            seed=seed,
+            overwrite=overwrite,
+            checkpoint_sweeps=checkpoint_sweeps,
+            checkpoint_minutes=checkpoint_minutes,
+            ignore_memory=ignore_memory,
+            debug=debug,
+            progress=not no_progress,
+            cluster=workers,
+            **asdict(run),
+        )
+        if test is not None:
+            refuse_test(prepared.spec)
+        train = corpus.read(data)
+        say(f"{data}: {describe(train)}")
+        held_out: Corpus | None = None
+        if test is not None:
+            held_out = check_test(corpus.read_new(test), test, train)
+            say(f"{test}: {describe(held_out)}")
+        started = time.perf_counter()
+        fit = prepared.run(train)
+        seconds = time.perf_counter() - started
     path = Path(out)
     say_if_stopped(fit, None if path.suffix == ".nc" else path)
     metrics = {} if test is None or held_out is None else measure(fit, held_out, test, run.threads)

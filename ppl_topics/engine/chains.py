@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.keys import Key
@@ -17,12 +17,15 @@ from ppl_topics.engine.recorder import ChainDraws, Recorder
 from ppl_topics.errors import RunError
 from ppl_topics.results.run_folder.checkpoint import checkpoint_path
 
+if TYPE_CHECKING:
+    from ppl_topics.engine.cluster.connection import Cluster
+
 __all__ = ["Settings", "SweepReport", "how_to_resume", "run_chains"]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run a plan; `threads` are those of each process."""
+    """How to run a plan; `threads` are those of each process, and the chains run on a `cluster` if there is one."""
 
     draws: int
     warmup: int
@@ -34,6 +37,7 @@ class Settings:
     debug: bool = False
     progress: bool = True
     ignore_memory: bool = False
+    cluster: Cluster | None = field(default=None, compare=False)
 
     @property
     def sweeps(self) -> int:

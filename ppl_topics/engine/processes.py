@@ -30,7 +30,7 @@ from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import load_spec
 
-__all__ = ["run_in_processes"]
+__all__ = ["load_plan", "run_in_processes"]
 
 POLL_SECONDS = 0.1
 
@@ -186,13 +186,7 @@ def _work(pipe: Connection[Any, Any], task: _Task) -> None:
 
 
 def _run(pipe: Connection[Any, Any], task: _Task) -> dict[int, ChainDraws]:
-    try:
-        plan = make_plan(load_spec(task.spec), CorpusSizes.of(task.corpus))
-    except SpecError as error:
-        raise RunError(
-            f"a worker process cannot load the model ({error}); register its blocks and kernels "
-            "in a module that workers can import, by an entry point, or use `processes=1`"
-        ) from None
+    executor = Executor(bind(load_plan(task.spec, task.corpus), task.corpus), task.settings.debug)
     sent: dict[int, float] = {}
 
     def report(news: SweepReport) -> None:
@@ -211,8 +205,18 @@ def _run(pipe: Connection[Any, Any], task: _Task) -> dict[int, ChainDraws]:
         # The parent sends nothing but STOP; when it is gone, the pipe ends.
         return pipe.poll()
 
-    executor = Executor(bind(plan, task.corpus), task.settings.debug)
     return run_chains(executor, task.chains, task.settings, report, told, task.checkpointing)
+
+
+def load_plan(spec: dict[str, Any], corpus: Corpus) -> Plan:
+    """Plan a model of plain data, in a worker, where its blocks and kernels may be unknown."""
+    try:
+        return make_plan(load_spec(spec), CorpusSizes.of(corpus))
+    except SpecError as error:
+        raise RunError(
+            f"a worker process cannot load the model ({error}); register its blocks and kernels "
+            "in a module that workers can import, by an entry point, or run it without workers"
+        ) from None
 
 
 def _sendable(error: BaseException) -> BaseException:

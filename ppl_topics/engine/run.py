@@ -12,6 +12,7 @@ from ppl_topics.corpus.covariates import CovariateWarning
 from ppl_topics.engine.bind import BoundModel, bind
 from ppl_topics.engine.chains import Settings, run_chains
 from ppl_topics.engine.checkpointing import Checkpointing, check_resumable
+from ppl_topics.engine.cluster.chains import run_on_cluster
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.group_builder import GroupBuilder, attributes_of, build_groups
 from ppl_topics.engine.interrupt import GracefulStop
@@ -137,6 +138,9 @@ def _run_chains(
 ) -> dict[int, ChainDraws]:
     """Run chains until they are done or the user stops them; responses that are apart each have their chains."""
     with GracefulStop() as stop, ProgressBars(units, settings.sweeps, settings.progress) as report:
+        if settings.cluster is not None:
+            plan = executor.bound.plan
+            return run_on_cluster(settings.cluster, plan, corpus, units, settings, report, stop, checkpointing)
         if settings.processes == 1:
             return run_chains(executor, list(range(units)), settings, report, stop, checkpointing)
         processes = min(settings.processes, units)
@@ -144,8 +148,8 @@ def _run_chains(
 
 
 def _check_memory(plan: Plan, corpus: Corpus, settings: Settings, *, streamed: bool) -> None:
-    """Refuse a run that is not expected to fit in memory."""
-    if not settings.ignore_memory:
+    """Refuse a run that is not expected to fit in memory; workers of a cluster do so themselves."""
+    if not settings.ignore_memory and settings.cluster is None:
         check_memory(Demand(plan, CorpusSizes.of(corpus), settings, streamed))
 
 

@@ -1,0 +1,1 @@
+"""Runs on several machines, through Dask distributed, which this folder alone knows."""

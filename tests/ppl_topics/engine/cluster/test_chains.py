@@ -1,0 +1,114 @@
+"""Chains and grids on workers: the draws of one process, whatever happens to the workers."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ppl_topics as pt
+
+distributed = pytest.importorskip("distributed")
+
+CORPUS = pt.Corpus.from_texts(["red green red", "green blue", "blue blue red"] * 30, labels=["a", "b", "c"] * 30)
+HOW = {"topics": 3, "draws": 10, "warmup": 5, "seed": 1, "chains": 3, "progress": False, "threads": 1}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator["distributed.LocalCluster"]:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        yield cluster
+
+
+def same(one: pt.Fit, other: pt.Fit) -> bool:
+    return all(
+        np.array_equal(one.groups[group][name].values, other.groups[group][name].values)
+        for group in ("posterior", "log_likelihood", "constant_data")
+        if group in one.groups
+        for name in one.groups[group].data_vars
+    )
+
+
+@pytest.mark.parametrize("model", ["lda", "medlda", "medlda_one_vs_all"])
+def test_draws_are_those_of_one_process(model: str, cluster: "distributed.LocalCluster", tmp_path: Path) -> None:
+    alone = pt.sample(model, CORPUS, **HOW)
+    assert same(alone, pt.sample(model, CORPUS, cluster=cluster, **HOW))
+    assert same(alone, pt.sample(model, CORPUS, cluster=cluster.scheduler_address, out=tmp_path / "run", **HOW))
+
+
+def test_a_run_goes_on_elsewhere(cluster: "distributed.LocalCluster", tmp_path: Path) -> None:
+    pt.sample("lda", CORPUS, out=tmp_path / "run", **HOW)
+    more = pt.resume(tmp_path / "run", draws=20, cluster=cluster, progress=False)
+    assert same(more, pt.sample("lda", CORPUS, **HOW | {"draws": 20}))
+
+
+def test_a_grid_is_that_of_one_process(cluster: "distributed.LocalCluster", tmp_path: Path) -> None:
+    how = HOW | {"chains": 1, "folds": 3}
+    rows: list[float] = []
+    alone = pt.grid("medlda", CORPUS, {"cost": [0.1, 1.6]}, **how)
+    spread = pt.grid(
+        "medlda", CORPUS, {"cost": [0.1, 1.6]}, cluster=cluster, done=lambda row: rows.append(row["cost"]), **how
+    )
+    assert rows == [0.1, 1.6]
+    assert spread.drop(columns="seconds").equals(alone.drop(columns="seconds"))
+    refused = pt.grid("lda", CORPUS, {"alpha": [-1.0, 0.1]}, cluster=cluster, out=tmp_path / "grid", **HOW)
+    assert ["alpha" in problem for problem in refused["problem"]] == [True, False]
+    assert Path(refused["path"][1]).exists()
+
+
+def test_a_chain_whose_worker_is_killed_runs_again() -> None:
+    how = HOW | {"draws": 1000, "chains": 2}
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        with cluster.get_client() as client:
+            victim = next(iter(client.run(os.getpid).values()))
+            pt.sample("lda", CORPUS, cluster=client, **HOW)
+            killer = threading.Timer(0.3, os.kill, (victim, signal.SIGKILL))
+            killer.start()
+            fit = pt.sample("lda", CORPUS, cluster=client, **how)
+            assert victim not in client.run(os.getpid).values()
+    assert same(fit, pt.sample("lda", CORPUS, **how))
+
+
+def test_an_interrupt_keeps_what_was_drawn(cluster: "distributed.LocalCluster") -> None:
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    started = time.monotonic()
+    fit = pt.sample("lda", CORPUS, cluster=cluster, **HOW | {"draws": 10**6, "record": {"phi": "none", "theta": "none"}})
+    assert time.monotonic() - started < 60
+    assert fit.posterior.attrs["stopped"]
+    assert 0 < fit.posterior.sizes["draw"] < 10**6
+
+
+def test_errors_of_workers_are_those_of_one_process(cluster: "distributed.LocalCluster") -> None:
+    unlabelled = pt.Corpus.from_texts(["red green"] * 5)
+    with pytest.raises(pt.CorpusError, match="label"):
+        pt.sample("medlda", unlabelled, cluster=cluster, **HOW)
+
+
+def test_workers_that_cannot_serve_are_refused() -> None:
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0") as wrong,
+        pytest.raises(pt.RunError, match=r"has 2 threads; start workers with --nthreads 1"),
+    ):
+        pt.sample("lda", CORPUS, cluster=wrong, **HOW)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("foo", "expected a Dask client or cluster, the address"),
+        ("local:none", "such as local:2"),
+        (3, "got 3"),
+    ],
+)
+def test_what_is_no_cluster_is_refused(given: object, says: str) -> None:
+    with pytest.raises(pt.PplTopicsError, match=says):
+        pt.sample("lda", CORPUS, cluster=given, **HOW)
+
+
+def test_processes_and_a_cluster_are_one_too_many(cluster: "distributed.LocalCluster") -> None:
+    with pytest.raises(pt.PplTopicsError, match="processes: with cluster"):
+        pt.sample("lda", CORPUS, cluster=cluster, **HOW | {"processes": 2})
