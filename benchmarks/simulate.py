@@ -98,7 +98,7 @@ class Tables(NamedTuple):
 def draw_documents(first, last, doc_ptr, seed, tables, words):  # type: ignore[no-untyped-def]
     """Draw the words of documents ``first`` to ``last`` - 1, as ranks from 0."""
     pointer, members, probability, alias, topic_share = tables
-    stream, key = new_stream(), Key(seed, 0, 0, 0)
+    stream, key = new_stream(), Key(seed, 0, 0, 0, 0)
     topics = np.empty(np.diff(doc_ptr[first : last + 1]).max(), dtype=np.int64)
     for doc in range(first, last):
         start(stream, key, doc)

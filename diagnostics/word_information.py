@@ -72,7 +72,7 @@ def _replicate_topic(
     stream = new_stream()
     for row in range(len(information.topics)):
         if row > 0:
-            start(stream, Key(key.seed, key.chain, key.sweep + row - 1, key.kernel), topic)
+            start(stream, Key(key.seed, key.chain, key.sweep + row - 1, key.kernel, 0), topic)
             if permute:
                 _shuffle(stream, replicated)
             else:

@@ -58,9 +58,17 @@ class Gaussian(RealResponse):
 
     def augmentation_arguments(self, targets: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return shape and rate of the distribution of each sigma2."""
+        return self.arguments_given(*self.errors(targets, scores))
+
+    def errors(self, targets: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the number of known targets of each response, and the sum of their squared errors."""
         known = ~np.isnan(targets)
         squares = np.where(known, targets - scores, 0.0) ** 2
-        return self.shape + known.sum(axis=0) / 2.0, self.rate + squares.sum(axis=0) / 2.0
+        return known.sum(axis=0).astype(np.float64), squares.sum(axis=0)
+
+    def arguments_given(self, number: FloatArray, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return shape and rate of the distribution of each sigma2, given what `errors` returns for all documents."""
+        return self.shape + number / 2.0, self.rate + squares / 2.0
 
     def draw_augmentation(self, targets: FloatArray, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw sigma2 given the linear predictors."""

@@ -205,6 +205,6 @@ def _prior_precision(trained: TrainedResponse, coefficients: CoefficientDraws, p
 def _state(sizes: Sizes, arrays: dict[str, NDArray[Any]]) -> ChainState:
     """Return a state without tokens that holds the parameters of the coefficients' prior."""
     ends = np.zeros(1, np.int64)
-    tokens = Tokens(ends, np.zeros(0, np.uint32), ends, ends, lambda words, _: words)
+    tokens = Tokens(ends, np.zeros(0, np.uint32), ends, ends, lambda words, _: words, ends)
     nothing = np.zeros((0, sizes.topics), np.int32)
     return ChainState(tokens, sizes, np.zeros(0, np.uint8), nothing, np.zeros(sizes.topics, np.int64), arrays)

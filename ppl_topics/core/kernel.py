@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pydantic
@@ -14,7 +14,11 @@ from ppl_topics._util.arrays import BoolArray, IntArray
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 
-__all__ = ["ALL_WORDS", "FORMULA_NAMES", "KernelFunctions", "KernelSpec", "WordSelection"]
+__all__ = ["ALL_WORDS", "FORMULA_NAMES", "Distribution", "KernelFunctions", "KernelSpec", "WordSelection"]
+
+
+Distribution: TypeAlias = Literal["doc", "central", "statistic"]
+"""How a kernel runs where documents are spread over machines; see `kernel`."""
 
 
 class WordSelection(pydantic.BaseModel):
@@ -75,6 +79,10 @@ class KernelFunctions(NamedTuple):
     by name, and ``restore(memory, arrays, state)`` brings a memory that ``init`` made for ``state`` into that
     condition.
 
+    A kernel that distributes as ``statistic`` is made by `of_statistic`: what it draws depends on the documents only
+    through ``statistic(state)``, a list, and ``combine`` makes one of the lists of all documents. If ``by_group``, it
+    has an item for each group of documents (``Tokens.groups``), since sums of real numbers depend on their order.
+
     After each step the variables that it updates must be finite. Of the ``checked`` ones, by their names in the model,
     ``step`` sees to it in passing, and raises FloatingPointError where one is not; all others are looked through.
     """
@@ -85,6 +93,26 @@ class KernelFunctions(NamedTuple):
     restore: Callable[[Any, Mapping[str, NDArray[Any]], ChainState], None] | None = None
     scratch: bool = False
     checked: tuple[str, ...] = ()
+    statistic: Callable[[ChainState], list[Any]] | None = None
+    combine: Callable[[Sequence[Any]], Any] | None = None
+    draw_given: Callable[[ChainState, Key, Any], None] | None = None
+    by_group: bool = False
+
+    @classmethod
+    def of_statistic(
+        cls,
+        statistic: Callable[[ChainState], list[Any]],
+        combine: Callable[[Sequence[Any]], Any],
+        draw_given: Callable[[ChainState, Key, Any], None],
+        *,
+        by_group: bool = False,
+    ) -> KernelFunctions:
+        """Return the functions of a kernel that draws given a statistic of the documents."""
+
+        def step(state: ChainState, memory: Any, key: Key) -> None:
+            draw_given(state, key, combine(statistic(state)))
+
+        return cls(step, statistic=statistic, combine=combine, draw_given=draw_given, by_group=by_group)
 
     @property
     def has_memory(self) -> bool:
@@ -111,6 +139,7 @@ class KernelSpec:
     full_conditional: bool
     automatic: bool
     parallel_over: str | None
+    distributes: Distribution | None
     cost: str
     tasks: str
     memory: str
@@ -154,6 +183,7 @@ class KernelSpec:
             "handles": list(self.handles),
             "exact": self.exact,
             "parallel_over": self.parallel_over,
+            "distributes": self.distributes,
             "cost": self.cost,
             "tasks": self.tasks if self.parallel_over else "1",
             "memory": self.memory,

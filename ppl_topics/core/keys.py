@@ -13,7 +13,7 @@ import numpy as np
 
 __all__ = ["STREAMS", "Key", "Reserved"]
 
-STREAMS = 5
+STREAMS = 6
 """Version of the draws that a seed gives: to be raised whenever anything draws otherwise than before.
 
 A run is resumed only by a ppl-topics of the same version. A test holds the draws of every kernel to it.
@@ -30,12 +30,15 @@ class Key(NamedTuple):
         Numbered from 0, warmup included.
     kernel : int
         Numbers the executions of kernels inside one sweep, from 1; those in `Reserved` have other purposes.
+    first : int
+        What is added to units: the number of the first document, where only some of the corpus are here.
     """
 
     seed: int
     chain: int
     sweep: int
     kernel: int = 0
+    first: int = 0
 
     def reserved(self, purpose: Reserved) -> Key:
         """Return the key of a purpose beside the kernels, in the same sweep."""
@@ -50,7 +53,7 @@ class Key(NamedTuple):
         >>> Key(seed=1, chain=0, sweep=0, kernel=0).generator().random() < 1
         True
         """
-        counter = np.array([0, unit, self.sweep, self.kernel], dtype=np.uint64)
+        counter = np.array([0, self.first + unit, self.sweep, self.kernel], dtype=np.uint64)
         key = np.array([self.seed, self.chain], dtype=np.uint64)
         return np.random.Generator(np.random.Philox(key=key, counter=counter))
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import pydantic
 
 from ppl_topics.core.block import Block
-from ppl_topics.core.kernel import FORMULA_NAMES, KernelFunctions, KernelSpec
+from ppl_topics.core.kernel import FORMULA_NAMES, Distribution, KernelFunctions, KernelSpec
 from ppl_topics.core.proposal import ProposalSpec, TableInputs
 from ppl_topics.errors import SpecError
 
@@ -99,6 +99,7 @@ def kernel(
     full_conditional: bool = False,
     automatic: bool = False,
     parallel_over: str | None = None,
+    distributes: Distribution | None = None,
     cost: str = "N * K",
     tasks: str = "N",
     memory: str = "0",
@@ -130,6 +131,10 @@ def kernel(
         Whether the scheduler may choose it where the model names no kernel.
     parallel_over : str, optional
         Dim over which it runs in parallel.
+    distributes : str, optional
+        How it runs where documents are spread over machines: ``doc``, each machine draws what belongs to its own
+        documents, given what all have; ``central``, all machines draw the same from the counts of all; ``statistic``,
+        all draw the same from a statistic of all documents (`KernelFunctions.of_statistic`). By default it cannot.
     cost : str
         Formula for the nanoseconds that one thread of a nominal machine takes for one step: Python arithmetic over N
         (tokens that the step draws), D (documents), V (words), K (topics), C (responses), F (coefficients of each),
@@ -168,6 +173,7 @@ def kernel(
             full_conditional=full_conditional,
             automatic=automatic,
             parallel_over=parallel_over,
+            distributes=distributes,
             cost=cost,
             tasks=tasks,
             memory=memory,

@@ -101,6 +101,11 @@ class Tokens:
         Document boundaries of pieces with about equally many tokens, for parallel loops.
     sort_by_word : callable
         What computes `by_word` from `words` and `word_ptr`.
+    groups : ndarray of int64
+        Document boundaries of what sums of real numbers are added up by, one group after another, so that they have
+        the same bits wherever the groups are.
+    word_counts_elsewhere : ndarray of int64, shape (V,), optional
+        Of documents of the corpus that are not here.
     """
 
     doc_ptr: IntArray
@@ -108,6 +113,8 @@ class Tokens:
     word_ptr: IntArray
     chunk_ptr: IntArray
     sort_by_word: Callable[[UInt32Array, IntArray], UInt32Array]
+    groups: IntArray
+    word_counts_elsewhere: IntArray | None = None
 
     @cached_property
     def by_word(self) -> UInt32Array:
@@ -120,8 +127,13 @@ class Tokens:
 
     @property
     def word_counts(self) -> IntArray:
-        """Corpus count of each word, shape (V,)."""
-        return np.diff(self.word_ptr)
+        """Corpus count of each word, shape (V,), also where only some of its documents are here."""
+        here = np.diff(self.word_ptr)
+        return here if self.word_counts_elsewhere is None else here + self.word_counts_elsewhere
+
+    def count(self, selected: BoolArray) -> int:
+        """Return how many tokens here are of some words, given as an array of shape (V,)."""
+        return int(np.diff(self.word_ptr)[selected].sum())
 
     @property
     def doc_lengths(self) -> IntArray:

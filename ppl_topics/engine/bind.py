@@ -32,6 +32,9 @@ __all__ = ["BoundModel", "bind", "bind_tokens", "index_tokens"]
 DOC_CHUNKS = 256
 """Pieces that parallel loops over documents are cut into, at most; fixed, so that threads share the work evenly."""
 
+DOC_GROUPS, DOCS_PER_GROUP = 16, 128
+"""Groups of documents that sums of real numbers are added up by, at most, and documents of each, at least."""
+
 
 @dataclass(frozen=True)
 class BoundModel:
@@ -136,7 +139,9 @@ def index_tokens(doc_ptr: IntArray, words: UInt32Array, n_words: int) -> Tokens:
     doc_ptr, words = _read_only(doc_ptr, np.int64), _read_only(words, np.uint32)
     # Of a small corpus most pieces are empty, and each would be a task with its own scratch arrays.
     chunk_ptr = np.unique(make_chunks(doc_ptr, DOC_CHUNKS))
-    return Tokens(doc_ptr, words, point_to_words(words, n_words), chunk_ptr, sort_by_word)
+    groups = min(DOC_GROUPS, max(1, (len(doc_ptr) - 1) // DOCS_PER_GROUP))
+    edges = np.unique(chunk_ptr[np.linspace(0, len(chunk_ptr) - 1, groups + 1).astype(np.int64)])
+    return Tokens(doc_ptr, words, point_to_words(words, n_words), chunk_ptr, sort_by_word, edges)
 
 
 def _read_only(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:

@@ -309,6 +309,7 @@ sweep_alias_partially_collapsed = compile_sweep(
     handles=("dirichlet", "assignments", "words", "quadratic_response"),
     exact=True,
     parallel_over="doc",
+    distributes="doc",
     cost="N * (52 + 1.15 * K_d) + V * (40 + 0.46 * K) + N * (16 * min(1, C) + 0.9 * C)",
     memory="4 * N + 6 * K * min(V, N / 64) + 50 * D * C + 10 * N * min(1, C)",
     reference="Magnusson et al. 2018, algorithms 1 and 2",
@@ -317,7 +318,7 @@ def alias_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_WO
     """Sparse partially collapsed Gibbs: O(topics of the document) a token given phi, parallel over documents."""
     tokens, phi = binding.tokens, binding.names["phi"]
     selected = words.mask(tokens.word_counts)
-    by_document, n_drawn = tokens.by_document(selected), int(tokens.word_counts[selected].sum())
+    by_document, n_drawn = tokens.by_document(selected), tokens.count(selected)
     make_term = term_of(binding)
 
     def init(state: ChainState) -> PriorParts:

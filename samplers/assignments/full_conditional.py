@@ -162,6 +162,7 @@ def tables_of(term: ResponseTerm) -> tuple[FloatArray]:
     handles=("dirichlet", "assignments", "words", "quadratic_response"),
     exact=True,
     parallel_over="doc",
+    distributes="doc",
     cost="N * (35 + 3.4 * K + 0.14 * K * C) + 0.3 * V * K",
     memory="4 * N + 50 * D * C",
     reference="Zheng et al. 2015, eq. 15, given phi",

@@ -249,6 +249,7 @@ sweep_gram_partially_collapsed = compile_sweep(
     exact=True,
     automatic=True,
     parallel_over="doc",
+    distributes="doc",
     cost="N * (52 + 0.85 * K) + 0.3 * V * K + D * C * (34 + 0.04 * K) + K * K * C",
     memory="4 * N + 50 * D * C + 12 * K * K",
     reference="Magnusson, Jonsson, Villani 2020, section 3",

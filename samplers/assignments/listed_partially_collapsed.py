@@ -121,7 +121,7 @@ def listed_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_W
     """Partially collapsed Gibbs given sparse topics: O(topics of the word) a token, parallel over documents."""
     tokens = binding.tokens
     selected = words.mask(tokens.word_counts)
-    by_document, n_drawn = tokens.by_document(selected), int(tokens.word_counts[selected].sum())
+    by_document, n_drawn = tokens.by_document(selected), tokens.count(selected)
     make_term = term_of(binding)
 
     def step(state: ChainState, memory: None, key: Key) -> dict[str, float] | None:

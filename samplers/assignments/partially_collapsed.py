@@ -61,6 +61,7 @@ sweep_partially_collapsed = compile_sweep("partially_collapsed", draw, look_ahea
     exact=True,
     automatic=True,
     parallel_over="doc",
+    distributes="doc",
     cost="N * (45 + 0.16 * K) + 0.3 * V * K + N * (16 * min(1, C) + 0.9 * C)",
     memory="4 * N + 50 * D * C + 10 * N * min(1, C)",
     reference="Magnusson et al. 2018, eq. 4",
@@ -69,7 +70,7 @@ def partially_collapsed(binding: Binding, *, words: WordSelection = ALL_WORDS) -
     """Partially collapsed Gibbs: O(K) a token given phi, parallel over documents."""
     tokens, phi = binding.tokens, binding.names["phi"]
     selected = words.mask(tokens.word_counts)
-    by_document, n_drawn = tokens.by_document(selected), int(tokens.word_counts[selected].sum())
+    by_document, n_drawn = tokens.by_document(selected), tokens.count(selected)
     make_term = term_of(binding)
 
     def step(state: ChainState, memory: None, key: Key) -> dict[str, float] | None:

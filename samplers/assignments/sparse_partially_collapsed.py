@@ -196,6 +196,7 @@ sweep_sparse_partially_collapsed = compile_sweep(
     exact=True,
     automatic=True,
     parallel_over="doc",
+    distributes="doc",
     cost="N * (53 + 0.09 * K) + V * (40 + 1.8 * K) + N * (16 * min(1, C) + 0.9 * C)",
     memory="4 * N + 0.6 * V * K + 50 * D * C + 10 * N * min(1, C)",
     reference="Magnusson et al. 2018, section 3.2, eq. 5",
@@ -204,7 +205,7 @@ def sparse_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_W
     """Sparse partially collapsed Gibbs: O(likely topics of the word) a token given phi, parallel over docs."""
     tokens, phi = binding.tokens, binding.names["phi"]
     selected = words.mask(tokens.word_counts)
-    by_document, n_drawn = tokens.by_document(selected), int(tokens.word_counts[selected].sum())
+    by_document, n_drawn = tokens.by_document(selected), tokens.count(selected)
     make_term = term_of(binding)
 
     def step(state: ChainState, memory: None, key: Key) -> dict[str, float] | None:

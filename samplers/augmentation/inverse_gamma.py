@@ -10,6 +10,9 @@ A. Gelman, J. B. Carlin, H. S. Stern, D. B. Dunson, A. Vehtari, D. B. Rubin (201
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled
@@ -18,7 +21,8 @@ from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.augmentation.arguments import arguments_of
+from ppl_topics.samplers.coefficients.group_sums import in_order
+from ppl_topics.samplers.responses.features import features_of, scores
 from ppl_topics.samplers.variates.gamma import log_gamma
 from ppl_topics.samplers.variates.streams import new_stream, start
 
@@ -49,6 +53,7 @@ def draw_inverse_gammas(shapes: FloatArray, rates: FloatArray, key: Key, out: Fl
     full_conditional=True,
     automatic=True,
     parallel_over="doc",
+    distributes="statistic",
     cost="4 * N + 65 * D + 3.3 * D * C",
     tasks="D",
     memory="10 * D * K_d + 40 * D * C",
@@ -56,10 +61,21 @@ def draw_inverse_gammas(shapes: FloatArray, rates: FloatArray, key: Key, out: Fl
 )
 def inverse_gamma(binding: Binding) -> KernelFunctions:
     """Draw the error variance of each response given z and eta: inverse gamma."""
-    name, arguments = binding.names["augmentation"], arguments_of(binding)
+    name, eta, tokens = binding.names["augmentation"], binding.names["eta"], binding.tokens
+    response: Any = binding.response
+    n_topics, groups = binding.sizes.supervised, list(pairwise(tokens.groups.tolist()))
 
-    def step(state: ChainState, memory: None, key: Key) -> None:
-        shapes, rates = arguments(state)
+    def statistic(state: ChainState) -> list[tuple[FloatArray, FloatArray]]:
+        observed = state.observed
+        assert observed is not None
+        fitted = scores(features_of(tokens, state.z, n_topics, observed.design), state.arrays[eta])
+        return [response.errors(observed.targets[first:last], fitted[first:last]) for first, last in groups]
+
+    def combine(errors: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
+        return in_order([number for number, _ in errors]), in_order([squares for _, squares in errors])
+
+    def draw(state: ChainState, key: Key, errors: tuple[FloatArray, FloatArray]) -> None:
+        shapes, rates = response.arguments_given(*errors)
         draw_inverse_gammas(shapes, rates, key, state.arrays[name])
 
-    return KernelFunctions(step)
+    return KernelFunctions.of_statistic(statistic, combine, draw, by_group=True)

@@ -43,6 +43,7 @@ draw_cells = compile_cells(draw_cell, "inverse_gaussian")
     full_conditional=True,
     automatic=True,
     parallel_over="doc",
+    distributes="doc",
     cost="4 * N + 55 * D + 35 * D * C",
     tasks="D",
     memory="10 * D * K_d + 40 * D * C",

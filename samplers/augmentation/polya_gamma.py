@@ -41,6 +41,7 @@ draw_cells = compile_cells(draw_cell, "polya_gamma")
     full_conditional=True,
     automatic=True,
     parallel_over="doc",
+    distributes="doc",
     cost="4 * N + 60 * D + 140 * D * C",
     tasks="D",
     memory="10 * D * K_d + 40 * D * C",

@@ -41,6 +41,7 @@ draw_cells = compile_cells(draw_cell, "truncated_normal")
     full_conditional=True,
     automatic=True,
     parallel_over="doc",
+    distributes="doc",
     cost="4 * N + 20 * D + 20 * D * C",
     tasks="D",
     memory="10 * D * K_d + 40 * D * C",

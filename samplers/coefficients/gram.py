@@ -97,7 +97,7 @@ def shared_weights(omega: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     return np.any(omega != 0.0, axis=1, keepdims=True).astype(np.float64), omega[doc]
 
 
-def gram(rows: Rows, columns: Columns, omega: FloatArray) -> FloatArray:
+def gram(rows: Rows, columns: Columns, omega: FloatArray, total: FloatArray | None = None) -> FloatArray:
     """Return the sums over documents of omega_dc f_d f_d', for all classes at once, parallel over rows of the result.
 
     Parameters
@@ -105,6 +105,8 @@ def gram(rows: Rows, columns: Columns, omega: FloatArray) -> FloatArray:
     rows, columns : Rows, Columns
         Of the same features.
     omega : ndarray of float64, shape (D, C)
+    total : ndarray of float64, optional
+        Memory for the result.
 
     Returns
     -------
@@ -113,7 +115,10 @@ def gram(rows: Rows, columns: Columns, omega: FloatArray) -> FloatArray:
         multiple of `WIDTH`; columns beyond C are zero.
     """
     n_coefficients = len(columns.ptr) - 1
-    total = np.zeros((n_coefficients * (n_coefficients + 1) // 2, -(-omega.shape[1] // WIDTH) * WIDTH))
+    if total is None:
+        total = np.zeros((n_coefficients * (n_coefficients + 1) // 2, -(-omega.shape[1] // WIDTH) * WIDTH))
+    else:
+        total[:] = 0.0
     add_products(rows, columns, padded(omega), total)
     return total
 

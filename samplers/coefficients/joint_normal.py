@@ -10,6 +10,8 @@ H. Rue (2001). Fast sampling of Gaussian Markov random fields. JRSS B 63(2), sec
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numba
@@ -20,12 +22,14 @@ from ppl_topics._util.compiled import compiled, parallel, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
+from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.errors import RunError
 from ppl_topics.samplers.coefficients.cholesky import FINE, NOT_FINITE, factorise, solve, solve_transposed
 from ppl_topics.samplers.coefficients.conditional_normal import ConditionalNormal, conditional_normal
-from ppl_topics.samplers.coefficients.gram import columns_of, gram, rows_of, shared_weights, weighted_sums
+from ppl_topics.samplers.coefficients.gram import padded, rows_of
+from ppl_topics.samplers.coefficients.group_sums import GroupSums, Sums, add_up, added, groups_of, in_order, one_form
 from ppl_topics.samplers.coefficients.reflections import draw_by_reflections
 from ppl_topics.samplers.variates.streams import new_stream, normal, start
 
@@ -59,31 +63,69 @@ class Forms(NamedTuple):
     sums: FloatArray
 
 
-def draw_jointly(distribution: ConditionalNormal, key: Key) -> FloatArray:
-    """Draw the coefficients of each response from Normal(Q^-1 r, Q^-1), from a random stream for each."""
-    features, b, omega, precision = distribution
-    n_classes, n_coefficients = precision.shape
-    rows = rows_of(features, n_coefficients)
-    columns = columns_of(rows, n_coefficients)
-    sums = weighted_sums(columns, b)
+def draw_jointly(distribution: ConditionalNormal, key: Key, groups: IntArray | None = None) -> FloatArray:
+    """Draw the coefficients of each response from Normal(Q^-1 r, Q^-1), from a random stream for each.
+
+    Sums over documents are added up by groups of these, of the given boundaries; by default all are one.
+    """
+    precision = distribution.precision
+    n_classes = len(precision)
+    edges = np.array([0, len(distribution.omega)]) if groups is None else groups
+    parts = groups_of(distribution, edges)
+    shifts = in_order([part.shifts for part in parts])
     eta, failed = np.empty_like(precision), np.full(n_classes, FINE, dtype=np.int64)
-    shared = shared_weights(omega)
-    if shared is not None:
-        products, which = gram(rows, columns, shared[0]), np.zeros(n_classes, dtype=np.int64)
-        draw_all(0, n_classes, Forms(products, which, shared[1], precision, sums), key, eta, failed)
+    if one_form(parts):
+        sums = Sums(added(parts, GroupSums.shared_products), parts[0].scale, shifts)
+        draw_some(0, n_classes, sums, precision, key, eta, failed)
     else:
-        which, scale = np.arange(n_classes) % BLOCK, np.ones(n_classes)
         for first in range(0, n_classes, BLOCK):
             last = min(first + BLOCK, n_classes)
-            products = gram(rows, columns, omega[:, first:last])
-            draw_all(first, last, Forms(products, which, scale, precision, sums), key, eta, failed)
+            sums = Sums(added(parts, partial(products_of, first, last)), None, shifts)
+            draw_some(first, last, sums, precision, key, eta, failed)
     for c in np.flatnonzero((failed != FINE) & (failed != NOT_FINITE)).tolist():
         # Which way is taken does not depend on what the coefficients were, and the distribution is the same.
+        rows = rows_of(distribution.features, precision.shape[1])
         eta[c], failed[c] = draw_by_reflections(rows, distribution.of_response(c), key, c)
+    _check(failed, precision)
+    return eta
+
+
+def products_of(first: int, last: int, part: GroupSums, room: FloatArray | None) -> FloatArray:
+    """Return the products of some responses."""
+    return part.products(first, last, room)
+
+
+def draw_given_sums(sums: Sums, precision: FloatArray, key: Key) -> FloatArray:
+    """Draw as `draw_jointly` does, given the sums over documents."""
+    n_classes = len(precision)
+    eta, failed = np.empty_like(precision), np.full(n_classes, FINE, dtype=np.int64)
+    if sums.scale is not None:
+        draw_some(0, n_classes, sums, precision, key, eta, failed)
+    else:
+        for first in range(0, n_classes, BLOCK):
+            last = min(first + BLOCK, n_classes)
+            block = replace(sums, products=padded(np.ascontiguousarray(sums.products[:, first:last])))
+            draw_some(first, last, block, precision, key, eta, failed)
+    _check(failed, precision)
+    return eta
+
+
+def draw_some(
+    first: int, last: int, sums: Sums, precision: FloatArray, key: Key, eta: FloatArray, failed: IntArray
+) -> None:
+    """Draw the coefficients of responses `first` to `last` - 1; the products are of these only."""
+    n_classes = len(precision)
+    if sums.scale is None:
+        which, scale = np.arange(n_classes) - first, np.ones(n_classes)
+    else:
+        which, scale = np.zeros(n_classes, dtype=np.int64), sums.scale
+    draw_all(first, last, Forms(sums.products, which, scale, precision, sums.shifts), key, eta, failed)
+
+
+def _check(failed: IntArray, precision: FloatArray) -> None:
     if (failed != FINE).any():
         response = int(np.argmax(failed != FINE))
-        raise RunError(_describe(response, n_classes, int(failed[response]), n_coefficients))
-    return eta
+        raise RunError(_describe(response, len(precision), int(failed[response]), precision.shape[1]))
 
 
 def _describe(response: int, n_classes: int, failed: int, n_coefficients: int) -> str:
@@ -159,6 +201,7 @@ def fill_scaled(c: int, forms: Forms, factor: FloatArray, unit: FloatArray) -> i
     full_conditional=True,
     automatic=True,
     parallel_over="response",
+    distributes="statistic",
     cost="3 * N + 6 * D * C + D * F_d * (10 + F_d * (1.2 + 0.06 * C)) + C * F ** 2 * (2.5 + 0.022 * F)",
     tasks="F / 2",
     memory="4 * (min(C, 64) + 5) * F ** 2 + 30 * D * F_d + 24 * D * C",
@@ -166,9 +209,17 @@ def fill_scaled(c: int, forms: Forms, factor: FloatArray, unit: FloatArray) -> i
 )
 def joint_normal(binding: Binding) -> KernelFunctions:
     """Draw the coefficients of each response jointly from their normal distribution, parallel over responses."""
-    eta, distribution_of = binding.names["eta"], conditional_normal(binding)
+    eta, distribution_of, groups = binding.names["eta"], conditional_normal(binding), binding.tokens.groups
+    prior = binding.blocks[eta]
+    assert isinstance(prior, CoefficientPrior)
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        state.arrays[eta][:] = draw_jointly(distribution_of(state), key)
+        state.arrays[eta][:] = draw_jointly(distribution_of(state), key, groups)
 
-    return KernelFunctions(step)
+    def statistic(state: ChainState) -> list[Sums]:
+        return [Sums.of(part) for part in groups_of(distribution_of(state), groups)]
+
+    def draw_given(state: ChainState, key: Key, sums: Sums) -> None:
+        state.arrays[eta][:] = draw_given_sums(sums, prior.precision(state), key)
+
+    return KernelFunctions(step, statistic=statistic, combine=add_up, draw_given=draw_given, by_group=True)

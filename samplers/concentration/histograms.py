@@ -10,6 +10,7 @@ H. M. Wallach (2008). Structured topic models for language. PhD thesis, Cambridg
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "beta_statistics",
     "cells_part",
     "log_likelihood",
+    "merged",
     "tally",
     "totals_part",
 ]
@@ -48,6 +50,33 @@ class CountHistogram(NamedTuple):
     times: IntArray
     total: IntArray
     total_times: IntArray
+
+
+def merged(histograms: Sequence[CountHistogram]) -> CountHistogram:
+    """Return the histogram of all counts of several."""
+    if len(histograms) == 1:
+        return histograms[0]
+    n_groups = len(histograms[0].group_ptr) - 1
+    values, times, sizes = [], [], [0]
+    for group in range(n_groups):
+        parts = [slice(h.group_ptr[group], h.group_ptr[group + 1]) for h in histograms]
+        value, number = _add_up(
+            [h.value[part] for h, part in zip(histograms, parts, strict=True)],
+            [h.times[part] for h, part in zip(histograms, parts, strict=True)],
+        )
+        values.append(value)
+        times.append(number)
+        sizes.append(sizes[-1] + len(value))
+    total, total_times = _add_up([h.total for h in histograms], [h.total_times for h in histograms])
+    group_ptr = np.array(sizes, dtype=np.int64)
+    return CountHistogram(group_ptr, np.concatenate(values), np.concatenate(times), total, total_times)
+
+
+def _add_up(values: Sequence[IntArray], times: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    distinct, place = np.unique(np.concatenate(values), return_inverse=True)
+    number = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(number, place, np.concatenate(times))
+    return distinct, number
 
 
 @compiled

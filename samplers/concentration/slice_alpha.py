@@ -10,7 +10,7 @@ from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.concentration.histograms import CountHistogram, alpha_statistics, log_likelihood
+from ppl_topics.samplers.concentration.histograms import CountHistogram, alpha_statistics, log_likelihood, merged
 from ppl_topics.samplers.concentration.slice_concentration import Gamma, draw_concentration
 from ppl_topics.samplers.variates.streams import Stream, open_stream
 
@@ -47,6 +47,7 @@ def draw_alpha(alpha: FloatArray, statistics: CountHistogram, prior: Gamma, stre
     handles=("gamma", "dirichlet", "assignments"),
     exact=True,
     automatic=True,
+    distributes="statistic",
     cost="8 * N + 5000 * K",
     memory="48 * min(N, D * K)",
     reference="Neal 2003; Wallach 2008, section 2.4",
@@ -57,10 +58,12 @@ def slice_alpha(binding: Binding) -> KernelFunctions:
     block: Any = binding.blocks[name]
     prior = Gamma(block.shape, block.rate)
 
-    def step(state: ChainState, memory: None, key: Key) -> None:
+    def statistic(state: ChainState) -> list[CountHistogram]:
+        return [alpha_statistics(tokens.doc_ptr, state.z, n_topics, state.arrays[name].ndim == 0)]
+
+    def draw(state: ChainState, key: Key, statistics: CountHistogram) -> None:
         value = state.arrays[name]
-        statistics = alpha_statistics(tokens.doc_ptr, state.z, n_topics, value.ndim == 0)
         drawn = draw_alpha(state.alpha, statistics, prior, open_stream(*key))
         value[...] = drawn[0] if value.ndim == 0 else drawn
 
-    return KernelFunctions(step)
+    return KernelFunctions.of_statistic(statistic, merged, draw)

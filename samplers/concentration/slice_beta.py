@@ -35,6 +35,7 @@ def draw_beta(beta: float, n_words: int, statistics: CountHistogram, prior: Gamm
     handles=("gamma", "dirichlet", "words"),
     exact=True,
     automatic=True,
+    distributes="central",
     cost="V * K + 20 * min(N, V * K)",
     memory="48 * min(N, V * K_w)",
     reference="Neal 2003; Wallach 2008, section 2.4",

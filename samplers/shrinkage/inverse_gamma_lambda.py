@@ -41,6 +41,7 @@ draw_scales = compile_scales(draw_scale, "inverse_gamma_lambda")
     exact=True,
     automatic=True,
     parallel_over="response",
+    distributes="central",
     cost="1500 + 35 * C * F",
     tasks="C",
     reference="Makalic, Schmidt 2016",

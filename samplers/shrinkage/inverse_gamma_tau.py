@@ -51,6 +51,7 @@ draw_scales = compile_scales(draw_scale, "inverse_gamma_tau")
     exact=True,
     automatic=True,
     parallel_over="response",
+    distributes="central",
     cost="1500 + C * (150 + 1.4 * F)",
     tasks="C",
     reference="Makalic, Schmidt 2016",

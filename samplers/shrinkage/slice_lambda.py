@@ -51,6 +51,7 @@ draw_scales = compile_scales(draw_scale, "slice_lambda")
     exact=True,
     automatic=True,
     parallel_over="response",
+    distributes="central",
     cost="1500 + 70 * C * F",
     tasks="C",
     reference="Scott 2010, section 3; Magnusson, Jonsson, Villani 2020, appendix A",

@@ -52,6 +52,7 @@ draw_scales = compile_scales(draw_scale, "slice_regularised_lambda")
     exact=True,
     automatic=True,
     parallel_over="response",
+    distributes="central",
     cost="1500 + 73 * C * F",
     tasks="C",
     reference="Piironen, Vehtari 2017, section 2.3; Damlen, Wakefield, Walker 1999, section 3",

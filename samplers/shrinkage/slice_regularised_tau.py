@@ -42,6 +42,7 @@ draw_scales = compile_scales(draw_scale, "slice_regularised_tau")
     exact=True,
     automatic=True,
     parallel_over="response",
+    distributes="central",
     cost="1500 + C * (300 + 40 * F)",
     tasks="C",
     reference="Piironen, Vehtari 2017, section 2.3; Neal 2003",

@@ -44,6 +44,7 @@ draw_scales = compile_scales(draw_scale, "slice_slab")
     exact=True,
     automatic=True,
     parallel_over="response",
+    distributes="central",
     cost="1500 + C * (300 + 35 * F)",
     tasks="C",
     reference="Piironen, Vehtari 2017, section 2.3; Neal 2003",

@@ -56,6 +56,7 @@ draw_scales = compile_scales(draw_scale, "slice_tau")
     exact=True,
     automatic=True,
     parallel_over="response",
+    distributes="central",
     cost="1500 + C * (170 + 1.4 * F)",
     tasks="C",
     reference="Scott 2010, section 3; Magnusson, Jonsson, Villani 2020, appendix A",

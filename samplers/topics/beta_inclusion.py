@@ -83,6 +83,7 @@ def draw_pi(counts: IntArray, size: int, a: float, b: float, key: Key, pi: Float
     exact=True,
     full_conditional=True,
     automatic=True,
+    distributes="central",
     cost="0.1 * V * K",
     reference="Magnusson et al. 2018, appendix B",
 )

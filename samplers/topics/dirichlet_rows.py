@@ -144,6 +144,7 @@ def draw_theta(doc_ptr: IntArray, z: UnsignedArray, alpha: FloatArray, key: Key,
     full_conditional=True,
     automatic=True,
     parallel_over="word",
+    distributes="central",
     cost="V * (200 + 4.4 * K)",
     reference="Magnusson et al. 2018, eq. 3",
 )
@@ -167,6 +168,7 @@ def dirichlet_rows(binding: Binding) -> KernelFunctions:
     full_conditional=True,
     automatic=True,
     parallel_over="doc",
+    distributes="doc",
     cost="2 * N + 25 * D * K",
     reference="Blei, Ng, Jordan 2003",
 )

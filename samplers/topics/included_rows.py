@@ -59,6 +59,7 @@ def draw_included_phi(shapes: GammaShapes, n_k: IntArray, key: Key, phi: Float32
     full_conditional=True,
     automatic=True,
     parallel_over="word",
+    distributes="central",
     cost="V * (200 + 4.8 * K)",
     reference="Magnusson et al. 2018, appendix B",
 )

@@ -261,6 +261,7 @@ def log_odds(pi: FloatArray, n_words: int, n_topics: int) -> tuple[FloatArray, F
     exact=True,
     automatic=True,
     parallel_over="topic",
+    distributes="central",
     cost="11 * V * K",
     memory="V * K / 4 + 400_000",
     tasks="(K + 7) // 8",

@@ -99,6 +99,7 @@ def next_cell(stream: Stream, beta: float, cell: float, end: int) -> int:
     exact=False,
     full_conditional=True,
     parallel_over="word",
+    distributes="central",
     cost="V * (60 + 1.2 * K) + 12 * N",
     reference="Terenin et al. 2017",
 )

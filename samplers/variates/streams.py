@@ -55,11 +55,11 @@ def new_stream() -> Stream:
 def start(stream: Stream, key: Key, unit: int) -> None:
     """Position a stream at the start of the sequence that a key and a unit name.
 
-    The Philox key is (seed, chain) and the counter (0, unit, sweep, kernel), so that
+    The Philox key is (seed, chain) and the counter (0, first + unit, sweep, kernel), so that, where ``key.first`` is 0,
     ``numpy.random.Philox(counter=[0, unit, sweep, kernel], key=[seed, chain])`` gives the same bits.
     """
     stream[0] = ZERO
-    stream[1] = np.uint64(unit)
+    stream[1] = np.uint64(key.first + unit)
     stream[2] = np.uint64(key.sweep)
     stream[3] = np.uint64(key.kernel)
     stream[KEY] = np.uint64(key.seed)
