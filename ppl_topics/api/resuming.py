@@ -11,6 +11,7 @@ from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import MAX_SWEEPS, check_threads, check_whole
 from ppl_topics._util.files import remove_parts
 from ppl_topics._util.paths import as_path
+from ppl_topics.api.sampling import Split, check_split
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.cluster.connection import ClusterLike, connected
@@ -40,6 +41,7 @@ def resume(
     progress: bool = True,
     ignore_memory: bool = False,
     cluster: ClusterLike | None = None,
+    split: Split = "chains",
 ) -> Fit:
     """Continue a run from the checkpoints in its folder: its draws are those of a run that was never stopped.
 
@@ -59,6 +61,8 @@ def resume(
         Whether to continue even if the run may not fit in memory.
     cluster : distributed.Client, distributed.LocalCluster or str, optional
         Continue on the workers of a Dask cluster, as in :func:`ppl_topics.sample`, wherever the run began.
+    split : {'chains', 'documents'}
+        What the workers share.
 
     Returns
     -------
@@ -83,6 +87,7 @@ def resume(
     before = folder.manifest
     folder.check_streams()
     asked = _asked_draws(draws, before.draws)
+    check_split(split, cluster is not None, before.debug)
     processes = before.processes if processes is None else processes
     check_whole(argument("processes"), processes, 1, MAX_SWEEPS)
     if threads is not None:
@@ -118,6 +123,7 @@ def resume(
             progress=progress,
             ignore_memory=ignore_memory,
             cluster=workers,
+            split=split,
         )
         return Fit(resume_in_folder(folder, plan, run_corpus, settings))
 

@@ -7,12 +7,12 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numba
 
 from ppl_topics._util.argument_names import argument, parameter
-from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
+from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_choice, check_threads, check_whole
 from ppl_topics._util.nearest import nearest
 from ppl_topics.api.destinations import check_run
 from ppl_topics.api.saving import save_somewhere
@@ -24,19 +24,23 @@ from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
 from ppl_topics.fit import Fit
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes
+from ppl_topics.schedule.plan import to_data
 from ppl_topics.spec import Model, Spec, load_spec
 
 __all__ = [
     "InexactKernelWarning",
     "ModelLike",
     "Prepared",
+    "Split",
     "check_corpus",
+    "check_split",
     "prepare",
     "resolve",
     "run_settings",
     "sample",
 ]
 
+Split: TypeAlias = Literal["chains", "documents"]
 ModelLike: TypeAlias = str | Path | Mapping[str, Any] | Spec
 
 
@@ -61,6 +65,7 @@ def sample(
     checkpoint_minutes: float | None = None,
     ignore_memory: bool = False,
     cluster: ClusterLike | None = None,
+    split: Split = "chains",
     **parameters: Any,
 ) -> Fit:
     """Draw from the posterior of a topic model.
@@ -108,9 +113,12 @@ def sample(
     ignore_memory : bool
         Whether to run even if the run may not fit in memory.
     cluster : distributed.Client, distributed.LocalCluster or str, optional
-        Run each chain on a worker of a Dask cluster: a client of it, the address of its scheduler
+        Run on the workers of a Dask cluster: a client of it, the address of its scheduler
         (``"tcp://10.0.0.5:8786"``), or ``"local:2"`` for two workers on this machine while the run lasts. The draws
-        are the same as without. If `out` is a folder, all workers must see it.
+        are the same as without.
+    split : {'chains', 'documents'}
+        What the workers share: each has some chains, or each has some documents of every chain. If `out` is a folder,
+        workers that have chains must see it.
     **parameters
         Model parameters to set, such as ``topics=50``.
 
@@ -167,6 +175,7 @@ def sample(
             debug=debug,
             ignore_memory=ignore_memory,
             cluster=workers,
+            split=split,
         )
         return prepared.run(corpus)
 
@@ -186,7 +195,14 @@ class Prepared:
     def plan(self, corpus: Corpus) -> Plan:
         """Return the plan of the model for a corpus."""
         check_corpus(corpus)
-        return make_plan(self.spec, CorpusSizes.of(corpus)) if self.written is None else self.written
+        if self.written is not None:
+            return self.written
+        sizes = CorpusSizes.of(corpus)
+        if self.settings.split == "chains":
+            return make_plan(self.spec, sizes)
+        # Written down, so that the run can be resumed anywhere: alone it would have other kernels.
+        chosen = to_data(make_plan(self.spec, sizes, distributed=True).schedule)
+        return make_plan(self.spec.with_schedule(chosen, "the schedule chosen for documents on several machines"))
 
     def run(self, corpus: Corpus) -> Fit:
         """Run the model on a corpus; see :func:`sample`."""
@@ -236,6 +252,7 @@ def run_settings(
     debug: bool = False,
     ignore_memory: bool = False,
     cluster: Cluster | None = None,
+    split: Split = "chains",
 ) -> Settings:
     """Check how to run, as given to :func:`sample`."""
     counts = {"draws": draws, "chains": chains, "thin": thin, "processes": processes, "warmup": warmup}
@@ -248,6 +265,7 @@ def run_settings(
         raise PplTopicsError(
             f"{argument('processes')}: with {argument('cluster')}, chains run on its workers; leave it out"
         )
+    check_split(split, cluster is not None, debug)
     if threads is None and cluster is not None:
         threads = cluster.threads
     elif threads is None:
@@ -256,8 +274,19 @@ def run_settings(
         check_threads(argument("threads"), threads)
     else:
         check_whole(argument("threads"), threads, 1, cluster.threads)
-    how = (debug, progress, ignore_memory, cluster)
+    how = (debug, progress, ignore_memory, cluster, split)
     return Settings(draws, warmup, thin, int(seed), threads, chains, processes, *how)
+
+
+def check_split(split: str, cluster: bool, debug: bool) -> None:
+    """Check what the workers of a cluster share."""
+    check_choice(argument("split"), split, get_args(Split))
+    if split == "documents" and not cluster:
+        raise PplTopicsError(
+            f"{argument('split')}: documents are split over the workers of a cluster; give {argument('cluster')}"
+        )
+    if split == "documents" and debug:
+        raise PplTopicsError(f"{argument('debug')}: steps are checked in one process; leave out {argument('split')}")
 
 
 def _checkpoints(sweeps: int | None, minutes: float | None, folder: bool) -> dict[str, Any]:

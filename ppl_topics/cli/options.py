@@ -6,11 +6,21 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import is_dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-__all__ = ["AsJson", "ChainOption", "NoProgress", "OnCluster", "Overwrite", "Probability", "Threads", "with_groups"]
+__all__ = [
+    "AsJson",
+    "ChainOption",
+    "NoProgress",
+    "OnCluster",
+    "Overwrite",
+    "Probability",
+    "SplitOver",
+    "Threads",
+    "with_groups",
+]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="Show no progress.")]
@@ -21,6 +31,10 @@ OnCluster = Annotated[
         help="Run on the workers of a Dask cluster: the address of its scheduler, or local:2 for two workers here.",
         metavar="ADDRESS",
     ),
+]
+SplitOver = Annotated[
+    Literal["chains", "documents"],
+    typer.Option("--split", help="What the workers share: the chains, or the documents of every chain."),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file or run.")]
 ChainOption = Annotated[int, typer.Option("--chain", help="Show this chain; each numbers its topics in its own way.")]

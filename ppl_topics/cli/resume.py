@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ppl_topics.cli.options import AsJson, NoProgress, OnCluster
+from ppl_topics.cli.options import AsJson, NoProgress, OnCluster, SplitOver
 from ppl_topics.cli.run import report_run, say_if_stopped
 
 __all__ = ["resume"]
@@ -27,6 +27,7 @@ def resume(
         bool, typer.Option("--ignore-memory", help="Continue even if the run may not fit in memory.")
     ] = False,
     cluster: OnCluster = None,
+    split: SplitOver = "chains",
     no_progress: NoProgress = False,
     json: AsJson = False,
 ) -> None:
@@ -51,6 +52,7 @@ def resume(
         progress=not no_progress,
         ignore_memory=ignore_memory,
         cluster=cluster,
+        split=split,
     )
     say_if_stopped(fit, Path(folder))
     report_run(fit, Path(folder), time.perf_counter() - started, json)

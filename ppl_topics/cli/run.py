@@ -13,7 +13,7 @@ import typer
 from ppl_topics.cli.corpus_options import Data, Training, describe
 from ppl_topics.cli.model_options import RecordedModel, Run, Seed
 from ppl_topics.cli.new_documents import check_test, measure, metric_lines, refuse_test
-from ppl_topics.cli.options import AsJson, NoProgress, OnCluster, Overwrite
+from ppl_topics.cli.options import AsJson, NoProgress, OnCluster, Overwrite, SplitOver
 from ppl_topics.cli.output import print_json, say
 from ppl_topics.cli.report import print_efficiency, reading_lines, verdict_data
 
@@ -50,6 +50,7 @@ def run(
         bool, typer.Option("--debug", help="Hold every step against what its kernel declares. Slow.")
     ] = False,
     cluster: OnCluster = None,
+    split: SplitOver = "chains",
     no_progress: NoProgress = False,
     json: AsJson = False,
 ) -> None:
@@ -81,6 +82,7 @@ def run(
             debug=debug,
             progress=not no_progress,
             cluster=workers,
+            split=split,
             **asdict(run),
         )
         if test is not None:

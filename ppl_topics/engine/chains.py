@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.keys import Key
@@ -16,9 +16,6 @@ from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.recorder import ChainDraws, Recorder
 from ppl_topics.errors import RunError
 from ppl_topics.results.run_folder.checkpoint import checkpoint_path
-
-if TYPE_CHECKING:
-    from ppl_topics.engine.cluster.connection import Cluster
 
 __all__ = ["Settings", "SweepReport", "how_to_resume", "run_chains"]
 
@@ -37,7 +34,9 @@ class Settings:
     debug: bool = False
     progress: bool = True
     ignore_memory: bool = False
-    cluster: Cluster | None = field(default=None, compare=False)
+    # A `Cluster`, whose module imports this one.
+    cluster: Any = field(default=None, compare=False)
+    split: str = "chains"
 
     @property
     def sweeps(self) -> int:

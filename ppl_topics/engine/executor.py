@@ -121,6 +121,14 @@ class Executor:
         )
         return record
 
+    def draw(self, place: int, state: ChainState, memory: Any, key: Key) -> Mapping[str, float] | None:
+        """Run the kernel of one step, in place, and return its statistics."""
+        return self.functions[place].step(state, memory, key)
+
+    def check_finite(self, place: int, state: ChainState, key: Key) -> None:
+        """Refuse what a step has drawn if it is not finite."""
+        self._checks[place](state, key.sweep, key.chain)
+
     def _build(self, step: Step) -> KernelFunctions:
         options = {name: getattr(step.options, name) for name in type(step.options).model_fields}
         name = step.kernel.name
@@ -158,7 +166,7 @@ class Executor:
         before = self._contracts[place].before(sweep.state, sweep.memories, place) if self.debug else None
         started = time.perf_counter()
         try:
-            statistics = functions.step(sweep.state, sweep.memories[place], key)
+            statistics = self.draw(place, sweep.state, sweep.memories[place], key)
             sweep.record.add(place, time.perf_counter() - started, statistics)
         except Exception as error:
             self._check_layout(step, sweep)

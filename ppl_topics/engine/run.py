@@ -13,6 +13,8 @@ from ppl_topics.engine.bind import BoundModel, bind
 from ppl_topics.engine.chains import Settings, run_chains
 from ppl_topics.engine.checkpointing import Checkpointing, check_resumable
 from ppl_topics.engine.cluster.chains import run_on_cluster
+from ppl_topics.engine.cluster.sharded import ShardedExecutor
+from ppl_topics.engine.cluster.workers import Workers
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.group_builder import GroupBuilder, attributes_of, build_groups
 from ppl_topics.engine.interrupt import GracefulStop
@@ -41,7 +43,7 @@ def run_in_memory(plan: Plan, corpus: Corpus, settings: Settings) -> Groups:
     """Run a plan and keep the draws in memory."""
     _check_memory(plan, corpus, settings, streamed=False)
     bound = _bind(plan, corpus)
-    executor = Executor(bound, settings.debug)
+    executor = _executor(bound, corpus, settings)
     draws = _run_chains(executor, corpus, settings, settings.chains * bound.parts)
     return build_groups(bound, corpus, draws, settings)
 
@@ -59,7 +61,7 @@ def run_in_folder(
     """Run a plan and stream the draws to a new folder, with checkpoints."""
     _check_memory(plan, corpus, settings, streamed=True)
     bound = _bind(plan, corpus)
-    executor = Executor(bound, settings.debug)
+    executor = _executor(bound, corpus, settings)
     check_resumable(executor)
     units = settings.chains * bound.parts
     builder = GroupBuilder(bound, corpus, range(units))
@@ -91,7 +93,7 @@ def resume_in_folder(folder: RunFolder, plan: Plan, corpus: Corpus, settings: Se
     """Continue the run of a folder from its checkpoints."""
     _check_memory(plan, corpus, settings, streamed=True)
     bound = _bind(plan, corpus)
-    executor = Executor(bound, settings.debug)
+    executor = _executor(bound, corpus, settings)
     check_resumable(executor)
     builder = GroupBuilder(bound, corpus, range(folder.manifest.units))
     log(folder.path, "resumed")
@@ -138,7 +140,7 @@ def _run_chains(
 ) -> dict[int, ChainDraws]:
     """Run chains until they are done or the user stops them; responses that are apart each have their chains."""
     with GracefulStop() as stop, ProgressBars(units, settings.sweeps, settings.progress) as report:
-        if settings.cluster is not None:
+        if settings.cluster is not None and settings.split == "chains":
             plan = executor.bound.plan
             return run_on_cluster(settings.cluster, plan, corpus, units, settings, report, stop, checkpointing)
         if settings.processes == 1:
@@ -147,9 +149,16 @@ def _run_chains(
         return run_in_processes(executor.bound.plan, corpus, units, processes, settings, report, stop, checkpointing)
 
 
+def _executor(bound: BoundModel, corpus: Corpus, settings: Settings) -> Executor:
+    """Return what advances chains: in this process, or on workers that have some documents each."""
+    if settings.cluster is None or settings.split == "chains":
+        return Executor(bound, settings.debug)
+    return ShardedExecutor(bound, CorpusSizes.of(corpus), Workers(settings.cluster), settings.threads)
+
+
 def _check_memory(plan: Plan, corpus: Corpus, settings: Settings, *, streamed: bool) -> None:
-    """Refuse a run that is not expected to fit in memory; workers of a cluster do so themselves."""
-    if not settings.ignore_memory and settings.cluster is None:
+    """Refuse a run that is not expected to fit in memory; workers that have chains do so themselves."""
+    if not settings.ignore_memory and (settings.cluster is None or settings.split == "documents"):
         check_memory(Demand(plan, CorpusSizes.of(corpus), settings, streamed))
 
 

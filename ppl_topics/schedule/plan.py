@@ -72,11 +72,13 @@ class Plan:
         return "\n".join(lines)
 
 
-def make_plan(spec: Spec, corpus_sizes: CorpusSizes | None = None, *, partial: bool = False) -> Plan:
-    """Parse or choose the schedule of a model, and check it."""
+def make_plan(
+    spec: Spec, corpus_sizes: CorpusSizes | None = None, *, partial: bool = False, distributed: bool = False
+) -> Plan:
+    """Parse or choose the schedule of a model, and check it; see `assign` for `distributed`."""
     model = Model.of(spec)
     if spec.schedule is None:
-        return Plan(model, assign(model, corpus_sizes))
+        return Plan(model, assign(model, corpus_sizes, distributed=distributed))
     node = parse(spec.schedule, model)
     check(node, model, partial=partial)
     return Plan(model, node)

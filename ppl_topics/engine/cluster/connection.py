@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from ppl_topics.errors import PplTopicsError, RunError
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
 
-__all__ = ["Cluster", "ClusterLike", "connected"]
+__all__ = ["Cluster", "ClusterLike", "check_workers", "connected"]
 
 ClusterLike: TypeAlias = Union[str, "Client", "LocalCluster"]
 
@@ -84,13 +85,18 @@ def connected(cluster: ClusterLike | None) -> Iterator[Cluster | None]:
             raise PplTopicsError(f"{argument('cluster')}: {FORMS}, got {cluster!r}")
         if client.asynchronous:
             raise PplTopicsError(f"{argument('cluster')}: the client is asynchronous; give one that is not")
-        yield Cluster(client, *_check_workers(client))
+        yield Cluster(client, *check_workers(client))
 
 
 def _client(address: str, kept: ExitStack) -> Client:
     """Connect to a scheduler by its address, or start workers on this machine."""
     import distributed
 
+    # Losses are reported by us, once, and not by tracebacks of the connection that notices.
+    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+        log = logging.getLogger(name)
+        kept.callback(log.setLevel, log.level)
+        log.setLevel(logging.CRITICAL)
     if not address.startswith(LOCAL):
         if "://" not in address:
             raise PplTopicsError(f"{argument('cluster')} {address}: {FORMS}")
@@ -110,7 +116,7 @@ def _client(address: str, kept: ExitStack) -> Client:
     return distributed.Client(workers, set_as_default=False)
 
 
-def _check_workers(client: Client) -> tuple[int, int]:
+def check_workers(client: Client) -> tuple[int, int]:
     """Refuse workers that cannot be used; return how many there are, and how many threads each has for itself."""
     import distributed
 

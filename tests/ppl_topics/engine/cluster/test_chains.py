@@ -40,6 +40,44 @@ def test_draws_are_those_of_one_process(model: str, cluster: "distributed.LocalC
     assert same(alone, pt.sample(model, CORPUS, cluster=cluster.scheduler_address, out=tmp_path / "run", **HOW))
 
 
+GIVEN_PHI = {"cycle": [{"z": "partially_collapsed"}, {"phi": "dirichlet_rows"}]}
+
+
+def test_documents_of_one_chain_on_two_workers(cluster: "distributed.LocalCluster", tmp_path: Path) -> None:
+    how = HOW | {"chains": 2, "schedule": GIVEN_PHI}
+    alone = pt.sample("lda", CORPUS, **how)
+    assert same(alone, pt.sample("lda", CORPUS, cluster=cluster, split="documents", **how))
+    spread = pt.sample("lda", CORPUS, cluster=cluster, split="documents", out=tmp_path / "run", **how)
+    assert same(alone, spread)
+    assert np.array_equal(alone.groups["sample_stats"]["lp"], spread.groups["sample_stats"]["lp"])
+    more = pt.resume(tmp_path / "run", draws=20, cluster=cluster, split="documents", progress=False)
+    assert same(more, pt.sample("lda", CORPUS, **how | {"draws": 20}))
+
+
+def test_kernels_are_chosen_that_can_be_distributed(cluster: "distributed.LocalCluster", tmp_path: Path) -> None:
+    spread = pt.sample("lda", CORPUS, cluster=cluster, split="documents", out=tmp_path / "run", **HOW)
+    more = pt.resume(tmp_path / "run", draws=20, progress=False)
+    assert same(more, pt.sample(spread.spec, CORPUS, **HOW | {"draws": 20}))
+    with pytest.raises(pt.ScheduleError, match=r"listed_partially_collapsed needs all documents in one place"):
+        pt.sample("lda_spike_slab", CORPUS, storage="sparse", cluster=cluster, split="documents", **HOW)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_documents_of_a_worker_that_is_lost_go_to_others(number: int) -> None:
+    how = HOW | {"draws": 150, "chains": 2, "schedule": GIVEN_PHI}
+    alone = pt.sample("lda", CORPUS, **how)
+    with (
+        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
+        cluster.get_client() as client,
+    ):
+        victims = list(client.run(os.getpid).values())
+        for seconds, victim in ((4.0, victims[0]), (6.0, victims[1])):
+            threading.Timer(seconds, os.kill, (victim, number)).start()
+        spread = pt.sample("lda", CORPUS, cluster=client, split="documents", **how)
+        assert not set(victims[:2]) & set(client.run(os.getpid).values())
+    assert same(alone, spread)
+
+
 def test_a_run_goes_on_elsewhere(cluster: "distributed.LocalCluster", tmp_path: Path) -> None:
     pt.sample("lda", CORPUS, out=tmp_path / "run", **HOW)
     more = pt.resume(tmp_path / "run", draws=20, cluster=cluster, progress=False)
@@ -62,21 +100,24 @@ def test_a_grid_is_that_of_one_process(cluster: "distributed.LocalCluster", tmp_
 
 def test_a_chain_whose_worker_is_killed_runs_again() -> None:
     how = HOW | {"draws": 1000, "chains": 2}
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
-        with cluster.get_client() as client:
-            victim = next(iter(client.run(os.getpid).values()))
-            pt.sample("lda", CORPUS, cluster=client, **HOW)
-            killer = threading.Timer(0.3, os.kill, (victim, signal.SIGKILL))
-            killer.start()
-            fit = pt.sample("lda", CORPUS, cluster=client, **how)
-            assert victim not in client.run(os.getpid).values()
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        cluster.get_client() as client,
+    ):
+        victim = next(iter(client.run(os.getpid).values()))
+        pt.sample("lda", CORPUS, cluster=client, **HOW)
+        killer = threading.Timer(0.3, os.kill, (victim, signal.SIGKILL))
+        killer.start()
+        fit = pt.sample("lda", CORPUS, cluster=client, **how)
+        assert victim not in client.run(os.getpid).values()
     assert same(fit, pt.sample("lda", CORPUS, **how))
 
 
 def test_an_interrupt_keeps_what_was_drawn(cluster: "distributed.LocalCluster") -> None:
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     started = time.monotonic()
-    fit = pt.sample("lda", CORPUS, cluster=cluster, **HOW | {"draws": 10**6, "record": {"phi": "none", "theta": "none"}})
+    long = HOW | {"draws": 10**6, "record": {"phi": "none", "theta": "none"}}
+    fit = pt.sample("lda", CORPUS, cluster=cluster, **long)
     assert time.monotonic() - started < 60
     assert fit.posterior.attrs["stopped"]
     assert 0 < fit.posterior.sizes["draw"] < 10**6

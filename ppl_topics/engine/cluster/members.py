@@ -1,0 +1,74 @@
+"""The members of an engine that one chain is spread over: the five calls that a sampler makes of them.
+
+Each member keeps a store of its own, a dictionary, which functions get first. They are plain functions of modules, and
+calling one twice with the same arguments leaves the store as once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from ppl_topics.errors import RunError
+
+__all__ = ["ClusterLostError", "Inline", "MemberLostError", "Members", "Store"]
+
+Store: TypeAlias = dict[str, Any]
+
+
+class MemberLostError(Exception):
+    """A member is gone, with its store."""
+
+
+class ClusterLostError(RunError):
+    """No member can be reached any more."""
+
+
+class Members(Protocol):
+    """What members can be asked for; what `call` and `put` return stands for a value, and can be an argument.
+
+    `call`, `fetch` and `put` raise `MemberLostError` if one of them is gone.
+    """
+
+    def members(self) -> Sequence[str]:
+        """Return the names of those that there are now, of which there is at least one."""
+
+    def call(self, member: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Start ``function(store, *arguments)`` on a member."""
+
+    def fetch(self, value: Any) -> Any:
+        """Return what a call returned, or raise what it raised."""
+
+    def put(self, value: Any) -> Any:
+        """Send a value to all members."""
+
+    def close(self) -> None:
+        """Let the members forget all of it."""
+
+
+class Inline:
+    """Members that are all in this process, one after another."""
+
+    def __init__(self, number: int = 1) -> None:
+        self.stores: dict[str, Store] = {f"inline {place}": {} for place in range(number)}
+
+    def members(self) -> Sequence[str]:
+        """Return their names."""
+        return list(self.stores)
+
+    def call(self, member: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function at once."""
+        return function(self.stores[member], *arguments)
+
+    def fetch(self, value: Any) -> Any:
+        """Return the value."""
+        return value
+
+    def put(self, value: Any) -> Any:
+        """Return the value."""
+        return value
+
+    def close(self) -> None:
+        """Empty the stores."""
+        for store in self.stores.values():
+            store.clear()
