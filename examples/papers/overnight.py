@@ -56,7 +56,7 @@ STUDIES = {
     "dolda_2020_topics": "dolda_2020_topics.py $WORDS $NAMES $PRUNED --topics 80",
     "zheng_2015_fig2": "zheng_2015.py --study fig2 $NEWS",
     "zheng_2015_fig3": "zheng_2015.py --study fig3 $NEWS --topics 20 100",
-    "zheng_2015_fig4": "zheng_2015.py --study fig4 $NEWS --topics 20 100",
+    "zheng_2015_fig4": "zheng_2015.py --study fig4 $NEWS --topics 20 50 100",
     "zheng_2015_ess": "zheng_2015.py --study ess $NEWS",
     "zheng_2015_fig6": "zheng_2015.py --study fig6 $NEWS --with $OUT/zheng_2015_fig2.csv light mixture",
     "zheng_2015_fig7": "zheng_2015.py --study fig7 $NEWS --with $OUT/zheng_2015_fig2.csv light '6 steps'",
