@@ -99,16 +99,18 @@ def test_a_grid_is_that_of_one_process(cluster: "distributed.LocalCluster", tmp_
 
 
 def test_a_chain_whose_worker_is_killed_runs_again() -> None:
-    how = HOW | {"draws": 1000, "chains": 2}
+    how = HOW | {"draws": 6000, "chains": 2}
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         cluster.get_client() as client,
     ):
         victim = next(iter(client.run(os.getpid).values()))
         pt.sample("lda", CORPUS, cluster=client, **HOW)
-        killer = threading.Timer(0.3, os.kill, (victim, signal.SIGKILL))
+        killer = threading.Timer(0.5, os.kill, (victim, signal.SIGKILL))
         killer.start()
+        started = time.monotonic()
         fit = pt.sample("lda", CORPUS, cluster=client, **how)
+        assert time.monotonic() - started > 1.0, "the chains were done when the worker was killed"
         assert victim not in client.run(os.getpid).values()
     assert same(fit, pt.sample("lda", CORPUS, **how))
 
