@@ -7,16 +7,22 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any
 
+from ppl_topics._util.argument_names import argument
+from ppl_topics._util.arguments import check_whole
 from ppl_topics.api.sampling import ModelLike, Prepared, prepare
 from ppl_topics.core.response import Response
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.machine_speed import machine_speed
 from ppl_topics.engine.model_sizes import Demand, corpus_bytes, recording_seconds
+from ppl_topics.errors import PplTopicsError
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes, sweep_seconds
 from ppl_topics.schedule.forecast import Forecast, forecast_kernels
+from ppl_topics.schedule.spread import Machines, check_spread, forecast_spread
 
-__all__ = ["plan", "planned"]
+__all__ = ["check_machines", "plan", "planned"]
+
+MAX_MACHINES = 2**14
 
 
 def plan(
@@ -31,6 +37,9 @@ def plan(
     threads: int | None = None,
     processes: int = 1,
     record: Mapping[str, Any] | None = None,
+    machines: int = 1,
+    cores: int | None = None,
+    gbits: float = 10.0,
     **parameters: Any,
 ) -> Plan:
     """Return the schedule that a model would run, with the reason for each choice.
@@ -47,6 +56,10 @@ def plan(
         How to run, for the forecast; see :func:`ppl_topics.sample`.
     record : mapping, optional
         What to keep of each variable, for the forecast.
+    machines, cores, gbits : int, int, float
+        Several machines, each with some documents of every chain (``split="documents"``); the cores of each, by default
+        `threads`; and the gigabits a second that each can send and receive. The schedule is the one that would run
+        there, and the forecast gets ``spread``: seconds and bytes of a sweep, and how many machines pay.
     **parameters
         Model parameters to set.
 
@@ -81,14 +94,38 @@ def plan(
         threads=threads,
         processes=processes,
     )
-    return planned(prepared, corpus)
+    return planned(prepared, corpus, check_machines(machines, cores, gbits, prepared.settings.threads))
 
 
-def planned(prepared: Prepared, corpus: Corpus | None) -> Plan:
-    """Return the plan of a run; with a corpus, also its forecast on this machine."""
+def check_machines(number: int, cores: int | None, gbits: float, threads: int) -> Machines | None:
+    """Check what a plan is told of several machines; None if there is one."""
+    check_whole(argument("machines"), number, 1, MAX_MACHINES)
+    if cores is not None:
+        check_whole(argument("cores"), cores, 1, MAX_MACHINES)
+    if not isinstance(gbits, (int, float)) or isinstance(gbits, bool) or not 0 < gbits < float("inf"):
+        raise PplTopicsError(f"{argument('gbits')}: must be a number above 0, got {gbits!r}")
+    if number == 1:
+        if cores is not None:
+            raise PplTopicsError(f"{argument('cores')}: means those of several machines; give {argument('machines')}")
+        return None
+    return Machines(int(number), int(cores or threads), float(gbits))
+
+
+def planned(prepared: Prepared, corpus: Corpus | None, machines: Machines | None = None) -> Plan:
+    """Return the plan of a run; with a corpus, also its forecast on this machine, or several."""
+    if machines is not None:
+        prepared = replace(prepared, settings=replace(prepared.settings, split="documents"))
     if corpus is None:
-        return make_plan(prepared.spec) if prepared.written is None else prepared.written
-    plan, settings = prepared.plan(corpus), prepared.settings
+        plan = (
+            make_plan(prepared.spec, distributed=machines is not None) if prepared.written is None else prepared.written
+        )
+    else:
+        plan = prepared.plan(corpus)
+    if machines is not None:
+        check_spread(plan.schedule)
+    if corpus is None:
+        return plan
+    settings = prepared.settings
     model, topics = plan.model, plan.model.spec.topics
     demand = Demand(plan, CorpusSizes.of(corpus), settings)
     available = demand.available()
@@ -115,6 +152,7 @@ def planned(prepared: Prepared, corpus: Corpus | None) -> Plan:
         bytes_before=corpus_bytes(demand.sizes),
         bytes_available=available.bytes if isfinite(available.bytes) else None,
         available_by=available.limit,
+        spread=None if machines is None else forecast_spread(plan.schedule, sizes, topics, machines, speed),
     )
     response = model.spec.blocks.get(model.names.get("y", ""))
     notes: list[str] = []

@@ -22,6 +22,9 @@ def plan(
     run: Run,
     corpus: Training,
     data: Annotated[str | None, DATA] = None,
+    machines: Annotated[int, typer.Option(help="Plan for several machines, which share the documents.")] = 1,
+    cores: Annotated[int | None, typer.Option(help="Cores of each machine; --threads by default.")] = None,
+    gbits: Annotated[float, typer.Option(help="Gigabits a second that each machine can send.")] = 10.0,
     json: AsJson = False,
 ) -> None:
     """Show which kernels MODEL would run, and why.
@@ -32,9 +35,10 @@ def plan(
     For example:
       ppl-topics plan lda
       ppl-topics plan lda --data posts.jsonl --set topics=200 --draws 500 --chains 4
+      ppl-topics plan lda --data posts.jsonl --machines 16 --cores 16
       ppl-topics plan slda_covariates --data posts.jsonl --label-column topic --covariates author,year
     """
-    from ppl_topics.api.planning import planned
+    from ppl_topics.api.planning import check_machines, planned
     from ppl_topics.api.sampling import prepare
 
     if data is None:
@@ -45,11 +49,12 @@ def plan(
 
     # All else is checked before a large file is read.
     prepared = prepare(model.model, **model.given(), **asdict(run))
+    spread = check_machines(machines, cores, gbits, prepared.settings.threads)
     read = None
     if data is not None:
         read = corpus.read(data)
         say(f"{data}: {describe(read)}")
-    made = planned(prepared, read)
+    made = planned(prepared, read, spread)
     if json:
         print_json(made.to_dict())
         return

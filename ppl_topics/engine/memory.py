@@ -13,7 +13,8 @@ from ppl_topics.engine.model_sizes import Demand
 from ppl_topics.engine.recorder import LARGE_DIMS, rule_for
 from ppl_topics.errors import PplTopicsError, RunError
 from ppl_topics.schedule import Plan, make_plan
-from ppl_topics.schedule.forecast import MEMORY, spell_bytes
+from ppl_topics.schedule.forecast import MEMORY
+from ppl_topics.schedule.spelling import spell_bytes
 from ppl_topics.spec import load_spec
 
 __all__ = ["Remedy", "check_memory", "remedies"]

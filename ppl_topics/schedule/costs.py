@@ -75,6 +75,17 @@ class CorpusSizes:
         cells = matrix.size if isinstance(matrix, np.ndarray) else matrix.nnz
         return replace(made, covariates=corpus.covariates.n_columns, covariate_cells=int(cells))
 
+    def share(self, machines: int) -> CorpusSizes:
+        """Return the sizes of an equal share of the documents, with all words."""
+        if machines == 1:
+            return self
+        made: Any = {"docs": self.docs / machines, "counts": self.counts / machines}
+        return replace(self, **made, covariate_cells=self.covariate_cells // machines)
+
+    def cells_met(self, topics: int) -> float:
+        """Return in how many cells of words and topics there are tokens; counts may be those of a share, below 1."""
+        return float(self.words @ np.minimum(_spread(self.counts, topics) ** OCCUPANCY, self.counts))
+
     def for_model(self, model: Model) -> CorpusSizes:
         """Return the sizes as one chain of a model sees them.
 
@@ -137,8 +148,14 @@ def _met(sizes: IntArray, times: IntArray, topics: int) -> float:
     tokens = sizes * times
     if topics == 1 or not tokens.any():
         return 1.0
-    spread = -topics * np.expm1(sizes * np.log1p(-1.0 / topics))
-    return float(tokens @ spread**OCCUPANCY / tokens.sum())
+    return float(tokens @ _spread(sizes, topics) ** OCCUPANCY / tokens.sum())
+
+
+def _spread(sizes: NDArray[Any], topics: int) -> NDArray[Any]:
+    """Return how many topics tokens would meet if they were spread evenly over all."""
+    spread: NDArray[Any]
+    spread = np.minimum(sizes, 1.0) if topics == 1 else -topics * np.expm1(sizes * np.log1p(-1.0 / topics))
+    return spread
 
 
 @cache

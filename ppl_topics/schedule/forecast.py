@@ -8,10 +8,12 @@ from typing import Any
 
 from ppl_topics.schedule.assign import admissible
 from ppl_topics.schedule.costs import CorpusSizes, runs, step_bytes, step_seconds
+from ppl_topics.schedule.spelling import spell_bytes, spell_seconds
+from ppl_topics.schedule.spread import SpreadForecast
 from ppl_topics.schedule.tree import Node, Step
 from ppl_topics.spec.model import Model
 
-__all__ = ["Forecast", "KernelForecast", "forecast_kernels", "spell_bytes", "spell_seconds"]
+__all__ = ["Forecast", "KernelForecast", "forecast_kernels"]
 
 MEMORY = {
     "corpus": "corpus and its indexes",
@@ -67,6 +69,8 @@ class Forecast:
         What is available in addition; None if unknown.
     available_by : str
         What sets it.
+    spread : SpreadForecast, optional
+        Of a chain over several machines, if these were given.
     """
 
     threads: int
@@ -85,6 +89,7 @@ class Forecast:
     bytes_before: float
     bytes_available: float | None
     available_by: str
+    spread: SpreadForecast | None = None
 
     @property
     def refused(self) -> bool:
@@ -101,7 +106,8 @@ class Forecast:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the forecast as plain data, under the names of its attributes."""
-        return asdict(self) | {"refused": self.refused, "refused_in_folder": self.refused_in_folder}
+        spread = None if self.spread is None else self.spread.to_dict()
+        return asdict(self) | {"spread": spread, "refused": self.refused, "refused_in_folder": self.refused_in_folder}
 
     def __str__(self) -> str:
         """Return a table of the kernels, and the totals."""
@@ -136,6 +142,8 @@ class Forecast:
         if self.bytes_available is not None:
             free = f"{spell_bytes(self.bytes_available)} beyond the corpus ({self.available_by})"
             yield f"memory available: {free}{self._verdict()}"
+        if self.spread is not None:
+            yield from self.spread.lines()
 
     def _verdict(self) -> str:
         if not self.refused:
@@ -178,35 +186,3 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
     for row in (header, *rows):
         cells = [c.ljust(w) if i < 3 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
         yield "  ".join(cells).rstrip()
-
-
-def spell_seconds(seconds: float) -> str:
-    """Spell a time with two digits that mean something.
-
-    Examples
-    --------
-    >>> [spell_seconds(x) for x in (2e-6, 0.0123, 1.234, 119.0, 9000.0)]
-    ['0.002 ms', '12 ms', '1.2 s', '2.0 min', '2.5 h']
-    """
-    for size, unit in ((3600.0, "h"), (60.0, "min"), (1.0, "s")):
-        if seconds >= size * (1 if unit != "min" else 1.5):
-            return _two_digits(seconds / size, unit)
-    return _two_digits(seconds * 1e3, "ms")
-
-
-def spell_bytes(count: float) -> str:
-    """Spell a size of memory with two digits that mean something.
-
-    Examples
-    --------
-    >>> [spell_bytes(x) for x in (0, 1200, 345678, 5.6e9)]
-    ['0', '1.2 kB', '346 kB', '5.6 GB']
-    """
-    for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= size:
-            return _two_digits(count / size, unit)
-    return f"{count:.0f} B" if count else "0"
-
-
-def _two_digits(value: float, unit: str) -> str:
-    return f"{value:,.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}" if value >= 1 else f"{value:.1g} {unit}"

@@ -15,7 +15,7 @@ from ppl_topics.engine.machine_speed import machine_speed
 from ppl_topics.engine.model_sizes import Demand, recording_seconds
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes, nominal_sizes, runs, step_bytes, step_seconds, sweep_seconds
-from ppl_topics.schedule.forecast import spell_bytes, spell_seconds
+from ppl_topics.schedule.spelling import spell_bytes, spell_seconds
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Repeat, steps
 
 Z, PHI = pt.step("z", "collapsed_gibbs"), pt.step("phi", "dirichlet_rows")
