@@ -10,7 +10,16 @@ import numpy as np
 from ppl_topics._util.arrays import Int32Array, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 
-__all__ = ["WORD_CHUNKS", "Counts", "count_tokens", "count_words", "make_chunks", "point_to_words", "sort_by_word"]
+__all__ = [
+    "WORD_CHUNKS",
+    "Counts",
+    "count_tokens",
+    "count_words",
+    "make_chunks",
+    "make_chunks_of_all",
+    "point_to_words",
+    "sort_by_word",
+]
 
 WORD_CHUNKS = 64
 
@@ -33,12 +42,21 @@ class Counts(NamedTuple):
 @compiled
 def make_chunks(pointer: IntArray, n_chunks: int) -> IntArray:
     """Cut documents (or words) into chunks of similar numbers of tokens: ``chunk_ptr[c]:chunk_ptr[c + 1]``."""
+    return make_chunks_of_all(pointer, n_chunks, 0, pointer[-1] + pointer.size - 1)
+
+
+@compiled
+def make_chunks_of_all(pointer: IntArray, n_chunks: int, before: int, cost: int) -> IntArray:
+    """Return the same chunks of more documents than there are here, of which the others are empty.
+
+    `before` is the number of documents and tokens before those here, and `cost` that of all. Twice as many chunks have
+    all the boundaries, and others between them.
+    """
     size = pointer.size - 1
-    cost = pointer[size] + size
     chunk_ptr = np.empty(n_chunks + 1, dtype=np.int64)
     item = 0
     for chunk in range(n_chunks):
-        while item < size and (pointer[item] + item) * n_chunks < cost * chunk:
+        while item < size and (before + pointer[item] + item) * n_chunks < cost * chunk:
             item += 1
         chunk_ptr[chunk] = item
     chunk_ptr[n_chunks] = size

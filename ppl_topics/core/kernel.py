@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
-from ppl_topics._util.arrays import BoolArray, IntArray
+from ppl_topics._util.arrays import BoolArray, Int16Array, IntArray
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 
-__all__ = ["ALL_WORDS", "FORMULA_NAMES", "Distribution", "KernelFunctions", "KernelSpec", "WordSelection"]
+__all__ = ["ALL_WORDS", "FORMULA_NAMES", "Distribution", "KernelFunctions", "KernelSpec", "Rotation", "WordSelection"]
 
 
-Distribution: TypeAlias = Literal["doc", "central", "statistic"]
+Distribution: TypeAlias = Literal["doc", "central", "statistic", "rotate"]
 """How a kernel runs where documents are spread over machines; see `kernel`."""
 
 
@@ -68,6 +69,65 @@ def _no_memory(state: ChainState) -> None:
     return None
 
 
+@dataclass(frozen=True)
+class Rotation:
+    """A sweep over groups of documents by blocks of words, of which a group meets one on each diagonal.
+
+    On a diagonal no two groups meet the same block, so groups can be in different places, and blocks follow them. Words
+    of no block may be drawn in `begin`; afterwards n_wk has the counts of theirs in the documents here.
+
+    Attributes
+    ----------
+    word_block : ndarray of int16, shape (V,)
+        Block of each word, or -1.
+    group_ptr : ndarray of int64, shape (B + 1,)
+        Documents of group g are ``group_ptr[g]:group_ptr[g + 1]``. There are as many groups as blocks.
+    block_at : callable
+        ``block_at(group, diagonal, B)``.
+    begin : callable
+        ``begin(state, memory, key)``, before the first diagonal; n_wk has the counts of all documents.
+    visit : callable
+        ``visit(state, memory, first, last)`` draws the tokens of diagonals `first` to `last` - 1.
+    end : callable
+        ``end(state, memory)``, after the last; returns statistics, as a step does.
+    give : callable
+        ``give(memory, block)`` returns what, beside the counts of its words, must follow a block.
+    take : callable
+        ``take(state, memory, block, n_k, given)``, once n_wk has the counts of the block's words, whose sums are `n_k`.
+    """
+
+    word_block: Int16Array
+    group_ptr: IntArray
+    block_at: Callable[[int, int, int], int]
+    begin: Callable[[ChainState, Any, Key], None]
+    visit: Callable[[ChainState, Any, int, int], None]
+    end: Callable[[ChainState, Any], Mapping[str, float] | None]
+    give: Callable[[Any, int], Any]
+    take: Callable[[ChainState, Any, int, IntArray, Any], None]
+
+    @property
+    def blocks(self) -> int:
+        """B, the number of blocks, of groups, and of diagonals."""
+        return len(self.group_ptr) - 1
+
+    @cached_property
+    def of_all_words(self) -> bool:
+        """Whether each word is in a block."""
+        return bool((self.word_block >= 0).all())
+
+    @cached_property
+    def words(self) -> list[IntArray]:
+        """The words of each block."""
+        by_block = np.argsort(self.word_block, kind="stable")
+        return np.split(by_block, np.searchsorted(self.word_block[by_block], np.arange(self.blocks + 1)))[1:-1]
+
+    def step(self, state: ChainState, memory: Any, key: Key) -> Mapping[str, float] | None:
+        """Do all of it where all documents are in one place."""
+        self.begin(state, memory, key)
+        self.visit(state, memory, 0, self.blocks)
+        return self.end(state, memory)
+
+
 class KernelFunctions(NamedTuple):
     """What a kernel does: ``step``, and ``init`` for the memory that it has between steps.
 
@@ -81,7 +141,8 @@ class KernelFunctions(NamedTuple):
 
     A kernel that distributes as ``statistic`` is made by `of_statistic`: what it draws depends on the documents only
     through ``statistic(state)``, a list, and ``combine`` makes one of the lists of all documents. If ``by_group``, it
-    has an item for each group of documents (``Tokens.groups``), since sums of real numbers depend on their order.
+    has an item for each group of documents (``Tokens.groups``), since sums of real numbers depend on their order. One
+    that distributes as ``rotate`` is made by `of_rotation`.
 
     After each step the variables that it updates must be finite. Of the ``checked`` ones, by their names in the model,
     ``step`` sees to it in passing, and raises FloatingPointError where one is not; all others are looked through.
@@ -97,6 +158,12 @@ class KernelFunctions(NamedTuple):
     combine: Callable[[Sequence[Any]], Any] | None = None
     draw_given: Callable[[ChainState, Key, Any], None] | None = None
     by_group: bool = False
+    rotation: Rotation | None = None
+
+    @classmethod
+    def of_rotation(cls, rotation: Rotation, init: Callable[[ChainState], Any], **more: Any) -> KernelFunctions:
+        """Return the functions of a kernel that rotates."""
+        return cls(rotation.step, init, rotation=rotation, **more)
 
     @classmethod
     def of_statistic(

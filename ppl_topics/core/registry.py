@@ -134,7 +134,8 @@ def kernel(
     distributes : str, optional
         How it runs where documents are spread over machines: ``doc``, each machine draws what belongs to its own
         documents, given what all have; ``central``, all machines draw the same from the counts of all; ``statistic``,
-        all draw the same from a statistic of all documents (`KernelFunctions.of_statistic`). By default it cannot.
+        all draw the same from a statistic of all documents (`KernelFunctions.of_statistic`); ``rotate``, blocks of
+        words go from machine to machine (`KernelFunctions.of_rotation`). By default it cannot.
     cost : str
         Formula for the nanoseconds that one thread of a nominal machine takes for one step: Python arithmetic over N
         (tokens that the step draws), D (documents), V (words), K (topics), C (responses), F (coefficients of each),

@@ -11,7 +11,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import BoolArray, IntArray, UInt32Array
 
-__all__ = ["MAX_TOPICS", "Sizes", "Tokens", "TokensByDocument", "topic_dtype"]
+__all__ = ["MAX_TOPICS", "Elsewhere", "Sizes", "Tokens", "TokensByDocument", "topic_dtype"]
 
 
 MAX_TOPICS = 65_535
@@ -85,6 +85,25 @@ class TokensByDocument(NamedTuple):
     selected: BoolArray
 
 
+class Elsewhere(NamedTuple):
+    """Documents of a corpus that are in other places.
+
+    Attributes
+    ----------
+    word_counts : ndarray of int64, shape (V,)
+        Of their words.
+    docs : int
+        How many there are.
+    docs_before, tokens_before : int
+        How many of them come before those here in the corpus, and their tokens.
+    """
+
+    word_counts: IntArray
+    docs: int
+    docs_before: int
+    tokens_before: int
+
+
 @dataclass(frozen=True)
 class Tokens:
     """The tokens of a corpus and two indexes over them, shared by all chains and never changed.
@@ -104,8 +123,8 @@ class Tokens:
     groups : ndarray of int64
         Document boundaries of what sums of real numbers are added up by, one group after another, so that they have
         the same bits wherever the groups are.
-    word_counts_elsewhere : ndarray of int64, shape (V,), optional
-        Of documents of the corpus that are not here.
+    elsewhere : Elsewhere, optional
+        Documents of the corpus that are not here.
     """
 
     doc_ptr: IntArray
@@ -114,7 +133,7 @@ class Tokens:
     chunk_ptr: IntArray
     sort_by_word: Callable[[UInt32Array, IntArray], UInt32Array]
     groups: IntArray
-    word_counts_elsewhere: IntArray | None = None
+    elsewhere: Elsewhere | None = None
 
     @cached_property
     def by_word(self) -> UInt32Array:
@@ -129,7 +148,7 @@ class Tokens:
     def word_counts(self) -> IntArray:
         """Corpus count of each word, shape (V,), also where only some of its documents are here."""
         here = np.diff(self.word_ptr)
-        return here if self.word_counts_elsewhere is None else here + self.word_counts_elsewhere
+        return here if self.elsewhere is None else here + self.elsewhere.word_counts
 
     def count(self, selected: BoolArray) -> int:
         """Return how many tokens here are of some words, given as an array of shape (V,)."""

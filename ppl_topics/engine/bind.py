@@ -139,8 +139,9 @@ def index_tokens(doc_ptr: IntArray, words: UInt32Array, n_words: int) -> Tokens:
     doc_ptr, words = _read_only(doc_ptr, np.int64), _read_only(words, np.uint32)
     # Of a small corpus most pieces are empty, and each would be a task with its own scratch arrays.
     chunk_ptr = np.unique(make_chunks(doc_ptr, DOC_CHUNKS))
-    groups = min(DOC_GROUPS, max(1, (len(doc_ptr) - 1) // DOCS_PER_GROUP))
-    edges = np.unique(chunk_ptr[np.linspace(0, len(chunk_ptr) - 1, groups + 1).astype(np.int64)])
+    # A power of two, as kernels have groups of documents, so that the fewer have no boundaries of their own.
+    groups = 1 << min(DOC_GROUPS, max(1, (len(doc_ptr) - 1) // DOCS_PER_GROUP)).bit_length() - 1
+    edges = np.unique(make_chunks(doc_ptr, groups))
     return Tokens(doc_ptr, words, point_to_words(words, n_words), chunk_ptr, sort_by_word, edges)
 
 

@@ -46,7 +46,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class SweepReport:
-    """One sweep, for progress bars: how many are done, and the seconds that it took, recording included."""
+    """One sweep, for progress bars: how many are done, and the seconds that it took, recording included.
+
+    For `members`, `sent` and `waited` see `SweepRecord`.
+    """
 
     chain: int
     sweep: int
@@ -54,6 +57,9 @@ class SweepReport:
     warmup: bool
     log_posterior: float
     seconds: float
+    members: int = 0
+    sent: int = 0
+    waited: float = 0.0
 
 
 @dataclass
@@ -90,10 +96,11 @@ def run_chains(
                 break
             with _named(behind):
                 report(_advance(behind, executor, settings))
-                _keep(behind, executor)
+                _keep(behind, executor, settings.seed)
         for chain in running:
             with _named(chain):
-                _keep(chain, executor, last=True)
+                executor.settle(chain.state, chain.memories, settings.seed, chain.number, chain.sweep)
+                _keep(chain, executor, settings.seed, last=True)
         return {chain.number: _result(chain) for chain in running}
 
 
@@ -112,18 +119,22 @@ def _advance(chain: _Chain, executor: Executor, settings: Settings) -> SweepRepo
     warmup = done <= settings.warmup
     recorded = warmup or (done - settings.warmup) % settings.thin == 0
     wanted = chain.recorder.kept(warmup).keys() if recorded else frozenset()
-    record = executor.sweep(chain.state, chain.memories, settings.seed, chain.number, chain.sweep, wanted)
+    record = executor.sweep(chain.state, chain.memories, settings.seed, chain.number, chain.sweep, wanted, recorded)
     if recorded:
         key = Key(settings.seed, chain.number, chain.sweep, 0)
         chain.recorder.record(chain.state, record, key, warmup=warmup)
     chain.sweep = done
     seconds = time.perf_counter() - started
-    return SweepReport(chain.number, chain.sweep, settings.sweeps, warmup, chain.recorder.log_posterior, seconds)
+    spread = (record.members, record.sent, record.waited)
+    return SweepReport(
+        chain.number, chain.sweep, settings.sweeps, warmup, chain.recorder.log_posterior, seconds, *spread
+    )
 
 
-def _keep(chain: _Chain, executor: Executor, *, last: bool = False) -> None:
+def _keep(chain: _Chain, executor: Executor, seed: int, *, last: bool = False) -> None:
     store = chain.store
     if store is not None and chain.sweep > store.sweep and (last or store.due(chain.sweep)):
+        executor.settle(chain.state, chain.memories, seed, chain.number, chain.sweep)
         store.save(chain.sweep, executor, chain.state, chain.memories, chain.recorder)
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -31,12 +31,16 @@ TAKEN: Mapping[str, float] = {"acceptance_rate": 1.0}
 class SweepRecord:
     """What a sweep did, in arrays of shape (steps,): seconds, statistics by name and how often each step ran.
 
-    A statistic is the mean if a step ran more than once, NaN if it did not.
+    A statistic is the mean if a step ran more than once, NaN if it did not. Of documents that are spread over
+    ``members``, ``sent`` are the bytes between these, and ``waited`` the mean seconds until the slowest was done.
     """
 
     seconds: FloatArray
     statistics: dict[str, FloatArray] = field(default_factory=dict)
     runs: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    members: int = 0
+    sent: int = 0
+    waited: float = 0.0
 
     def add(self, index: int, seconds: float, statistics: Mapping[str, float] | None) -> None:
         """Add one execution of step ``index``."""
@@ -113,17 +117,31 @@ class Executor:
         chain: int,
         number: int,
         wanted: AbstractSet[str] | None = None,
+        seen: bool = True,
     ) -> SweepRecord:
-        """Run the schedule once, in place."""
+        """Run the schedule once, in place.
+
+        Variables that are not ``wanted`` afterwards need not be drawn if the next sweep does not read them, and a state
+        that is not ``seen`` need not be whole until it is settled.
+        """
         record = SweepRecord(np.zeros(len(self.steps)), {}, np.zeros(len(self.steps), dtype=np.int64))
         self._run(
             self.bound.plan.schedule, _Sweep(state, memories, seed, chain, number, record, _layout(state), wanted)
         )
         return record
 
+    def settle(self, state: ChainState, memories: list[Any], seed: int, chain: int, number: int) -> None:
+        """See to it that a state is whole, before sweep ``number``; here it always is."""
+
     def draw(self, place: int, state: ChainState, memory: Any, key: Key) -> Mapping[str, float] | None:
         """Run the kernel of one step, in place, and return its statistics."""
         return self.functions[place].step(state, memory, key)
+
+    def fail(self, place: int, state: ChainState, key: Key, error: Exception) -> NoReturn:
+        """Raise what a step's error comes to: values that are not finite, or a failure of its kernel."""
+        if isinstance(error, FloatingPointError):
+            self._checks[place].all_variables(state, key.sweep, key.chain)
+        raise _failure(self.steps[place], key, f"failed: {type(error).__name__}: {error}") from error
 
     def check_finite(self, place: int, state: ChainState, key: Key) -> None:
         """Refuse what a step has drawn if it is not finite."""
@@ -158,7 +176,7 @@ class Executor:
 
     def _step(self, step: Step, sweep: _Sweep) -> None:
         place = self._places[id(step)]
-        functions, check_finite, key = self.functions[place], self._checks[place], sweep.key()
+        functions, key = self.functions[place], sweep.key()
         # What a kernel keeps between steps may depend on all of them.
         drawn = None if functions.has_memory else self.dead_steps.get(place)
         if sweep.wanted is not None and drawn is not None and not drawn & sweep.wanted:
@@ -169,32 +187,29 @@ class Executor:
             statistics = self.draw(place, sweep.state, sweep.memories[place], key)
             sweep.record.add(place, time.perf_counter() - started, statistics)
         except Exception as error:
-            self._check_layout(step, sweep)
-            if isinstance(error, FloatingPointError):
-                check_finite.all_variables(sweep.state, sweep.number, sweep.chain)
-            raise _failure(step, sweep, f"failed: {type(error).__name__}: {error}") from error
-        self._check_layout(step, sweep)
-        check_finite(sweep.state, sweep.number, sweep.chain)
+            self._check_layout(step, sweep.state, sweep.layout, key)
+            self.fail(place, sweep.state, key, error)
+        self._check_layout(step, sweep.state, sweep.layout, key)
+        self.check_finite(place, sweep.state, key)
         if before is not None:
             breach = self._contracts[place].breach(before, sweep.state, sweep.memories, place, key)
             if breach:
-                raise _breach(step, sweep, breach)
+                raise _breach(step, key, breach)
             try:
                 sweep.state.check()
             except RunError as error:
-                raise _breach(step, sweep, str(error), ": ") from None
+                raise _breach(step, key, str(error), ": ") from None
 
-    def _check_layout(self, step: Step, sweep: _Sweep) -> None:
+    def _check_layout(self, step: Step, state: ChainState, layout: dict[str, Any], key: Key) -> None:
         """Refuse what would make compiled code read or write out of bounds; cheap, so always done."""
-        state = sweep.state
-        if sweep.layout != _layout(state):
-            changed = ", ".join(sorted(dict(sweep.layout.items() ^ _layout(state).items())))
-            raise _breach(step, sweep, f"changed the type, shape or name of {changed}")
+        if layout != _layout(state):
+            changed = ", ".join(sorted(dict(layout.items() ^ _layout(state).items())))
+            raise _breach(step, key, f"changed the type, shape or name of {changed}")
         # Our kernels are tested; in those of others, a topic that does not exist would crash the process.
         ours = step.kernel.build.__module__.startswith("ppl_topics.")
         if not ours and state.z.size and int(state.z.max()) >= state.sizes.topics:
             wrong = int(state.z.max())
-            raise _breach(step, sweep, f"wrote topic {wrong} into z; there are {state.sizes.topics} topics")
+            raise _breach(step, key, f"wrote topic {wrong} into z; there are {state.sizes.topics} topics")
 
 
 def _layout(state: ChainState) -> dict[str, Any]:
@@ -203,13 +218,13 @@ def _layout(state: ChainState) -> dict[str, Any]:
     return {name: (type(a), getattr(a, "dtype", None), getattr(a, "shape", None)) for name, a in arrays.items()}
 
 
-def _failure(step: Step, sweep: _Sweep, what: str, joint: str = " ") -> KernelError:
-    name, number, chain = step.kernel.name, sweep.number, sweep.chain
+def _failure(step: Step, key: Key, what: str, joint: str = " ") -> KernelError:
+    name, number, chain = step.kernel.name, key.sweep, key.chain
     return KernelError(f"kernel {name!r} (sweep {number}, chain {chain}){joint}{what}", name, number, chain)
 
 
-def _breach(step: Step, sweep: _Sweep, what: str, joint: str = " ") -> DeclarationError:
-    failure = _failure(step, sweep, what, joint)
+def _breach(step: Step, key: Key, what: str, joint: str = " ") -> DeclarationError:
+    failure = _failure(step, key, what, joint)
     return DeclarationError(str(failure), failure.kernel, failure.sweep, failure.chain, what)
 
 

@@ -43,7 +43,7 @@ def run_in_memory(plan: Plan, corpus: Corpus, settings: Settings) -> Groups:
     """Run a plan and keep the draws in memory."""
     _check_memory(plan, corpus, settings, streamed=False)
     bound = _bind(plan, corpus)
-    executor = _executor(bound, corpus, settings)
+    executor = _executor(bound, settings)
     draws = _run_chains(executor, corpus, settings, settings.chains * bound.parts)
     return build_groups(bound, corpus, draws, settings)
 
@@ -61,7 +61,7 @@ def run_in_folder(
     """Run a plan and stream the draws to a new folder, with checkpoints."""
     _check_memory(plan, corpus, settings, streamed=True)
     bound = _bind(plan, corpus)
-    executor = _executor(bound, corpus, settings)
+    executor = _executor(bound, settings)
     check_resumable(executor)
     units = settings.chains * bound.parts
     builder = GroupBuilder(bound, corpus, range(units))
@@ -93,7 +93,7 @@ def resume_in_folder(folder: RunFolder, plan: Plan, corpus: Corpus, settings: Se
     """Continue the run of a folder from its checkpoints."""
     _check_memory(plan, corpus, settings, streamed=True)
     bound = _bind(plan, corpus)
-    executor = _executor(bound, corpus, settings)
+    executor = _executor(bound, settings)
     check_resumable(executor)
     builder = GroupBuilder(bound, corpus, range(folder.manifest.units))
     log(folder.path, "resumed")
@@ -140,6 +140,8 @@ def _run_chains(
 ) -> dict[int, ChainDraws]:
     """Run chains until they are done or the user stops them; responses that are apart each have their chains."""
     with GracefulStop() as stop, ProgressBars(units, settings.sweeps, settings.progress) as report:
+        if settings.cluster is not None:
+            report.say(str(settings.cluster))
         if settings.cluster is not None and settings.split == "chains":
             plan = executor.bound.plan
             return run_on_cluster(settings.cluster, plan, corpus, units, settings, report, stop, checkpointing)
@@ -149,11 +151,11 @@ def _run_chains(
         return run_in_processes(executor.bound.plan, corpus, units, processes, settings, report, stop, checkpointing)
 
 
-def _executor(bound: BoundModel, corpus: Corpus, settings: Settings) -> Executor:
+def _executor(bound: BoundModel, settings: Settings) -> Executor:
     """Return what advances chains: in this process, or on workers that have some documents each."""
     if settings.cluster is None or settings.split == "chains":
         return Executor(bound, settings.debug)
-    return ShardedExecutor(bound, CorpusSizes.of(corpus), Workers(settings.cluster), settings.threads)
+    return ShardedExecutor(bound, Workers(settings.cluster), settings.threads)
 
 
 def _check_memory(plan: Plan, corpus: Corpus, settings: Settings, *, streamed: bool) -> None:

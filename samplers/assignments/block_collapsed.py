@@ -19,19 +19,20 @@ L. Yao, D. Mimno, A. McCallum (2009). Efficient methods for topic model inferenc
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pydantic
 
+from ppl_topics._util.arrays import IntArray
 from ppl_topics.core.binding import Binding
-from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
+from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, Rotation, WordSelection
 from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.block_masses import draw_masses, sum_by_block
 from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper, most_listed
-from ppl_topics.samplers.assignments.tiling import default_blocks, make_tiling
+from ppl_topics.samplers.assignments.tiling import block_at, default_blocks, make_tiling
 from ppl_topics.samplers.responses.response_term import acceptance, term_of
 
 __all__ = ["NumberOfBlocks", "block_collapsed"]
@@ -48,6 +49,7 @@ NumberOfBlocks = Annotated[int, pydantic.Field(ge=1, le=1024)]
     exact=True,
     automatic=True,
     parallel_over="doc and word",
+    distributes="rotate",
     cost="N * (53 + 0.18 * K) + N * (16 * min(1, C) + 0.9 * C)",
     tasks="min(16, max(N // 2**18, min(4, N // 2**14)))",
     memory="4 * N + (6 * min(N, V * K / 8) if K > 512 else 4 * D * K if 2 * D * K <= N else 0)"
@@ -60,7 +62,7 @@ def block_collapsed(
 ) -> KernelFunctions:
     """Collapsed Gibbs in parallel: theta, and phi within blocks of words, integrated out; documents by blocks."""
     tokens, sizes = binding.tokens, binding.sizes
-    n_blocks = blocks or default_blocks(sizes.tokens)
+    n_blocks = blocks or default_blocks(int(tokens.word_counts.sum()))
     selected = words.mask(tokens.word_counts)
     tiling = make_tiling(tokens, selected, np.ones(sizes.words, np.bool_), n_blocks)
     make_term = term_of(binding)
@@ -68,11 +70,23 @@ def block_collapsed(
     def init(state: ChainState) -> TileSweeper:
         return TileSweeper(tokens, tiling, sizes.topics, most_listed(sizes.topics))
 
-    def step(state: ChainState, sweeper: TileSweeper, key: Key) -> dict[str, float] | None:
-        term = make_term(state)
+    def begin(state: ChainState, sweeper: TileSweeper, key: Key) -> None:
         beta_sum = sum_by_block(tiling.word_block, state.beta, n_blocks)
-        mass = draw_masses(sweeper.count(state.z), beta_sum, key)
-        sweeper.sweep(state, mass, beta_sum, term, key)
-        return acceptance(term, len(tiling.order))
+        n_bk = sweeper.count(state.z) if tokens.elsewhere is None else sweeper.sum(state.n_wk)
+        sweeper.begin(state, draw_masses(n_bk, beta_sum, key), beta_sum, make_term(state), key)
 
-    return KernelFunctions(step, init, scratch=True)
+    def visit(state: ChainState, sweeper: TileSweeper, first: int, last: int) -> None:
+        sweeper.visit(state, first, last)
+
+    def end(state: ChainState, sweeper: TileSweeper) -> dict[str, float] | None:
+        sweeper.end(state)
+        return acceptance(sweeper.given[1], len(tiling.order))
+
+    def give(sweeper: TileSweeper, block: int) -> Any:
+        return sweeper.give(rotation.words[block])
+
+    def take(state: ChainState, sweeper: TileSweeper, block: int, n_k: IntArray, given: Any) -> None:
+        sweeper.take(state.n_wk, block, rotation.words[block], n_k, given)
+
+    rotation = Rotation(tiling.word_block, tiling.group_ptr, block_at, begin, visit, end, give, take)
+    return KernelFunctions.of_rotation(rotation, init, scratch=True)

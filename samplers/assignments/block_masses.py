@@ -5,13 +5,13 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ppl_topics._util.arrays import FloatArray, Int16Array, IntArray, UInt32Array, UnsignedArray
+from ppl_topics._util.arrays import FloatArray, Int16Array, Int32Array, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.keys import Key
 from ppl_topics.samplers.variates.dirichlet import dirichlet
 from ppl_topics.samplers.variates.streams import new_stream, start
 
-__all__ = ["count_blocks", "draw_masses", "sum_by_block"]
+__all__ = ["count_blocks", "draw_masses", "sum_by_block", "sum_rows"]
 
 
 def sum_by_block(word_block: Int16Array, beta: FloatArray, n_blocks: int) -> FloatArray:
@@ -45,6 +45,17 @@ def count_blocks(
             n_bk[block, topic] = 0
             for task in range(n_tasks):
                 n_bk[block, topic] += partial[task, block, topic]
+
+
+@compiled
+def sum_rows(n_wk: Int32Array, word_block: Int16Array, n_bk: IntArray) -> None:
+    """Add up the counts of the words of each block into n_bk, shape (B, K)."""
+    n_bk[:] = 0
+    for word in range(n_wk.shape[0]):
+        block = word_block[word]
+        if block >= 0:
+            for topic in range(n_wk.shape[1]):
+                n_bk[block, topic] += n_wk[word, topic]
 
 
 @compiled

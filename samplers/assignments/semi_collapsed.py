@@ -15,14 +15,14 @@ in topic models. Journal of Computational and Graphical Statistics 27(2), equati
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pydantic
 
 from ppl_topics._util.arrays import BoolArray, Float32Array, Int32Array, IntArray, UInt32Array
 from ppl_topics.core.binding import Binding
-from ppl_topics.core.kernel import KernelFunctions
+from ppl_topics.core.kernel import KernelFunctions, Rotation
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
@@ -32,7 +32,7 @@ from ppl_topics.samplers.assignments.block_masses import sum_by_block
 from ppl_topics.samplers.assignments.given_phi import GivenPhi
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
 from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper, most_listed
-from ppl_topics.samplers.assignments.tiling import Tiling, default_blocks, make_tiling
+from ppl_topics.samplers.assignments.tiling import Tiling, block_at, default_blocks, make_tiling
 from ppl_topics.samplers.counts import count_words
 from ppl_topics.samplers.responses.response_term import acceptance, term_of
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi
@@ -94,6 +94,7 @@ class Memory(NamedTuple):
     handles=("dirichlet", "assignments", "words", "quadratic_response"),
     exact=True,
     parallel_over="doc",
+    distributes="rotate",
     cost="N * (50 + 0.13 * K) + 2 * V * K + N * (16 * min(1, C) + 0.9 * C)",
     memory="8 * N + 4 * V * K + 50 * D * C + 10 * N * min(1, C)",
     reference="Magnusson et al. 2018, eqs. 3 to 5, with rare words collapsed",
@@ -103,7 +104,8 @@ def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: NumberOfB
     """Frequent words given phi, words of at most `rare` tokens collapsed; theta and phi integrated out."""
     tokens, sizes = binding.tokens, binding.sizes
     is_rare = tokens.word_counts <= rare
-    whole = aggregate(tokens, is_rare, blocks)
+    whole, elsewhere = aggregate(tokens, is_rare, blocks), tokens.elsewhere
+    tiling = whole.tiling
     n_frequent = len(whole.frequent)
     is_frequent = np.arange(n_frequent + whole.n_blocks) < n_frequent
     frequent = tokens.by_document(is_frequent)._replace(words=whole.words)
@@ -111,22 +113,39 @@ def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: NumberOfB
 
     def init(state: ChainState) -> Memory:
         shape = (n_frequent + whole.n_blocks, sizes.topics)
-        sweeper = TileSweeper(tokens, whole.tiling, sizes.topics, most_listed(sizes.topics))
+        sweeper = TileSweeper(tokens, tiling, sizes.topics, most_listed(sizes.topics))
         return Memory(sweeper, np.zeros(shape, np.int32), np.zeros(shape, np.float32))
 
-    def step(state: ChainState, memory: Memory, key: Key) -> dict[str, float] | None:
+    def begin(state: ChainState, memory: Memory, key: Key) -> None:
         sweeper, counts, phi = memory
-        term = make_term(state)
-        beta = state.beta
-        beta_sum = sum_by_block(whole.tiling.word_block, beta, whole.n_blocks)
+        term, beta = make_term(state), state.beta
+        beta_sum = sum_by_block(tiling.word_block, beta, whole.n_blocks)
         np.take(state.n_wk, whole.frequent, axis=0, out=counts[:n_frequent])
-        counts[n_frequent:] = sweeper.count(state.z)
+        counts[n_frequent:] = sweeper.count(state.z) if elsewhere is None else sweeper.sum(state.n_wk)
         betas = np.concatenate([beta[whole.frequent], beta_sum])
         draw_phi(counts, state.n_k, betas, key._replace(kernel=key.kernel + Reserved.PHI_WITHIN_KERNEL), phi)
-        sweep_partially_collapsed(frequent, state.z, GivenPhi(state.alpha, phi), (), term, key)
+        by_document = key if elsewhere is None else key._replace(first=elsewhere.docs_before)
+        sweep_partially_collapsed(frequent, state.z, GivenPhi(state.alpha, phi), (), term, by_document)
+        # The counts of rare words are those of all documents, wherever these are.
+        of_rare = None if elsewhere is None else state.n_wk[is_rare]
         count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
+        if of_rare is not None:
+            state.n_wk[is_rare] = of_rare
         mass = phi[n_frequent:].astype(np.float64)
-        sweeper.sweep(state, mass, beta_sum, term, key._replace(kernel=key.kernel + Reserved.RARE_WITHIN_KERNEL))
-        return acceptance(term, sizes.tokens)
+        sweeper.begin(state, mass, beta_sum, term, key._replace(kernel=key.kernel + Reserved.RARE_WITHIN_KERNEL))
 
-    return KernelFunctions(step, init, scratch=True)
+    def visit(state: ChainState, memory: Memory, first: int, last: int) -> None:
+        memory.sweeper.visit(state, first, last)
+
+    def end(state: ChainState, memory: Memory) -> dict[str, float] | None:
+        memory.sweeper.end(state)
+        return acceptance(memory.sweeper.given[1], sizes.tokens)
+
+    def give(memory: Memory, block: int) -> Any:
+        return memory.sweeper.give(rotation.words[block])
+
+    def take(state: ChainState, memory: Memory, block: int, n_k: IntArray, given: Any) -> None:
+        memory.sweeper.take(state.n_wk, block, rotation.words[block], n_k, given)
+
+    rotation = Rotation(tiling.word_block, tiling.group_ptr, block_at, begin, visit, end, give, take)
+    return KernelFunctions.of_rotation(rotation, init, scratch=True)

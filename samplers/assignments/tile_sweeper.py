@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
-from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UnsignedArray
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt16Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Tokens
-from ppl_topics.samplers.assignments.block_masses import count_blocks
+from ppl_topics.samplers.assignments.block_masses import count_blocks, sum_rows
 from ppl_topics.samplers.assignments.dense_tiles import sweep_dense
 from ppl_topics.samplers.assignments.sparse_tiles import sweep_sparse
 from ppl_topics.samplers.assignments.tile import Tile, new_scratch, ratio_of
-from ppl_topics.samplers.assignments.tiling import Tiling
-from ppl_topics.samplers.assignments.word_lists import WordLists, fill_lists, new_lists
+from ppl_topics.samplers.assignments.tiling import Tiling, block_at
+from ppl_topics.samplers.assignments.word_lists import WordLists, fill_lists, new_lists, pack_lists, unpack_lists
 from ppl_topics.samplers.responses.response_term import ResponseTerm
 from ppl_topics.samplers.variates.streams import new_stream, start
 
@@ -88,12 +88,16 @@ def sweep_diagonals(
     given: TileGiven,
     term: ResponseTerm,
     key: Key,
+    first: int,
+    last: int,
 ) -> None:
-    """Sweep over all tiles; `sparse` says whether to use the lists."""
+    """Sweep over the tiles of diagonals `first` to `last` - 1; `sparse` says whether to use the lists."""
     n_blocks = len(counts.n_bk)
-    for diagonal in range(n_blocks):
+    for diagonal in range(first, last):
         for group in numba.prange(n_blocks):
-            tile = tile_of(group, (group + diagonal) % n_blocks, tiling, counts.n_bk, given, key)
+            if tiling.group_ptr[group] == tiling.group_ptr[group + 1]:
+                continue
+            tile = tile_of(group, block_at(group, diagonal, n_blocks), tiling, counts.n_bk, given, key)
             if sparse:
                 sweep_sparse(tile, tiling, z, counts.n_wk, lists, term)
             else:
@@ -166,15 +170,45 @@ class TileSweeper:
         count_blocks(tokens.chunk_ptr, tokens.doc_ptr, tokens.words, z, self.tiling.word_block, self.n_bk)
         return self.n_bk
 
+    def sum(self, n_wk: Int32Array) -> IntArray:
+        """Do the same from counts by word, where not all tokens are here."""
+        sum_rows(n_wk, self.tiling.word_block, self.n_bk)
+        return self.n_bk
+
     def sweep(self, state: ChainState, mass: FloatArray, beta_sum: FloatArray, term: ResponseTerm, key: Key) -> None:
         """Draw the tokens given the masses; call `count` first whenever z has changed."""
+        self.begin(state, mass, beta_sum, term, key)
+        self.visit(state, 0, len(self.n_bk))
+        self.end(state)
+
+    def begin(self, state: ChainState, mass: FloatArray, beta_sum: FloatArray, term: ResponseTerm, key: Key) -> None:
+        """Prepare a sweep."""
         if len(self.n_dk):
             count_docs(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, self.n_dk)
         if self.sparse:
             fill_lists(state.n_wk, self.lists)
-        before = self.n_bk.sum(axis=0)
+        self.before = self.n_bk.sum(axis=0)
         alpha, beta = state.alpha, state.beta
         given = TileGiven(mass, alpha, beta, beta_sum, alpha.astype(np.float32), beta.astype(np.float32))
+        self.given: Any = (given, term, key)
+
+    def visit(self, state: ChainState, first: int, last: int) -> None:
+        """Draw the tokens of the tiles of some diagonals."""
         counts = TileCounts(state.n_wk, self.n_bk, self.n_dk)
-        sweep_diagonals(self.tiling, state.z, counts, self.lists, self.sparse, given, term, key)
-        state.n_k += self.n_bk.sum(axis=0) - before
+        given, term, key = self.given
+        sweep_diagonals(self.tiling, state.z, counts, self.lists, self.sparse, given, term, key, first, last)
+
+    def end(self, state: ChainState) -> None:
+        """Bring the sums of the counts up to date."""
+        state.n_k += self.n_bk.sum(axis=0) - self.before
+
+    def give(self, words: IntArray) -> tuple[Int32Array, UInt16Array] | None:
+        """Return the lists of some words, sizes and topics, whose order is that of the draws; None without lists."""
+        return pack_lists(words, self.lists) if self.sparse else None
+
+    def take(self, n_wk: Int32Array, block: int, words: IntArray, n_k: IntArray, lists: Any) -> None:
+        """Go on with the words of a block, whose counts and their sums are new, where another left it."""
+        self.n_bk[block] = n_k
+        if self.sparse:
+            sizes, topics = lists
+            unpack_lists(words, sizes, topics, n_wk, self.lists)

@@ -3,23 +3,23 @@
 References
 ----------
 F. Yan, N. Xu, Y. Qi (2009). Parallel inference for latent Dirichlet allocation on graphics processing units.
-NIPS 22, section 3.2: the tiles and their order. There the totals of the topics, which all tiles share, are stale;
+NIPS 22, section 3.2: the tiles. There the totals of the topics, which all tiles share, are stale;
 here they are not, since a topic's mass in each word block is held fixed (see
 `ppl_topics.samplers.assignments.block_masses`).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ppl_topics._util.arrays import BoolArray, Int16Array, IntArray, UInt32Array
-from ppl_topics._util.compiled import compiled
+from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.core.tokens import Tokens
-from ppl_topics.samplers.counts import make_chunks
+from ppl_topics.samplers.counts import make_chunks_of_all
 
-__all__ = ["NO_BLOCK", "Tiling", "default_blocks", "make_tiling"]
+__all__ = ["NO_BLOCK", "Tiling", "block_at", "default_blocks", "make_tiling"]
 
 NO_BLOCK = -1
 TOKENS_PER_BLOCK = 2**18
@@ -69,9 +69,30 @@ def make_tiling(tokens: Tokens, selected: BoolArray, in_blocks: BoolArray, n_blo
     counts = tokens.word_counts
     by_count = np.argsort(-counts, kind="stable")
     word_block = deal_words(by_count[in_blocks[by_count]], np.where(selected, counts, 0), n_blocks)
-    group_ptr = make_chunks(tokens.doc_ptr, n_blocks)
+    group_ptr = cut_documents(tokens, n_blocks)
     order, tile_ptr = sort_tokens(tokens.doc_ptr, tokens.words, selected, word_block, group_ptr)
     return Tiling(order, tile_ptr, group_ptr, word_block, tokens.doc_ptr, tokens.words)
+
+
+def cut_documents(tokens: Tokens, n_groups: int) -> IntArray:
+    """Cut the documents of the corpus into groups; those that are elsewhere have none here."""
+    size, before, elsewhere = len(tokens.doc_ptr) - 1, 0, tokens.elsewhere
+    if elsewhere is not None:
+        size += elsewhere.docs
+        before = elsewhere.docs_before + elsewhere.tokens_before
+    return make_chunks_of_all(tokens.doc_ptr, n_groups, before, int(tokens.word_counts.sum()) + size)
+
+
+@inlined
+def block_at(group: Any, diagonal: Any, n_blocks: int) -> Any:
+    """Return the word block that a document group meets on a diagonal.
+
+    If their number is a power of two, half of the groups meet half of the blocks on half of the diagonals, and so on:
+    where groups are in several places, blocks seldom have to follow them.
+    """
+    if n_blocks & (n_blocks - 1) == 0:
+        return group ^ diagonal
+    return (group + diagonal) % n_blocks
 
 
 @compiled

@@ -12,7 +12,7 @@ from ppl_topics._util.compiled import compiled, inlined, parallel
 from ppl_topics.samplers.variates.simd import LANES
 from ppl_topics.samplers.variates.simd_categorical import Integer
 
-__all__ = ["DENSE", "WordLists", "add_topic", "fill_lists", "new_lists", "remove_topic"]
+__all__ = ["DENSE", "WordLists", "add_topic", "fill_lists", "new_lists", "pack_lists", "remove_topic", "unpack_lists"]
 
 DENSE = -1
 CHUNKS = 64
@@ -71,6 +71,32 @@ def fill_list(word: int, n_wk: Int32Array, lists: WordLists) -> None:
                 lists.counts[begin + size] = count
                 size += 1
     lists.sizes[word] = size
+
+
+@compiled
+def pack_lists(words: IntArray, lists: WordLists) -> tuple[Int32Array, UInt16Array]:
+    """Return the sizes of the lists of some words, and their topics, one list after another."""
+    sizes = lists.sizes[words]
+    topics = np.empty(np.maximum(sizes, 0).sum(), dtype=np.uint16)
+    at = 0
+    for word in words:
+        for slot in range(lists.ptr[word], lists.ptr[word] + lists.sizes[word]):
+            topics[at] = lists.topics[slot]
+            at += 1
+    return sizes, topics
+
+
+@compiled
+def unpack_lists(words: IntArray, sizes: Int32Array, topics: UInt16Array, n_wk: Int32Array, lists: WordLists) -> None:
+    """Write the lists of some words, with the counts that there are now."""
+    at = 0
+    for place in range(words.size):
+        word = words[place]
+        lists.sizes[word] = sizes[place]
+        for slot in range(lists.ptr[word], lists.ptr[word] + sizes[place]):
+            lists.topics[slot] = topics[at]
+            lists.counts[slot] = n_wk[word, topics[at]]
+            at += 1
 
 
 @inlined

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Union
@@ -37,6 +37,12 @@ class Cluster:
     client: Client
     workers: int
     threads: int
+
+    def __str__(self) -> str:
+        """Return how many workers there are, and where to see what they do."""
+        info = self.client.scheduler_info(n_workers=0)
+        link = f"; dashboard: {self.client.dashboard_link}" if "dashboard" in info["services"] else ""
+        return f"{info['address']}: {'1 worker' if self.workers == 1 else f'{self.workers} workers'}{link}"
 
     @property
     def address(self) -> str:
@@ -113,11 +119,14 @@ def _client(address: str, kept: ExitStack) -> Client:
     workers = kept.enter_context(
         distributed.LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=":0")
     )
-    return distributed.Client(workers, set_as_default=False)
+    return distributed.Client(workers, set_as_default=False, direct_to_workers=True)
 
 
-def check_workers(client: Client) -> tuple[int, int]:
-    """Refuse workers that cannot be used; return how many there are, and how many threads each has for itself."""
+def check_workers(client: Client, answering: Collection[str] = ()) -> tuple[int, int]:
+    """Refuse workers that cannot be used; return how many there are, and how many threads each has for itself.
+
+    Others than those ``answering`` are not asked, if some are named.
+    """
     import distributed
 
     address = client.scheduler_info(n_workers=0)["address"]
@@ -129,7 +138,7 @@ def check_workers(client: Client) -> tuple[int, int]:
             f"`dask worker {address} --nthreads 1`, one on each machine"
         ) from None
     ours = _software()
-    found: dict[str, tuple[Software | str, str, int]] = client.run(_describe)
+    found: dict[str, tuple[Software | str, str, int]] = client.run(_describe, workers=list(answering) or None)
     workers = client.scheduler_info(n_workers=-1)["workers"]
     for name, (theirs, host, _) in found.items():
         if isinstance(theirs, str):

@@ -11,9 +11,9 @@ from typing import Any, Protocol, TypeAlias
 
 from ppl_topics.errors import RunError
 
-__all__ = ["ClusterLostError", "Inline", "MemberLostError", "Members", "Store"]
+__all__ = ["ClusterLostError", "Inline", "MemberLostError", "Members", "MembersDifferError", "Store"]
 
-Store: TypeAlias = dict[str, Any]
+Store: TypeAlias = dict[Any, Any]
 
 
 class MemberLostError(Exception):
@@ -24,23 +24,39 @@ class ClusterLostError(RunError):
     """No member can be reached any more."""
 
 
-class Members(Protocol):
-    """What members can be asked for; what `call` and `put` return stands for a value, and can be an argument.
+class MembersDifferError(RunError):
+    """Two members drew different values of ``variables``, of which each draws all by itself."""
 
-    `call`, `fetch` and `put` raise `MemberLostError` if one of them is gone.
+    def __init__(self, one: str, other: str, variables: Sequence[str]) -> None:
+        super().__init__(
+            f"{one} and {other} drew different values of {', '.join(variables)} from the same random numbers; "
+            "their processors or numerical libraries differ: use machines of one kind"
+        )
+        self.variables = tuple(variables)
+
+
+class Members(Protocol):
+    """What members can be asked for.
+
+    What `call` and `put` return stands for a value; it, or a list of such, can be an argument of a call on any member.
+
+    `call`, `fetch` and `put` raise `MemberLostError` if one of them is gone. If they are ``apart``, in processes of
+    their own, functions and arguments are pickled.
     """
+
+    apart: bool
 
     def members(self) -> Sequence[str]:
         """Return the names of those that there are now, of which there is at least one."""
 
     def call(self, member: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Start ``function(store, *arguments)`` on a member."""
+        """Start ``function(store, *arguments)`` on a member, after all that was started there before."""
 
     def fetch(self, value: Any) -> Any:
         """Return what a call returned, or raise what it raised."""
 
-    def put(self, value: Any) -> Any:
-        """Send a value to all members."""
+    def put(self, member: str, value: Any) -> Any:
+        """Send a value to a member."""
 
     def close(self) -> None:
         """Let the members forget all of it."""
@@ -48,6 +64,8 @@ class Members(Protocol):
 
 class Inline:
     """Members that are all in this process, one after another."""
+
+    apart = False
 
     def __init__(self, number: int = 1) -> None:
         self.stores: dict[str, Store] = {f"inline {place}": {} for place in range(number)}
@@ -64,7 +82,7 @@ class Inline:
         """Return the value."""
         return value
 
-    def put(self, value: Any) -> Any:
+    def put(self, member: str, value: Any) -> Any:
         """Return the value."""
         return value
 

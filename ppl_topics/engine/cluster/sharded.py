@@ -8,24 +8,50 @@ by every member, from the same streams.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ppl_topics._util.arrays import IntArray
+from ppl_topics.core.kernel import Rotation
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.cluster import parts
-from ppl_topics.engine.cluster.members import ClusterLostError, MemberLostError, Members
+from ppl_topics.engine.cluster.counts import add
+from ppl_topics.engine.cluster.members import ClusterLostError, MemberLostError, Members, MembersDifferError
 from ppl_topics.engine.executor import Executor, SweepRecord
 from ppl_topics.errors import KernelError, ScheduleError
-from ppl_topics.schedule.costs import CorpusSizes
-from ppl_topics.schedule.plan import to_data
+from ppl_topics.schedule.plan import Plan, to_data
+from ppl_topics.schedule.spread import MOST_SLICES, check_spread
 
 __all__ = ["ShardedExecutor"]
+
+Result = TypeVar("Result")
+
+MOST_BEHIND = 20
+"""Sweeps that are drawn again at most if a member is lost."""
+TRIED_DOCUMENTS = 64
+"""With which members show that they draw the same."""
+
+
+class _Base(NamedTuple):
+    """What the members of a chain begin again with: the values that a state had before a sweep."""
+
+    of: ChainState
+    values: ChainState
+    number: int
+
+
+class _Phase(NamedTuple):
+    """Diagonals of a rotation, and who has each block of words on them."""
+
+    first: int
+    last: int
+    holders: dict[int, int]
 
 
 class ShardedExecutor(Executor):
@@ -37,28 +63,35 @@ class ShardedExecutor(Executor):
         If a kernel of the schedule cannot be distributed; the message names it.
     """
 
-    def __init__(self, bound: BoundModel, sizes: CorpusSizes, members: Members, threads: int | None = None) -> None:
+    def __init__(self, bound: BoundModel, members: Members, threads: int | None = None) -> None:
         super().__init__(bound)
-        for step in self.steps:
-            if step.kernel.distributes is None:
-                raise ScheduleError(
-                    f"kernel {step.kernel.name!r} ({step.variable}) needs all documents in one place; "
-                    f"{_instead(step.kernel.updates)}"
-                )
+        if bound.sparse:
+            raise ScheduleError(
+                "storage='sparse' keeps the topics in one place; give storage='dense' to spread a chain"
+            )
+        check_spread(bound.plan.schedule)
         self.members = members
-        # With its schedule, which members would choose otherwise.
-        spec = bound.plan.model.spec.with_schedule(to_data(bound.plan.schedule), "the schedule of the run")
-        self.model = parts.Model(spec.to_dict(), sizes, threads)
+        self.model = parts.Model(_as_data(bound.plan) if members.apart else bound.plan, threads)
         self.spans: dict[str, tuple[int, int]] = {}
-        self._open: dict[str, ChainState] = {}
+        self.deals = 0
+        self._open: dict[int, ChainState] = {}
+        self._bases: dict[int, _Base] = {}
+        self._under_way: list[tuple[int, dict[str, Any]]] = []
+        self._counted: list[dict[str, Any]] = []
         self._deal()
 
     def _deal(self) -> None:
         """Deal out the documents to the members that there are, in runs of pieces that the corpus alone determines."""
         tokens, names = self.bound.tokens, list(self.members.members())
         edges = tokens.groups if any(functions.by_group for functions in self.functions) else tokens.chunk_ptr
+        for functions in self.functions:
+            if functions.rotation is not None and functions.rotation.blocks:
+                edges = np.intersect1d(edges, functions.rotation.group_ptr)
         cuts = edges[np.linspace(0, len(edges) - 1, len(names) + 1).astype(np.int64)]
         self.spans = {name: (int(a), int(b)) for name, (a, b) in zip(names, pairwise(cuts), strict=True) if a < b}
+        self._compared = False
+        self.slices = _slices(tokens.word_counts, self.bound.sizes.topics, min(len(self.spans), MOST_SLICES))
+        self.deals += 1
         self._open.clear()
 
     def memories(self, state: ChainState) -> list[Any]:
@@ -73,19 +106,40 @@ class ShardedExecutor(Executor):
         chain: int,
         number: int,
         wanted: AbstractSet[str] | None = None,
+        seen: bool = True,
     ) -> SweepRecord:
-        """Run the schedule once, and bring what is drawn into the state.
+        """Run the schedule once, and bring what is ``wanted`` into the state if it is ``seen`` before the next sweep.
 
-        If a member is lost, the others begin again with the state after the sweep before, which is still here, and draw
-        the same.
+        If a member is lost, the others begin again with the last state that was brought here whole, and draw the same.
         """
-        name = f"chain {chain}"
+
+        def once() -> SweepRecord:
+            self._catch_up(state, memories, seed, chain, number)
+            record = self._sweep(state, memories, seed, chain, number, wanted)
+            whole = wanted is None or self._behind(chain, number + 1) >= MOST_BEHIND
+            if not whole:
+                self._bases.setdefault(chain, _Base(state, state, number))
+            if whole or seen:
+                self._gather(chain, state, None if whole else wanted)
+            return record()
+
+        return self._until_done(once)
+
+    def settle(self, state: ChainState, memories: list[Any], seed: int, chain: int, number: int) -> None:
+        """Bring all into the state."""
+
+        def once() -> None:
+            self._catch_up(state, memories, seed, chain, number)
+            self._gather(chain, state, None)
+
+        if self._behind(chain, number):
+            self._until_done(once)
+
+    def _until_done(self, once: Callable[[], Result]) -> Result:
+        """Do something, and again with the members that are left if one is lost."""
         while True:
             try:
-                if self._open.get(name) is not state:
-                    self._begin(name, state)
-                record = super().sweep(state, memories, seed, chain, number, wanted)
-                self._gather(name, state)
+                return once()
             except MemberLostError:
                 self._deal()
             except KernelError as error:
@@ -95,98 +149,227 @@ class ShardedExecutor(Executor):
                 if not isinstance(error.__cause__, MemberLostError):
                     raise
                 self._deal()
-            else:
-                return record
 
-    def draw(self, place: int, state: ChainState, memory: Any, key: Key) -> Mapping[str, float] | None:
-        """Run a step on all members."""
-        chain, kernel = f"chain {key.chain}", self.steps[place].kernel
-        if kernel.distributes == "statistic":
-            self._draw_given_statistic(chain, place, key)
-            return None
-        called = {name: self.members.call(name, parts.draw, chain, place, key) for name in self.spans}
-        found: dict[str, Mapping[str, float] | None] = {
-            name: self.members.fetch(value) for name, value in called.items()
-        }
-        if "z" in kernel.updates:
-            self._reduce(chain, state)
-        if kernel.distributes == "central":
-            return next(iter(found.values()))
-        return self._averages(found)
+    def _behind(self, chain: int, number: int) -> int:
+        """Return how many sweeps a chain's state here is behind, at most."""
+        return number - self._bases[chain].number if chain in self._bases else 0
 
-    def _draw_given_statistic(self, chain: str, place: int, key: Key) -> None:
-        """Add up what members know of their documents, and let all draw given the sum."""
-        combine = self.functions[place].combine
-        assert combine is not None
-        called = [self.members.call(name, parts.statistic, chain, place) for name in self.spans]
-        whole = self.members.put(combine([each for value in called for each in self.members.fetch(value)]))
-        for value in [self.members.call(name, parts.draw_given, chain, place, key, whole) for name in self.spans]:
-            self.members.fetch(value)
-
-    def _begin(self, chain: str, state: ChainState) -> None:
-        """Send each member its documents and their variables."""
-        doc_ptr = self.bound.tokens.doc_ptr
-        for name, (first, last) in self.spans.items():
-            z = state.z[doc_ptr[first] : doc_ptr[last]]
-            arrays = {
-                each: array[first:last] if self._of_documents(each) else array for each, array in state.arrays.items()
-            }
-            documents = parts.cut(state, first, last)
-            self.members.fetch(
-                self.members.call(name, parts.open_part, chain, self.model, documents, parts.Values(z, arrays))
-            )
+    def _catch_up(self, state: ChainState, memories: list[Any], seed: int, chain: int, number: int) -> None:
+        """Let the members begin where the chain is, if they have not."""
+        if self._open.get(chain) is state:
+            return
+        base = self._bases.get(chain)
+        if base is None or base.of is not state:
+            self._bases.pop(chain, None)
+            base = _Base(state, state, number)
+        self._begin(chain, base.values)
+        for earlier in range(base.number, number):
+            self._sweep(state, memories, seed, chain, earlier, frozenset())()
         self._open[chain] = state
-        self._reduce(chain, state)
 
-    def _reduce(self, chain: str, state: ChainState) -> None:
-        """Add up the counts of all members, and send them the sums."""
-        state.n_wk[:], state.n_k[:] = 0, 0
-        for value in [self.members.call(name, parts.counts, chain) for name in self.spans]:
-            n_wk, n_k = self.members.fetch(value)
-            state.n_wk += n_wk
-            state.n_k += n_k
-        sums = self.members.put(state.n_wk), self.members.put(state.n_k)
-        for value in [self.members.call(name, parts.set_counts, chain, *sums) for name in self.spans]:
-            self.members.fetch(value)
+    def _sweep(self, *arguments: Any) -> Callable[[], SweepRecord]:
+        """Let the members run the schedule; return what waits until they have."""
+        self._under_way, self._counted = [], []
+        super().sweep(*arguments)
+        under_way, counted = self._under_way, self._counted
 
-    def _gather(self, chain: str, state: ChainState) -> None:
-        """Copy the variables of all members into the state."""
+        def record() -> SweepRecord:
+            done = SweepRecord(np.zeros(len(self.steps)), {}, np.zeros(len(self.steps), dtype=np.int64))
+            done.members = len(self.spans)
+            for place, called in under_way:
+                found: dict[str, list[parts.Drawn]] = self._fetch_all(called)
+                own = np.array([[drawn.seconds for drawn in each] for each in found.values()])
+                # As long as the slowest takes, for which the others wait.
+                done.add(place, float(own.max(axis=0).sum()), self._averages(place, found))
+                done.waited += float((own.max(axis=0) - own.mean(axis=0)).sum())
+                done.sent += sum(drawn.received for each in found.values() for drawn in each)
+            for called in counted:
+                done.sent += _sent(list(self._fetch_all(called).values()))
+            return done
+
+        return record
+
+    def check_finite(self, place: int, state: ChainState, key: Key) -> None:
+        """Do nothing: members look at what they draw."""
+
+    def draw(self, place: int, state: ChainState, memory: Any, key: Key) -> None:
+        """Start a step on all members."""
+        chain, kernel = key.chain, self.steps[place].kernel
+        if kernel.distributes == "statistic":
+            known = self._call_all(parts.statistic, chain, place, key)
+            adds_up = next(iter(self.spans))
+            whole = self.members.call(adds_up, parts.combine, (chain, self.deals), place, list(known.values()))
+            called = self._call_all(parts.draw_given, chain, place, key, whole)
+        elif kernel.distributes == "rotate":
+            called = self._rotate(place, key)
+        else:
+            called = self._call_all(parts.draw, chain, place, key)
+        self._under_way.append((place, called))
+        rotation = self.functions[place].rotation
+        if "z" in kernel.updates and not (rotation is not None and rotation.of_all_words):
+            self._counted.append(self._reduce(chain))
+
+    def _rotate(self, place: int, key: Key) -> dict[str, Any]:
+        """Start a sweep whose blocks of words go from member to member."""
+        rotation, names, part = self.functions[place].rotation, list(self.spans), (key.chain, self.deals)
+        assert rotation is not None
+        firsts = [first for first, _ in self.spans.values()]
+        owners = np.maximum(np.searchsorted(firsts, rotation.group_ptr[:-1], side="right") - 1, 0)
+        phases = _phases(rotation, owners)
+        left, had = list[Any](), phases[0].holders
+        for phase, following in zip(phases, [*[phase.holders for phase in phases[1:]], {}], strict=True):
+            called = []
+            for number, name in enumerate(names):
+                own = [block for block, holder in phase.holders.items() if holder == number]
+                taken = [block for block in own if had[block] != number]
+                came = [left[source] for source in sorted({had[block] for block in taken})]
+                leaving = [block for block in own if following.get(block) != number]
+                given = (phase.first, phase.last, taken, came, leaving)
+                called.append(self.members.call(name, parts.visit, part, place, key, *given))
+            left, had = called, phase.holders
+        if not rotation.of_all_words:
+            held = [[block for block, holder in had.items() if holder == number] for number in range(len(names))]
+            return {
+                name: self.members.call(name, parts.keep_blocks, part, place, own)
+                for name, own in zip(names, held, strict=True)
+            }
+        return {
+            name: self.members.call(name, parts.take_all, part, place, left[:number] + left[number + 1 :])
+            for number, name in enumerate(names)
+        }
+
+    def _call_all(self, function: Callable[..., Any], chain: int, *arguments: Any) -> dict[str, Any]:
+        """Start a function on all parts of a chain."""
+        part = (chain, self.deals)
+        return {name: self.members.call(name, function, part, *arguments) for name in self.spans}
+
+    def _fetch_all(self, called: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what calls returned, all of them."""
+        return {name: self.members.fetch(value) for name, value in called.items()}
+
+    def _begin(self, chain: int, state: ChainState) -> None:
+        """Send each member its documents and their variables."""
+        if not self._compared:
+            self._compare(state)
+        called, part = {}, (chain, self.deals)
+        for name, (first, last) in self.spans.items():
+            given = [self.members.put(name, each) for each in self._cut(state, first, last)]
+            called[name] = self.members.call(name, parts.open_part, part, self.model, *given)
+        self._fetch_all(called)
+        self._fetch_all(self._reduce(chain))
+
+    def _compare(self, state: ChainState) -> None:
+        """Let all members draw the same, with a few documents each has; refuse them if they draw different values."""
+        few, called = self._cut(state, 0, min(TRIED_DOCUMENTS, self.bound.sizes.docs)), {}
+        for name in self.spans:
+            given = [self.members.put(name, each) for each in few]
+            called[name] = self.members.call(name, parts.try_out, self.model, *given)
+        self._refuse_different(self._fetch_all(called))
+        self._compared = True
+
+    def _refuse_different(self, checksums: Mapping[str, Mapping[str, int]]) -> None:
+        """Refuse members of which one has drawn other values than the first."""
+        first, expected = next(iter(checksums.items()))
+        for name, found in checksums.items():
+            other = [each for each, checksum in found.items() if checksum != expected[each]]
+            if other:
+                raise MembersDifferError(first, name, other)
+
+    def _cut(self, state: ChainState, first: int, last: int) -> tuple[parts.Documents, parts.Values]:
+        """Return documents `first` to `last` - 1 with their variables, and all that belongs to no document."""
         doc_ptr = self.bound.tokens.doc_ptr
-        called = [self.members.call(name, parts.values, chain) for name in self.spans]
-        # All of it first: a state is that of one sweep, whatever happens on the way.
-        gathered = [self.members.fetch(value) for value in called]
-        for place, ((first, last), found) in enumerate(zip(self.spans.values(), gathered, strict=True)):
+        arrays = {
+            name: array[first:last] if self._of_documents(name) else array for name, array in state.arrays.items()
+        }
+        return parts.cut(state, first, last), parts.Values(state.z[doc_ptr[first] : doc_ptr[last]], arrays)
+
+    def _reduce(self, chain: int) -> dict[str, Any]:
+        """Start adding up the counts of all members: some do so for a slice of the words each, and send it to all."""
+        counted = [self._call_all(parts.counts, chain, words) for words in self.slices]
+        sums = [
+            self.members.call(name, parts.add_up, (chain, self.deals), words, list(counts.values()))
+            for name, words, counts in zip(self.spans, self.slices, counted, strict=False)
+        ]
+        return self._call_all(parts.set_counts, chain, self.slices, sums)
+
+    def _gather(self, chain: int, state: ChainState, wanted: AbstractSet[str] | None) -> None:
+        """Copy the variables of all members into the state; what belongs to no document, each must have drawn alike.
+
+        Topics that nobody wants are left out: they are large.
+        """
+        doc_ptr, first_member, part = self.bound.tokens.doc_ptr, next(iter(self.spans)), (chain, self.deals)
+        variables = self.bound.model.variables
+        names = [n for n in state.arrays if wanted is None or n in wanted or variables[n].role != "phi"]
+        # All of it first: a state is that of one sweep, whatever happens on the way. But for what is left out, without
+        # which nobody can begin again.
+        called = {name: self.members.call(name, parts.values, part, names, name == first_member) for name in self.spans}
+        if len(names) == len(state.arrays):
+            self._refuse_different(self._fetch_all(self._call_all(parts.checksums, chain)))
+        gathered: dict[str, parts.Values] = self._fetch_all(called)
+        base = self._bases.get(chain)
+        if base is not None and base.values is state and len(names) < len(state.arrays):
+            self._bases[chain] = base._replace(values=state.copy())
+        for name, found in gathered.items():
+            first, last = self.spans[name]
             state.z[doc_ptr[first] : doc_ptr[last]] = found.z
             for each, array in found.arrays.items():
                 if self._of_documents(each):
                     state.arrays[each][first:last] = array
-                elif place == 0:
+                else:
                     state.arrays[each][...] = array
+            if found.counts is not None:
+                state.n_wk[:], state.n_k[:] = 0, 0
+                add(found.counts, state.n_wk, state.n_k)
+        if len(names) == len(state.arrays):
+            self._bases.pop(chain, None)
 
     def _of_documents(self, name: str) -> bool:
         """Tell whether a variable has a value for each document."""
         return "doc" in self.bound.model.variables[name].dims
 
-    def _averages(self, found: Mapping[str, Mapping[str, float] | None]) -> dict[str, float] | None:
+    def _averages(self, place: int, found: Mapping[str, list[parts.Drawn]]) -> dict[str, float] | None:
         """Return the statistics of a step over all documents."""
-        doc_ptr = self.bound.tokens.doc_ptr
-        sizes = {name: int(doc_ptr[last] - doc_ptr[first]) for name, (first, last) in self.spans.items()}
-        given = {name: statistics for name, statistics in found.items() if statistics is not None}
+        said = [(name, drawn.statistics) for name, each in found.items() for drawn in each]
+        given = {name: statistics for name, statistics in said if statistics is not None}
         if not given:
             return None
-        total = sum(sizes[name] for name in given)
-        names = next(iter(given.values()))
+        first = next(iter(given.values()))
+        if self.steps[place].kernel.distributes not in ("doc", "rotate"):
+            return dict(first)
+        doc_ptr = self.bound.tokens.doc_ptr
+        sizes = {name: int(doc_ptr[last] - doc_ptr[first]) for name, (first, last) in self.spans.items()}
+        total = max(1, sum(sizes[name] for name in given))
         return {
-            each: sum(sizes[name] * statistics[each] for name, statistics in given.items()) / max(1, total)
-            for each in names
+            each: sum(sizes[name] * statistics[each] for name, statistics in given.items()) / total for each in first
         }
 
 
-def _instead(updates: tuple[str, ...]) -> str:
-    """Say what can serve in place of a kernel."""
-    from ppl_topics.core.registry import kernels
+def _phases(rotation: Rotation, owners: IntArray) -> list[_Phase]:
+    """Return runs of diagonals on which no block has to move, given who has each group of documents."""
+    phases = list[_Phase]()
+    for diagonal in range(rotation.blocks):
+        blocks = (int(rotation.block_at(group, diagonal, rotation.blocks)) for group in range(rotation.blocks))
+        holders = {block: int(owners[group]) for group, block in enumerate(blocks)}
+        if phases and phases[-1].holders == holders:
+            phases[-1] = phases[-1]._replace(last=diagonal + 1)
+        else:
+            phases.append(_Phase(diagonal, diagonal + 1, holders))
+    return phases or [_Phase(0, 0, {})]
 
-    able = [spec.name for spec in kernels().values() if spec.distributes and set(spec.updates) == set(updates)]
-    return (
-        f"give the step one of {', '.join(sorted(able))}" if able else "no kernel of this variable can be distributed"
-    )
+
+def _sent(sizes: list[parts.Sizes]) -> int:
+    """Return the bytes that went between members in a reduction: their own counts to whoever adds up, sums to all."""
+    at_home = sum(each.own[place] for place, each in enumerate(sizes[: len(sizes[0].sums)]))
+    return sum(sum(each.own) for each in sizes) - at_home + (len(sizes) - 1) * sum(sizes[0].sums)
+
+
+def _slices(word_counts: IntArray, topics: int, number: int) -> list[slice]:
+    """Return so many runs of words, whose counts take about as many bytes each."""
+    ends = np.cumsum(np.minimum(word_counts, topics) + 1)
+    cuts = np.searchsorted(ends, np.linspace(0, ends[-1] if ends.size else 0, number + 1))
+    return [slice(int(first), int(last)) for first, last in pairwise([0, *cuts[1:-1], len(word_counts)])]
+
+
+def _as_data(plan: Plan) -> dict[str, Any]:
+    """Return the specification of a plan, with its schedule, which members would choose otherwise."""
+    return plan.model.spec.with_schedule(to_data(plan.schedule), "the schedule of the run").to_dict()

@@ -2,89 +2,150 @@
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from ppl_topics.engine.cluster.connection import Cluster, check_workers
+from ppl_topics.engine.cluster.connection import JOIN_SECONDS, Cluster, check_workers
 from ppl_topics.engine.cluster.members import ClusterLostError, MemberLostError, Store
 
 __all__ = ["Workers"]
 
 LOOK_SECONDS = 1.0
-"""Between two looks at whether the worker of a call is still there."""
+"""Between two looks at whether all workers are still there."""
+FROZEN_SECONDS = 30.0
+"""Without a sign of life, after which a worker counts as lost; those that draw give one every few seconds too."""
 
 _stores: dict[str, Store] = {}
 """In a worker: what it keeps of each run."""
+_called: dict[str, int] = {}
+"""In a worker: the number of the last call of each run."""
 
 
-def _on_worker(run: str, function: Callable[..., Any], *arguments: Any) -> Any:
+class RepeatedError(Exception):
+    """A call came again, or too late."""
+
+
+def _on_worker(run: str, number: int, before: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function once; when a worker is lost, Dask would call it again for what that worker was sent."""
+    if number <= _called.get(run, 0):
+        raise RepeatedError(number)
+    _called[run] = number
     return function(_stores.setdefault(run, {}), *arguments)
 
 
 def _forget(run: str) -> None:
     _stores.pop(run, None)
+    _called.pop(run, None)
 
 
 class Workers:
     """The workers of a cluster; each call is a task that is pinned to one of them."""
 
+    apart = True
+
     def __init__(self, cluster: Cluster) -> None:
         self.client, self.address = cluster.client, cluster.address
         self.run = f"ppl-topics-{uuid.uuid4().hex}"
         self.calls = 0
-        self._where: dict[str, str] = {}
+        self._asked: Sequence[str] = ()
+        self._heard: dict[str, tuple[float, float]] = {}
+        self._last: dict[str, Any] = {}
 
     def members(self) -> Sequence[str]:
-        """Return the addresses of the workers that there are, having waited for one if there are none."""
-        self._check_client()
-        check_workers(self.client)
-        return sorted(self._present())
+        """Return the addresses of the workers that answer, having waited for one if there are none."""
+        while True:
+            with suppress(MemberLostError), self._losses():
+                check_workers(self.client, self._answering())
+                self._asked, self._last = sorted(self._present()), {}
+                return self._asked
 
     def call(self, member: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Submit a task to a worker."""
+        """Submit a task to a worker, for when it has done what was submitted before."""
         self.calls += 1
-        key = f"{self.run}-{self.calls}"
-        self._where[key] = member
-        return self.client.submit(_on_worker, self.run, function, *arguments, key=key, workers=[member], pure=False)
+        key, where = f"{self.run}-{self.calls}", {"workers": [member], "pure": False}
+        given = (self.run, self.calls, self._last.get(member), function, *arguments)
+        with self._losses():
+            self._last[member] = self.client.submit(_on_worker, *given, key=key, **where)
+        return self._last[member]
 
     def fetch(self, value: Any) -> Any:
-        """Wait for a task and return its result; a task whose worker is lost would wait for ever."""
+        """Wait for a task and return its result; one that needs a worker that is lost would wait for ever."""
         import distributed
 
-        member, looked = self._where.pop(value.key, ""), time.monotonic()
-        try:
+        looked = time.monotonic()
+        with self._losses():
             while not value.done():
                 with suppress(TimeoutError, distributed.TimeoutError):
-                    return value.result(timeout=LOOK_SECONDS)
+                    value.exception(timeout=LOOK_SECONDS)
                 self._check_client()
                 if time.monotonic() - looked >= LOOK_SECONDS:
                     looked = time.monotonic()
-                    if member not in self._present():
-                        raise MemberLostError(member)
-            return value.result()
-        except (distributed.CancelledError, distributed.KilledWorker):
-            self._check_client()
-            raise MemberLostError(member) from None
+                    lost = set(self._asked) - self._present()
+                    if lost:
+                        raise MemberLostError(", ".join(sorted(lost)))
+            # What nobody has to wait for, the scheduler can forget.
+            self._last = {member: last for member, last in self._last.items() if last.key != value.key}
+            failed = value.exception() if value.status == "error" else None
+            if isinstance(failed, (RepeatedError, distributed.KilledWorker)):
+                raise failed
+            # What was lost on the way is called again, and refuses.
+            result = None if failed else value.result()
+        if failed:
+            raise failed
+        return result
 
-    def put(self, value: Any) -> Any:
-        """Send a value to all workers."""
-        self._check_client()
-        try:
-            return self.client.scatter([value], broadcast=True, hash=False)[0]
-        except (OSError, TimeoutError):
-            self._check_client()
-            raise MemberLostError("of those that a value was sent to") from None
+    def put(self, member: str, value: Any) -> Any:
+        """Send a value to a worker."""
+        with self._losses():
+            return self.client.scatter([value], workers=[member], hash=False, timeout=FROZEN_SECONDS)[0]
 
     def close(self) -> None:
         """Let the workers forget the run."""
         with suppress(Exception):
             self.client.run(_forget, self.run, on_error="ignore")
 
+    def _answering(self) -> set[str]:
+        """Return the workers that give signs of life; wait if all that there are are frozen."""
+        until = time.monotonic() + JOIN_SECONDS
+        while not (present := self._present()) and self._heard:
+            if time.monotonic() > until:
+                raise ClusterLostError(f"{self.address}: no worker has given a sign of life in {FROZEN_SECONDS:g} s")
+            time.sleep(LOOK_SECONDS)
+        return present
+
     def _present(self) -> set[str]:
-        return set(self.client.scheduler_info(n_workers=-1)["workers"])
+        """Return the workers that the scheduler knows and has heard of lately."""
+        now, heard = time.monotonic(), {}
+        for name, worker in self.client.scheduler_info(n_workers=-1)["workers"].items():
+            seen, since = self._heard.get(name, (math.nan, now))
+            heard[name] = (worker["last_seen"], since if worker["last_seen"] == seen else now)
+        self._heard = heard
+        return {name for name, (_, since) in heard.items() if now - since < FROZEN_SECONDS}
+
+    @contextmanager
+    def _losses(self) -> Iterator[None]:
+        """Say what is lost, a member or the scheduler, where Dask has many words for it."""
+        import distributed
+
+        told = (RepeatedError, distributed.CancelledError, distributed.KilledWorker, distributed.TimeoutError)
+        try:
+            self._check_client()
+            yield
+        except (*told, OSError, TimeoutError, KeyError) as error:
+            # A KeyError is what the scheduler makes of a worker that it has just lost.
+            if not self._reachable():
+                raise ClusterLostError(f"{self.address}: the scheduler is lost") from None
+            raise MemberLostError(f"{type(error).__name__}: {error}") from None
+
+    def _reachable(self) -> bool:
+        """Tell whether the scheduler answers."""
+        with suppress(Exception):
+            return self.client.status == "running" and bool(self.client.scheduler_info(n_workers=0))
+        return False
 
     def _check_client(self) -> None:
         if self.client.status != "running":

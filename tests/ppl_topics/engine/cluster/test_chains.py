@@ -6,11 +6,14 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import ppl_topics as pt
+from ppl_topics.engine.cluster import workers
+from ppl_topics.engine.cluster.sharded import ShardedExecutor
 
 distributed = pytest.importorskip("distributed")
 
@@ -43,8 +46,14 @@ def test_draws_are_those_of_one_process(model: str, cluster: "distributed.LocalC
 GIVEN_PHI = {"cycle": [{"z": "partially_collapsed"}, {"phi": "dirichlet_rows"}]}
 
 
-def test_documents_of_one_chain_on_two_workers(cluster: "distributed.LocalCluster", tmp_path: Path) -> None:
-    how = HOW | {"chains": 2, "schedule": GIVEN_PHI}
+ROTATING = {"cycle": [{"z": {"kernel": "block_collapsed", "blocks": 4}}, {"phi": "dirichlet_rows"}]}
+
+
+@pytest.mark.parametrize("schedule", [GIVEN_PHI, ROTATING], ids=["given phi", "rotating"])
+def test_documents_of_one_chain_on_two_workers(
+    schedule: dict[str, Any], cluster: "distributed.LocalCluster", tmp_path: Path
+) -> None:
+    how = HOW | {"chains": 2, "schedule": schedule}
     alone = pt.sample("lda", CORPUS, **how)
     assert same(alone, pt.sample("lda", CORPUS, cluster=cluster, split="documents", **how))
     spread = pt.sample("lda", CORPUS, cluster=cluster, split="documents", out=tmp_path / "run", **how)
@@ -62,19 +71,56 @@ def test_kernels_are_chosen_that_can_be_distributed(cluster: "distributed.LocalC
         pt.sample("lda_spike_slab", CORPUS, storage="sparse", cluster=cluster, split="documents", **HOW)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_documents_of_a_worker_that_is_lost_go_to_others(number: int) -> None:
-    how = HOW | {"draws": 150, "chains": 2, "schedule": GIVEN_PHI}
+def test_a_call_is_made_once() -> None:
+    """Dask would repeat what a worker did, and all before it, where another one that needed it is lost."""
+    workers._on_worker("a run", 1, None, dict.update, {"draws": 1})
+    workers._on_worker("a run", 3, None, dict.update, {"draws": 2})
+    for number in (3, 2):
+        with pytest.raises(workers.RepeatedError):
+            workers._on_worker("a run", number, None, dict.update, {"draws": 3})
+    assert workers._on_worker("a run", 4, None, dict.get, "draws") == 2
+    workers._forget("a run")
+
+
+class Disturbed:
+    """Sends signals to workers when the counts have been reduced so many times, and counts who has documents."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, when: dict[int, tuple[int, int]]) -> None:
+        self.processes, self.dealt, self.woken = list[int](), list[int](), list[int]()
+        deal, reduce, reduced = ShardedExecutor._deal, ShardedExecutor._reduce, list[int]()
+
+        def counted(executor: ShardedExecutor) -> None:
+            deal(executor)
+            self.dealt.append(len(executor.spans))
+            for process in self.woken:
+                os.kill(process, signal.SIGCONT)
+
+        def disturbed(executor: ShardedExecutor, chain: int) -> dict[str, object]:
+            reduced.append(chain)
+            if len(reduced) in when:
+                place, number = when[len(reduced)]
+                os.kill(self.processes[place], number)
+                self.woken += [self.processes[place]] if number == signal.SIGSTOP else []
+            return reduce(executor, chain)
+
+        monkeypatch.setattr(ShardedExecutor, "_deal", counted)
+        monkeypatch.setattr(ShardedExecutor, "_reduce", disturbed)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP])
+def test_documents_of_workers_that_are_lost_go_to_others(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was frozen wakes up when others have its documents, and answers: nobody listens any more."""
+    monkeypatch.setattr(workers, "FROZEN_SECONDS", 3.0)
+    how = HOW | {"draws": 60, "chains": 2, "schedule": GIVEN_PHI}
     alone = pt.sample("lda", CORPUS, **how)
+    disturbed = Disturbed(monkeypatch, {20: (0, number), 60: (1, number)})
     with (
         distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
         cluster.get_client() as client,
     ):
-        victims = list(client.run(os.getpid).values())
-        for seconds, victim in ((4.0, victims[0]), (6.0, victims[1])):
-            threading.Timer(seconds, os.kill, (victim, number)).start()
+        disturbed.processes += client.run(os.getpid).values()
         spread = pt.sample("lda", CORPUS, cluster=client, split="documents", **how)
-        assert not set(victims[:2]) & set(client.run(os.getpid).values())
+    assert len(disturbed.dealt) == 3, "a loss was not noticed"
     assert same(alone, spread)
 
 

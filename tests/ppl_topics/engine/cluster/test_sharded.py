@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 import ppl_topics as pt
+from ppl_topics.core.keys import Key
 from ppl_topics.engine.bind import BoundModel, bind
+from ppl_topics.engine.cluster import parts
+from ppl_topics.engine.cluster.counts import encode
 from ppl_topics.engine.cluster.members import Inline, MemberLostError
 from ppl_topics.engine.cluster.sharded import ShardedExecutor
 from ppl_topics.engine.executor import Executor
+from ppl_topics.samplers.assignments import block_masses
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
+from ppl_topics.schedule.plan import to_data
 from ppl_topics.spec import load_spec
 from ppl_topics.spec.shipped import shipped
 
@@ -40,7 +45,7 @@ def after(executor: Executor, sweeps: int = 4) -> dict[str, np.ndarray]:
 def assert_same_everywhere(model: BoundModel) -> None:
     alone = after(Executor(model))
     for members in (1, 3, 7):
-        spread = after(ShardedExecutor(model, CorpusSizes.of(CORPUS), Inline(members)))
+        spread = after(ShardedExecutor(model, Inline(members)))
         assert alone.keys() == spread.keys()
         for name, value in alone.items():
             np.testing.assert_array_equal(spread[name], value, err_msg=f"{name}, {members} members")
@@ -57,6 +62,38 @@ def test_learned_concentrations(phi: str) -> None:
     assert_same_everywhere(bound("lda_learned", {"cycle": steps}))
 
 
+@pytest.mark.parametrize(
+    ("blocks", "topics"), [(None, 7), (1, 7), (2, 7), (3, 7), (6, 7), (8, 7), (16, 7), (4, 600), (3, 600)]
+)
+def test_blocks_of_words_that_rotate(blocks: int | None, topics: int) -> None:
+    """With 600 topics words have lists, in the order of which topics are drawn."""
+    step = {"z": {"kernel": "block_collapsed", "blocks": blocks}}
+    assert_same_everywhere(bound("lda_collapsed", step, topics=topics))
+
+
+def test_some_words_rotate() -> None:
+    often, seldom = {"min_count": 110}, {"max_count": 109}
+    steps = [
+        {"z": {"kernel": "block_collapsed", "words": often, "blocks": 4}},
+        {"phi": "dirichlet_rows"},
+        {"z": {"kernel": "partially_collapsed", "words": seldom}},
+        {"alpha": "slice_alpha"},
+        {"beta": "slice_beta"},
+        {"phi": "dirichlet_rows"},
+    ]
+    assert_same_everywhere(bound("lda_learned", {"cycle": steps}))
+
+
+@pytest.mark.parametrize(
+    ("rare", "blocks", "topics"),
+    [(109, None, 7), (109, 1, 7), (109, 3, 7), (109, 8, 7), (109, 3, 600), (0, 3, 7), (999, 3, 7)],
+)
+def test_rare_words_rotate(rare: int, blocks: int | None, topics: int) -> None:
+    """Some words, none and all are rare."""
+    step = {"z": {"kernel": "semi_collapsed", "rare": rare, "blocks": blocks}}
+    assert_same_everywhere(bound("lda_collapsed", step, topics=topics))
+
+
 def test_indicators() -> None:
     assert_same_everywhere(bound("lda_spike_slab"))
 
@@ -70,7 +107,7 @@ def test_more_members_than_documents() -> None:
     few = CORPUS.select(range(3))
     spec = load_spec("lda", {"topics": 2}).with_schedule(GIVEN, "the test")
     model = bind(make_plan(spec, CorpusSizes.of(few)), few)
-    spread = ShardedExecutor(model, CorpusSizes.of(few), Inline(7))
+    spread = ShardedExecutor(model, Inline(7))
     assert len(spread.spans) <= 3
     np.testing.assert_array_equal(after(spread)["z"], after(Executor(model))["z"])
 
@@ -80,10 +117,10 @@ def test_kernels_that_need_all_documents_are_refused_by_name() -> None:
     corpus = LABELLED["class"]
     light = bind(make_plan(load_spec("medlda_light"), CorpusSizes.of(corpus)), corpus)
     with pytest.raises(pt.ScheduleError, match=r"'coordinate_normal' \(eta\) needs all .* one of joint_normal"):
-        ShardedExecutor(light, CorpusSizes.of(corpus), Inline(2))
+        ShardedExecutor(light, Inline(2))
     says = r"'collapsed_gibbs'.*needs all documents in one place.*give the step one of"
     with pytest.raises(pt.ScheduleError, match=says):
-        ShardedExecutor(model, CorpusSizes.of(CORPUS), Inline(2))
+        ShardedExecutor(model, Inline(2))
 
 
 class Unreliable(Inline):
@@ -101,16 +138,62 @@ class Unreliable(Inline):
         return super().call(member, function, *arguments)
 
 
+ROTATING = {"kernel": "block_collapsed", "blocks": 8}
+RARE_ROTATE = {"kernel": "semi_collapsed", "rare": 109, "blocks": 8}
+
+
+@pytest.mark.parametrize("kernel", ["partially_collapsed", ROTATING, RARE_ROTATE], ids=["doc", "rotate", "rare"])
 @pytest.mark.parametrize("lost_at", [{1}, {9}, {20, 21}, {40, 50, 60}, {99}])
-def test_members_that_are_lost_change_nothing(lost_at: set[int]) -> None:
-    z, phi = GIVEN["cycle"]
-    model = bound("lda_learned", {"cycle": [{"alpha": "slice_alpha"}, z, {"beta": "slice_beta"}, phi]})
+def test_members_that_are_lost_change_nothing(lost_at: set[int], kernel: Any) -> None:
+    steps = [{"alpha": "slice_alpha"}, {"z": kernel}, {"beta": "slice_beta"}, {"phi": "dirichlet_rows"}]
+    model = bound("lda_learned", {"cycle": steps})
     alone = after(Executor(model))
     members = Unreliable(4, lost_at)
-    spread = after(ShardedExecutor(model, CorpusSizes.of(CORPUS), members))
+    spread = after(ShardedExecutor(model, members))
     assert len(members.members()) == 4 - len(lost_at), "nobody was lost"
     for name, value in alone.items():
         np.testing.assert_array_equal(spread[name], value, err_msg=name)
+
+
+@pytest.mark.parametrize("rotates", [False, True], ids=["doc", "rotate"])
+@pytest.mark.parametrize("lost_at", [set(), {30}, {100}, {200, 201}, {300, 400}])
+def test_states_that_are_not_seen_whole(lost_at: set[int], rotates: bool) -> None:
+    """Members are lost when the state here is behind, and lacks the topics."""
+    (z, phi), both = GIVEN["cycle"], [{"alpha": "slice_alpha"}, {"beta": "slice_beta"}]
+    model = bound("lda_learned", {"cycle": [*both, {"z": ROTATING}, phi, z] if rotates else [z, *both, phi]})
+    alone, spread = Executor(model), ShardedExecutor(model, Unreliable(4, lost_at))
+    states = [model.initial_state(3, 1) for _ in range(2)]
+    memories = alone.memories(states[0])
+    looks = [(frozenset({"alpha"}), True), (frozenset(), False), (frozenset({"phi"}), True), (frozenset(), True)]
+    for sweep in range(50):
+        wanted, seen = looks[sweep // 2 % 4] if sweep < 20 else (frozenset(), sweep % 3 == 0)
+        alone.sweep(states[0], memories, 3, 1, sweep)
+        spread.sweep(states[1], [None] * 5, 3, 1, sweep, wanted, seen)
+        if seen:
+            for name in {"z", "n_wk", "n_k"}:
+                np.testing.assert_array_equal(getattr(states[1], name), getattr(states[0], name), err_msg=str(sweep))
+            for name in {"alpha", "beta", *wanted}:
+                np.testing.assert_array_equal(states[1].arrays[name], states[0].arrays[name], err_msg=str(sweep))
+    assert not np.array_equal(states[1].arrays["phi"], states[0].arrays["phi"]), "it never was behind"
+    spread.settle(states[1], [None] * 5, 3, 1, 50)
+    for name, value in {"z": states[0].z, **states[0].arrays}.items():
+        np.testing.assert_array_equal({"z": states[1].z, **states[1].arrays}[name], value, err_msg=name)
+
+
+@pytest.mark.parametrize("members", [1, 3, 12])
+def test_bytes_that_members_send_each_other(members: int) -> None:
+    model = bound("lda", GIVEN)
+    executor, state = ShardedExecutor(model, Inline(members)), model.initial_state(3, 1)
+    members = len(executor.spans)
+    record = executor.sweep(state, executor.memories(state), 3, 1, 0)
+    expected, ptr = (members - 1) * encode(state.n_wk).nbytes, model.tokens.doc_ptr
+    for place, (first, last) in enumerate(executor.spans.values()):
+        own = np.zeros_like(state.n_wk)
+        tokens = slice(ptr[first], ptr[last])
+        np.add.at(own, (model.tokens.words[tokens], state.z[tokens]), 1)
+        expected += sum(encode(own[words]).nbytes for other, words in enumerate(executor.slices) if other != place)
+    assert (record.members, record.sent) == (members, expected)
+    assert 0 <= record.waited < record.seconds.sum()
 
 
 def test_document_numbers_of_a_shard_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,6 +210,96 @@ def test_document_numbers_of_a_shard_are_noticed(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(ShardedExecutor, "_begin", numbered_from_zero)
     with pytest.raises(AssertionError, match="z, 3 members"):
         assert_same_everywhere(model)
+
+
+def test_a_member_with_counts_of_the_sweep_before_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted bug: one member draws the topics without the counts of the others."""
+    set_counts, at = parts.set_counts, []
+
+    def not_always(store: Any, name: Any, slices: Any, sums: Any) -> parts.Sizes:
+        at.append(name)
+        if len(at) != 8:
+            return set_counts(store, name, slices, sums)
+        return parts.Sizes([0] * 3, [0] * 3)
+
+    monkeypatch.setattr(parts, "set_counts", not_always)
+    with pytest.raises(pt.RunError, match=r"inline 0 and inline 1 drew different values of phi from the same random"):
+        after(ShardedExecutor(bound("lda", GIVEN), Inline(3)))
+
+
+def test_a_part_that_is_counted_twice_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted bug: a reply is taken twice."""
+    add_up = parts.add_up
+    monkeypatch.setattr(parts, "add_up", lambda store, name, words, sent: add_up(store, name, words, [*sent, sent[0]]))
+    with pytest.raises(pt.RunError, match=r"the members have \d+ tokens of word 0 in all, and the corpus has \d+"):
+        after(ShardedExecutor(bound("lda", GIVEN), Inline(3)))
+
+
+@pytest.mark.parametrize("planted", ["stale", "masses"])
+def test_faults_of_a_rotation_are_noticed(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bugs: blocks as they were before others visited them, and masses of the sweep before."""
+    model, visit = bound("lda_collapsed", {"z": ROTATING}), parts.visit
+    alone = after(Executor(model))
+
+    def without_others(*given: Any) -> Any:
+        *others, _, _, leaving = given
+        return visit(*others, [], [], leaving)
+
+    if planted == "stale":
+        monkeypatch.setattr(parts, "visit", without_others)
+    if planted == "masses":
+        draw, name = block_masses.draw_masses, "ppl_topics.samplers.assignments.block_collapsed.draw_masses"
+        monkeypatch.setattr(name, lambda n_bk, beta_sum, key: draw(n_bk, beta_sum, key._replace(sweep=key.sweep - 1)))
+    executor, state = ShardedExecutor(model, Inline(2)), model.initial_state(3, 1)
+    for sweep in range(4):
+        executor.sweep(state, executor.memories(state), 3, 1, sweep)
+    assert not np.array_equal(state.z, alone["z"])
+    if planted == "stale":
+        with pytest.raises(pt.RunError, match="n_wk"):
+            state.check()
+
+
+def test_a_block_of_rare_words_that_two_count_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted bug: members do not forget the blocks that others have."""
+    monkeypatch.setattr(parts, "keep_blocks", lambda store, name, *given: store[name].visits)
+    with pytest.raises(pt.RunError, match=r"the members have \d+ tokens of word \d+ in all, and the corpus has \d+"):
+        after(ShardedExecutor(bound("lda_collapsed", {"z": RARE_ROTATE}), Inline(3)))
+
+
+def test_what_was_asked_before_documents_were_dealt_again_finds_no_part() -> None:
+    model, members = bound("lda", GIVEN), Inline(1)
+    executor = ShardedExecutor(model, members)
+    state = model.initial_state(3, 1)
+    executor.sweep(state, executor.memories(state), 3, 1, 0)
+    executor._deal()
+    executor.sweep(state, executor.memories(state), 3, 1, 1)
+    (store,) = members.stores.values()
+    assert list(store) == [(1, 2)]
+    with pytest.raises(KeyError):
+        parts.draw(store, (1, 1), 0, Key(3, 1, 0, 1))
+
+
+def test_a_member_that_computes_otherwise_is_refused_before_it_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted bug: one member begins with other values, as if its arithmetic were another."""
+    members, open_part, opened = Inline(3), parts.open_part, []
+
+    def differs(store: Any, name: Any, *arguments: Any) -> None:
+        opened.append(name)
+        open_part(store, name, *arguments)
+        if len(opened) == 3:
+            store[name].state.arrays["phi"] *= np.linspace(1, 2, 7)
+
+    monkeypatch.setattr(parts, "open_part", differs)
+    with pytest.raises(
+        pt.RunError, match=r"inline 0 and inline 2 drew different values of phi, z.*machines of one kind"
+    ):
+        after(ShardedExecutor(bound("lda", GIVEN), members))
+    assert len(opened) == 3, "they drew"
+
+
+def test_sparse_topics_are_refused() -> None:
+    with pytest.raises(pt.ScheduleError, match=r"storage='sparse' keeps the topics in one place.*storage='dense'"):
+        ShardedExecutor(bound("lda_spike_slab", storage="sparse"), Inline(2))
 
 
 LABELLED = {
@@ -153,3 +326,37 @@ def test_shipped_models_with_responses(model: str) -> None:
     # Of more than one group, so that sums over documents have more than one term.
     assert len(spread.tokens.groups) == 3
     assert_same_everywhere(spread)
+    if "indicator_scan" in str(plan):
+        return
+    steps = to_data(plan.schedule)["cycle"]
+    assert sum("z" in step for step in steps) == 1
+    for kernel in (ROTATING, RARE_ROTATE):
+        with_kernel = [{"z": kernel} if "z" in step else step for step in steps]
+        rotating = spec.with_schedule({"cycle": with_kernel}, "the test")
+        assert_same_everywhere(bind(make_plan(rotating, sizes), corpus))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ppl_topics.CovariateWarning")
+@pytest.mark.parametrize("workers", [1, 2, 3, 4])
+def test_shipped_models_on_workers(workers: int) -> None:
+    """Every model that can be spread, given phi and with blocks of words that rotate, as drawn by two threads alone."""
+    distributed = pytest.importorskip("distributed")
+    how: dict[str, Any] = {"draws": 3, "warmup": 2, "chains": 1, "seed": 1, "progress": False, "record": {"z": "all"}}
+    with distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster:
+        for model in shipped():
+            if model == "medlda_light":
+                continue
+            corpus = LABELLED[KINDS.get(model, "class")]
+            plan = make_plan(load_spec(model, {"topics": 7}), CorpusSizes.of(corpus), distributed=True)
+            cycle = to_data(plan.schedule).get("cycle", [to_data(plan.schedule)])
+            schedules = [cycle]
+            if "indicator_scan" not in str(plan):
+                for kernel in (ROTATING, RARE_ROTATE):
+                    schedules.append([{"z": kernel} if "z" in step else step for step in cycle])
+            for schedule in schedules:
+                given = {"topics": 7, "schedule": {"cycle": schedule}, **how}
+                alone = pt.sample(model, corpus, **given).posterior
+                spread = pt.sample(model, corpus, cluster=cluster, split="documents", **given).posterior
+                for name, values in alone.data_vars.items():
+                    np.testing.assert_array_equal(spread[name], values, err_msg=f"{model} {schedule} {name}")
