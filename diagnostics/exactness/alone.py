@@ -9,6 +9,7 @@ If the declaration holds, what it updates and all that it does not integrate out
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -19,9 +20,12 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
 from ppl_topics.diagnostics.exactness.statistics import FEWEST, REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
+from ppl_topics.engine.bind import BoundModel
+from ppl_topics.engine.cluster.members import Inline, MembersDifferError
+from ppl_topics.engine.cluster.sharded import ShardedExecutor
 from ppl_topics.engine.contract import Contract
 from ppl_topics.engine.executor import Executor
-from ppl_topics.errors import DeclarationError, KernelError
+from ppl_topics.errors import DeclarationError, KernelError, RunError
 from ppl_topics.schedule import Plan
 from ppl_topics.schedule.rules import reads_old_values
 
@@ -29,6 +33,8 @@ __all__ = ["AloneTest", "ExactStarts", "Starts"]
 
 CHECKED_CHAINS = 10
 """Short chains in which each step is held against the declaration."""
+SPREAD_CHAINS = 5
+"""Short chains that are run with the documents in one place and in two."""
 
 
 class Starts(Protocol):
@@ -87,6 +93,31 @@ class AloneTest:
             if breach:
                 raise _breach(executor, breach)
 
+    def check_distribution(self) -> None:
+        """Run a few chains with the documents in one place and in two, if the kernel declares that it can."""
+        bound = self.starts.tiny.bound
+        (step,) = Executor(bound).steps
+        if step.kernel.distributes is None or bound.sparse:
+            return
+        rng = Key(self.seed, 0, 6, Reserved.INITIAL).generator()
+        for chain in self.starts.draws(SPREAD_CHAINS, rng):
+            first, bound = Key(self.seed, 0, chain * self.sweeps), _with_documents_apart(self.starts.executor().bound)
+            alone, spread = self.state.copy(), self.state.copy()
+            alone.tokens = spread.tokens = bound.tokens
+            self._run_all(Executor(bound), first, alone)
+            how = f"declares distributes={step.kernel.distributes!r}, but"
+            try:
+                self._run_all(ShardedExecutor(bound, Inline(2)), first, spread)
+                other = self.contract.others(alone, spread)
+            except MembersDifferError as error:
+                other = list(error.variables)
+            except RunError as error:
+                what = f"{how} fails with documents in two places: {error.__cause__ or error}"
+                raise _breach(self.starts.executor(), what) from error
+            if other:
+                what = f"{how} draws other values of {other[0]} with documents in two places than in one"
+                raise _breach(self.starts.executor(), what)
+
     def _run_all(self, executor: Executor, first: Key, state: ChainState) -> None:
         list(_sweeps(executor, state, first, self.sweeps))
 
@@ -142,6 +173,12 @@ def _sweeps(executor: Executor, state: ChainState, first: Key, sweeps: int) -> I
     for number in range(first.sweep, first.sweep + sweeps):
         executor.sweep(state, memories, first.seed, first.chain, number)
         yield number
+
+
+def _with_documents_apart(bound: BoundModel) -> BoundModel:
+    """Return a model of which each document is a piece of its own, so that few are enough to be in several places."""
+    each = np.arange(bound.sizes.docs + 1)
+    return replace(bound, tokens=replace(bound.tokens, groups=each, chunk_ptr=each))
 
 
 def _breach(executor: Executor, what: str) -> DeclarationError:

@@ -66,7 +66,8 @@ def verify(
     Four parts decide on a kernel, and the first refusal counts:
 
     - *declaration*: each step changes only what the kernel updates, and draws the same bits when it is run again from
-      the same state with the same key, whatever the variables hold that it does not declare to read, or integrates out;
+      the same state with the same key, whatever the variables hold that it does not declare to read, or integrates out.
+      If it declares that it distributes, it draws the same bits with the documents in one place and in two;
     - *alone*: chains that run nothing else, from exact draws of everything, keep the joint distribution of all that the
       kernel does not integrate out. The draws come from the enumerated posterior of six tokens, and from the model
       itself, words and targets included, on that corpus and on larger ones (Geweke's test);
@@ -250,6 +251,8 @@ class _Alone:
         tests = self.tests(Plan(self.model, step))
         try:
             tests[0].check_declaration()
+            for test in tests:
+                test.check_distribution()
             verdicts = _verdicts([test.replicates for test in tests], self.settings) if tested else []
         except DeclarationError as error:
             certificate = certificate.refused("declaration", error.breach)

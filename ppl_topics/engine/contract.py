@@ -87,6 +87,11 @@ class Contract:
         earlier, later = self._values(before), self._values(after)
         return [name for name in later if name not in allowed and not _same_bits(earlier.get(name), later[name])]
 
+    def others(self, a: ChainState, b: ChainState) -> list[str]:
+        """Return the variables that the kernel updates and that are not the same bytes in two states."""
+        first, second = self._values(a), self._values(b)
+        return [name for name in sorted(self.updates) if not _same_bits(first.get(name), second.get(name))]
+
     def hide(self, state: ChainState, nan: bool, names: Collection[str] | None = None) -> None:
         """Replace hidden values, all or the named ones, by others that are valid, or by NaN where they are floats."""
         for name in self.hidden if names is None else names:

@@ -9,6 +9,7 @@ from planted_lda import GIVEN, HELD, OF_Z, OUT, ROWS, partially, rows
 import ppl_topics as pt
 from ppl_topics.samplers.assignments.collapsed_gibbs import collapsed_gibbs
 from ppl_topics.samplers.assignments.partially_collapsed import partially_collapsed
+from ppl_topics.samplers.augmentation.inverse_gamma import inverse_gamma
 from ppl_topics.samplers.topics.dirichlet_rows import dirichlet_rows
 
 
@@ -128,7 +129,32 @@ def note_left(state, memory, key, binding):
     state.note = key.sweep
 
 
+def rows_of_documents_here(binding):
+    """Counts the words of the documents that it sees, which are not all."""
+    functions = dirichlet_rows(binding)
+
+    def step(state, memory, key):
+        whole = state.n_wk.copy()
+        state.n_wk[:] = 0
+        np.add.at(state.n_wk, (state.tokens.words, state.z), 1)
+        functions.step(state, memory, key)
+        state.n_wk[:] = whole
+
+    return functions._replace(step=step)
+
+
+def summed_where_they_are(binding):
+    """Adds up the errors of each member's documents first, which rounds otherwise than in groups."""
+    functions = inverse_gamma(binding)
+    return functions._replace(statistic=lambda state: [functions.combine(functions.statistic(state))])
+
+
 COLLAPSED_GIVEN_PHI = {**OF_Z, "integrates_out": ("theta",), "reads": ("alpha", "beta", "phi")}
+BY_DOC, SAME_EVERYWHERE = {"distributes": "doc"}, {"distributes": "central"}
+VARIANCE = {
+    "updates": "augmentation", "reads": ("z", "eta"), "handles": "gaussian", "full_conditional": True,
+    "distributes": "statistic",
+}  # fmt: skip
 AGAIN = "drew other values when it was run again from the same state with the same key"
 
 PLANTED_DECLARATIONS = {
@@ -165,5 +191,15 @@ PLANTED_DECLARATIONS = {
         "lda", OUT, with_concentration(collapsed_gibbs, "alpha", 1.1), "alone", "score of alpha"),
     "beta 10% too large in the draw of phi": (
         "lda", ROWS, with_concentration(dirichlet_rows, "beta", 1.1), "alone", "log phi"),
+    "random numbers by place, not by document": (
+        "lda", GIVEN | BY_DOC, partially(""), "declaration",
+        "declares distributes='doc', but draws other values of z with documents in two places"),
+    "collapsed Gibbs on counts of its own": (
+        "lda", OUT | BY_DOC, as_it_is(collapsed_gibbs), "declaration",
+        "fails with documents in two places: .*counted twice"),
+    "words of the documents here": (
+        "lda", ROWS | SAME_EVERYWHERE, rows_of_documents_here, "declaration", "draws other values of phi with"),
+    "errors added up where they are": (
+        "slda_gaussian", VARIANCE, summed_where_they_are, "declaration", "draws other values of .* with"),
 }  # fmt: skip
 """Model, declaration, builder, the part of `verify` that refuses it, and the reason that it gives."""
