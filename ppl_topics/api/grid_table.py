@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -117,11 +116,7 @@ def over_folds(rows: Sequence[Row]) -> Row:
     if len(parts) < len(rows):
         return Row(cells, None)
     # Each document is in one fold, so that together they are those of the corpus.
-    arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("ids", "tokens", "values", "errors", "biases")
-    }
-    likelihood = dataclasses.replace(parts[0], **arrays, unknown_tokens=sum(part.unknown_tokens for part in parts))
+    likelihood = HeldOut.joined(parts)
     return Row({**cells, **{name: getattr(likelihood, name) for name in LIKELIHOOD}}, likelihood)
 
 

@@ -9,7 +9,7 @@ import typer
 from ppl_topics.api.destinations import check_file
 from ppl_topics.cli.corpus_options import Data, Reading, describe
 from ppl_topics.cli.new_documents import in_words_of
-from ppl_topics.cli.options import AsJson, Overwrite, Threads
+from ppl_topics.cli.options import AsJson, OnCluster, Overwrite, Threads
 from ppl_topics.cli.output import print_json, say, write_text
 from ppl_topics.cli.traces import Run, naming_run
 from ppl_topics.errors import PplTopicsError
@@ -42,6 +42,7 @@ def held_out(
     ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers, at any number of threads.")] = 0,
     threads: Threads = None,
+    cluster: OnCluster = None,
     out: Annotated[str | None, typer.Option(help="CSV file to write, a document a row.", metavar="FILE")] = None,
     overwrite: Overwrite = False,
     json: AsJson = False,
@@ -65,7 +66,9 @@ def held_out(
     if moves is not None and method == "document_completion":
         raise PplTopicsError("--moves: does not apply to --method document_completion; leave it out")
     given: dict[str, Any] = {name: value for name, value in (("draws", draws), ("moves", moves)) if value is not None}
-    how = HeldOutOptions(cast(Any, method), particles, cast(Any, phi), seed=seed, threads=threads, **given)
+    how = HeldOutOptions(
+        cast(Any, method), particles, cast(Any, phi), seed=seed, threads=threads, cluster=cluster, **given
+    )
     if out is not None:
         check_file(out, overwrite)
     trained = TrainedTopics(load_fit(run).groups)

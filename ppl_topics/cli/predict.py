@@ -12,7 +12,7 @@ import typer
 from ppl_topics.api.destinations import check_file
 from ppl_topics.cli.corpus_options import Data, Reading, describe
 from ppl_topics.cli.new_documents import as_trained, metric_lines, say_left_out
-from ppl_topics.cli.options import AsJson, Overwrite, Threads
+from ppl_topics.cli.options import AsJson, OnCluster, Overwrite, Threads
 from ppl_topics.cli.output import print_json, say, write_text
 from ppl_topics.cli.traces import Run, naming_run
 from ppl_topics.errors import CorpusError
@@ -38,6 +38,7 @@ def predict(
     draws: Annotated[int | None, typer.Option(help="Sweeps to average over; 100 by default.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same predictions, at any number of threads.")] = 0,
     threads: Threads = None,
+    cluster: OnCluster = None,
     overwrite: Overwrite = False,
     json: AsJson = False,
 ) -> None:
@@ -58,7 +59,7 @@ def predict(
 
     which: Any = int(eta) if eta.isdecimal() else eta
     given = {name: value for name, value in (("warmup", warmup), ("draws", draws)) if value is not None}
-    how = Options(which, cast(Any, phi), seed=seed, threads=threads, **given)
+    how = Options(which, cast(Any, phi), seed=seed, threads=threads, cluster=cluster, **given)
     if out is not None:
         check_file(out, overwrite)
     response = TrainedResponse.of(TrainedTopics(load_fit(run).groups))

@@ -37,12 +37,13 @@ On 20 Newsgroups (K = 50, 20 classes) the test accuracy was 0.772 after 10 and 1
 class NewTopics:
     """The topics of the tokens of new documents, `z`: a Markov chain whose distribution is p(z | w, phi).
 
-    The same seed and chain give the same draws at any number of threads.
+    The same seed and chain give the same draws at any number of threads; `first` is the number of the first document,
+    where these are some of many.
     """
 
-    def __init__(self, tokens: Tokens, alpha: FloatArray, seed: int, chain: int) -> None:
+    def __init__(self, tokens: Tokens, alpha: FloatArray, seed: int, chain: int, first: int = 0) -> None:
         self.tokens, self.alpha = tokens, np.ascontiguousarray(alpha, dtype=np.float64)
-        self.seed, self.chain = seed, chain
+        self.key = Key(seed, chain, 0, first=first).reserved(Reserved.PREDICTION)
         self.z: NDArray[Any] = np.zeros(len(tokens.words), dtype=topic_dtype(len(alpha)))
         self._selected = np.ones(len(tokens.word_ptr) - 1, dtype=np.bool_)
         self._design = Design.of(np.zeros((len(tokens.doc_ptr) - 1, 0)))
@@ -62,8 +63,7 @@ class NewTopics:
             phi[unknown] = 1.0
         if self._phi is None:
             index = (self.tokens.chunk_ptr, self.tokens.doc_ptr, self.tokens.words)
-            key = Key(self.seed, self.chain, 0).reserved(Reserved.PREDICTION)
-            draw_given_topics(*index, self.z, self.alpha, phi, key)
+            draw_given_topics(*index, self.z, self.alpha, phi, self.key)
         self._phi, self._lists = phi, list_likely_topics(self.tokens.word_ptr, self._selected, phi)
 
     def sweep(self, times: int = 1) -> None:
@@ -73,7 +73,7 @@ class NewTopics:
         tokens, given = self.tokens.by_document(self._selected), GivenPhi(self.alpha, self._phi)
         for _ in range(times):
             self._step += 1
-            key = Key(self.seed, self.chain, self._step).reserved(Reserved.PREDICTION)
+            key = self.key._replace(sweep=self._step)
             sweep_sparse_partially_collapsed(tokens, self.z, given, self._lists, NO_RESPONSE, key)
 
     def draws(self, phi: Float32Array, warmup: int, draws: int, n_topics: int | None = None) -> Iterator[Features]:

@@ -11,7 +11,8 @@ covariates play no part. `ppl_topics.samplers.held_out` estimates it from left t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -25,7 +26,9 @@ from ppl_topics._util.threads import using_threads
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.names import StrArray
+from ppl_topics.engine.cluster.connection import ClusterLike
 from ppl_topics.errors import PplTopicsError, TraceError
+from ppl_topics.prediction.by_documents import by_documents
 from ppl_topics.prediction.documents import align_corpus
 from ppl_topics.prediction.likelihood_errors import of_replicates, of_tokens, ratio_error
 from ppl_topics.prediction.options import Phi
@@ -68,6 +71,9 @@ class HeldOutOptions:
     moves: int = MOVES
     seed: int = 0
     threads: int | None = None
+    cluster: ClusterLike | None = None
+    first: int = 0
+    """Number of the first document, where these are some of many."""
 
     def __post_init__(self) -> None:
         check_choice(argument("method"), self.method, get_args(Method))
@@ -124,6 +130,13 @@ class HeldOut:
     biases: FloatArray
     unknown_tokens: int
     averaged: int
+
+    @classmethod
+    def joined(cls, parts: Sequence[HeldOut]) -> HeldOut:
+        """Return what was found for all documents from what was found for some each."""
+        names = ("ids", "tokens", "values", "errors", "biases")
+        arrays: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return dataclasses.replace(parts[0], **arrays, unknown_tokens=sum(part.unknown_tokens for part in parts))
 
     def __repr__(self) -> str:
         return (
@@ -220,6 +233,7 @@ def held_out(
     response: str | None = None,
     seed: int = 0,
     threads: int | None = None,
+    cluster: ClusterLike | None = None,
 ) -> HeldOut:
     """Estimate how probable new documents are: log p(w_d | phi, alpha), averaged over chains or draws.
 
@@ -246,6 +260,8 @@ def held_out(
         The same seed gives the same numbers at any number of threads.
     threads : int, optional
         All cores by default.
+    cluster : distributed.Client, distributed.LocalCluster or str, optional
+        Share the documents among the workers of a Dask cluster; the numbers are the same. See `ppl_topics.sample`.
 
     Returns
     -------
@@ -271,7 +287,7 @@ def held_out(
     (6, 1, True)
     """
     trained = TrainedTopics(groups)
-    how = HeldOutOptions(method, particles, phi, draws, moves, seed, threads)
+    how = HeldOutOptions(method, particles, phi, draws, moves, seed, threads, cluster)
     return estimate(trained, align_corpus(new, trained.vocabulary), how, response)
 
 
@@ -281,17 +297,23 @@ def estimate(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions, re
     Words that do not occur in training are unknown, whether the vocabulary has them or not: their tokens are dropped
     and counted, for all models alike.
     """
-    place = trained.place_of(response)
+    found = HeldOut.joined(by_documents(_estimate, trained, corpus, options, trained.place_of(response)))
+    # What was dropped before is nobody's part.
+    unknown = found.unknown_tokens + int(corpus.dropped.tokens)
+    return dataclasses.replace(found, options=options, unknown_tokens=unknown)
+
+
+def _estimate(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions, place: int) -> HeldOut:
     doc_ptr, words = known_tokens(trained, corpus)
     docs = np.repeat(np.arange(corpus.n_docs), np.diff(doc_ptr))
     lengths = np.diff(doc_ptr)
     number = 0
     by_token = options.method == "document_completion"
-    shuffled = split_tokens(doc_ptr, words, HALVES) if by_token else words
+    shuffled = split_tokens(doc_ptr, words, HALVES._replace(first=options.first)) if by_token else words
     total = np.zeros((REPLICATES, len(words))) if by_token else np.full((corpus.n_docs, REPLICATES), -np.inf)
     with using_threads(options.threads):
         for phi, alpha, chain, draw in components(trained, options, place):
-            key = Key(options.seed, chain, draw)
+            key = Key(options.seed, chain, draw, first=REPLICATES * options.first)
             number += 1
             if by_token:
                 total += estimate_completion(
@@ -307,8 +329,7 @@ def estimate(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions, re
         lengths = lengths - lengths // 2
     else:
         values, errors, biases = of_replicates(total - np.log(number))
-    unknown = int(corpus.dropped.tokens) + corpus.n_tokens - len(words)
-    return HeldOut(options, corpus.doc_ids, lengths, values, errors, biases, unknown, number)
+    return HeldOut(options, corpus.doc_ids, lengths, values, errors, biases, corpus.n_tokens - len(words), number)
 
 
 class Component(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_choice, check_threads, check_whole, is_whole
 from ppl_topics._util.nearest import nearest
+from ppl_topics.engine.cluster.connection import ClusterLike
 from ppl_topics.errors import PplTopicsError
 from ppl_topics.prediction.infer import DRAWS, WARMUP
 
@@ -29,6 +30,9 @@ class Options:
     draws: int = DRAWS
     seed: int = 0
     threads: int | None = None
+    cluster: ClusterLike | None = None
+    first: int = 0
+    """Number of the first document, where these are some of many."""
 
     def __post_init__(self) -> None:
         if not is_whole(self.eta) and not (isinstance(self.eta, str) and self.eta in get_args(Average)):
@@ -46,7 +50,9 @@ class Options:
             check_threads(argument("threads"), self.threads)
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], names: str = "eta phi warmup draws seed threads", **fixed: Any) -> Options:
+    def of(
+        cls, given: Mapping[str, Any], names: str = "eta phi warmup draws seed threads cluster", **fixed: Any
+    ) -> Options:
         """Return the options that keywords name, of those that a function takes."""
         known = names.split()
         for name in given:

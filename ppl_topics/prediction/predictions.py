@@ -13,9 +13,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.arrays import FloatArray
-from ppl_topics.errors import TraceError
+from ppl_topics.errors import PplTopicsError, TraceError
+from ppl_topics.prediction.dask_texts import is_dask, transform_partitions
 from ppl_topics.prediction.documents import align_corpus, new_corpus
 from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.predictor import choose, draw_scores, predict_corpus, transform_corpus
@@ -54,6 +56,8 @@ def predict(groups: Groups, /, new: Any, *, covariates: Any = None, **options: A
         0 by default. The same seed gives the same numbers at any number of threads.
     threads : int, optional
         All cores by default.
+    cluster : distributed.Client, distributed.LocalCluster or str, optional
+        Share the documents among the workers of a Dask cluster; the numbers are the same. See `ppl_topics.sample`.
 
     Returns
     -------
@@ -182,7 +186,7 @@ def predictive(groups: Groups, /, new: Any, *, covariates: Any = None, **options
     """
     response = trained_response(groups)
     corpus = new_corpus(new, response, covariates)
-    how = Options.of(options, "phi warmup draws seed threads", eta="draws")
+    how = Options.of(options, "phi warmup draws seed threads cluster", eta="draws")
     scores = draw_scores(response, corpus, how)
     dims = ("chain", "draw", "doc", "response")
     in_units = response.target_scaling.undo
@@ -214,18 +218,19 @@ def transform(
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
-    new : Corpus or list of str
+    new : Corpus, list of str, or Dask series or bag of str
     chain : int
         Each chain numbers its topics in its own way, so they are not averaged.
     response : str, optional
         Whose topics, if each response has its own (one-vs-all).
     **options
-        ``warmup``, ``draws``, ``seed`` and ``threads`` as for `predict`.
+        ``warmup``, ``draws``, ``seed``, ``threads`` and ``cluster`` as for `predict`.
 
     Returns
     -------
     ndarray of float64, shape (D, K)
-        Rows sum to 1; the row of an empty document is the prior mean.
+        Rows sum to 1; the row of an empty document is the prior mean. Of a Dask series or bag, a Dask array: texts are
+        counted at once, and the rest is computed when it is asked for, with the same numbers whatever the partitions.
 
     Raises
     ------
@@ -245,7 +250,12 @@ def transform(
     trained = TrainedTopics(groups)
     if not is_whole(chain):
         raise TraceError(f"chain: must be a whole number, got {chain!r}")
-    how = Options.of(options, "warmup draws seed threads")
+    how = Options.of(options, "warmup draws seed threads cluster")
+    if is_dask(new):
+        if how.cluster is not None:
+            raise PplTopicsError(f"{argument('cluster')}: Dask computes its own collections; leave it out")
+        result: FloatArray = transform_partitions(trained, new, how, int(chain), response)
+        return result
     return transform_corpus(trained, align_corpus(new, trained.vocabulary), how, int(chain), response)
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.threads import using_threads
@@ -21,6 +22,7 @@ from ppl_topics.corpus import Corpus
 from ppl_topics.engine.bind import index_tokens
 from ppl_topics.engine.encode_observed import design_of as fixed_columns
 from ppl_topics.errors import TraceError
+from ppl_topics.prediction.by_documents import by_documents
 from ppl_topics.prediction.infer import NewTopics, mean_shares, theta_of
 from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.trained import Part, TrainedResponse, TrainedTopics, word_major
@@ -68,6 +70,10 @@ def transform_corpus(
     if chain not in trained.chains:
         raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, trained.chains))}")
     part = trained.parts(chain)[trained.place_of(response)]
+    return np.concatenate(by_documents(_theta, trained, corpus, options, part))
+
+
+def _theta(trained: TrainedTopics, corpus: Corpus, options: Options, part: Part) -> FloatArray:
     tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
     with using_threads(options.threads):
         shares = shares_of(trained, tokens, options, part)
@@ -76,7 +82,7 @@ def transform_corpus(
 
 def shares_of(trained: TrainedTopics, tokens: Tokens, options: Options, part: Part) -> FloatArray:
     """Return zbar of new documents given the mean topics, shape (D, K)."""
-    topics = NewTopics(tokens, trained.alpha(part), options.seed, part.stream)
+    topics = NewTopics(tokens, trained.alpha(part), options.seed, part.stream, options.first)
     draws = topics.draws(trained.phi_mean(part), options.warmup, options.draws)
     return mean_shares(draws, len(tokens.doc_ptr) - 1, trained.topics)
 
@@ -85,6 +91,14 @@ def predict_corpus(
     response: TrainedResponse, corpus: Corpus, options: Options, targets: FloatArray | None = None
 ) -> Predictions:
     """Predict documents in the words of the fit, with the log density of targets if they are given."""
+    parts = by_documents(_predict, response, corpus, options, of_documents=targets)
+    fields: Any = [None if of[0] is None else np.concatenate(of) for of in zip(*parts, strict=True)]
+    return Predictions(*fields)
+
+
+def _predict(
+    response: TrainedResponse, corpus: Corpus, options: Options, targets: FloatArray | None = None
+) -> Predictions:
     block, scaling = response.block, response.target_scaling
     targets = None if targets is None else np.asarray(scaling.apply(targets))
     by_class = response.kind == "class" and block.probabilistic
@@ -115,6 +129,10 @@ def predict_corpus(
 
 def draw_scores(response: TrainedResponse, corpus: Corpus, options: Options) -> FloatArray:
     """Return the linear predictors of new documents by each kept draw, shape (chains, M, D, C)."""
+    return np.concatenate(by_documents(_draw_scores, response, corpus, options), axis=2)
+
+
+def _draw_scores(response: TrainedResponse, corpus: Corpus, options: Options) -> FloatArray:
     trained = response.trained
     shape = (len(trained.chains), len(response.draws), corpus.n_docs, len(response.responses))
     result = np.empty(shape)
@@ -159,7 +177,9 @@ def points(response: TrainedResponse, corpus: Corpus, options: Options, chain: i
     for part in response.trained.parts(chain):
         shares = shares_of(response.trained, tokens, options, part)[:, : response.supervised]
         eta = mean_of(islice(response.eta(part), first, end))
-        columns.append(shares @ eta[:, : response.supervised].T + scores(without_topics(design), eta))
+        # Not with `@`: how BLAS adds up depends on how many documents there are.
+        topics = sparse.csr_array(shares) @ np.ascontiguousarray(eta[:, : response.supervised].T)
+        columns.append(topics + scores(without_topics(design), eta))
     yield Point(np.hstack(columns), None if scale is None else scale[first:end].mean(axis=0))
 
 
@@ -182,7 +202,7 @@ def draws_of(
 ) -> Iterator[tuple[int, FloatArray]]:
     """Yield the draws of `draws_by_eta` for responses that share one set of topics."""
     trained = response.trained
-    topics = NewTopics(tokens, trained.alpha(part), options.seed, part.stream)
+    topics = NewTopics(tokens, trained.alpha(part), options.seed, part.stream, options.first)
 
     def with_design(features: Features) -> Features:
         return features._replace(design=design)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -53,6 +53,18 @@ class TrainedTopics:
     def __post_init__(self) -> None:
         if not has_mean_topics(self.groups) or "model_yaml" not in self.groups["posterior"].attrs:
             raise TraceError("the trace lacks `phi_mean` or `model_yaml`; it was not written by ppl-topics")
+
+    def detached(self, phi: str) -> TrainedTopics:
+        """Return the same in memory, without what no prediction needs; draws of topics only if ``phi`` is "draws"."""
+        unused = {"doc", "token"} | (set() if phi == "draws" else {"word"})
+        posterior, observed = self.groups["posterior"], self.groups.get("observed_data", xr.Dataset())
+        large = [name for name, values in posterior.items() if unused & set(values.dims)]
+        groups = {
+            "posterior": posterior.drop_vars(large),
+            "constant_data": self._constants,
+            "observed_data": observed.drop_vars("words", errors="ignore"),
+        }
+        return TrainedTopics({name: group.compute() for name, group in groups.items()})
 
     @property
     def _constants(self) -> xr.Dataset:
@@ -165,6 +177,10 @@ class TrainedResponse:
                 f"documents make {n_responses}"
             )
         return made
+
+    def detached(self, phi: str) -> TrainedResponse:
+        """Return the same in memory; see `TrainedTopics.detached`."""
+        return replace(self, trained=self.trained.detached(phi))
 
     @property
     def _observed(self) -> xr.Dataset:
