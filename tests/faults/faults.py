@@ -16,7 +16,8 @@ import psutil
 from damage import CHECKPOINTS, CHUNKS, CONSTANTS, PARTS, strike_files
 from disks import fill_disk, fill_disk_at_the_end, forbid_writing
 from processes import SECONDS, WRITTEN, strike_in_a_write
-from runs import DRAWS, SWEEPS, WARMUP, Outcome, Trial
+from runs import DRAWS, SWEEPS, Outcome, Trial
+from spread import strike_workers
 
 import ppl_topics as pt
 from ppl_topics.cli.entry import main as command
@@ -55,16 +56,7 @@ def kill_at_random(trial: Trial, *, by_command: bool = False) -> list[Outcome]:
         child.kill(group=bool(rng.random() < 0.5))
         child.wait()
         trial.check_readable()
-        found.append(Outcome(f"SIGKILL{' of the command' * by_command}", _phase(trial), "resumed, equal"))
-
-
-def _phase(trial: Trial) -> str:
-    kept = trial.sweeps_kept()
-    if not trial.complete():
-        return "before the folder was complete"
-    if kept == 0:
-        return "before the first checkpoint"
-    return "in warmup" if kept < WARMUP else "among the draws"
+        found.append(Outcome(f"SIGKILL{' of the command' * by_command}", trial.phase(), "resumed, equal"))
 
 
 def kill_in_a_write(trial: Trial) -> list[Outcome]:
@@ -187,6 +179,7 @@ FAULTS = (
     Fault("commands", 2, partial(kill_at_random, by_command=True)),
     Fault("stops", 4, stop_by_signal),
     Fault("workers", 1, kill_a_worker),
+    Fault("cluster", 6, strike_workers),
     Fault("two", 2, start_two),
     Fault("checkpoints", 12, partial(strike_files, CHECKPOINTS)),
     Fault("chunks", 4, partial(strike_files, CHUNKS)),

@@ -50,6 +50,13 @@ def no_context(*given: Any) -> Any:
     return contextlib.nullcontext()
 
 
+def begin_without_topics(self: Any, state: Any, memories: Any, seed: int, chain: int, number: int) -> None:
+    """When a worker was lost, the others begin with the topics that were last seen here."""
+    if self._open.get(chain) is not state:
+        self._begin(chain, state)
+        self._open[chain] = state
+
+
 ZEROS = {"results.run_folder.lazy._Stored._read": read_zeros}
 OTHER_EXIT_CODES = {"errors.RunError.exit_code": 2, "errors.TraceError.exit_code": 1}
 
@@ -58,6 +65,7 @@ PLANTED: dict[str, dict[str, Any]] = {
     "writes": {"engine.checkpointing._put_state": nothing},
     "stops": {"engine.interrupt.GracefulStop._handle": stop_at_once},
     "workers": {"engine.processes._Worker._death": lambda self: RunError("something went wrong")},
+    "cluster": {"engine.cluster.sharded.ShardedExecutor._catch_up": begin_without_topics},
     "two": {"engine.checkpointing.locked": no_context, "results.run_folder.folder.locked": no_context},
     "checkpoints": {"results.run_folder.checkpoint._Checksum.digest": lambda self: bytes(checkpoint.DIGEST)},
     "chunks": ZEROS,

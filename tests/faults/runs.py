@@ -172,6 +172,15 @@ class Trial:
         chains = [(self.run / "checkpoints" / f"chain-{unit}").glob("*.ckpt") for unit in range(units)]
         return min(max((int(path.stem) for path in found if path not in damaged), default=0) for found in chains)
 
+    def phase(self) -> str:
+        """Say how far the run is."""
+        kept = self.sweeps_kept()
+        if not self.complete():
+            return "before the folder was complete"
+        if kept == 0:
+            return "before the first checkpoint"
+        return "in warmup" if kept < WARMUP else "among the draws"
+
     def keeps(self, sweeps: int) -> bool:
         """Tell whether all chains have a checkpoint of at least this sweep."""
         return self.sweeps_kept() >= sweeps
