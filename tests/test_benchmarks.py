@@ -47,6 +47,14 @@ def test_the_pages_agree_with_the_figures(script: Any) -> None:
         assert page.read_text() == tables.with_tables(page.read_text(), text), "run `make bench-tables`"
 
 
+def test_the_computed_table_is_that_of_the_formulas(script: Any) -> None:
+    forecast = script("cluster_forecast")
+    _, _, after = (BENCHMARKS.parent / "docs" / "cluster.md").read_text().partition(forecast.HEAD)
+    rows = after.splitlines(keepends=True)[1 : len(forecast.cases()) + 1]
+    says = "run `python benchmarks/cluster_forecast.py docs/cluster.md`"
+    assert rows == [forecast.row(case) for case in forecast.cases()], says
+
+
 def test_figures_say_where_they_were_measured(script: Any) -> None:
     for record in script("tables").read():
         assert {"command", "commit", "date", "machine"} <= record.keys()
