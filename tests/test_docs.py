@@ -29,7 +29,7 @@ def test_a_block_that_is_left_out_of_the_table_is_noticed():
 
 def test_the_table_of_distribution_names_the_kernels():
     page = (DOCS / "cluster.md").read_text(encoding="utf-8")
-    for way in ("doc", "statistic"):
+    for way in ("doc", "rotate", "statistic"):
         row = next(line for line in page.splitlines() if line.startswith(f"| `{way}`"))
         named = set(re.findall(r"`(\w+)`", row.split("|")[2]))
         assert named == {name for name, kernel in pt.kernels().items() if kernel.distributes == way}
