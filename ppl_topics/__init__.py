@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ppl_topics.api.grid import grid
     from ppl_topics.api.resuming import resume
     from ppl_topics.api.sampling import InexactKernelWarning, sample
+    from ppl_topics.api.sharding import shard_corpus
     from ppl_topics.core.binding import Binding
     from ppl_topics.core.block import Block
     from ppl_topics.core.kernel import KernelFunctions, KernelSpec, WordSelection
@@ -95,6 +96,7 @@ __all__ = [
     "repeat",
     "resume",
     "sample",
+    "shard_corpus",
     "step",
     "verify",
     "write_svmlight",
@@ -111,6 +113,7 @@ _HOMES = {
     "ppl_topics.api.planning": "plan",
     "ppl_topics.api.resuming": "resume",
     "ppl_topics.api.sampling": "InexactKernelWarning sample",
+    "ppl_topics.api.sharding": "shard_corpus",
     "ppl_topics.core.binding": "Binding",
     "ppl_topics.core.block": "Block",
     "ppl_topics.core.kernel": "KernelFunctions KernelSpec WordSelection",

@@ -24,6 +24,7 @@ from ppl_topics.cli.predict import predict
 from ppl_topics.cli.resume import resume
 from ppl_topics.cli.run import run
 from ppl_topics.cli.schema import schema
+from ppl_topics.cli.shard import shard
 from ppl_topics.cli.traces import diagnose, topics
 from ppl_topics.cli.verify import verify
 
@@ -68,6 +69,7 @@ def _options(
 app.callback(help=_help(_options))(_options)
 for command in (
     demo,
+    shard,
     run,
     resume,
     predict,

@@ -16,20 +16,20 @@ from ppl_topics.errors import CorpusError, PplTopicsError
 if TYPE_CHECKING:
     from ppl_topics.corpus import Corpus
 
-__all__ = ["DATA", "Data", "Reading", "Training", "describe", "naming"]
+__all__ = ["DATA", "Data", "Reading", "Training", "TrainingTexts", "describe", "naming"]
 
 
 DATA = typer.Option(
     "--data",
-    help="The corpus: JSONL, CSV, TSV, MALLET, svmlight, LDA-C, UCI, Matrix Market, or a saved folder.",
+    help="The corpus: JSONL, CSV, TSV, MALLET, Parquet, svmlight, LDA-C, UCI, Matrix Market, or a saved folder.",
     metavar="FILE",
 )
 Data = Annotated[str, DATA]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How to read documents."""
+class Texts:
+    """How to read texts."""
 
     format: Annotated[str | None, typer.Option(help="Format, if the suffix does not tell.")] = None
     vocabulary: Annotated[str | None, typer.Option(help="File with one word a line.", metavar="FILE")] = None
@@ -40,24 +40,17 @@ class Reading:
         list[str] | None, typer.Option(help="Columns of covariates, separated by commas; may be given several times.")
     ] = None
     label_kind: Annotated[str | None, typer.Option(help="class, multi_label, real or count.")] = None
-    first_id: Annotated[int | None, typer.Option(help="First word id in the file, 0 or 1.")] = None
     encoding: Annotated[str, typer.Option(help="Text encoding of the file.")] = "utf-8"
     stop_words: Annotated[str | None, typer.Option(help="`english`, or a file with one word a line.")] = None
     token_pattern: Annotated[str | None, typer.Option(help="Regular expression of a token.")] = None
 
-    def read(self, data: str, **words: Any) -> Corpus:
-        """Read the corpus in a file; all of its words are kept, unless `words` says which."""
-        from ppl_topics.api.sampling import check_corpus
-        from ppl_topics.corpus import read_corpus
-
-        options = {field.name: getattr(self, field.name) for field in fields(Reading)}
+    def given(self) -> dict[str, Any]:
+        """Return the arguments of `read_corpus` and `shard_corpus`."""
+        options = {field.name: getattr(self, field.name) for field in fields(Texts)}
         options |= {"covariates": self._covariates(), "stop_words": _stop_words(self.stop_words, self.encoding)}
         if self.token_pattern is None:
             del options["token_pattern"]
-        corpus = read_corpus(data, **options, **words)
-        with naming(data):
-            check_corpus(corpus)
-        return corpus
+        return options
 
     def _covariates(self) -> list[str] | None:
         if not self.covariates:
@@ -70,8 +63,25 @@ class Reading:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training(Reading):
-    """How to read documents to train on, and which of their words to keep."""
+class Reading(Texts):
+    """How to read documents."""
+
+    first_id: Annotated[int | None, typer.Option(help="First word id in the file, 0 or 1.")] = None
+
+    def read(self, data: str, **words: Any) -> Corpus:
+        """Read the corpus in a file; all of its words are kept, unless `words` says which."""
+        from ppl_topics.api.sampling import check_corpus
+        from ppl_topics.corpus import read_corpus
+
+        corpus = read_corpus(data, first_id=self.first_id, **self.given(), **words)
+        with naming(data):
+            check_corpus(corpus)
+        return corpus
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """Which words to keep."""
 
     min_count: Annotated[int, typer.Option(help="Leave out words that occur less often.")] = 1
     min_df: Annotated[
@@ -82,20 +92,32 @@ class Training(Reading):
     ] = "1.0"
     max_vocabulary: Annotated[int | None, typer.Option(help="Keep at most this many words, the most frequent.")] = None
 
+    def thresholds(self) -> dict[str, Any]:
+        """Return the arguments of `read_corpus` and `shard_corpus`."""
+        return {
+            "min_count": self.min_count,
+            "min_df": _count_or_share("--min-df", self.min_df),
+            "max_df": _count_or_share("--max-df", self.max_df),
+            "max_vocabulary": self.max_vocabulary,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(Words, Reading):
+    """How to read documents to train on, and which of their words to keep."""
+
     def read(self, data: str, **words: Any) -> Corpus:
         """Read the training corpus in a file."""
-        return super().read(
-            data,
-            min_count=self.min_count,
-            min_df=_count_or_share("--min-df", self.min_df),
-            max_df=_count_or_share("--max-df", self.max_df),
-            max_vocabulary=self.max_vocabulary,
-            **words,
-        )
+        return super().read(data, **self.thresholds(), **words)
 
     def read_new(self, data: str) -> Corpus:
         """Read other documents in the same way, all of whose words are kept."""
         return super().read(data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingTexts(Words, Texts):
+    """How to read texts to train on, and which of their words to keep."""
 
 
 @contextmanager

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ppl_topics._util.argument_names import arguments
 from ppl_topics._util.arrays import IntArray, UInt32Array
 from ppl_topics.corpus.counts import expand_counts
-from ppl_topics.corpus.covariates import as_covariates
 from ppl_topics.corpus.growable_array import GrowableArray
-from ppl_topics.corpus.labels import LabelKind, Labels
-from ppl_topics.corpus.names import StrArray, as_doc_ids, document_name, iterate, number_names, storage_problem
-from ppl_topics.corpus.parts import CorpusParts, DroppedWords, VocabularyLike, as_vocabulary
+from ppl_topics.corpus.labels import LabelKind
+from ppl_topics.corpus.names import StrArray, document_name, iterate, number_names, word_problem
+from ppl_topics.corpus.parts import CorpusParts, DroppedWords, VocabularyLike, as_vocabulary, check_not_empty, described
 from ppl_topics.corpus.pruning import Pruning
 from ppl_topics.corpus.token_arrays import remap
 from ppl_topics.errors import CorpusError
@@ -134,21 +132,13 @@ class CorpusAssembler:
     ) -> CorpusParts:
         """Return the parts of the corpus, as `CorpusBuilder.build` does."""
         self._check_open()
-        if self._fixed is not None and not pruning.is_trivial:
-            raise CorpusError(
-                f"{arguments('min_count', 'min_df', 'max_df', 'max_vocabulary')} choose the words, and so does a given "
-                "vocabulary; use one or the other"
-            )
-        if not self.n_docs:
-            raise CorpusError("the corpus has no documents; at least one is needed")
-        if not self._any_tokens:
-            raise CorpusError(f"all {self.n_docs} documents are empty; at least one must have a token")
+        pruning.check_vocabulary(self._fixed)
+        check_not_empty(self.n_docs, self._any_tokens)
         names = self._names(vocabulary, n_words)
-        ids = as_doc_ids(self._doc_ids or None if doc_ids is None else doc_ids, self.n_docs)
+        doc_ids = self._doc_ids or None if doc_ids is None else doc_ids
         labels = self._labels or None if labels is None else labels
-        label_part = None if labels is None else Labels.infer(labels, kind=label_kind, doc_ids=ids)
         covariates = self._covariates or None if covariates is None else covariates
-        covariate_part = as_covariates(covariates, doc_ids=ids)
+        ids, label_part, covariate_part = described(self.n_docs, doc_ids, labels, label_kind, covariates)
 
         self._built = True
         doc_ptr = np.concatenate([np.zeros(1, dtype=np.int64), self._ends.release()])
@@ -179,7 +169,7 @@ class CorpusAssembler:
                 raise CorpusError(f"{where} has the token {token!r}; expected strings")
             elif fixed:
                 unknown.append(token)
-            elif problem := storage_problem(token) if token else "is empty":
+            elif problem := word_problem(token):
                 raise CorpusError(f"{where} has the token {token!r}, which {problem}; expected words")
             else:
                 known.append(len(table))

@@ -29,6 +29,7 @@ __all__ = [
     "listed",
     "number_names",
     "storage_problem",
+    "word_problem",
 ]
 
 StrArray: TypeAlias = npt.NDArray[np.object_]
@@ -91,6 +92,11 @@ def storage_problem(text: str) -> str:
     return ""
 
 
+def word_problem(word: str) -> str:
+    """Return why a string cannot be a word, or the empty string if it can."""
+    return storage_problem(word) if word else "is empty"
+
+
 def is_finite(value: float) -> bool:
     """Return whether a number is finite as a float; an int may be beyond the largest float."""
     try:
@@ -106,8 +112,7 @@ def as_names(values: Iterable[Any], what: str) -> StrArray:
     for position, name in enumerate(names):
         if not isinstance(name, str):
             raise CorpusError(f"{what} {position} is {name!r}, of type {type(name).__name__}; expected a string")
-        problem = storage_problem(name) if name else "is empty"
-        if problem:
+        if problem := word_problem(name):
             raise CorpusError(f"{what} {position}, {name!r}, {problem}; expected a name")
     if len(set(names)) < len(names):
         first, second = _first_repeat(names)

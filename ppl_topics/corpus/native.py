@@ -15,7 +15,7 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -38,7 +38,17 @@ from ppl_topics.corpus.token_arrays import document_chunks
 from ppl_topics.corpus.untrusted_files import open_array, read_json
 from ppl_topics.errors import CorpusError
 
-__all__ = ["FORMAT", "VERSION", "fingerprint", "is_corpus_folder", "load", "save"]
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "check_target",
+    "fingerprint",
+    "is_corpus_folder",
+    "load",
+    "new_folder",
+    "save",
+    "write",
+]
 
 FORMAT = "ppl-topics-corpus"
 VERSION = 1
@@ -83,11 +93,29 @@ def is_corpus_folder(path: Path) -> bool:
 
 def save(corpus: CorpusParts, path: Path) -> None:
     """Write `corpus` to the folder `path`; see `Corpus.save`."""
-    path = Path(os.path.abspath(path))
+    with new_folder(path) as folder:
+        write(corpus, folder)
+
+
+def check_target(path: Path) -> None:
+    """Refuse a folder that cannot be made, or would replace something else than a corpus."""
     if not path.parent.is_dir():
         raise CorpusError(f"cannot save to {path}: the folder {path.parent} does not exist")
     if path.exists() and not is_corpus_folder(path) and not (path.is_dir() and not any(path.iterdir())):
         raise CorpusError(f"{path} exists and is not a corpus, so it is not replaced; choose another path")
+
+
+@contextlib.contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield an empty folder beside `path`, which takes its place in the end, also that of a corpus that is there."""
+    path = Path(os.path.abspath(path))
+    check_target(path)
+    with _folder_in_one_step(path) as folder:
+        yield folder
+
+
+def write(corpus: CorpusParts, folder: Path, *, there: Collection[str] = ()) -> None:
+    """Write the arrays of `corpus`, but those that are ``there`` already, and in the end its description."""
     arrays, parts = _content(corpus)
     ids = corpus.ids
     if ids is not None and ids.dtype == np.object_:
@@ -107,10 +135,9 @@ def save(corpus: CorpusParts, path: Path) -> None:
         "arrays": digests,
         "fingerprint": _fingerprint(digests, parts),
     }
-    with _folder_in_one_step(path) as folder:
-        for name, array in arrays.items():
-            np.save(folder / f"{name}.npy", array, allow_pickle=False)
-        (folder / META).write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    for name in arrays.keys() - set(there):
+        np.save(folder / f"{name}.npy", arrays[name], allow_pickle=False)
+    (folder / META).write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def load(path: Path, *, verify: bool) -> tuple[CorpusParts, str]:

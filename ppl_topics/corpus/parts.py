@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ppl_topics._util.arrays import IntArray, UInt32Array
-from ppl_topics.corpus.covariates import Covariates
-from ppl_topics.corpus.labels import Labels
-from ppl_topics.corpus.names import DocIds, StrArray, as_names
+from ppl_topics.corpus.covariates import Covariates, as_covariates
+from ppl_topics.corpus.labels import LabelKind, Labels
+from ppl_topics.corpus.names import DocIds, StrArray, as_doc_ids, as_names
 from ppl_topics.errors import CorpusError
 
-__all__ = ["CorpusParts", "DroppedWords", "VocabularyLike", "as_vocabulary"]
+__all__ = ["CorpusParts", "DroppedWords", "VocabularyLike", "as_vocabulary", "check_not_empty", "described"]
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,23 @@ class CorpusParts:
     def n_tokens(self) -> int:
         """Number of tokens N."""
         return len(self.words)
+
+
+def check_not_empty(n_docs: int, any_tokens: bool) -> None:
+    """Refuse to make a corpus of no documents, or of empty ones only."""
+    if not n_docs:
+        raise CorpusError("the corpus has no documents; at least one is needed")
+    if not any_tokens:
+        raise CorpusError(f"all {n_docs} documents are empty; at least one must have a token")
+
+
+def described(
+    n_docs: int, doc_ids: Iterable[Any] | None, labels: Any, label_kind: LabelKind | None, covariates: Any
+) -> tuple[DocIds, Labels | None, Covariates | None]:
+    """Return the checked ids, labels and covariates of documents."""
+    ids = as_doc_ids(doc_ids, n_docs)
+    found = None if labels is None else Labels.infer(labels, kind=label_kind, doc_ids=ids)
+    return ids, found, as_covariates(covariates, doc_ids=ids)
 
 
 VocabularyLike: TypeAlias = Sequence[str] | StrArray | CorpusParts

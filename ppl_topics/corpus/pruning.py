@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
 
-from ppl_topics._util.argument_names import argument, setting
+from ppl_topics._util.argument_names import argument, arguments, setting
 from ppl_topics._util.arrays import IntArray, UInt32Array
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.corpus.token_arrays import count_documents, count_words
@@ -51,20 +51,36 @@ class Pruning:
         least = not isinstance(self.min_df, float | np.floating) and self.min_df == 1
         return self.min_count == 1 and least and whole and self.max_vocabulary is None
 
-    def choose(self, doc_ptr: IntArray, words: UInt32Array, names: StrArray) -> IntArray:
-        """Return the ids of the words to keep, in increasing order; raise a `CorpusError` if none is left.
+    def check_vocabulary(self, vocabulary: object) -> None:
+        """Refuse thresholds beside a given vocabulary, which chooses the words too."""
+        if vocabulary is not None and not self.is_trivial:
+            raise CorpusError(
+                f"{arguments('min_count', 'min_df', 'max_df', 'max_vocabulary')} choose the words, and so does a given "
+                "vocabulary; use one or the other"
+            )
 
-        Of words that are equally frequent, `max_vocabulary` keeps the first in sort order.
+    def choose(self, doc_ptr: IntArray, words: UInt32Array, names: StrArray) -> IntArray:
+        """Return the ids of the words to keep, in increasing order; see `choose_counted`."""
+        if self.is_trivial:
+            return np.arange(len(names))
+        counts = count_words(words, len(names))
+        return self.choose_counted(len(doc_ptr) - 1, names, counts, lambda: count_documents(doc_ptr, words, len(names)))
+
+    def choose_counted(
+        self, n_docs: int, names: StrArray, counts: IntArray, frequencies: Callable[[], IntArray]
+    ) -> IntArray:
+        """Choose words by their counts and document frequencies; raise a `CorpusError` if none is left.
+
+        Frequencies are asked for only if they matter. Of words that are equally frequent, `max_vocabulary` keeps the
+        first in sort order.
         """
         if self.is_trivial:
             return np.arange(len(names))
-        n_docs = len(doc_ptr) - 1
-        counts = count_words(words, len(names))
         keep = counts >= self.min_count
         least = math.ceil(_documents(self.min_df, n_docs) - ROUNDING)
         most = math.floor(_documents(self.max_df, n_docs) + ROUNDING)
         if least > 0 or most < n_docs:
-            frequency = count_documents(doc_ptr, words, len(names))
+            frequency = frequencies()
             keep &= (frequency >= least) & (frequency <= most)
         kept = np.flatnonzero(keep)
         if self.max_vocabulary is not None and len(kept) > self.max_vocabulary:

@@ -7,20 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
-from ppl_topics._util.paths import as_path
 from ppl_topics.corpus.corpus import Corpus
 from ppl_topics.corpus.keywords import TextKeywords, takes
 from ppl_topics.corpus.labels import LabelKind
-from ppl_topics.corpus.names import iterate
 from ppl_topics.corpus.parts import VocabularyLike
+from ppl_topics.corpus.readers.addresses import File, as_file
 from ppl_topics.corpus.readers.count_files import read_counts
 from ppl_topics.corpus.readers.formats import COUNT_FORMATS, Format, format_of
 from ppl_topics.corpus.readers.lines import file_error, missing_file
 from ppl_topics.corpus.readers.options import ReadOptions
 from ppl_topics.corpus.readers.records import Columns
 from ppl_topics.corpus.readers.text_files import read_texts
-from ppl_topics.corpus.readers.vocabulary import load_vocabulary
-from ppl_topics.corpus.text_options import TextOptions
 from ppl_topics.errors import CorpusError
 
 __all__ = ["read_corpus"]
@@ -49,6 +46,7 @@ def read_corpus(
     .jsonl .ndjson                            one JSON object a line, with named members
     .csv .tsv                                 a header that names the columns, then a document a row
     .mallet                                   ``name label text ...``, a document a line
+    .parquet                                  named columns; needs ``ppl-topics[parquet]``
     .svmlight .libsvm .svm                    ``label id:count id:count ...``; labels may be ``1,3``
     .ldac .lda-c                              ``n_pairs id:count ...``, ids from 0
     .docword.txt .uci, docword.*.txt          UCI: three header lines, then ``document word count``
@@ -59,9 +57,9 @@ def read_corpus(
     Parameters
     ----------
     path : str or pathlib.Path
-        The file or folder.
+        The file or folder, or the address of a file that fsspec opens, such as ``"s3://bucket/posts.jsonl.gz"``.
     format : str, optional
-        "jsonl", "csv", "tsv", "mallet", "svmlight", "ldac", "uci", "matrix_market" or "native", if the
+        "jsonl", "csv", "tsv", "mallet", "parquet", "svmlight", "ldac", "uci", "matrix_market" or "native", if the
         suffix does not tell.
     vocabulary : str, pathlib.Path, sequence of str or Corpus, optional
         The words: a file with one word a line, a list, or a corpus. In a count format these are the names of the
@@ -69,11 +67,11 @@ def read_corpus(
         the file; without it, words are named by their ids. In a text format and the native format, it is
         the vocabulary of a training corpus, and other words are dropped and counted.
     text_column : str, default "text"
-        Column of the text (JSON Lines, CSV, TSV).
+        Column of the text (JSON Lines, CSV, TSV, Parquet).
     label_column, id_column : str, optional
-        Columns of the label and of the document's id (JSON Lines, CSV, TSV). MALLET files always have both.
+        Columns of the label and of the document's id (JSON Lines, CSV, TSV, Parquet). MALLET files always have both.
     covariates : sequence of str, optional
-        Columns of the covariates (JSON Lines, CSV, TSV).
+        Columns of the covariates (JSON Lines, CSV, TSV, Parquet).
     label_kind : {"class", "multi_label", "real", "count"}, optional
         Kind of the labels; by default as `Labels.infer` finds.
     first_id : {0, 1}, optional
@@ -106,42 +104,36 @@ def read_corpus(
     ...     read_corpus(path, vocabulary=["cat", "dog", "milk"])
     Corpus 'pets': 2 documents, 4 tokens, 3 words, 2 classes
     """
-    path = as_path(path, "a corpus", CorpusError)
-    # Not path.exists(), which raises where the name is too long for the file system.
-    if not os.path.exists(path):
-        raise missing_file(path)
-    kind = format_of(path, format)
-    read_options = ReadOptions(
-        encoding=encoding,
-        vocabulary=load_vocabulary(vocabulary, encoding),
-        first_id=first_id,
-        columns=Columns(text_column, label_column, id_column, _names_of(covariates)),
+    file = as_file(path, "a corpus")
+    # Not file.exists(), which raises where the name is too long for the file system.
+    if isinstance(file, Path) and not os.path.exists(file):
+        raise missing_file(file)
+    kind = format_of(file, format)
+    read_options = ReadOptions.of(
+        file.name,
+        Columns(text_column, label_column, id_column),
+        options,
+        vocabulary=vocabulary,
+        covariates=covariates,
         label_kind=label_kind,
-        text=TextOptions.of(options),
-        # Names of files need not be UTF-8.
-        name=os.fsencode(path.name.split(".")[0]).decode(errors="replace"),
+        encoding=encoding,
+        first_id=first_id,
     )
-    read_options.check(path, kind)
+    read_options.check(file, kind)
     try:
         if kind == "native":
-            return _read_native(path, read_options)
+            return _read_native(file, read_options)
         read = read_counts if kind in COUNT_FORMATS else read_texts
-        return Corpus.from_parts(read(path, kind, read_options))
+        return Corpus.from_parts(read(file, kind, read_options))
     except CorpusError as error:
         # What the assembler refuses has no file name yet.
-        if str(error).startswith(str(path)):
+        if str(error).startswith(str(file)):
             raise
-        raise file_error(path, 0, str(error)) from None
+        raise file_error(file, 0, str(error)) from None
 
 
-def _names_of(covariates: Sequence[str] | None) -> tuple[str, ...]:
-    if isinstance(covariates, str):
-        raise CorpusError(f"covariates must be a list of columns, such as ['{covariates}']")
-    return () if covariates is None else tuple(iterate(covariates, "a list of columns as covariates"))
-
-
-def _read_native(path: Path, options: ReadOptions) -> Corpus:
-    if path.is_file():
+def _read_native(path: File, options: ReadOptions) -> Corpus:
+    if not isinstance(path, Path) or path.is_file():
         raise file_error(path, 0, "this is a file, expected the folder of a saved corpus")
     corpus = Corpus.load(path)
     if options.vocabulary is not None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -15,12 +15,13 @@ from ppl_topics.corpus.label_inference import LabelKind, as_number, is_missing
 from ppl_topics.corpus.names import DocumentError
 from ppl_topics.corpus.readers.lines import file_error
 from ppl_topics.corpus.readers.records import Cell
+from ppl_topics.errors import CorpusError
 
 __all__ = ["Annotations"]
 
 
 class Annotations:
-    """Gather what is known about each document, and the line of each.
+    """Gather what is known about each document, and the file and line of each.
 
     If values are not typed, as they are in JSON, a column of strings that are all numbers is read as numbers. With
     ``absent_is_empty``, a document without labels among documents with several has an empty set of labels, as in
@@ -29,13 +30,13 @@ class Annotations:
 
     def __init__(
         self,
-        path: Path,
+        path: object,
         covariates: tuple[str, ...] = (),
         *,
         typed: bool = True,
         absent_is_empty: bool = False,
     ) -> None:
-        self._path = path
+        self._starts, self._files = [0], [str(path)]
         self._names = covariates
         self._typed = typed
         self._absent: list[str] | None = [] if absent_is_empty else None
@@ -52,6 +53,18 @@ class Annotations:
             self._doc_ids.append(doc_id)
         if self._names:
             self._covariates.append(covariates)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def extend(self, other: Annotations) -> None:
+        """Add the documents of the next file."""
+        self._starts += [len(self) + start for start in other._starts]
+        self._files += other._files
+        self._lines.extend(other._lines)
+        self._labels += other._labels
+        self._doc_ids += other._doc_ids
+        self._covariates += other._covariates
 
     def arguments(
         self, label_kind: LabelKind | None, *, labelled: bool = False, unique_ids: bool = True
@@ -76,13 +89,14 @@ class Annotations:
         try:
             yield
         except DocumentError as error:
-            raise file_error(self._path, self._lines[error.document], str(error)) from None
+            file = self._files[bisect_right(self._starts, error.document) - 1]
+            raise file_error(file, self._lines[error.document], str(error)) from None
 
     def _given_labels(self, kind: LabelKind | None, labelled: bool) -> list[Any] | None:
         labels = self._labels
         if all(map(is_missing, labels)):
             if labels and (labelled or kind is not None):
-                raise file_error(self._path, 0, "no document has a label, expected at least one")
+                raise CorpusError("no document has a label, expected at least one")
             return None
         if kind == "multi_label" or (kind is None and any(isinstance(label, list) for label in labels)):
             sets = ([str(label)] if isinstance(label, str | int | float) else label for label in labels)

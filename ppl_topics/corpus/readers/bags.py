@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ppl_topics._util.arrays import IntArray
+from ppl_topics.corpus.readers.addresses import File
 from ppl_topics.corpus.readers.lines import file_error
 
 __all__ = ["MAX_COUNT", "MAX_ID", "Bag", "LabelValue", "parse_count", "parse_id", "parse_pairs"]
@@ -37,7 +37,7 @@ class Bag(NamedTuple):
     label: LabelValue = None
 
 
-def parse_pairs(path: Path, line: int, text: str) -> tuple[IntArray, IntArray]:
+def parse_pairs(path: File, line: int, text: str) -> tuple[IntArray, IntArray]:
     """Parse ``id:count id:count ...`` into ids and counts; no white space around the pairs."""
     if not text:
         return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -55,7 +55,7 @@ def parse_pairs(path: Path, line: int, text: str) -> tuple[IntArray, IntArray]:
     return np.array(ids, np.int64), np.array(counts, np.int64)
 
 
-def parse_id(path: Path, line: int, text: str, what: str = "word id") -> int:
+def parse_id(path: File, line: int, text: str, what: str = "word id") -> int:
     """Parse a whole number from 0 to ``MAX_ID``."""
     if not (text.isascii() and text.isdigit()):
         raise file_error(path, line, f"the {what} is '{text}', expected a whole number such as 17")
@@ -66,7 +66,7 @@ def parse_id(path: Path, line: int, text: str, what: str = "word id") -> int:
     return int(digits)
 
 
-def parse_count(path: Path, line: int, text: str, of: str) -> int:
+def parse_count(path: File, line: int, text: str, of: str) -> int:
     """Parse a count, which may be written as 2.0 but must be whole and not negative."""
     if not _NUMBER.fullmatch(text):
         raise file_error(path, line, f"the count {of} is '{text}', expected a whole number such as 2")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from ppl_topics._util.arrays import IntArray
 from ppl_topics.corpus.assembler import CorpusAssembler
 from ppl_topics.corpus.names import number_names
 from ppl_topics.corpus.parts import CorpusParts
+from ppl_topics.corpus.readers.addresses import File
 from ppl_topics.corpus.readers.annotations import Annotations
 from ppl_topics.corpus.readers.bags import Bag
 from ppl_topics.corpus.readers.ldac import read_ldac
@@ -29,7 +29,7 @@ _ZERO_ID = re.compile(r"(?:^|[ \t])0+:")
 _BLOCK = 1 << 18
 
 
-def read_counts(path: Path, kind: str, options: ReadOptions) -> CorpusParts:
+def read_counts(path: File, kind: str, options: ReadOptions) -> CorpusParts:
     """Read a file of word ids and counts, whose format is svmlight, ldac, uci or matrix_market."""
     try:
         return _read(path, kind, options, sort=False)
@@ -38,7 +38,7 @@ def read_counts(path: Path, kind: str, options: ReadOptions) -> CorpusParts:
         return _read(path, kind, options, sort=True)
 
 
-def _read(path: Path, kind: str, options: ReadOptions, *, sort: bool) -> CorpusParts:
+def _read(path: File, kind: str, options: ReadOptions, *, sort: bool) -> CorpusParts:
     n_words: int | None = None
     if kind == "svmlight":
         bags, first_id = read_svmlight(path, options.encoding), options.first_id
@@ -67,7 +67,7 @@ def _read(path: Path, kind: str, options: ReadOptions, *, sort: bool) -> CorpusP
     return collected.build(n_words, 0 if n_words is None else shape.line)
 
 
-def _has_zero(path: Path, encoding: str) -> bool:
+def _has_zero(path: File, encoding: str) -> bool:
     """Look for id 0 before any id is used: it may come late, and shifts all others."""
     return any(_ZERO_ID.search(text.partition("#")[0]) for _, text in numbered_lines(path, encoding) if "0:" in text)
 
@@ -75,7 +75,7 @@ def _has_zero(path: Path, encoding: str) -> bool:
 class _Collected:
     """Documents on their way to the assembler, a block at a time."""
 
-    def __init__(self, path: Path, first_id: int, options: ReadOptions) -> None:
+    def __init__(self, path: File, first_id: int, options: ReadOptions) -> None:
         self._path = path
         self._first_id = first_id
         self._options = options

@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
+from ppl_topics.corpus.readers.addresses import File
 from ppl_topics.corpus.readers.lines import file_error, numbered_lines
 from ppl_topics.corpus.readers.records import Cell, Columns, Record, check_columns
 
 __all__ = ["read_delimited"]
 
 
-def read_delimited(path: Path, columns: Columns, delimiter: str, encoding: str = "utf-8") -> Iterator[Record]:
+def read_delimited(path: File, columns: Columns, delimiter: str, encoding: str = "utf-8") -> Iterator[Record]:
     """Yield the documents of a CSV or TSV file, whose first row names the columns.
 
     An empty label or covariate is missing; blank rows are skipped.
@@ -51,7 +51,7 @@ def _cell(field: str) -> Cell:
     return field.strip() or None
 
 
-def _rows(path: Path, delimiter: str, encoding: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: File, delimiter: str, encoding: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each row that is not blank, with the line on which it starts."""
     columns = 0
     lines = (text for _, text in numbered_lines(path, encoding, keep_ends=True))

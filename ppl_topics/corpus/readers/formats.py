@@ -7,16 +7,19 @@ from typing import Literal, TypeAlias, get_args
 
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.nearest import did_you_mean
+from ppl_topics.corpus.readers.addresses import File
 from ppl_topics.corpus.readers.lines import COMPRESSED_SUFFIXES
 from ppl_topics.errors import CorpusError
 
 __all__ = ["COUNT_FORMATS", "TEXT_FORMATS", "Format", "format_of"]
 
-Format: TypeAlias = Literal["svmlight", "jsonl", "csv", "tsv", "ldac", "uci", "mallet", "matrix_market", "native"]
+Format: TypeAlias = Literal[
+    "svmlight", "jsonl", "csv", "tsv", "parquet", "ldac", "uci", "mallet", "matrix_market", "native"
+]
 """Names of the formats that `read_corpus` reads."""
 
 COUNT_FORMATS = frozenset({"svmlight", "ldac", "uci", "matrix_market"})
-TEXT_FORMATS = frozenset({"jsonl", "csv", "tsv", "mallet"})
+TEXT_FORMATS = ("jsonl", "csv", "tsv", "mallet", "parquet")
 
 _SUFFIXES: dict[str, Format] = {
     ".svmlight": "svmlight",
@@ -26,6 +29,7 @@ _SUFFIXES: dict[str, Format] = {
     ".ndjson": "jsonl",
     ".csv": "csv",
     ".tsv": "tsv",
+    ".parquet": "parquet",
     ".ldac": "ldac",
     ".lda-c": "ldac",
     ".docword.txt": "uci",
@@ -36,7 +40,7 @@ _SUFFIXES: dict[str, Format] = {
 }
 
 
-def format_of(path: Path, given: str | None) -> Format:
+def format_of(path: File, given: str | None) -> Format:
     """Return the format of a file: the one given, by name or by suffix, or else that of the file name.
 
     ``.gz`` and ``.zst`` at the end of the name are ignored. A folder is in the native format.
@@ -52,7 +56,7 @@ def format_of(path: Path, given: str | None) -> Format:
             hint = did_you_mean(given, names)
             raise CorpusError(f"format '{given}' is unknown, expected one of {', '.join(names)}{hint}")
         return by_suffix
-    if path.is_dir():
+    if isinstance(path, Path) and path.is_dir():
         return "native"
     name = path.name.lower()
     for suffix in COMPRESSED_SUFFIXES:

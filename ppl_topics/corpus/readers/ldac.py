@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
+from ppl_topics.corpus.readers.addresses import File
 from ppl_topics.corpus.readers.bags import Bag, parse_id, parse_pairs
 from ppl_topics.corpus.readers.lines import file_error, numbered_lines
 
 __all__ = ["read_ldac"]
 
 
-def read_ldac(path: Path, encoding: str = "utf-8") -> Iterator[Bag]:
+def read_ldac(path: File, encoding: str = "utf-8") -> Iterator[Bag]:
     """Yield the documents of a file in the format of Blei's ``lda-c``; blank lines are skipped."""
     for line, text in numbered_lines(path, encoding):
         fields = text.split(maxsplit=1)

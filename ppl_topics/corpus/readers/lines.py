@@ -19,9 +19,10 @@ from typing import IO
 import zstandard
 
 from ppl_topics._util.argument_names import setting
+from ppl_topics.corpus.readers.addresses import File
 from ppl_topics.errors import CorpusError
 
-__all__ = ["COMPRESSED_SUFFIXES", "file_error", "missing_file", "numbered_lines"]
+__all__ = ["COMPRESSED_SUFFIXES", "file_error", "missing_file", "numbered_lines", "opened"]
 
 COMPRESSED_SUFFIXES = {".gz": "gzip", ".zst": "Zstandard"}
 
@@ -36,8 +37,8 @@ _MAX_RATIO = 200
 _RATIO_FROM = 1 << 18
 
 
-def file_error(path: Path, line: int, message: str) -> CorpusError:
-    """Return the error for one line of a file, or for the whole file if the line is 0."""
+def file_error(path: object, line: int, message: str) -> CorpusError:
+    """Return the error for one line of what is being read, or for all of it if the line is 0."""
     # A file of another kind may be a single word of megabytes.
     message = _LONG.sub(lambda found: f"{found[0][:60]}...", message)
     message = f"{path}:{line}: {message}" if line else f"{path}: {message}"
@@ -45,12 +46,12 @@ def file_error(path: Path, line: int, message: str) -> CorpusError:
     return CorpusError("".join(c if c.isprintable() else repr(c)[1:-1] for c in message))
 
 
-def missing_file(path: Path) -> CorpusError:
+def missing_file(path: File) -> CorpusError:
     """Return the error for a file that does not exist, with files of similar names."""
     return file_error(path, 0, f"there is no such file{_neighbours(path)}")
 
 
-def numbered_lines(path: Path, encoding: str = "utf-8", *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: File, encoding: str = "utf-8", *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
     r"""Yield the lines of a file with their numbers from 1, decompressed if its first bytes say so.
 
     Several members or frames of a compressed file make one text. A byte-order mark at the start of UTF-8 is
@@ -81,7 +82,7 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, keep_ends: bool = Fal
         yield line, last if keep_ends else last.removesuffix("\r")
 
 
-def _decoded(path: Path, encoding: str) -> Iterator[str]:
+def _decoded(path: File, encoding: str) -> Iterator[str]:
     """Decode the content chunk by chunk; count lines only to locate an error."""
     try:
         # Some of Python's encodings are not text encodings, such as base64; this refuses them.
@@ -115,9 +116,9 @@ def _is_utf8(encoding: str) -> bool:
     return encoding.lower().replace("_", "-") in ("utf-8", "utf8")
 
 
-def _content(path: Path) -> Iterator[bytes]:
+def _content(path: File) -> Iterator[bytes]:
     """Yield the decompressed content in chunks."""
-    with _opened(path) as raw:
+    with opened(path) as raw:
         head = raw.read(4)
         raw.seek(0)
         kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
@@ -136,7 +137,8 @@ def _content(path: Path) -> Iterator[bytes]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: File) -> Iterator[IO[bytes]]:
+    """Open a file to read its bytes; errors name it."""
     try:
         with path.open("rb") as raw:
             yield raw
@@ -146,10 +148,17 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         raise file_error(path, 0, "this is a folder, expected a file") from None
     except OSError as error:
         raise file_error(path, 0, f"the file cannot be read: {error.strerror or error}") from error
+    except Exception as error:
+        # Other file systems have errors of their own.
+        if isinstance(path, Path) or isinstance(error, CorpusError):
+            raise
+        raise file_error(path, 0, f"the file cannot be read: {error or type(error).__name__}") from error
 
 
-def _neighbours(path: Path) -> str:
+def _neighbours(path: File) -> str:
     """Suggest existing files with similar names."""
+    if not isinstance(path, Path):
+        return ""
     parent = path.parent
     if not parent.is_dir():
         return f", nor a folder '{parent}'"
@@ -161,7 +170,7 @@ def _neighbours(path: Path) -> str:
     return f"; near it: {', '.join(matches)}" if matches else f" in '{parent}'"
 
 
-def _bounded(path: Path, raw: IO[bytes], pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _bounded(path: File, raw: IO[bytes], pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Pass on decompressed pieces, unless there is more than any text would give."""
     size = 0
     for piece in pieces:
@@ -176,7 +185,7 @@ def _bounded(path: Path, raw: IO[bytes], pieces: Iterator[bytes]) -> Iterator[by
         yield piece
 
 
-def _gunzipped(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
+def _gunzipped(path: File, raw: IO[bytes]) -> Iterator[bytes]:
     try:
         with gzip.GzipFile(fileobj=raw) as unzipped:
             while text := unzipped.read(_CHUNK):
@@ -185,7 +194,7 @@ def _gunzipped(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
         raise _damaged(path, "gzip", str(error)) from None
 
 
-def _unzstd(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
+def _unzstd(path: File, raw: IO[bytes]) -> Iterator[bytes]:
     # ``stream_reader`` accepts a truncated file; this object knows where a frame ends.
     decompressor = zstandard.ZstdDecompressor().decompressobj(write_size=_CHUNK)
     while data := raw.read(_PIECE):
@@ -203,5 +212,5 @@ def _unzstd(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
         raise _damaged(path, "Zstandard", "it ends before its frame does")
 
 
-def _damaged(path: Path, kind: str, reason: str) -> CorpusError:
+def _damaged(path: File, kind: str, reason: str) -> CorpusError:
     return file_error(path, 0, f"the {kind} file is truncated or damaged ({reason}); fetch or compress it again")

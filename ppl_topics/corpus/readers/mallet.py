@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
+from ppl_topics.corpus.readers.addresses import File
 from ppl_topics.corpus.readers.lines import file_error, numbered_lines
 from ppl_topics.corpus.readers.records import Record
 
 __all__ = ["read_mallet"]
 
 
-def read_mallet(path: Path, encoding: str = "utf-8") -> Iterator[Record]:
+def read_mallet(path: File, encoding: str = "utf-8") -> Iterator[Record]:
     """Yield the documents of a file for ``mallet import-file``: id, label, text. Blank lines are skipped."""
     for line, source in numbered_lines(path, encoding):
         fields = source.split(maxsplit=2)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
+from ppl_topics.corpus.readers.addresses import File
 from ppl_topics.corpus.readers.bags import Bag, parse_id
 from ppl_topics.corpus.readers.lines import file_error, numbered_lines
 from ppl_topics.corpus.readers.triples import SIZES, Shape, read_triples
@@ -14,7 +14,7 @@ __all__ = ["read_matrix_market"]
 _FIELDS = {"integer": 3, "unsigned-integer": 3, "real": 3, "double": 3, "pattern": 2}
 
 
-def read_matrix_market(path: Path, encoding: str = "utf-8", *, sort: bool = False) -> tuple[Shape, Iterator[Bag]]:
+def read_matrix_market(path: File, encoding: str = "utf-8", *, sort: bool = False) -> tuple[Shape, Iterator[Bag]]:
     """Return the sizes of a sparse matrix of counts, and its documents; see `read_triples` for ``sort``.
 
     In a ``pattern`` matrix every count is 1.

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self
 
 from ppl_topics._util.argument_names import argument, arguments
 from ppl_topics.corpus.label_inference import LabelKind, check_label_kind
-from ppl_topics.corpus.names import StrArray
+from ppl_topics.corpus.names import StrArray, iterate
+from ppl_topics.corpus.parts import VocabularyLike
 from ppl_topics.corpus.readers.formats import COUNT_FORMATS
 from ppl_topics.corpus.readers.lines import file_error
 from ppl_topics.corpus.readers.records import Columns
+from ppl_topics.corpus.readers.vocabulary import load_vocabulary
 from ppl_topics.corpus.text_options import TOKEN_PATTERN, TextOptions
 from ppl_topics.errors import CorpusError
 
 __all__ = ["ReadOptions"]
 
-_COLUMN_FORMATS = ("jsonl", "csv", "tsv")
+_COLUMN_FORMATS = ("jsonl", "csv", "tsv", "parquet")
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,32 @@ class ReadOptions:
     text: TextOptions
     name: str
 
-    def check(self, path: Path, kind: str) -> None:
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        columns: Columns,
+        words: Mapping[str, Any],
+        *,
+        vocabulary: str | Path | VocabularyLike | None,
+        covariates: Sequence[str] | None,
+        label_kind: LabelKind | None,
+        encoding: str,
+        first_id: int | None = None,
+    ) -> Self:
+        """Gather the arguments of a call; `words` are those of `TextKeywords`."""
+        return cls(
+            encoding=encoding,
+            vocabulary=load_vocabulary(vocabulary, encoding),
+            first_id=first_id,
+            columns=columns._replace(covariates=_names_of(covariates)),
+            label_kind=label_kind,
+            text=TextOptions.of(words),
+            # Names of files need not be UTF-8.
+            name=os.fsencode(name.split(".")[0]).decode(errors="replace"),
+        )
+
+    def check(self, path: object, kind: str) -> None:
         """Raise a `CorpusError` if an option is invalid, or does not apply to the format of the file."""
         if self.label_kind is not None:
             check_label_kind(self.label_kind, argument("label_kind"))
@@ -62,3 +92,9 @@ class ReadOptions:
                 needs = counts and names == ("stop_words",)
                 hint = f"; give {argument('vocabulary')}, which names the words" if needs else ""
                 raise file_error(path, 0, f"{arguments(*names)} cannot be used with the format {kind}{hint}")
+
+
+def _names_of(covariates: Sequence[str] | None) -> tuple[str, ...]:
+    if isinstance(covariates, str):
+        raise CorpusError(f"covariates must be a list of columns, such as ['{covariates}']")
+    return () if covariates is None else tuple(iterate(covariates, "a list of columns as covariates"))

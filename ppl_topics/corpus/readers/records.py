@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import NamedTuple
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.nearest import did_you_mean
 from ppl_topics.corpus.readers.lines import file_error
 
-__all__ = ["Cell", "Columns", "Record", "check_columns", "well_formed"]
+__all__ = ["Cell", "Columns", "Record", "check_columns", "shown", "typed_record"]
 
 Cell = str | int | float | bool | list[str] | None
 
@@ -45,8 +46,8 @@ class Record(NamedTuple):
     covariates: tuple[Cell, ...] = ()
 
 
-def check_columns(path: Path, line: int, wanted: Iterable[str], present: Sequence[str], where: str) -> None:
-    """Refuse columns that are missing from ``where``, "the header" or "the object"."""
+def check_columns(path: object, line: int, wanted: Iterable[str], present: Sequence[str], where: str) -> None:
+    """Refuse columns that are missing from ``where``, such as "the header"."""
     for name in wanted:
         if name not in present:
             listed = ", ".join(present[:20]) + (", ..." if len(present) > 20 else "")
@@ -54,7 +55,57 @@ def check_columns(path: Path, line: int, wanted: Iterable[str], present: Sequenc
             raise file_error(path, line, f"{where} has no column '{name}', only {listed}{hint}")
 
 
-def well_formed(text: str) -> str:
+def typed_record(path: object, line: int, columns: Columns, entry: Mapping[str, Any]) -> Record:
+    """Return a document from values that have types, as they have in JSON and Parquet.
+
+    A label is a string, a number, a boolean, a list of strings or numbers (several labels), or None (missing).
+    """
+    text = entry[columns.text]
+    if not isinstance(text, str):
+        raise file_error(path, line, f"'{columns.text}' is {shown(text)}, expected a string")
+    return Record(
+        line,
+        _well_formed(text),
+        _label(path, line, columns.label, entry[columns.label]) if columns.label is not None else None,
+        _doc_id(path, line, columns.id, entry[columns.id]) if columns.id is not None else None,
+        tuple(_scalar(path, line, name, entry[name]) for name in columns.covariates),
+    )
+
+
+def shown(value: object) -> str:
+    """Return a value for a message, as JSON writes it."""
+    try:
+        text = json.dumps(value, default=str)
+    except RecursionError:
+        return "nested very deeply"
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _label(path: object, line: int, name: str, value: object) -> Cell:
+    if isinstance(value, list):
+        return [str(_scalar(path, line, name, part)) for part in value]
+    return _scalar(path, line, name, value)
+
+
+def _doc_id(path: object, line: int, name: str, value: object) -> str:
+    if isinstance(value, str):
+        return _well_formed(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise file_error(path, line, f"the id '{name}' is {shown(value)}, expected a string or a whole number")
+
+
+def _scalar(path: object, line: int, name: str, value: object) -> Cell:
+    if isinstance(value, str):
+        return _well_formed(value)
+    if isinstance(value, float) and math.isinf(value):
+        raise file_error(path, line, f"'{name}' is infinite, expected a finite number")
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    raise file_error(path, line, f"'{name}' is {shown(value)}, expected a string, a number, true, false or null")
+
+
+def _well_formed(text: str) -> str:
     """Join surrogate pairs, and replace half pairs, which JSON allows but UTF-8 does not."""
     if text.isascii():
         return text

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from ppl_topics._util.argument_names import argument
+from ppl_topics.corpus.readers.addresses import File
 from ppl_topics.corpus.readers.bags import Bag, LabelValue, parse_pairs
 from ppl_topics.corpus.readers.lines import file_error, numbered_lines
 
@@ -16,7 +16,7 @@ __all__ = ["read_svmlight"]
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
-def read_svmlight(path: Path, encoding: str = "utf-8") -> Iterator[Bag]:
+def read_svmlight(path: File, encoding: str = "utf-8") -> Iterator[Bag]:
     """Yield the documents of an svmlight file; blank lines and comments are skipped, ``qid:`` is ignored.
 
     The label is an int, a float, a list of str for ``1,3``, or None if the line starts with a pair: a missing label, or
@@ -38,7 +38,7 @@ def read_svmlight(path: Path, encoding: str = "utf-8") -> Iterator[Bag]:
         yield Bag(line, ids, counts, label)
 
 
-def _parse_label(path: Path, line: int, text: str) -> LabelValue:
+def _parse_label(path: File, line: int, text: str) -> LabelValue:
     if "," in text:
         labels = [part for part in text.split(",") if part]
         for part in labels:
@@ -47,7 +47,7 @@ def _parse_label(path: Path, line: int, text: str) -> LabelValue:
     return _parse_number(path, line, text)
 
 
-def _parse_number(path: Path, line: int, text: str) -> int | float:
+def _parse_number(path: File, line: int, text: str) -> int | float:
     if _INTEGER.fullmatch(text):
         return int(text)
     try:

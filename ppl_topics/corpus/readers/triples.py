@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice, pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ppl_topics._util.arrays import IntArray
+from ppl_topics.corpus.readers.addresses import File
 from ppl_topics.corpus.readers.bags import Bag, parse_count, parse_id
 from ppl_topics.corpus.readers.limits import max_unused
 from ppl_topics.corpus.readers.lines import file_error
@@ -50,7 +50,7 @@ class _Block(NamedTuple):
 
 
 def read_triples(
-    path: Path, lines: Iterator[tuple[int, str]], shape: Shape, *, n_fields: int = 3, sort: bool = False
+    path: File, lines: Iterator[tuple[int, str]], shape: Shape, *, n_fields: int = 3, sort: bool = False
 ) -> Iterator[Bag]:
     """Yield the documents of ``document word count`` rows with ids from 1; those without rows are empty.
 
@@ -75,7 +75,7 @@ def read_triples(
     yield from _empty(shape.n_docs - doc)
 
 
-def _documents(path: Path, blocks: Iterator[_Block]) -> Iterator[_Block]:
+def _documents(path: File, blocks: Iterator[_Block]) -> Iterator[_Block]:
     """Yield the rows of each document."""
     pending: list[_Block] = []
     n_entries = n_mentioned = 0
@@ -98,7 +98,7 @@ def _documents(path: Path, blocks: Iterator[_Block]) -> Iterator[_Block]:
         yield _Block.joined(pending)
 
 
-def _check_empty(path: Path, line: int, n_docs: int, n_mentioned: int, n_entries: int) -> None:
+def _check_empty(path: File, line: int, n_docs: int, n_mentioned: int, n_entries: int) -> None:
     if n_docs - n_mentioned > max_unused(n_entries):
         raise file_error(
             path,
@@ -121,7 +121,7 @@ def _sorted_by_document(blocks: Iterator[_Block]) -> Iterator[_Block]:
         yield _Block(lines[order], rows[order])
 
 
-def _checked(path: Path, lines: Iterator[tuple[int, str]], shape: Shape, n_fields: int) -> Iterator[_Block]:
+def _checked(path: File, lines: Iterator[tuple[int, str]], shape: Shape, n_fields: int) -> Iterator[_Block]:
     """Yield blocks of rows, each checked against the header."""
     n_entries = 0
     while taken := list(islice(lines, _BLOCK)):
@@ -148,7 +148,7 @@ def _checked(path: Path, lines: Iterator[tuple[int, str]], shape: Shape, n_field
         )
 
 
-def _parse_block(path: Path, taken: list[tuple[int, str]], n_fields: int) -> _Block:
+def _parse_block(path: File, taken: list[tuple[int, str]], n_fields: int) -> _Block:
     text = "\n".join(line for _, line in taken) + "\n"
     if n_fields == 3 and _PLAIN_ROWS.fullmatch(text):
         # float64 is exact for nine digits, and reads counts written as 2.0.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
+from ppl_topics.corpus.readers.addresses import File
 from ppl_topics.corpus.readers.bags import Bag, parse_id
 from ppl_topics.corpus.readers.lines import file_error, numbered_lines
 from ppl_topics.corpus.readers.triples import SIZES, Shape, read_triples
@@ -12,7 +12,7 @@ from ppl_topics.corpus.readers.triples import SIZES, Shape, read_triples
 __all__ = ["read_uci"]
 
 
-def read_uci(path: Path, encoding: str = "utf-8", *, sort: bool = False) -> tuple[Shape, Iterator[Bag]]:
+def read_uci(path: File, encoding: str = "utf-8", *, sort: bool = False) -> tuple[Shape, Iterator[Bag]]:
     """Return the sizes of a ``docword.*.txt`` file of the UCI repository, and its documents; see `read_triples`."""
     lines = numbered_lines(path, encoding)
     header: list[int] = []

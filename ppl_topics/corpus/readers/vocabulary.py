@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.corpus.parts import VocabularyLike, as_vocabulary
+from ppl_topics.corpus.readers.addresses import as_file
 from ppl_topics.corpus.readers.lines import file_error, numbered_lines
 
 __all__ = ["load_vocabulary"]
@@ -17,7 +18,7 @@ def load_vocabulary(vocabulary: str | Path | VocabularyLike | None, encoding: st
         return None
     if not isinstance(vocabulary, str | Path):
         return as_vocabulary(vocabulary)
-    path = Path(vocabulary)
+    path = as_file(str(vocabulary), "a vocabulary")
     first_line: dict[str, int] = {}
     blank = 0
     for line, text in numbered_lines(path, encoding):

@@ -28,6 +28,7 @@ COMMANDS = [
     "compare",
     "verify",
     "schema",
+    "shard",
 ]
 
 
