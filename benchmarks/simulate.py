@@ -26,6 +26,8 @@ import itertools
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import NamedTuple
 
 import numpy as np
@@ -113,11 +115,13 @@ def draw_documents(first, last, doc_ptr, seed, tables, words):  # type: ignore[n
             words[doc_ptr[doc] + i] = members[a + draw_alias(stream, probability[a:b], alias[a:b])]
 
 
-def simulate(n_tokens: int, mean_length: float = 250.0, topics: int = 200, seed: int = 1) -> pt.Corpus:
-    """Simulate a corpus."""
+def simulate(
+    n_tokens: int, mean_length: float = 250.0, topics: int = 200, seed: int = 1, words: UInt32Array | None = None
+) -> pt.Corpus:
+    """Simulate a corpus; its tokens can be written into an array that is given."""
     rng = np.random.default_rng([seed, n_tokens])
     doc_ptr = document_pointer(rng, n_tokens, mean_length)
-    words = np.empty(n_tokens, dtype=np.uint32)
+    words = np.empty(n_tokens, dtype=np.uint32) if words is None else words
     tables = make_tables(rng, word_distribution(n_tokens), topics)
     ends = np.searchsorted(doc_ptr, np.arange(CHUNK_TOKENS, n_tokens, CHUNK_TOKENS)).tolist()
     cuts = sorted({0, *ends, len(doc_ptr) - 1})
@@ -174,7 +178,12 @@ def main() -> None:
     arguments.add_argument("--out", help="save the corpus as this folder")
     options = arguments.parse_args()
     started = time.perf_counter()
-    corpus = simulate(options.tokens, options.mean_length, options.topics, options.seed)
+    words = None
+    if options.out:
+        # On disk, a million tokens at a time, so that the corpus may be larger than memory.
+        with TemporaryFile(dir=Path(options.out).parent) as file:
+            words = np.memmap(file, np.uint32, shape=options.tokens)
+    corpus = simulate(options.tokens, options.mean_length, options.topics, options.seed, words)
     seconds = time.perf_counter() - started
     print(f"{corpus}: {seconds:.1f} s, at most {resident('VmHWM') / 1e6:.0f} MB")
     print(f"vocabulary: {corpus.n_words:,} words, {expected_words(corpus.n_tokens):,.0f} expected")

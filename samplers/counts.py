@@ -6,9 +6,12 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import Int32Array, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.state import ChainState
+from ppl_topics.core.tokens import Tokens
 
 __all__ = [
     "WORD_CHUNKS",
@@ -18,10 +21,14 @@ __all__ = [
     "make_chunks",
     "make_chunks_of_all",
     "point_to_words",
+    "recount",
     "sort_by_word",
 ]
 
 WORD_CHUNKS = 64
+
+TOKENS_PER_CELL = 4
+"""Of each thread's own table of counts, from which on tables take less memory, and less time, than an index by word."""
 
 
 class Counts(NamedTuple):
@@ -120,3 +127,44 @@ def count_words(
         n_k[topic] = 0
         for chunk in range(WORD_CHUNKS):
             n_k[topic] += partial[chunk, topic]
+
+
+def recount(tokens: Tokens, state: ChainState) -> None:
+    """Set the counts of a state to those of its z, in parallel; of a large corpus without the index by word."""
+    tables = numba.get_num_threads()
+    if tables * state.n_wk.size * TOKENS_PER_CELL <= len(tokens.words):
+        partial = np.empty((tables, *state.n_wk.shape), np.int32)
+        count_in_tables(tokens.chunk_ptr, tokens.doc_ptr, tokens.words, state.z, partial, state.n_wk, state.n_k)
+    else:
+        count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
+
+
+@parallel
+def count_in_tables(
+    chunk_ptr: IntArray,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    z: UnsignedArray,
+    partial: NDArray[np.int32],
+    n_wk: Int32Array,
+    n_k: IntArray,
+) -> None:
+    """Count the tokens of each table's documents in it, and add up the tables."""
+    tables, n_words, n_topics = partial.shape
+    n_chunks = chunk_ptr.size - 1
+    for table in numba.prange(tables):
+        partial[table] = 0
+        first, last = chunk_ptr[n_chunks * table // tables], chunk_ptr[n_chunks * (table + 1) // tables]
+        for token in range(doc_ptr[first], doc_ptr[last]):
+            partial[table, words[token], z[token]] += 1
+    totals = np.zeros((WORD_CHUNKS, n_topics), np.int64)
+    for chunk in numba.prange(WORD_CHUNKS):
+        for word in range(n_words * chunk // WORD_CHUNKS, n_words * (chunk + 1) // WORD_CHUNKS):
+            for topic in range(n_topics):
+                count = 0
+                for table in range(tables):
+                    count += partial[table, word, topic]
+                n_wk[word, topic] = count
+                totals[chunk, topic] += count
+    for topic in range(n_topics):
+        n_k[topic] = totals[:, topic].sum()

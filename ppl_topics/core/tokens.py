@@ -10,11 +10,24 @@ from typing import NamedTuple
 import numpy as np
 
 from ppl_topics._util.arrays import BoolArray, IntArray, UInt32Array
+from ppl_topics.errors import RunError
 
-__all__ = ["MAX_TOPICS", "Elsewhere", "Sizes", "Tokens", "TokensByDocument", "topic_dtype"]
+__all__ = [
+    "MAX_OCCURRENCES",
+    "MAX_POSITIONS",
+    "MAX_TOPICS",
+    "Elsewhere",
+    "Sizes",
+    "Tokens",
+    "TokensByDocument",
+    "topic_dtype",
+]
 
 
 MAX_TOPICS = 65_535
+MAX_POSITIONS = 2**32 - 1
+MAX_OCCURRENCES = 2**31 - 1
+"""Of a word, so that counts fit in 32 bits."""
 
 
 class Sizes(NamedTuple):
@@ -138,7 +151,16 @@ class Tokens:
     @cached_property
     def by_word(self) -> UInt32Array:
         """Token positions sorted by word, shape (N,); computed for the first kernel that asks."""
+        self.check_positions()
         return self.sort_by_word(self.words, self.word_ptr)
+
+    def check_positions(self) -> None:
+        """Refuse more tokens than an index of their positions can hold."""
+        if len(self.words) > MAX_POSITIONS:
+            raise RunError(
+                f"{len(self.words):,} tokens are more than the {MAX_POSITIONS:,} that can be indexed; use a "
+                "kernel given phi with fewer words or topics, or spread the documents over machines"
+            )
 
     def by_document(self, selected: BoolArray) -> TokensByDocument:
         """Return what compiled functions take of the tokens by document, given the words that are drawn."""

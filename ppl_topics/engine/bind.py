@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arrays import FloatArray, IntArray, UInt32Array
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.block import Block, sparse_topics_block
@@ -16,7 +17,7 @@ from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.observed import MAX_COEFFICIENTS, Observed
 from ppl_topics.core.response import Response, Start, starts_by_label
 from ppl_topics.core.state import ChainState
-from ppl_topics.core.tokens import Sizes, Tokens, topic_dtype
+from ppl_topics.core.tokens import MAX_OCCURRENCES, Sizes, Tokens, topic_dtype
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.encode_observed import encode_observed
 from ppl_topics.engine.label_initialisation import label_groups
@@ -133,8 +134,6 @@ class BoundModel:
 
 def index_tokens(doc_ptr: IntArray, words: UInt32Array, n_words: int) -> Tokens:
     """Count the tokens of each word of a corpus, and cut its documents into pieces, in O(N + V)."""
-    if len(words) >= 2**32:
-        raise RunError(f"{len(words):,} tokens are more than the 4,294,967,295 that a run can have")
     # Views that cannot be written, whatever came in: no copy, and numba compiles for one type of array.
     doc_ptr, words = _read_only(doc_ptr, np.int64), _read_only(words, np.uint32)
     # Of a small corpus most pieces are empty, and each would be a task with its own scratch arrays.
@@ -154,6 +153,12 @@ def _read_only(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
 def bind(plan: Plan, corpus: Corpus) -> BoundModel:
     """Bind a plan to a corpus."""
     tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
+    word = int(tokens.word_counts.argmax())
+    if tokens.word_counts[word] > MAX_OCCURRENCES:
+        raise RunError(
+            f"the word {corpus.vocabulary[word]!r} occurs {tokens.word_counts[word]:,} times, and counts go up to "
+            f"{MAX_OCCURRENCES:,}; leave it out, as {argument('stop_words')} and {argument('max_df')} do"
+        )
     return bind_tokens(plan, tokens, corpus.n_words, encode_observed(plan.model, corpus))
 
 

@@ -51,7 +51,7 @@ from ppl_topics.samplers.assignments.given_phi import (
     draw_in_log_space,
     prefetch_phi,
 )
-from ppl_topics.samplers.counts import WORD_CHUNKS, count_words, make_chunks
+from ppl_topics.samplers.counts import WORD_CHUNKS, make_chunks, recount
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 from ppl_topics.samplers.variates.alias import build_alias, draw_alias
 from ppl_topics.samplers.variates.remainder import draw_from_remainders, subtract_cores
@@ -329,7 +329,7 @@ def alias_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_WO
         parts = memory._replace(alpha=state.alpha.astype(np.float32))
         build_parts(tokens.word_ptr, selected, given, parts)
         sweep_alias_partially_collapsed(by_document, state.z, given, parts, term, key)
-        count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
+        recount(tokens, state)
         return acceptance(term, n_drawn)
 
     return KernelFunctions(step, init, scratch=True)

@@ -36,7 +36,7 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.given_phi import GivenPhi, compile_sweep, prefetch_phi
 from ppl_topics.samplers.assignments.light_collapsed import GivenCounts, count_everywhere, weigh_by_counts
 from ppl_topics.samplers.assignments.light_partially_collapsed import count_topics, metropolis_hooks, weigh_given_phi
-from ppl_topics.samplers.counts import count_words
+from ppl_topics.samplers.counts import recount
 from ppl_topics.samplers.responses.response_term import ResponseTerm, follow_move, term_of
 from ppl_topics.samplers.variates.categorical import categorical_cumulated, categorical_in_log_space
 from ppl_topics.samplers.variates.streams import Stream
@@ -175,7 +175,7 @@ def full_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_WOR
     def step(state: ChainState, memory: None, key: Key) -> None:
         given, term = GivenPhi(state.alpha, state.arrays[phi]), make_term(state)
         sweep_full_partially_collapsed(by_document, state.z, given, tables_of(term), term, key)
-        count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
+        recount(tokens, state)
 
     return KernelFunctions(step)
 

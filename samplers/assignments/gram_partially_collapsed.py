@@ -30,7 +30,7 @@ from ppl_topics.core.proposal import Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.given_phi import GivenPhi, compile_sweep, count_document, prefetch_phi
-from ppl_topics.samplers.counts import count_words
+from ppl_topics.samplers.counts import recount
 from ppl_topics.samplers.responses.curvature import Curvature, bend, curvature_of, omega_of
 from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
@@ -266,6 +266,6 @@ def gram_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_WOR
         eta = term.eta if len(term.eta) else np.zeros((n_topics, 0))
         curvature = curvature_of(eta, make_omega(state), lengths)
         sweep_gram_partially_collapsed(by_document, state.z, given, curvature, term, key)
-        count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
+        recount(tokens, state)
 
     return KernelFunctions(step)

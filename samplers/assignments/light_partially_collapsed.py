@@ -32,7 +32,7 @@ from ppl_topics.core.proposal import ProposalSpec, Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.given_phi import GivenPhi, compile_sweep
-from ppl_topics.samplers.counts import count_words
+from ppl_topics.samplers.counts import recount
 from ppl_topics.samplers.proposals.composition import (
     DOC_AND_WORD,
     N_MOVES,
@@ -173,7 +173,7 @@ def light_partially_collapsed(
         moves = composition.moves(len(tokens.chunk_ptr) - 1, key.sweep)
         sweep = compile_light_sweep(composition.specs, forms_of(memory))
         sweep(by_document, state.z, given, flat(moves, memory), term, key)
-        count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
+        recount(tokens, state)
         return composition.rates(moves)
 
     return KernelFunctions(step, init, scratch=True)

@@ -30,7 +30,7 @@ from ppl_topics.samplers.assignments.given_phi import (
     draw_in_float64,
     prefetch_phi,
 )
-from ppl_topics.samplers.counts import count_words
+from ppl_topics.samplers.counts import recount
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 from ppl_topics.samplers.variates.simd import unlikely
 from ppl_topics.samplers.variates.simd_categorical import draw_cell, running_sums_of_products
@@ -76,7 +76,7 @@ def partially_collapsed(binding: Binding, *, words: WordSelection = ALL_WORDS) -
     def step(state: ChainState, memory: None, key: Key) -> dict[str, float] | None:
         term = make_term(state)
         sweep_partially_collapsed(by_document, state.z, GivenPhi(state.alpha, state.arrays[phi]), (), term, key)
-        count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
+        recount(tokens, state)
         return acceptance(term, n_drawn)
 
     return KernelFunctions(step)

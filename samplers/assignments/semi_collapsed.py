@@ -33,7 +33,7 @@ from ppl_topics.samplers.assignments.given_phi import GivenPhi
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
 from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper, most_listed
 from ppl_topics.samplers.assignments.tiling import Tiling, block_at, default_blocks, make_tiling
-from ppl_topics.samplers.counts import count_words
+from ppl_topics.samplers.counts import recount
 from ppl_topics.samplers.responses.response_term import acceptance, term_of
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi
 
@@ -128,7 +128,7 @@ def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: NumberOfB
         sweep_partially_collapsed(frequent, state.z, GivenPhi(state.alpha, phi), (), term, by_document)
         # The counts of rare words are those of all documents, wherever these are.
         of_rare = None if elsewhere is None else state.n_wk[is_rare]
-        count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
+        recount(tokens, state)
         if of_rare is not None:
             state.n_wk[is_rare] = of_rare
         mass = phi[n_frequent:].astype(np.float64)

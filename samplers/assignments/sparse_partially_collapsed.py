@@ -35,7 +35,7 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.given_phi import GivenPhi, compile_sweep, count_document
 from ppl_topics.samplers.assignments.likely_topics import LikelyTopics, list_likely_topics
 from ppl_topics.samplers.assignments.partially_collapsed import draw as draw_from_all
-from ppl_topics.samplers.counts import count_words
+from ppl_topics.samplers.counts import recount
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 from ppl_topics.samplers.variates.remainder import draw_from_remainders, subtract_cores
 from ppl_topics.samplers.variates.simd import unlikely
@@ -212,7 +212,7 @@ def sparse_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_W
         given, term = GivenPhi(state.alpha, state.arrays[phi]), make_term(state)
         likely = list_likely_topics(tokens.word_ptr, selected, given.phi)
         sweep_sparse_partially_collapsed(by_document, state.z, given, likely, term, key)
-        count_words(state.z, tokens.word_ptr, tokens.by_word, state.n_wk, state.n_k)
+        recount(tokens, state)
         return acceptance(term, n_drawn)
 
     return KernelFunctions(step)

@@ -66,6 +66,7 @@ def default_blocks(n_tokens: int) -> int:
 
 def make_tiling(tokens: Tokens, selected: BoolArray, in_blocks: BoolArray, n_blocks: int) -> Tiling:
     """Cut a corpus into word blocks with similar numbers of tokens, and as many groups of documents."""
+    tokens.check_positions()
     counts = tokens.word_counts
     by_count = np.argsort(-counts, kind="stable")
     word_block = deal_words(by_count[in_blocks[by_count]], np.where(selected, counts, 0), n_blocks)
