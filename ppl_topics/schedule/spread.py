@@ -18,8 +18,10 @@ from ppl_topics.schedule.costs import CorpusSizes, runs, step_seconds
 from ppl_topics.schedule.spelling import spell_bytes, spell_seconds
 from ppl_topics.schedule.tree import Node, steps
 
-__all__ = ["MOST_SLICES", "Machines", "SpreadForecast", "check_spread", "forecast_spread"]
+__all__ = ["MOST_DIRECT", "MOST_SLICES", "Machines", "SpreadForecast", "check_spread", "forecast_spread"]
 
+MOST_DIRECT = 3
+"""Members that send each other their counts; more would send more than sums."""
 MOST_SLICES = 8
 """Of the words, whose counts members add up: each makes a task of each slice, and tasks take time."""
 
@@ -197,7 +199,8 @@ def _sweep(schedule: Node, corpus: CorpusSizes, topics: int, machines: Machines,
     number, share = machines.number, corpus.share(machines.number)
     slices, cells = min(number, MOST_SLICES), corpus.n_words * float(topics)
     own, total = share.cells_met(topics), corpus.cells_met(topics)
-    drawing = adding = sending = sent = tasks = depth = 0.0
+    drawing = adding = sending = sent = 0.0
+    tasks, depth = float(number), 1.0
     for step, times in runs(schedule):
         how = step.kernel.distributes
         if how == "rotate":
@@ -205,15 +208,24 @@ def _sweep(schedule: Node, corpus: CorpusSizes, topics: int, machines: Machines,
             drawing += times * step_seconds(step, corpus, topics, machines.cores * number)
         else:
             drawing += times * step_seconds(step, corpus if how == "central" else share, topics, machines.cores)
-        tasks += times * {"statistic": 2 * number + 1, "rotate": number * (number + 1)}.get(how or "", number)
-        depth += times * {"statistic": 3, "rotate": number + 1}.get(how or "", 1)
-        if how == "rotate":
+        # Steps go in one task of each machine's until one needs what others have.
+        if how == "statistic":
+            tasks, depth = tasks + times * (number + 1), depth + 2 * times
+        elif how == "rotate":
+            tasks, depth = tasks + times * number * number, depth + times * number
             # Each block goes to all machines in turn, and then to all at once.
             rounds, all_blocks = number - 1, COUNT_BYTES * total + corpus.n_words
             sent += times * 2 * rounds * all_blocks
             sending += times * rounds * all_blocks * (1 / number + 1) / _bytes_a_second(machines)
             adding += times * (CELL_SECONDS * cells + COUNT_SECONDS * total) * (1 + rounds / number)
+        elif "z" in step.kernel.updates and number <= MOST_DIRECT:
+            tasks, depth = tasks + times * number, depth + times
+            received = (number - 1) * (COUNT_BYTES * own + corpus.n_words)
+            sent += times * number * received
+            sending += times * received / _bytes_a_second(machines)
+            adding += times * (CELL_SECONDS * cells + COUNT_SECONDS * number * own)
         elif "z" in step.kernel.updates:
+            tasks, depth = tasks + times * (number * slices + slices + number), depth + 3 * times
             # Those who add up get what all others have of their words, and send the sums of these to all others.
             bytes_sent = (number - 1) * (COUNT_BYTES * (own + total) + 2 * corpus.n_words)
             sent += times * bytes_sent
@@ -221,8 +233,6 @@ def _sweep(schedule: Node, corpus: CorpusSizes, topics: int, machines: Machines,
             adding += times * (
                 CELL_SECONDS * cells * (1 + 1 / slices) + COUNT_SECONDS * (number * own / slices + total)
             )
-            tasks += times * (number * slices + slices + number)
-            depth += times * 3
     if number == 1:
         return _Sweep(drawing / speed, 0.0, 0.0, 0.0, 0.0)
     return _Sweep(drawing / speed, adding / speed, sending, TASK_SECONDS * tasks + DEPTH_SECONDS * depth, sent)

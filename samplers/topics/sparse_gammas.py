@@ -22,8 +22,9 @@ from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.core.keys import Key
 from ppl_topics.samplers.variates.gamma import gamma, gamma_above_one
 from ppl_topics.samplers.variates.philox import BUFFER, POSITION, refill
+from ppl_topics.samplers.variates.row_masks import included_cells, positive_cells
 from ppl_topics.samplers.variates.simd import LANES
-from ppl_topics.samplers.variates.simd_masks import CELLS, compare_bytes, eight_positive, eight_set, lowest_bit
+from ppl_topics.samplers.variates.simd_masks import CELLS, compare_bytes, lowest_bit
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform, uniform_open
 
 __all__ = ["CUTOFF", "GammaShapes", "draw_exceeding", "draw_gammas", "exceeding_probability"]
@@ -90,36 +91,6 @@ def finish(stream: Stream, shape: float, width: float, place: float) -> float:
         return value if uniform_open(stream) < math.exp(-value) else 0.0
     value = 1.0 - math.log((place - width) * math.e / shape)
     return value if uniform_open(stream) < value ** (shape - 1.0) else 0.0
-
-
-@inlined
-def positive_cells(counts: Int32Array, row: int, first: int, last: int) -> np.uint64:
-    """Return a mask of up to 64 bits: which counts of a row from `first` to `last` - 1 are positive."""
-    mask = ZERO
-    cell = first
-    while cell + LANES <= last:
-        mask |= eight_positive(counts, row, cell) << np.uint64(cell - first)
-        cell += LANES
-    while cell < last:
-        if counts[row, cell] > 0:
-            mask |= ONE << np.uint64(cell - first)
-        cell += 1
-    return mask
-
-
-@inlined
-def included_cells(included: UInt8Array, row: int, first: int, last: int) -> np.uint64:
-    """Return a mask of up to 64 bits: which cells of a row from `first` to `last` - 1 are included."""
-    mask = ZERO
-    cell = first
-    while cell + LANES <= last:
-        mask |= eight_set(included, row, cell) << np.uint64(cell - first)
-        cell += LANES
-    while cell < last:
-        if included[row, cell] > 0:
-            mask |= ONE << np.uint64(cell - first)
-        cell += 1
-    return mask
 
 
 @inlined

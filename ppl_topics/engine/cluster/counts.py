@@ -10,9 +10,12 @@ import numpy as np
 
 from ppl_topics._util.arrays import Int32Array, IntArray, UInt8Array
 from ppl_topics._util.compiled import inlined, tight
+from ppl_topics.samplers.variates.row_masks import positive_cells
+from ppl_topics.samplers.variates.simd_masks import CELLS, lowest_bit
 
 __all__ = ["add", "add_rows", "encode", "encode_rows", "set_rows"]
 
+ZERO, ONE = np.uint64(0), np.uint64(1)
 LONGEST = 10
 """Bytes of two numbers below 2^32."""
 
@@ -22,32 +25,36 @@ def encode(n_wk: Int32Array) -> UInt8Array:
     return encode_rows(n_wk, np.arange(n_wk.shape[0]), int(np.count_nonzero(n_wk)))
 
 
-def encode_rows(n_wk: Int32Array, words: IntArray, most: int) -> UInt8Array:
-    """Return the counts of some words as bytes; `most` bounds how many are not zero."""
+def encode_rows(n_wk: Int32Array, words: IntArray, most: int, totals: IntArray | None = None) -> UInt8Array:
+    """Return the counts of some words as bytes; `most` bounds how many are not zero, `totals` get their sums."""
     data = np.empty(len(words) + LONGEST * most, dtype=np.uint8)
-    return data[: _encode(n_wk, words, data)].copy()
+    return data[: _encode(n_wk, words, data, np.zeros(len(words), np.int64) if totals is None else totals)].copy()
 
 
 @tight
-def _encode(n_wk: Int32Array, words: IntArray, data: UInt8Array) -> int:
-    """Write the counts of some words as bytes; return their number."""
+def _encode(n_wk: Int32Array, words: IntArray, data: UInt8Array, totals: IntArray) -> int:
+    """Write the counts of some words as bytes, and their sums; return the number of bytes."""
     topics = n_wk.shape[1]
     at = 0
-    for word in words:
-        before = -1
-        for topic in range(topics):
-            if n_wk[word, topic] == 0:
-                continue
-            at = _write(data, _write(data, at, topic - before), n_wk[word, topic])
-            before = topic
+    for place in range(words.size):
+        word, before, total = words[place], -1, 0
+        for first in range(0, topics, CELLS):
+            positive = positive_cells(n_wk, word, first, min(first + CELLS, topics))
+            while positive != ZERO:
+                topic = first + lowest_bit(positive)
+                at = _write(data, _write(data, at, topic - before), n_wk[word, topic])
+                total += n_wk[word, topic]
+                before = topic
+                positive &= positive - ONE
         data[at] = 0
         at += 1
+        totals[place] = total
     return at
 
 
 @tight
-def add(data: UInt8Array, n_wk: Int32Array, n_k: IntArray) -> None:
-    """Add counts that come as bytes to others of the same words, and to their sums over words."""
+def add(data: UInt8Array, n_wk: Int32Array, n_k: IntArray, totals: IntArray) -> None:
+    """Add counts that come as bytes to others of the same words, and to their sums over words and over topics."""
     at = 0
     for word in range(n_wk.shape[0]):
         topic = -1
@@ -59,6 +66,7 @@ def add(data: UInt8Array, n_wk: Int32Array, n_k: IntArray) -> None:
             count, at = _read(data, at)
             n_wk[word, topic] += count
             n_k[topic] += count
+            totals[word] += count
 
 
 @tight

@@ -1,7 +1,7 @@
 """The members of an engine that one chain is spread over: the five calls that a sampler makes of them.
 
 Each member keeps a store of its own, a dictionary, which functions get first. They are plain functions of modules, and
-calling one twice with the same arguments leaves the store as once.
+each call happens once, or its member counts as lost.
 """
 
 from __future__ import annotations
@@ -49,8 +49,12 @@ class Members(Protocol):
     def members(self) -> Sequence[str]:
         """Return the names of those that there are now, of which there is at least one."""
 
-    def call(self, member: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Start ``function(store, *arguments)`` on a member, after all that was started there before."""
+    def call(self, member: str, function: Callable[..., Any], *arguments: Any, alone: bool = False) -> Any:
+        """Start ``function(store, *arguments)`` on a member, after all that was started there before.
+
+        What it returns may go to other members together with what the calls before and after it return, unless it is to
+        go ``alone``.
+        """
 
     def fetch(self, value: Any) -> Any:
         """Return what a call returned, or raise what it raised."""
@@ -74,7 +78,7 @@ class Inline:
         """Return their names."""
         return list(self.stores)
 
-    def call(self, member: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    def call(self, member: str, function: Callable[..., Any], *arguments: Any, alone: bool = False) -> Any:
         """Call a function at once."""
         return function(self.stores[member], *arguments)
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ppl_topics._util.arrays import IntArray, UInt8Array, UInt32Array
+from ppl_topics._util.arrays import Int32Array, IntArray, UInt8Array, UInt32Array
 from ppl_topics._util.threads import use_threads
 from ppl_topics.core.kernel import Rotation
 from ppl_topics.core.keys import Key
@@ -37,6 +37,7 @@ __all__ = [
     "Name",
     "Sizes",
     "Values",
+    "add_counts",
     "add_up",
     "checksums",
     "combine",
@@ -144,6 +145,8 @@ class Part:
     memories: list[Any]
     first: int
     seconds: float = 0.0
+    totals: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Of the counts of each word."""
     encoded: dict[int, int] = field(default_factory=dict)
     """Bytes of its counts of some words, by the first word."""
     visits: list[Drawn] = field(default_factory=list)
@@ -190,7 +193,8 @@ def open_part(store: Store, name: Name, model: Model, documents: Documents, valu
     )
     bound.count(state)
     executor = Executor(bound)
-    store[name] = Part(executor, state, executor.memories(state), documents.first)
+    totals = np.zeros(sizes.words, dtype=np.int64)
+    store[name] = Part(executor, state, executor.memories(state), documents.first, totals=totals)
 
 
 def try_out(store: Store, model: Model, documents: Documents, values: Values) -> dict[str, int]:
@@ -299,6 +303,7 @@ def keep_blocks(store: Store, name: Name, place: int, held: list[int]) -> list[D
     rotation = _rotation(part, place)
     for block in set(range(rotation.blocks)).difference(held):
         part.state.n_wk[rotation.words[block]] = 0
+    add_rows(part.state.n_wk, part.state.n_k)
     return part.visits
 
 
@@ -336,21 +341,35 @@ def combine(store: Store, name: Name, place: int, statistics: list[list[Any]]) -
 def counts(store: Store, name: Name, words: slice) -> UInt8Array:
     """Return how many of the part's tokens some words have in each topic."""
     part: Part = store[name]
-    data = encode(part.state.n_wk[words])
+    n_wk = part.state.n_wk[words]
+    most = np.minimum(part.state.tokens.word_counts[words], n_wk.shape[1]).sum()
+    data = encode_rows(n_wk, np.arange(len(n_wk)), int(most), part.totals[words])
     part.encoded[words.start] = data.nbytes
     return data
 
 
 def add_up(store: Store, name: Name, words: slice, counted: list[UInt8Array]) -> UInt8Array:
     """Return the sums of the counts of some words in several parts."""
-    sizes = store[name].state.sizes
-    n_wk, n_k = (
-        np.zeros((words.stop - words.start, sizes.topics), dtype=np.int32),
-        np.zeros(sizes.topics, dtype=np.int64),
-    )
+    n_wk, n_k, totals = _no_counts(words.stop - words.start, store[name].state.sizes.topics)
     for data in counted:
-        add(data, n_wk, n_k)
+        add(data, n_wk, n_k, totals)
     return encode(n_wk)
+
+
+def add_counts(store: Store, name: Name, others: list[UInt8Array]) -> int:
+    """Add the counts of all words in all other parts to the part's own; return the bytes that these were.
+
+    Raises
+    ------
+    RunError
+        If they are not as many as the words of the corpus.
+    """
+    part: Part = store[name]
+    state = part.state
+    for data in others:
+        add(data, state.n_wk, state.n_k, part.totals)
+    _check_counts(state, part.totals)
+    return sum(data.nbytes for data in others)
 
 
 def set_counts(store: Store, name: Name, slices: list[slice], sums: list[UInt8Array]) -> Sizes:
@@ -363,16 +382,21 @@ def set_counts(store: Store, name: Name, slices: list[slice], sums: list[UInt8Ar
     """
     part: Part = store[name]
     state = part.state
-    state.n_wk[:], state.n_k[:] = 0, 0
+    state.n_wk[:], state.n_k[:], part.totals[:] = 0, 0, 0
     for words, data in zip(slices, sums, strict=True):
-        add(data, state.n_wk[words], state.n_k)
-    _check_counts(state)
+        add(data, state.n_wk[words], state.n_k, part.totals[words])
+    _check_counts(state, part.totals)
     return Sizes([part.encoded[words.start] for words in slices], [data.nbytes for data in sums])
 
 
-def _check_counts(state: ChainState) -> None:
+def _no_counts(words: int, topics: int) -> tuple[Int32Array, IntArray, IntArray]:
+    """Return counts by word and topic, and their sums over words, and over topics."""
+    return np.zeros((words, topics), np.int32), np.zeros(topics, np.int64), np.zeros(words, np.int64)
+
+
+def _check_counts(state: ChainState, totals: IntArray) -> None:
     """Refuse counts that are not as many as the words of the corpus."""
-    wrong = np.flatnonzero(state.n_wk.sum(axis=1) != state.tokens.word_counts)
+    wrong = np.flatnonzero(totals != state.tokens.word_counts)
     if wrong.size:
         _refuse_counts(state, int(wrong[0]))
 

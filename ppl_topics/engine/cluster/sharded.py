@@ -26,7 +26,7 @@ from ppl_topics.engine.cluster.members import ClusterLostError, MemberLostError,
 from ppl_topics.engine.executor import Executor, SweepRecord
 from ppl_topics.errors import KernelError, ScheduleError
 from ppl_topics.schedule.plan import Plan, to_data
-from ppl_topics.schedule.spread import MOST_SLICES, check_spread
+from ppl_topics.schedule.spread import MOST_DIRECT, MOST_SLICES, check_spread
 
 __all__ = ["ShardedExecutor"]
 
@@ -238,10 +238,12 @@ class ShardedExecutor(Executor):
             for number, name in enumerate(names)
         }
 
-    def _call_all(self, function: Callable[..., Any], chain: int, *arguments: Any) -> dict[str, Any]:
+    def _call_all(
+        self, function: Callable[..., Any], chain: int, *arguments: Any, alone: bool = False
+    ) -> dict[str, Any]:
         """Start a function on all parts of a chain."""
         part = (chain, self.deals)
-        return {name: self.members.call(name, function, part, *arguments) for name in self.spans}
+        return {name: self.members.call(name, function, part, *arguments, alone=alone) for name in self.spans}
 
     def _fetch_all(self, called: Mapping[str, Any]) -> dict[str, Any]:
         """Return what calls returned, all of them."""
@@ -284,11 +286,24 @@ class ShardedExecutor(Executor):
         return parts.cut(state, first, last), parts.Values(state.z[doc_ptr[first] : doc_ptr[last]], arrays)
 
     def _reduce(self, chain: int) -> dict[str, Any]:
-        """Start adding up the counts of all members: some do so for a slice of the words each, and send it to all."""
-        counted = [self._call_all(parts.counts, chain, words) for words in self.slices]
+        """Start adding up the counts of all members.
+
+        Of few, each sends its own to all others; else some add them up for a slice of the words each, and send the sums
+        to all.
+        """
+        part = (chain, self.deals)
+        if len(self.spans) <= MOST_DIRECT:
+            counted = self._call_all(parts.counts, chain, slice(0, self.bound.sizes.words))
+            return {
+                name: self.members.call(
+                    name, parts.add_counts, part, [counted[other] for other in self.spans if other != name]
+                )
+                for name in self.spans
+            }
+        counted_by_slice = [self._call_all(parts.counts, chain, words, alone=True) for words in self.slices]
         sums = [
-            self.members.call(name, parts.add_up, (chain, self.deals), words, list(counts.values()))
-            for name, words, counts in zip(self.spans, self.slices, counted, strict=False)
+            self.members.call(name, parts.add_up, part, words, list(counts.values()), alone=True)
+            for name, words, counts in zip(self.spans, self.slices, counted_by_slice, strict=False)
         ]
         return self._call_all(parts.set_counts, chain, self.slices, sums)
 
@@ -319,7 +334,7 @@ class ShardedExecutor(Executor):
                     state.arrays[each][...] = array
             if found.counts is not None:
                 state.n_wk[:], state.n_k[:] = 0, 0
-                add(found.counts, state.n_wk, state.n_k)
+                add(found.counts, state.n_wk, state.n_k, np.zeros(len(state.n_wk), np.int64))
         if len(names) == len(state.arrays):
             self._bases.pop(chain, None)
 
@@ -357,8 +372,13 @@ def _phases(rotation: Rotation, owners: IntArray) -> list[_Phase]:
     return phases or [_Phase(0, 0, {})]
 
 
-def _sent(sizes: list[parts.Sizes]) -> int:
-    """Return the bytes that went between members in a reduction: their own counts to whoever adds up, sums to all."""
+def _sent(sizes: list[Any]) -> int:
+    """Return the bytes that went between members in a reduction.
+
+    If some add up, their own counts to whoever does, and sums to all.
+    """
+    if not isinstance(sizes[0], parts.Sizes):
+        return int(sum(sizes))
     at_home = sum(each.own[place] for place, each in enumerate(sizes[: len(sizes[0].sums)]))
     return sum(sum(each.own) for each in sizes) - at_home + (len(sizes) - 1) * sum(sizes[0].sums)
 

@@ -13,6 +13,7 @@ import pytest
 
 import ppl_topics as pt
 from ppl_topics.engine.cluster import workers
+from ppl_topics.engine.cluster.connection import connected
 from ppl_topics.engine.cluster.sharded import ShardedExecutor
 
 distributed = pytest.importorskip("distributed")
@@ -73,13 +74,39 @@ def test_kernels_are_chosen_that_can_be_distributed(cluster: "distributed.LocalC
 
 def test_a_call_is_made_once() -> None:
     """Dask would repeat what a worker did, and all before it, where another one that needed it is lost."""
-    workers._on_worker("a run", 1, None, dict.update, {"draws": 1})
-    workers._on_worker("a run", 3, None, dict.update, {"draws": 2})
+
+    def put(number: int, value: int) -> list[Any]:
+        calls = [dict.update, dict.get], [[["value", {"draws": value}]], [["value", "draws"]]]
+        return workers._on_worker("a run", number, None, *calls)
+
+    assert put(1, 10) == [None, 10]
+    assert put(3, 20) == [None, 20]
     for number in (3, 2):
         with pytest.raises(workers.RepeatedError):
-            workers._on_worker("a run", number, None, dict.update, {"draws": 3})
-    assert workers._on_worker("a run", 4, None, dict.get, "draws") == 2
+            put(number, 30)
+    assert workers._on_worker("a run", 4, None, [dict.get], [[["value", "draws"]]]) == [20]
     workers._forget("a run")
+
+
+def test_calls_go_in_one_task_until_one_waits_for_another_worker(cluster: "distributed.LocalCluster") -> None:
+    with connected(cluster) as connection:
+        made = workers.Workers(connection)
+        one, other = made.members()
+        put = dict.setdefault
+        first = made.call(one, put, "a", 1)
+        second = made.call(one, put, "b", [first, 2])
+        there = made.call(other, put, "a", 10)
+        assert made.calls == 0
+        both = made.call(one, put, "c", [second, there])
+        assert made.calls == 2, "what it waits for, and what was before it"
+        last = made.call(one, put, "d", both)
+        by_itself = made.call(one, put, "e", 5, alone=True)
+        assert made.calls == 4
+        assert [made.fetch(reply) for reply in (last, by_itself, first, second)] == [[[1, 2], 10], 5, 1, [1, 2]]
+        assert made.fetch(made.call(one, dict.get, "d")) == [[1, 2], 10]
+        assert made.fetch(made.call(other, dict.get, "d")) is None
+        assert made.calls == 6
+        made.close()
 
 
 class Disturbed:

@@ -22,7 +22,7 @@ def test_what_is_encoded_is_added(name: str) -> None:
     n_wk = RNG.integers(0, 5, size=counts.shape, dtype=np.int32) * (counts < 100)
     n_k = n_wk.sum(axis=0, dtype=np.int64)
     expected = n_wk + counts
-    add(encode(counts), n_wk, n_k)
+    add(encode(counts), n_wk, n_k, np.zeros(len(counts), np.int64))
     np.testing.assert_array_equal(n_wk, expected)
     np.testing.assert_array_equal(n_k, expected.sum(axis=0, dtype=np.int64))
 

@@ -17,6 +17,7 @@ from ppl_topics.samplers.assignments import block_masses
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.plan import to_data
+from ppl_topics.schedule.spread import MOST_DIRECT
 from ppl_topics.spec import load_spec
 from ppl_topics.spec.shipped import shipped
 
@@ -130,7 +131,7 @@ class Unreliable(Inline):
         super().__init__(number)
         self.lost_at, self.calls = lost_at, 0
 
-    def call(self, member: str, function: Any, *arguments: Any) -> Any:
+    def call(self, member: str, function: Any, *arguments: Any, alone: bool = False) -> Any:
         self.calls += 1
         if self.calls in self.lost_at:
             self.stores.pop(member)
@@ -186,12 +187,15 @@ def test_bytes_that_members_send_each_other(members: int) -> None:
     executor, state = ShardedExecutor(model, Inline(members)), model.initial_state(3, 1)
     members = len(executor.spans)
     record = executor.sweep(state, executor.memories(state), 3, 1, 0)
-    expected, ptr = (members - 1) * encode(state.n_wk).nbytes, model.tokens.doc_ptr
+    slices, ptr = executor.slices, model.tokens.doc_ptr
+    expected = (members - 1) * encode(state.n_wk).nbytes
+    if members <= MOST_DIRECT:
+        slices, expected = [slice(None)] * members, 0
     for place, (first, last) in enumerate(executor.spans.values()):
         own = np.zeros_like(state.n_wk)
         tokens = slice(ptr[first], ptr[last])
         np.add.at(own, (model.tokens.words[tokens], state.z[tokens]), 1)
-        expected += sum(encode(own[words]).nbytes for other, words in enumerate(executor.slices) if other != place)
+        expected += sum(encode(own[words]).nbytes for other, words in enumerate(slices) if other != place)
     assert (record.members, record.sent) == (members, expected)
     assert 0 <= record.waited < record.seconds.sum()
 
@@ -212,27 +216,36 @@ def test_document_numbers_of_a_shard_are_noticed(monkeypatch: pytest.MonkeyPatch
         assert_same_everywhere(model)
 
 
-def test_a_member_with_counts_of_the_sweep_before_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("members", "function"), [(3, "add_counts"), (5, "set_counts")])
+def test_a_member_with_counts_of_the_sweep_before_is_noticed(
+    members: int, function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A planted bug: one member draws the topics without the counts of the others."""
-    set_counts, at = parts.set_counts, []
+    take, at = getattr(parts, function), []
 
-    def not_always(store: Any, name: Any, slices: Any, sums: Any) -> parts.Sizes:
+    def not_always(store: Any, name: Any, *given: Any) -> Any:
         at.append(name)
-        if len(at) != 8:
-            return set_counts(store, name, slices, sums)
-        return parts.Sizes([0] * 3, [0] * 3)
+        if len(at) != 2 * members + 2:
+            return take(store, name, *given)
+        return 0 if function == "add_counts" else parts.Sizes([0] * members, [0] * members)
 
-    monkeypatch.setattr(parts, "set_counts", not_always)
+    monkeypatch.setattr(parts, function, not_always)
     with pytest.raises(pt.RunError, match=r"inline 0 and inline 1 drew different values of phi from the same random"):
-        after(ShardedExecutor(bound("lda", GIVEN), Inline(3)))
+        after(ShardedExecutor(bound("lda", GIVEN), Inline(members)))
 
 
-def test_a_part_that_is_counted_twice_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("members", "function"), [(3, "add_counts"), (5, "add_up")])
+def test_a_part_that_is_counted_twice_is_noticed(members: int, function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted bug: a reply is taken twice."""
-    add_up = parts.add_up
-    monkeypatch.setattr(parts, "add_up", lambda store, name, words, sent: add_up(store, name, words, [*sent, sent[0]]))
+    take = getattr(parts, function)
+
+    def twice(store: Any, name: Any, *given: Any) -> Any:
+        *others, sent = given
+        return take(store, name, *others, [*sent, sent[0]])
+
+    monkeypatch.setattr(parts, function, twice)
     with pytest.raises(pt.RunError, match=r"the members have \d+ tokens of word 0 in all, and the corpus has \d+"):
-        after(ShardedExecutor(bound("lda", GIVEN), Inline(3)))
+        after(ShardedExecutor(bound("lda", GIVEN), Inline(members)))
 
 
 @pytest.mark.parametrize("planted", ["stale", "masses"])
