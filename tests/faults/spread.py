@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -72,7 +73,8 @@ class Cluster:
         while not said.exists():
             time.sleep(0.05)
         self.file = said
-        for _ in range(SERVING):
+        self.join_by_relay()
+        for _ in range(SERVING - 1):
             self.join()
 
     @property
@@ -84,9 +86,21 @@ class Cluster:
         """Start another worker."""
         self.workers.append(self._start("worker", f"--scheduler-file={self.file}", "--nthreads=1", "--no-nanny"))
 
+    def join_by_relay(self) -> None:
+        """Start a worker whose connections all go through a relay, but for those that it makes to other workers."""
+        to_scheduler, to_worker, port = _free_ports(3)
+        scheduler = int(self.address.rpartition(":")[2])
+        relay = [f"{to_scheduler}:{scheduler}", f"{to_worker}:{port}"]
+        self.relay = subprocess.Popen([sys.executable, str(Path(__file__).with_name("relay.py")), *relay])
+        self.by_relay = self._start(
+            "worker", f"tcp://127.0.0.1:{to_scheduler}", f"--port={port}",
+            f"--contact-address=tcp://127.0.0.1:{to_worker}", "--nthreads=1", "--no-nanny",
+        )  # fmt: skip
+        self.workers.append(self.by_relay)
+
     def end(self) -> None:
         """Kill all of them."""
-        for process in [*self.workers, self.scheduler]:
+        for process in [*self.workers, self.scheduler, self.relay]:
             process.kill()
             process.wait()
         self.workers.clear()
@@ -96,8 +110,20 @@ class Cluster:
         return subprocess.Popen([sys.executable, "-m", "dask", *words, "--no-dashboard"], stdout=log, stderr=log)
 
 
+def _free_ports(number: int) -> list[int]:
+    """Return ports that nobody uses now."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
 def strike_workers(trial: Trial) -> list[Outcome]:
-    """Strike a run over workers again and again: kill, freeze or add a worker; kill the scheduler, or the client."""
+    """Strike a run over workers again and again.
+
+    Kill, freeze or add a worker, or cut it off the network; kill the scheduler, or the client.
+    """
     case, rng, found = spread_case(trial.case), trial.rng, list[Outcome]()
     cluster = Cluster(trial.folder)
     begin = case.command(trial.run, checkpoint_sweeps=int(rng.integers(1, 20)))
@@ -137,7 +163,7 @@ def _strike(cluster: Cluster, client: Child, rng: Any, when: str) -> Outcome:
     """Do one of the things that can happen, and return what it was and what is to come of it."""
     there = [worker for worker in cluster.workers if worker.poll() is None]
     kind = rng.choice(
-        ["kill", "freeze", "pause", "join", "scheduler", "client"], p=[0.45, 0.15, 0.15, 0.15, 0.05, 0.05]
+        ["kill", "freeze", "pause", "cut", "join", "scheduler", "client"], p=[0.4, 0.1, 0.1, 0.2, 0.1, 0.05, 0.05]
     )
     victim = there[rng.integers(len(there))]
     if kind == "scheduler":
@@ -153,6 +179,8 @@ def _strike(cluster: Cluster, client: Child, rng: Any, when: str) -> Outcome:
         victim.send_signal(signal.SIGCONT)
         how_long = "longer than one may be silent" if kind == "freeze" else "for a moment"
         return Outcome(f"SIGSTOP of a worker, {how_long}", when, "the run goes on, equal")
+    if kind == "cut" and cluster.by_relay in there:
+        return _cut(cluster, rng, when)
     if kind == "kill" and len(there) > NEEDED:
         victim.kill()
         victim.wait()
@@ -162,6 +190,22 @@ def _strike(cluster: Cluster, client: Child, rng: Any, when: str) -> Outcome:
         return Outcome("SIGKILL of a worker", when, "the run goes on, equal")
     cluster.join()
     return Outcome("a worker joins", when, "the run goes on, equal")
+
+
+def _cut(cluster: Cluster, rng: Any, when: str) -> Outcome:
+    """Let nothing through between a worker and the others, for some time or for ever."""
+    how = rng.choice(["for a moment", "longer than one may be silent", "and its connections are lost"])
+    cluster.relay.send_signal(signal.SIGSTOP)
+    time.sleep(rng.uniform(0.1, 0.5) * FROZEN_SECONDS if how == "for a moment" else 2.5 * FROZEN_SECONDS)
+    if how == "and its connections are lost":
+        cluster.relay.kill()
+        cluster.relay.wait()
+        cluster.by_relay.kill()
+        cluster.by_relay.wait()
+        cluster.join_by_relay()
+    else:
+        cluster.relay.send_signal(signal.SIGCONT)
+    return Outcome(f"a worker is cut off, {how}", when, "the run goes on, equal")
 
 
 def _check(trial: Trial, case: SpreadCase) -> None:
