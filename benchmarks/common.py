@@ -250,7 +250,7 @@ def machine() -> dict[str, Any]:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
     versions = {"python": platform.python_version()}
-    for package in ("numba", "tomotopy", "pyrmallet", "gensim", "arviz"):
+    for package in ("numba", "tomotopy", "pyrmallet", "gensim", "arviz", "pyspark"):
         with suppress(importlib.metadata.PackageNotFoundError):
             versions[package] = importlib.metadata.version(package)
     load = round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None

@@ -32,6 +32,7 @@ QUESTIONS = {
     "How good are the forecasts of memory?": "1 is perfect.",
     "How fast is a corpus simulated?": "",
     "What does it cost to spread one chain over workers?": "On one machine, where workers share its cores. Simulated.",
+    "What does LDA know after so many seconds?": "On two workers. Held-out is the fair column: see The peers.",
     "How fast is a supervised model trained, and how well does it predict?": "`medlda`: 2 + 6 sweeps; two classes: 20.",
     "How fast is DOLDA, and how well does it predict?": "Java ran on the same documents. Ours started by label.",
     "Which supervised model predicts best?": "200 sweeps from a start by label, of which the last 100 predict.",

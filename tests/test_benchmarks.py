@@ -227,6 +227,26 @@ def test_coherences_are_those_of_gensim(
     assert all(float(line.split()[-1]) < 1e-10 for line in found)
 
 
+# Spark warns of recent versions of pandas.
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("program", "package"), [("ours", "distributed"), ("gensim", "gensim"), ("online", "pyspark"), ("em", "pyspark")]
+)
+def test_programs_with_two_workers_learn(
+    script: Any, corpus: pt.Corpus, tmp_path: Path, program: str, package: str
+) -> None:
+    pytest.importorskip(package)
+    two_workers, common = script("two_workers"), script("common")
+    results = common.Results(tmp_path, "two_workers", "What does LDA know after so many seconds?", K=TOPICS)
+    two_workers.train(program, corpus, corpus, TOPICS, [1e-3, 0.5], results)
+    first, second = records(tmp_path, "two_workers")[:3], records(tmp_path, "two_workers")[3:]
+    measures = ["reached at", "held-out log p(w) / N", "log p(w, z) / N"]
+    assert [record["measure"] for record in first] == [record["measure"] for record in second] == measures
+    assert 1e-3 <= first[0]["median"] <= second[0]["median"] >= 0.5
+    assert all(-5.0 < record["median"] < -2.0 for record in (first[1], second[1]))
+    assert all(-10.0 < record["median"] < -2.0 for record in (first[2], second[2]))
+
+
 def test_memory_is_estimated_and_measured(
     script: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
