@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from math import isfinite
 from typing import Any
@@ -14,11 +15,13 @@ from ppl_topics.core.response import Response
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.machine_speed import machine_speed
 from ppl_topics.engine.model_sizes import Demand, corpus_bytes, recording_seconds
-from ppl_topics.errors import PplTopicsError
+from ppl_topics.errors import PplTopicsError, ScheduleError
 from ppl_topics.schedule import Plan, make_plan
+from ppl_topics.schedule.assign import assign
 from ppl_topics.schedule.costs import CorpusSizes, sweep_seconds
 from ppl_topics.schedule.forecast import Forecast, forecast_kernels
-from ppl_topics.schedule.spread import Machines, check_spread, forecast_spread
+from ppl_topics.schedule.spread import Machines, SpreadForecast, check_spread, forecast_spread
+from ppl_topics.spec.model import Model
 
 __all__ = ["check_machines", "plan", "planned"]
 
@@ -152,10 +155,25 @@ def planned(prepared: Prepared, corpus: Corpus | None, machines: Machines | None
         bytes_before=corpus_bytes(demand.sizes),
         bytes_available=available.bytes if isfinite(available.bytes) else None,
         available_by=available.limit,
-        spread=None if machines is None else forecast_spread(plan.schedule, sizes, topics, machines, speed),
+        spread=None if machines is None else _forecast_spread(prepared, plan, demand, machines, speed),
     )
     response = model.spec.blocks.get(model.names.get("y", ""))
     notes: list[str] = []
     if isinstance(response, Response) and corpus.labels is not None:
         notes = response.advice(corpus.labels, model.spec.blocks[response.coefficients])
     return replace(plan, forecast=made, notes=tuple(notes))
+
+
+def _forecast_spread(
+    prepared: Prepared, plan: Plan, demand: Demand, machines: Machines, speed: float
+) -> SpreadForecast:
+    """Forecast a sweep on several machines; where blocks of words rotate, beside one that draws z given phi."""
+    model, topics = plan.model, plan.model.spec.topics
+    sizes = demand.sizes.for_model(model)
+    made = forecast_spread(plan.schedule, sizes, topics, machines, speed)
+    if prepared.written is not None or made.threads_useful is None:
+        return made
+    with suppress(ScheduleError):
+        other = assign(Model.of(prepared.spec), demand.sizes, distributed=True, rotating=False)
+        return replace(made, seconds_given_phi=forecast_spread(other, sizes, topics, machines, speed).seconds_sweep)
+    return made

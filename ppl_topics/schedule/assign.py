@@ -27,18 +27,21 @@ PREFERRED = ("lambda", "tau", "slab", "augmentation", "eta", "z", "alpha", "beta
 """The order of roles where the kernels leave it open; others come first. It never changes: draws depend on it."""
 
 
-def assign(model: Model, corpus: CorpusSizes | None = None, *, distributed: bool = False) -> Node:
+def assign(
+    model: Model, corpus: CorpusSizes | None = None, *, distributed: bool = False, rotating: bool = True
+) -> Node:
     """Choose for each latent variable an exact kernel that the model admits, so that the whole sweep is cheapest.
 
     Whole sweeps are compared, over all combinations that keep the rules. Among those that cost at most `MARGIN` more
     than the cheapest, the one that integrates out most variables is chosen: where it was measured, it reached the mode
     soonest. Seconds are those of the nominal machine at `NOMINAL_THREADS` threads, so that the same seed gives the same
-    draws anywhere. If `distributed`, only kernels are chosen that can run on documents spread over machines.
+    draws anywhere. If `distributed`, only kernels are chosen that can run on documents spread over machines; the choice
+    does not depend on how many these are. Those that rotate blocks of words can be left out.
     """
     ordered = sweep_order(list(model.latent.values()))
     sizes = (corpus or nominal_sizes()).for_model(model)
     sweeps = []
-    for chosen in itertools.product(*(_choices(variable, model, distributed) for variable in ordered)):
+    for chosen in itertools.product(*(_choices(variable, model, distributed, rotating) for variable in ordered)):
         seconds = sweep_seconds(Cycle(chosen), sizes, model.spec.topics, NOMINAL_THREADS)
         sweeps.append((seconds, chosen))
     sweeps.sort(key=lambda pair: pair[0])
@@ -83,9 +86,10 @@ def admissible(variable: Variable, model: Model) -> tuple[list[Step], dict[str, 
     return steps, refused
 
 
-def _choices(variable: Variable, model: Model, distributed: bool) -> list[Step]:
+def _choices(variable: Variable, model: Model, distributed: bool, rotating: bool) -> list[Step]:
     steps, refused = admissible(variable, model)
     steps = [step for step in steps if step.kernel.automatic and step.kernel.exact]
+    steps = [step for step in steps if rotating or step.kernel.distributes != "rotate"]
     if steps and distributed:
         names = ", ".join(step.kernel.name for step in steps) + (" needs" if len(steps) == 1 else " need")
         steps = [step for step in steps if step.kernel.distributes]

@@ -28,11 +28,14 @@ MOST_SLICES = 8
 COUNT_BYTES = 2.0
 """Of a count that is not zero, on its way; and each word takes a byte."""
 
-CELL_SECONDS, COUNT_SECONDS = 2e-9, 2.5e-9
+CELL_SECONDS, COUNT_SECONDS = 1e-9, 2.5e-9
 """To look through the counts of all words and topics, when they are sent and when they come; and to add one count."""
 
 TASK_SECONDS, DEPTH_SECONDS = 0.8e-3, 6e-3
 """Of Dask: the scheduler's for each task, and those that pass between two tasks of which one waits for the other."""
+
+SWEEPS_GIVEN_PHI = 2.0
+"""To the mode, over those with phi integrated out; see `ppl_topics.schedule.assign`."""
 
 GAIN = 1.1
 """Twice the machines pay if a sweep then is at least so many times as fast."""
@@ -77,6 +80,8 @@ class SpreadForecast:
         The power of two beyond which twice as many machines make a sweep less than a tenth faster.
     threads_useful : int, optional
         Of all machines together, where a kernel of the schedule has a number of tasks that depends on the corpus alone.
+    seconds_given_phi : float, optional
+        A sweep of the best schedule that draws z given phi, where that of the plan rotates blocks of words.
     """
 
     machines: int
@@ -92,6 +97,7 @@ class SpreadForecast:
     seconds_recorded: float
     machines_useful: int
     threads_useful: int | None
+    seconds_given_phi: float | None = None
 
     @property
     def seconds_sweep(self) -> float:
@@ -124,9 +130,12 @@ class SpreadForecast:
             f"{spell_seconds(self.seconds_recorded)}"
         )
         if self.threads_useful is not None and self.threads_useful < self.machines * self.cores:
+            yield f"  only {self.threads_useful} threads of all find work where blocks of words rotate"
+        if self.seconds_given_phi is not None:
+            sooner = SWEEPS_GIVEN_PHI * self.seconds_given_phi < self.seconds_sweep
             yield (
-                f"  only {self.threads_useful} threads of all find work where blocks of words rotate; a schedule that "
-                "draws z given phi, such as partially_collapsed, has work for all, and needs about twice the sweeps"
+                f"  with z drawn given phi, a sweep takes {spell_seconds(self.seconds_given_phi)}, and about twice as "
+                f"many lead to the mode: {'sooner, so name sparse_partially_collapsed for z' if sooner else 'later'}"
             )
         if self.machines_useful < self.machines:
             more = "one machine is enough" if self.machines_useful == 1 else f"{self.machines_useful:,} are enough"

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 import ppl_topics as pt
+from ppl_topics.api.planning import _forecast_spread
+from ppl_topics.api.sampling import prepare
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.cluster.members import Inline
 from ppl_topics.engine.cluster.sharded import ShardedExecutor
+from ppl_topics.engine.model_sizes import Demand
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes, nominal_sizes
 from ppl_topics.schedule.spread import GAIN, Machines, SpreadForecast, forecast_spread
@@ -87,6 +90,19 @@ def test_blocks_have_work_for_some_threads() -> None:
     assert made.forecast.spread.threads_useful == 1
     assert "only 1 threads of all find work" in str(made.forecast)
     assert made.forecast.spread.seconds_drawing == pytest.approx(made.forecast.spread.seconds_one)
+
+
+@pytest.mark.parametrize(("machines", "cores", "says"), [(2, 1, "later"), (64, 64, "sooner, so name sparse_part")])
+def test_blocks_that_rotate_beside_draws_given_phi(machines: int, cores: int, says: str) -> None:
+    """Blocks have work for some threads only; given phi it takes twice the sweeps, but there is work for all."""
+    lengths, words = np.array([200]), np.array([10**5])
+    prepared = prepare("lda", {"topics": 100}, draws=1, warmup=0, chains=1)
+    many = CorpusSizes(lengths, np.array([10**7]), np.array([20_000]), words)
+    demand = Demand(make_plan(prepared.spec, many, distributed=True), many, prepared.settings)
+    made = _forecast_spread(prepared, demand.plan, demand, Machines(machines, cores, 10.0), 1.0)
+    assert made.seconds_given_phi is not None
+    assert (2 * made.seconds_given_phi < made.seconds_sweep) == (says != "later")
+    assert f"many lead to the mode: {says}" in "\n".join(made.lines())
 
 
 @pytest.mark.parametrize(
