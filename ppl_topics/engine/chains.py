@@ -118,7 +118,7 @@ def _advance(chain: _Chain, executor: Executor, settings: Settings) -> SweepRepo
     done = chain.sweep + 1
     warmup = done <= settings.warmup
     recorded = warmup or (done - settings.warmup) % settings.thin == 0
-    wanted = chain.recorder.kept(warmup).keys() if recorded else frozenset()
+    wanted = chain.recorder.needed(warmup) if recorded else frozenset()
     record = executor.sweep(chain.state, chain.memories, settings.seed, chain.number, chain.sweep, wanted, recorded)
     if recorded:
         key = Key(settings.seed, chain.number, chain.sweep, 0)

@@ -17,6 +17,7 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.contract import Contract
 from ppl_topics.engine.finite_check import FiniteCheck
+from ppl_topics.engine.summary import Summary
 from ppl_topics.errors import DeclarationError, KernelError, RunError
 from ppl_topics.schedule.dead_steps import dead_steps, dead_variables
 from ppl_topics.schedule.tree import Cycle, Mixture, Node, Repeat, Step, steps
@@ -32,7 +33,8 @@ class SweepRecord:
     """What a sweep did, in arrays of shape (steps,): seconds, statistics by name and how often each step ran.
 
     A statistic is the mean if a step ran more than once, NaN if it did not. Of documents that are spread over
-    ``members``, ``sent`` are the bytes between these, and ``waited`` the mean seconds until the slowest was done.
+    ``members``, ``sent`` are the bytes between these, and ``waited`` the mean seconds until the slowest was done; there
+    may be a ``summary`` of the assignments, which are not in the state then.
     """
 
     seconds: FloatArray
@@ -41,6 +43,7 @@ class SweepRecord:
     members: int = 0
     sent: int = 0
     waited: float = 0.0
+    summary: Summary | None = None
 
     def add(self, index: int, seconds: float, statistics: Mapping[str, float] | None) -> None:
         """Add one execution of step ``index``."""
@@ -121,8 +124,8 @@ class Executor:
     ) -> SweepRecord:
         """Run the schedule once, in place.
 
-        Variables that are not ``wanted`` afterwards need not be drawn if the next sweep does not read them, and a state
-        that is not ``seen`` need not be whole until it is settled.
+        Variables that are not ``wanted`` afterwards need not be drawn if the next sweep does not read them. A state
+        that is not ``seen`` need not be whole until it is settled; others need no z, n_wk or topics unless wanted.
         """
         record = SweepRecord(np.zeros(len(self.steps)), {}, np.zeros(len(self.steps), dtype=np.int64))
         self._run(

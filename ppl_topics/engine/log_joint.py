@@ -18,6 +18,7 @@ from ppl_topics.samplers.concentration.log_pochhammer import log_pochhammer
 from ppl_topics.samplers.counts import make_chunks
 
 __all__ = [
+    "add_in_order",
     "density_n_dk",
     "density_n_kw",
     "density_phi",
@@ -25,6 +26,8 @@ __all__ = [
     "log_marginal",
     "log_phi_part",
     "log_theta_part",
+    "theta_terms",
+    "topics_met",
 ]
 
 
@@ -42,15 +45,20 @@ def log_marginal(
     return log_theta_part(doc_ptr, z, alpha) + log_phi_part(n_wk, n_k, beta)
 
 
-@parallel
+@compiled
 def log_theta_part(doc_ptr: IntArray, z: UnsignedArray, alpha: FloatArray) -> float:
     """Log p(z | alpha), theta integrated out (Griffiths and Steyvers 2004, equation 3)."""
+    return add_in_order(theta_terms(make_chunks(doc_ptr, CHUNKS), doc_ptr, z, alpha))
+
+
+@parallel
+def theta_terms(chunk_ptr: IntArray, doc_ptr: IntArray, z: UnsignedArray, alpha: FloatArray) -> FloatArray:
+    """Return the terms of `log_theta_part`, one for each chunk of documents."""
     alpha_sum = 0.0
     for topic in range(alpha.size):
         alpha_sum += alpha[topic]
-    chunk_ptr = make_chunks(doc_ptr, CHUNKS)
-    partial = np.zeros(CHUNKS)
-    for chunk in numba.prange(CHUNKS):
+    partial = np.zeros(chunk_ptr.size - 1)
+    for chunk in numba.prange(chunk_ptr.size - 1):
         in_doc = np.zeros(alpha.size, dtype=np.int64)
         value = 0.0
         for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
@@ -62,7 +70,7 @@ def log_theta_part(doc_ptr: IntArray, z: UnsignedArray, alpha: FloatArray) -> fl
                 in_doc[topic] = 0
             value -= log_pochhammer(alpha_sum, doc_ptr[doc + 1] - doc_ptr[doc])
         partial[chunk] = value
-    return add_in_order(partial)
+    return partial
 
 
 @compiled
@@ -122,20 +130,25 @@ def add_in_order(partial: FloatArray) -> float:
     return total
 
 
-@parallel
+@compiled
 def density_n_dk(doc_ptr: IntArray, z: UnsignedArray, n_topics: int) -> float:
     """Share of the D x K counts of topics in documents that are not zero; 0 without documents."""
     n_docs = doc_ptr.size - 1
-    chunk_ptr = make_chunks(doc_ptr, CHUNKS)
-    present = np.zeros(CHUNKS, dtype=np.int64)
-    for chunk in numba.prange(CHUNKS):
+    return topics_met(make_chunks(doc_ptr, CHUNKS), doc_ptr, z, n_topics) / (n_docs * n_topics) if n_docs > 0 else 0.0
+
+
+@parallel
+def topics_met(chunk_ptr: IntArray, doc_ptr: IntArray, z: UnsignedArray, n_topics: int) -> int:
+    """Return how many of the counts of topics in documents are not zero, which are cut into chunks."""
+    present = np.zeros(chunk_ptr.size - 1, dtype=np.int64)
+    for chunk in numba.prange(chunk_ptr.size - 1):
         last_doc = np.full(n_topics, -1, dtype=np.int64)
         for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
             for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
                 if last_doc[z[token]] != doc:
                     last_doc[z[token]] = doc
                     present[chunk] += 1
-    return present.sum() / (n_docs * n_topics) if n_docs > 0 else 0.0
+    return present.sum()
 
 
 @compiled

@@ -15,7 +15,7 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.executor import SweepRecord
 from ppl_topics.engine.finite_check import check_recorded
-from ppl_topics.engine.log_joint import density_n_dk, log_theta_part
+from ppl_topics.engine.summary import of_documents, of_topics, summarise
 from ppl_topics.engine.topic_sums import topic_sums
 from ppl_topics.errors import SpecError
 from ppl_topics.results.mean_topics import SparseMean
@@ -148,6 +148,12 @@ class Recorder:
         """Return what is kept of a state: all that is asked for, or in warmup only what is small."""
         return {name: s for name, s in self.selections.items() if not (warmup and LARGE_DIMS & set(s.variable.dims))}
 
+    def needed(self, warmup: bool) -> set[str]:
+        """Return the names of what `record` reads of a state, beside variables that are small: z and n_wk are large."""
+        names, kept = self.bound.model.names, self.kept(warmup)
+        of_z = self.bound.response is not None or ("theta" in names and names["theta"] in kept)
+        return {*kept, *([names["z"]] if of_z else []), *([] if warmup else ["n_wk"])}
+
     def record(self, state: ChainState, sweep: SweepRecord, key: Key, *, warmup: bool) -> None:
         """Keep a state; see `kept`."""
         statistics = self._statistics(state, sweep)
@@ -161,8 +167,12 @@ class Recorder:
         self.sink.add(warmup, values, statistics)
 
     def _statistics(self, state: ChainState, sweep: SweepRecord) -> dict[str, Any]:
-        tokens = self.bound.tokens
-        marginal = log_theta_part(tokens.doc_ptr, state.z, state.alpha) + self.topics.log_words(state)
+        summary = sweep.summary
+        if summary is None:
+            documents = of_documents(self.bound.tokens.chunk_ptr, state)
+            sizes = self.bound.sizes
+            summary = summarise(sizes.docs, sizes.topics, [documents], of_topics(self.topics, state))
+        marginal = summary.log_marginal
         blocks = self.bound.model.spec.blocks
         held = (
             state.arrays
@@ -176,8 +186,7 @@ class Recorder:
             **fit,
             "lp": marginal + priors + fit.get("log_likelihood_y", 0.0),
             "log_marginal": marginal,
-            "density_n_dk": density_n_dk(tokens.doc_ptr, state.z, self.bound.sizes.topics),
-            **self.topics.densities(state),
+            **summary.densities,
             "step_seconds": sweep.seconds,
         }
 

@@ -18,7 +18,16 @@ from ppl_topics.schedule.costs import CorpusSizes, runs, step_seconds
 from ppl_topics.schedule.spelling import spell_bytes, spell_seconds
 from ppl_topics.schedule.tree import Node, steps
 
-__all__ = ["MOST_DIRECT", "MOST_SLICES", "Machines", "SpreadForecast", "check_spread", "forecast_spread"]
+__all__ = [
+    "MOST_DIRECT",
+    "MOST_SLICES",
+    "Machines",
+    "SpreadForecast",
+    "check_spread",
+    "forecast_spread",
+    "reduction_bytes",
+    "rotation_bytes",
+]
 
 MOST_DIRECT = 3
 """Members that send each other their counts; more would send more than sums."""
@@ -73,7 +82,7 @@ class SpreadForecast:
     bytes_sweep : float
         Between all machines.
     bytes_recorded : float
-        What the client gets, besides, after a sweep that is recorded: the assignments.
+        What the client gets, besides, with a draw whose labels or theta are recorded: the assignments.
     seconds_recorded : float
         Until it has them.
     machines_useful : int
@@ -126,7 +135,7 @@ class SpreadForecast:
             f"{spell_seconds(self.seconds_one)}; {spell_bytes(self.bytes_sweep)} between the machines"
         )
         yield (
-            f"  a sweep that is recorded: besides, {spell_bytes(self.bytes_recorded)} to the client in "
+            f"  a draw that is kept, with labels or theta: besides, {spell_bytes(self.bytes_recorded)} to the client in "
             f"{spell_seconds(self.seconds_recorded)}"
         )
         if self.threads_useful is not None and self.threads_useful < self.machines * self.cores:
@@ -222,29 +231,40 @@ def _sweep(schedule: Node, corpus: CorpusSizes, topics: int, machines: Machines,
             tasks, depth = tasks + times * (number + 1), depth + 2 * times
         elif how == "rotate":
             tasks, depth = tasks + times * number * number, depth + times * number
-            # Each block goes to all machines in turn, and then to all at once.
-            rounds, all_blocks = number - 1, COUNT_BYTES * total + corpus.n_words
-            sent += times * 2 * rounds * all_blocks
-            sending += times * rounds * all_blocks * (1 / number + 1) / _bytes_a_second(machines)
-            adding += times * (CELL_SECONDS * cells + COUNT_SECONDS * total) * (1 + rounds / number)
+            moved = rotation_bytes(number, total, corpus.n_words)
+            sent += times * moved
+            sending += times * moved * (1 / number + 1) / 2 / _bytes_a_second(machines)
+            adding += times * (CELL_SECONDS * cells + COUNT_SECONDS * total) * (1 + (number - 1) / number)
         elif "z" in step.kernel.updates and number <= MOST_DIRECT:
             tasks, depth = tasks + times * number, depth + times
-            received = (number - 1) * (COUNT_BYTES * own + corpus.n_words)
-            sent += times * number * received
-            sending += times * received / _bytes_a_second(machines)
+            moved = reduction_bytes(number, own, total, corpus.n_words)
+            sent += times * moved
+            sending += times * moved / number / _bytes_a_second(machines)
             adding += times * (CELL_SECONDS * cells + COUNT_SECONDS * number * own)
         elif "z" in step.kernel.updates:
             tasks, depth = tasks + times * (number * slices + slices + number), depth + 3 * times
-            # Those who add up get what all others have of their words, and send the sums of these to all others.
-            bytes_sent = (number - 1) * (COUNT_BYTES * (own + total) + 2 * corpus.n_words)
-            sent += times * bytes_sent
-            sending += times * bytes_sent / slices / _bytes_a_second(machines)
+            moved = reduction_bytes(number, own, total, corpus.n_words)
+            sent += times * moved
+            sending += times * moved / slices / _bytes_a_second(machines)
             adding += times * (
                 CELL_SECONDS * cells * (1 + 1 / slices) + COUNT_SECONDS * (number * own / slices + total)
             )
     if number == 1:
         return _Sweep(drawing / speed, 0.0, 0.0, 0.0, 0.0)
     return _Sweep(drawing / speed, adding / speed, sending, TASK_SECONDS * tasks + DEPTH_SECONDS * depth, sent)
+
+
+def reduction_bytes(members: int, own: float, total: float, words: int) -> float:
+    """Return the bytes between members that add up counts, given how many are not zero of their own, and in all."""
+    if members <= MOST_DIRECT:
+        return members * (members - 1) * (COUNT_BYTES * own + words)
+    # Those who add up get what all others have of their words, and send the sums of these to all others.
+    return (members - 1) * (COUNT_BYTES * (own + total) + 2 * words)
+
+
+def rotation_bytes(members: int, total: float, words: int) -> float:
+    """Return the bytes between members of blocks of words, which go to all in turn, and then to all at once."""
+    return 2 * (members - 1) * (COUNT_BYTES * total + words)
 
 
 def _bytes_a_second(machines: Machines) -> float:

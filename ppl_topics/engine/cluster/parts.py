@@ -10,6 +10,7 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
@@ -26,11 +27,14 @@ from ppl_topics.engine.bind import bind_tokens, index_tokens
 from ppl_topics.engine.cluster.counts import add, add_rows, encode, encode_rows, set_rows
 from ppl_topics.engine.cluster.members import Store
 from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.summary import OfDocuments, OfTopics, of_documents, of_topics
+from ppl_topics.engine.topic_sums import TopicSums, topic_sums
 from ppl_topics.errors import RunError
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.spec import load_spec
 
 __all__ = [
+    "Asked",
     "Block",
     "Documents",
     "Drawn",
@@ -77,6 +81,8 @@ class Documents:
     elsewhere : Elsewhere
         All other documents.
     observed : Observed, optional
+    pieces : ndarray of int64
+        Boundaries of those of the corpus, from 0.
     """
 
     first: int
@@ -85,6 +91,7 @@ class Documents:
     groups: IntArray
     elsewhere: Elsewhere
     observed: Observed | None = None
+    pieces: IntArray = field(default_factory=lambda: np.zeros(1, np.int64))
 
     @property
     def tokens(self) -> Tokens:
@@ -94,11 +101,22 @@ class Documents:
 
 
 class Values(NamedTuple):
-    """The variables of a chain, those of documents only for some of them, and the counts as bytes, if asked for."""
+    """The variables of a chain, those of documents only for some of them, and what they come to; all as asked for."""
 
-    z: NDArray[Any]
+    z: NDArray[Any] | None
     arrays: dict[str, NDArray[Any]]
+    documents: OfDocuments | None = None
+    topics: OfTopics | None = None
+    n_k: IntArray | None = None
     counts: UInt8Array | None = None
+
+
+class Asked(NamedTuple):
+    """What a client asks for of a chain, besides a summary: some variables, z, and the counts by word."""
+
+    names: Collection[str]
+    z: bool
+    counts: bool
 
 
 class Drawn(NamedTuple):
@@ -151,6 +169,13 @@ class Part:
     """Bytes of its counts of some words, by the first word."""
     visits: list[Drawn] = field(default_factory=list)
     """Of the rotation in progress."""
+    pieces: IntArray = field(default_factory=lambda: np.zeros(1, np.int64))
+
+    @cached_property
+    def topics(self) -> TopicSums:
+        """What summarises the counts by word."""
+        bound = self.executor.bound
+        return topic_sums(bound.sizes, indicators="included" in bound.model.names, sparse=False)
 
 
 def cut(state: ChainState, first: int, last: int) -> Documents:
@@ -168,7 +193,8 @@ def cut(state: ChainState, first: int, last: int) -> Documents:
         observed = replace(observed, targets=observed.targets[first:last], design=rows)
     groups = np.unique(np.clip(tokens.groups, first, last)) - first
     elsewhere = Elsewhere(tokens.word_counts - here, state.sizes.docs - (last - first), first, int(ptr[0]))
-    return Documents(first, ptr - ptr[0], words, groups, elsewhere, observed)
+    pieces = np.unique(np.clip(tokens.chunk_ptr, first, last)) - first
+    return Documents(first, ptr - ptr[0], words, groups, elsewhere, observed, pieces)
 
 
 def open_part(store: Store, name: Name, model: Model, documents: Documents, values: Values) -> None:
@@ -194,7 +220,8 @@ def open_part(store: Store, name: Name, model: Model, documents: Documents, valu
     bound.count(state)
     executor = Executor(bound)
     totals = np.zeros(sizes.words, dtype=np.int64)
-    store[name] = Part(executor, state, executor.memories(state), documents.first, totals=totals)
+    memories = executor.memories(state)
+    store[name] = Part(executor, state, memories, documents.first, totals=totals, pieces=documents.pieces)
 
 
 def try_out(store: Store, model: Model, documents: Documents, values: Values) -> dict[str, int]:
@@ -408,12 +435,17 @@ def _refuse_counts(state: ChainState, word: int) -> NoReturn:
     )
 
 
-def values(store: Store, name: Name, names: Collection[str], whole: bool) -> Values:
-    """Return some variables of the part's documents; with the ``whole`` of it, also of none, and the counts."""
+def values(store: Store, name: Name, asked: Asked, whole: bool) -> Values:
+    """Return what is asked for of the part's documents; with the ``whole`` of it, also what belongs to no document."""
     part: Part = store[name]
-    variables, state = part.executor.bound.model.variables, part.state
-    sent = {each: state.arrays[each] for each in names if whole or "doc" in variables[each].dims}
-    return Values(state.z, sent, encode(state.n_wk) if whole else None)
+    model, state = part.executor.bound.model, part.state
+    sent = {each: state.arrays[each] for each in asked.names if whole or "doc" in model.variables[each].dims}
+    z = state.z if asked.z else None
+    documents = of_documents(part.pieces, state)
+    if not whole:
+        return Values(z, sent, documents)
+    counts = encode(state.n_wk) if asked.counts else None
+    return Values(z, sent, documents, of_topics(part.topics, state), state.n_k, counts)
 
 
 def checksums(store: Store, name: Name) -> dict[str, int]:

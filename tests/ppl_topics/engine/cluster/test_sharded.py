@@ -7,12 +7,15 @@ import pytest
 
 import ppl_topics as pt
 from ppl_topics.core.keys import Key
+from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel, bind
 from ppl_topics.engine.cluster import parts
 from ppl_topics.engine.cluster.counts import encode
 from ppl_topics.engine.cluster.members import Inline, MemberLostError
 from ppl_topics.engine.cluster.sharded import ShardedExecutor
 from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.summary import Summary, of_documents, of_topics, summarise
+from ppl_topics.engine.topic_sums import topic_sums
 from ppl_topics.samplers.assignments import block_masses
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
@@ -156,6 +159,12 @@ def test_members_that_are_lost_change_nothing(lost_at: set[int], kernel: Any) ->
         np.testing.assert_array_equal(spread[name], value, err_msg=name)
 
 
+def summary_of(model: BoundModel, state: ChainState) -> Summary:
+    documents = of_documents(model.tokens.chunk_ptr, state)
+    topics = topic_sums(model.sizes, indicators=False, sparse=False)
+    return summarise(model.sizes.docs, model.sizes.topics, [documents], of_topics(topics, state))
+
+
 @pytest.mark.parametrize("rotates", [False, True], ids=["doc", "rotate"])
 @pytest.mark.parametrize("lost_at", [set(), {30}, {100}, {200, 201}, {300, 400}])
 def test_states_that_are_not_seen_whole(lost_at: set[int], rotates: bool) -> None:
@@ -165,15 +174,16 @@ def test_states_that_are_not_seen_whole(lost_at: set[int], rotates: bool) -> Non
     alone, spread = Executor(model), ShardedExecutor(model, Unreliable(4, lost_at))
     states = [model.initial_state(3, 1) for _ in range(2)]
     memories = alone.memories(states[0])
-    looks = [(frozenset({"alpha"}), True), (frozenset(), False), (frozenset({"phi"}), True), (frozenset(), True)]
+    looks = [({"z", "n_wk"}, True), (frozenset(), False), ({"phi", "z", "n_wk"}, True), (frozenset(), True)]
     for sweep in range(50):
         wanted, seen = looks[sweep // 2 % 4] if sweep < 20 else (frozenset(), sweep % 3 == 0)
         alone.sweep(states[0], memories, 3, 1, sweep)
-        spread.sweep(states[1], [None] * 5, 3, 1, sweep, wanted, seen)
+        record = spread.sweep(states[1], [None] * 5, 3, 1, sweep, wanted, seen)
         if seen:
-            for name in {"z", "n_wk", "n_k"}:
+            assert record.summary == summary_of(model, states[0])
+            for name in {"n_k", *wanted} - {"phi"}:
                 np.testing.assert_array_equal(getattr(states[1], name), getattr(states[0], name), err_msg=str(sweep))
-            for name in {"alpha", "beta", *wanted}:
+            for name in {"alpha", "beta", *wanted} - {"z", "n_wk"}:
                 np.testing.assert_array_equal(states[1].arrays[name], states[0].arrays[name], err_msg=str(sweep))
     assert not np.array_equal(states[1].arrays["phi"], states[0].arrays["phi"]), "it never was behind"
     spread.settle(states[1], [None] * 5, 3, 1, 50)
