@@ -82,7 +82,7 @@ class SpreadForecast:
     bytes_sweep : float
         Between all machines.
     bytes_recorded : float
-        What the client gets, besides, with a draw whose labels or theta are recorded: the assignments.
+        What the client gets, besides, with a draw that is kept, if there are labels or theta is recorded: z.
     seconds_recorded : float
         Until it has them.
     machines_useful : int
@@ -135,8 +135,8 @@ class SpreadForecast:
             f"{spell_seconds(self.seconds_one)}; {spell_bytes(self.bytes_sweep)} between the machines"
         )
         yield (
-            f"  a draw that is kept, with labels or theta: besides, {spell_bytes(self.bytes_recorded)} to the client in "
-            f"{spell_seconds(self.seconds_recorded)}"
+            f"  a draw that is kept, with labels or theta: besides, {spell_bytes(self.bytes_recorded)} to the client "
+            f"in {spell_seconds(self.seconds_recorded)}"
         )
         if self.threads_useful is not None and self.threads_useful < self.machines * self.cores:
             yield f"  only {self.threads_useful} threads of all find work where blocks of words rotate"
