@@ -15,12 +15,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ppl_topics._util.arrays import IntArray
-from ppl_topics.core.kernel import Rotation
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
-from ppl_topics.engine.cluster import parts
+from ppl_topics.engine.cluster import blocks, parts, reduction
 from ppl_topics.engine.cluster.counts import add
 from ppl_topics.engine.cluster.members import ClusterLostError, MemberLostError, Members, MembersDifferError
 from ppl_topics.engine.executor import Executor, SweepRecord
@@ -45,14 +43,6 @@ class _Base(NamedTuple):
     of: ChainState
     values: ChainState
     number: int
-
-
-class _Phase(NamedTuple):
-    """Diagonals of a rotation, and who has each block of words on them."""
-
-    first: int
-    last: int
-    holders: dict[int, int]
 
 
 class ShardedExecutor(Executor):
@@ -91,7 +81,7 @@ class ShardedExecutor(Executor):
         cuts = edges[np.linspace(0, len(edges) - 1, len(names) + 1).astype(np.int64)]
         self.spans = {name: (int(a), int(b)) for name, (a, b) in zip(names, pairwise(cuts), strict=True) if a < b}
         self._compared = False
-        self.slices = _slices(tokens.word_counts, self.bound.sizes.topics, min(len(self.spans), MOST_SLICES))
+        self.slices = reduction.slices(tokens.word_counts, self.bound.sizes.topics, min(len(self.spans), MOST_SLICES))
         self.deals += 1
         self._open.clear()
 
@@ -186,7 +176,7 @@ class ShardedExecutor(Executor):
                 done.waited += float((own.max(axis=0) - own.mean(axis=0)).sum())
                 done.sent += sum(drawn.received for each in found.values() for drawn in each)
             for called in counted:
-                done.sent += _sent(list(self._fetch_all(called).values()))
+                done.sent += reduction.sent(list(self._fetch_all(called).values()))
             return done
 
         return record
@@ -217,7 +207,7 @@ class ShardedExecutor(Executor):
         assert rotation is not None
         firsts = [first for first, _ in self.spans.values()]
         owners = np.maximum(np.searchsorted(firsts, rotation.group_ptr[:-1], side="right") - 1, 0)
-        phases = _phases(rotation, owners)
+        phases = blocks.phases(rotation, owners)
         left, had = list[Any](), phases[0].holders
         for phase, following in zip(phases, [*[phase.holders for phase in phases[1:]], {}], strict=True):
             called = []
@@ -227,16 +217,16 @@ class ShardedExecutor(Executor):
                 came = [left[source] for source in sorted({had[block] for block in taken})]
                 leaving = [block for block in own if following.get(block) != number]
                 given = (phase.first, phase.last, taken, came, leaving)
-                called.append(self.members.call(name, parts.visit, part, place, key, *given))
+                called.append(self.members.call(name, blocks.visit, part, place, key, *given))
             left, had = called, phase.holders
         if not rotation.of_all_words:
             held = [[block for block, holder in had.items() if holder == number] for number in range(len(names))]
             return {
-                name: self.members.call(name, parts.keep_blocks, part, place, own)
+                name: self.members.call(name, blocks.keep_blocks, part, place, own)
                 for name, own in zip(names, held, strict=True)
             }
         return {
-            name: self.members.call(name, parts.take_all, part, place, left[:number] + left[number + 1 :])
+            name: self.members.call(name, blocks.take_all, part, place, left[:number] + left[number + 1 :])
             for number, name in enumerate(names)
         }
 
@@ -295,19 +285,19 @@ class ShardedExecutor(Executor):
         """
         part = (chain, self.deals)
         if len(self.spans) <= MOST_DIRECT:
-            counted = self._call_all(parts.counts, chain, slice(0, self.bound.sizes.words))
+            counted = self._call_all(reduction.counts, chain, slice(0, self.bound.sizes.words))
             return {
                 name: self.members.call(
-                    name, parts.add_counts, part, [counted[other] for other in self.spans if other != name]
+                    name, reduction.add_counts, part, [counted[other] for other in self.spans if other != name]
                 )
                 for name in self.spans
             }
-        counted_by_slice = [self._call_all(parts.counts, chain, words, alone=True) for words in self.slices]
+        counted_by_slice = [self._call_all(reduction.counts, chain, words, alone=True) for words in self.slices]
         sums = [
-            self.members.call(name, parts.add_up, part, words, list(counts.values()), alone=True)
+            self.members.call(name, reduction.add_up, part, words, list(counts.values()), alone=True)
             for name, words, counts in zip(self.spans, self.slices, counted_by_slice, strict=False)
         ]
-        return self._call_all(parts.set_counts, chain, self.slices, sums)
+        return self._call_all(reduction.set_counts, chain, self.slices, sums)
 
     def _gather(self, chain: int, state: ChainState, wanted: AbstractSet[str] | None) -> Summary:
         """Copy the variables of all members into the state; what belongs to no document, each must have drawn alike.
@@ -370,37 +360,6 @@ class ShardedExecutor(Executor):
         return {
             each: sum(sizes[name] * statistics[each] for name, statistics in given.items()) / total for each in first
         }
-
-
-def _phases(rotation: Rotation, owners: IntArray) -> list[_Phase]:
-    """Return runs of diagonals on which no block has to move, given who has each group of documents."""
-    phases = list[_Phase]()
-    for diagonal in range(rotation.blocks):
-        blocks = (int(rotation.block_at(group, diagonal, rotation.blocks)) for group in range(rotation.blocks))
-        holders = {block: int(owners[group]) for group, block in enumerate(blocks)}
-        if phases and phases[-1].holders == holders:
-            phases[-1] = phases[-1]._replace(last=diagonal + 1)
-        else:
-            phases.append(_Phase(diagonal, diagonal + 1, holders))
-    return phases or [_Phase(0, 0, {})]
-
-
-def _sent(sizes: list[Any]) -> int:
-    """Return the bytes that went between members in a reduction.
-
-    If some add up, their own counts to whoever does, and sums to all.
-    """
-    if not isinstance(sizes[0], parts.Sizes):
-        return int(sum(sizes))
-    at_home = sum(each.own[place] for place, each in enumerate(sizes[: len(sizes[0].sums)]))
-    return sum(sum(each.own) for each in sizes) - at_home + (len(sizes) - 1) * sum(sizes[0].sums)
-
-
-def _slices(word_counts: IntArray, topics: int, number: int) -> list[slice]:
-    """Return so many runs of words, whose counts take about as many bytes each."""
-    ends = np.cumsum(np.minimum(word_counts, topics) + 1)
-    cuts = np.searchsorted(ends, np.linspace(0, ends[-1] if ends.size else 0, number + 1))
-    return [slice(int(first), int(last)) for first, last in pairwise([0, *cuts[1:-1], len(word_counts)])]
 
 
 def _as_data(plan: Plan) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import ppl_topics as pt
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel, bind
-from ppl_topics.engine.cluster import parts
+from ppl_topics.engine.cluster import blocks, parts, reduction
 from ppl_topics.engine.cluster.counts import encode
 from ppl_topics.engine.cluster.members import Inline, MemberLostError
 from ppl_topics.engine.cluster.sharded import ShardedExecutor
@@ -231,15 +231,15 @@ def test_a_member_with_counts_of_the_sweep_before_is_noticed(
     members: int, function: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A planted bug: one member draws the topics without the counts of the others."""
-    take, at = getattr(parts, function), []
+    take, at = getattr(reduction, function), []
 
     def not_always(store: Any, name: Any, *given: Any) -> Any:
         at.append(name)
         if len(at) != 2 * members + 2:
             return take(store, name, *given)
-        return 0 if function == "add_counts" else parts.Sizes([0] * members, [0] * members)
+        return 0 if function == "add_counts" else reduction.Sizes([0] * members, [0] * members)
 
-    monkeypatch.setattr(parts, function, not_always)
+    monkeypatch.setattr(reduction, function, not_always)
     with pytest.raises(pt.RunError, match=r"inline 0 and inline 1 drew different values of phi from the same random"):
         after(ShardedExecutor(bound("lda", GIVEN), Inline(members)))
 
@@ -247,13 +247,13 @@ def test_a_member_with_counts_of_the_sweep_before_is_noticed(
 @pytest.mark.parametrize(("members", "function"), [(3, "add_counts"), (5, "add_up")])
 def test_a_part_that_is_counted_twice_is_noticed(members: int, function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted bug: a reply is taken twice."""
-    take = getattr(parts, function)
+    take = getattr(reduction, function)
 
     def twice(store: Any, name: Any, *given: Any) -> Any:
         *others, sent = given
         return take(store, name, *others, [*sent, sent[0]])
 
-    monkeypatch.setattr(parts, function, twice)
+    monkeypatch.setattr(reduction, function, twice)
     with pytest.raises(pt.RunError, match=r"the members have \d+ tokens of word 0 in all, and the corpus has \d+"):
         after(ShardedExecutor(bound("lda", GIVEN), Inline(members)))
 
@@ -261,7 +261,7 @@ def test_a_part_that_is_counted_twice_is_noticed(members: int, function: str, mo
 @pytest.mark.parametrize("planted", ["stale", "masses"])
 def test_faults_of_a_rotation_are_noticed(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted bugs: blocks as they were before others visited them, and masses of the sweep before."""
-    model, visit = bound("lda_collapsed", {"z": ROTATING}), parts.visit
+    model, visit = bound("lda_collapsed", {"z": ROTATING}), blocks.visit
     alone = after(Executor(model))
 
     def without_others(*given: Any) -> Any:
@@ -269,7 +269,7 @@ def test_faults_of_a_rotation_are_noticed(planted: str, monkeypatch: pytest.Monk
         return visit(*others, [], [], leaving)
 
     if planted == "stale":
-        monkeypatch.setattr(parts, "visit", without_others)
+        monkeypatch.setattr(blocks, "visit", without_others)
     if planted == "masses":
         draw, name = block_masses.draw_masses, "ppl_topics.samplers.assignments.block_collapsed.draw_masses"
         monkeypatch.setattr(name, lambda n_bk, beta_sum, key: draw(n_bk, beta_sum, key._replace(sweep=key.sweep - 1)))
@@ -284,7 +284,7 @@ def test_faults_of_a_rotation_are_noticed(planted: str, monkeypatch: pytest.Monk
 
 def test_a_block_of_rare_words_that_two_count_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted bug: members do not forget the blocks that others have."""
-    monkeypatch.setattr(parts, "keep_blocks", lambda store, name, *given: store[name].visits)
+    monkeypatch.setattr(blocks, "keep_blocks", lambda store, name, *given: store[name].visits)
     with pytest.raises(pt.RunError, match=r"the members have \d+ tokens of word \d+ in all, and the corpus has \d+"):
         after(ShardedExecutor(bound("lda_collapsed", {"z": RARE_ROTATE}), Inline(3)))
 
