@@ -148,7 +148,7 @@ def topics_met(chunk_ptr: IntArray, doc_ptr: IntArray, z: UnsignedArray, n_topic
                 if last_doc[z[token]] != doc:
                     last_doc[z[token]] = doc
                     present[chunk] += 1
-    return present.sum()
+    return int(present.sum())
 
 
 @compiled

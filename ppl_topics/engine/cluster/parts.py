@@ -176,6 +176,7 @@ def open_part(store: Store, name: Name, model: Model, documents: Documents, valu
         use_threads(model.threads)
     # The whole schedule has been checked where the plan was made.
     plan = make_plan(load_spec(model.plan), partial=True) if isinstance(model.plan, dict) else model.plan
+    assert values.z is not None
     bound = bind_tokens(plan, documents.tokens, len(documents.elsewhere.word_counts), documents.observed)
     sizes = bound.sizes
     state = ChainState(

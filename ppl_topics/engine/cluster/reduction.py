@@ -103,7 +103,7 @@ def sent(sizes: list[Any]) -> int:
     if not isinstance(sizes[0], Sizes):
         return int(sum(sizes))
     at_home = sum(each.own[place] for place, each in enumerate(sizes[: len(sizes[0].sums)]))
-    return sum(sum(each.own) for each in sizes) - at_home + (len(sizes) - 1) * sum(sizes[0].sums)
+    return int(sum(sum(each.own) for each in sizes) - at_home + (len(sizes) - 1) * sum(sizes[0].sums))
 
 
 def slices(word_counts: IntArray, topics: int, number: int) -> list[slice]:
