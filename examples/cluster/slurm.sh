@@ -15,10 +15,10 @@ scheduler="$PWD/scheduler-$SLURM_JOB_ID.json"
 trap 'kill $(jobs -p) 2>/dev/null; rm -f "$scheduler"' EXIT
 
 dask scheduler --scheduler-file "$scheduler" --port 0 --no-dashboard &
-until [ -s "$scheduler" ]; do sleep 1; done
+read_address='import json, sys; print(json.load(open(sys.argv[1]))["address"])'
+until address=$(python3 -c "$read_address" "$scheduler" 2>/dev/null); do sleep 1; done
 
 # A worker on each node, which ends when the job does; numba takes the cores that SLURM gives it.
 srun --kill-on-bad-exit=0 dask worker --scheduler-file "$scheduler" --nworkers 1 --nthreads 1 --no-dashboard &
 
-address=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["address"])' "$scheduler")
 ppl-topics "$@" --cluster "$address"

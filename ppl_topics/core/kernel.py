@@ -15,7 +15,16 @@ from ppl_topics._util.arrays import BoolArray, Int16Array, IntArray
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 
-__all__ = ["ALL_WORDS", "FORMULA_NAMES", "Distribution", "KernelFunctions", "KernelSpec", "Rotation", "WordSelection"]
+__all__ = [
+    "ALL_WORDS",
+    "FORMULA_NAMES",
+    "Distribution",
+    "KernelFunctions",
+    "KernelSpec",
+    "Rotation",
+    "Share",
+    "WordSelection",
+]
 
 
 Distribution: TypeAlias = Literal["doc", "central", "statistic", "rotate"]
@@ -63,6 +72,27 @@ FORMULA_NAMES: Mapping[str, str] = {
     "L": "cells of phi that are held: V K, or of sparse topics those that are not 0, on average",
 }
 """What kernels' formulas may use, beside their own options that are numbers, ``min`` and ``max``."""
+
+
+class Share(float):
+    """How many of some things, as a share of all of them; shares of documents in several places can be added up.
+
+    Attributes
+    ----------
+    part, whole : int
+    """
+
+    part: int
+    whole: int
+
+    def __new__(cls, part: int, whole: int) -> Share:
+        """Make one of a whole that is not empty."""
+        made = super().__new__(cls, part / whole)
+        made.part, made.whole = part, whole
+        return made
+
+    def __reduce__(self) -> tuple[type[Share], tuple[int, int]]:
+        return Share, (self.part, self.whole)
 
 
 def _no_memory(state: ChainState) -> None:
@@ -132,7 +162,8 @@ class KernelFunctions(NamedTuple):
     """What a kernel does: ``step``, and ``init`` for the memory that it has between steps.
 
     ``step(state, memory, key)`` updates ``state`` in place and returns statistics by name, or None;
-    all its randomness comes from ``key``. ``init(state)`` returns the memory of one chain.
+    all its randomness comes from ``key``. ``init(state)`` returns the memory of one chain. Where documents are in
+    several places, a statistic that is a `Share` is that of all; other numbers are averaged over tokens.
 
     A run that is to be resumed asks what a checkpoint must hold of that memory. Nothing, where it is only room to work
     in, of which no step reads what another wrote: then ``scratch`` is true. Otherwise ``keep(memory)`` returns arrays

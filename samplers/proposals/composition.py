@@ -32,6 +32,7 @@ import pydantic
 from ppl_topics._util.arrays import IntArray
 from ppl_topics._util.compiled import specialised
 from ppl_topics._util.nearest import choices, nearest
+from ppl_topics.core.kernel import Share
 from ppl_topics.core.proposal import ProposalSpec, TableInputs, Token
 from ppl_topics.core.registry import find_proposal, proposals
 from ppl_topics.samplers.responses.kept_gains import follow_kept, gain_of_kept
@@ -177,7 +178,7 @@ class Composition:
         counted = {"acceptance_rate": (int(accepted.sum()), int(tried.sum()))}
         for i, spec in enumerate(self.specs):
             counted[f"acceptance_rate_{spec.name}"] = (int(accepted[i]), int(tried[i]))
-        return {name: taken / total for name, (taken, total) in counted.items() if total}
+        return {name: Share(taken, total) for name, (taken, total) in counted.items() if total}
 
 
 def flat(moves: Moves, tables: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:

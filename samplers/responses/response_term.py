@@ -22,6 +22,7 @@ import numpy as np
 from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray
 from ppl_topics._util.compiled import inlined
 from ppl_topics.core.binding import Binding
+from ppl_topics.core.kernel import Share
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
 from ppl_topics.samplers.responses.features import features_of, scores
@@ -161,7 +162,7 @@ def term_of(binding: Binding) -> Callable[[ChainState], ResponseTerm]:
 
 
 def acceptance(term: ResponseTerm, n_tokens: int) -> dict[str, float] | None:
-    """Return the share of tokens whose draw was accepted, as kernels report it; None without a response."""
-    if not len(term.rejected):
+    """Return the share of tokens whose draw was accepted, as kernels report it; None without a response, or tokens."""
+    if not len(term.rejected) or not n_tokens:
         return None
-    return {"acceptance_rate": 1.0 - float(term.rejected.sum()) / max(1, n_tokens)}
+    return {"acceptance_rate": Share(n_tokens - int(term.rejected.sum()), n_tokens)}

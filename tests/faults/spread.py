@@ -70,7 +70,7 @@ class Cluster:
         said = self.folder / "scheduler.json"
         said.unlink(missing_ok=True)
         self.scheduler = self._start("scheduler", "--port=0", f"--scheduler-file={said}")
-        while not said.exists():
+        while not said.exists() or not said.read_text().endswith("}"):
             time.sleep(0.05)
         self.file = said
         self.join_by_relay()

@@ -8,13 +8,14 @@ by every member, from the same streams.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ppl_topics.core.kernel import Share
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
@@ -351,15 +352,22 @@ class ShardedExecutor(Executor):
         given = {name: statistics for name, statistics in said if statistics is not None}
         if not given:
             return None
-        first = next(iter(given.values()))
         if self.steps[place].kernel.distributes not in ("doc", "rotate"):
-            return dict(first)
+            return dict(next(iter(given.values())))
         doc_ptr = self.bound.tokens.doc_ptr
         sizes = {name: int(doc_ptr[last] - doc_ptr[first]) for name, (first, last) in self.spans.items()}
-        total = max(1, sum(sizes[name] for name in given))
         return {
-            each: sum(sizes[name] * statistics[each] for name, statistics in given.items()) / total for each in first
+            each: _pooled([(sizes[name], values[each]) for name, values in given.items() if each in values])
+            for each in dict.fromkeys(each for values in given.values() for each in values)
         }
+
+
+def _pooled(values: Sequence[tuple[int, float]]) -> float:
+    """Return a statistic of all documents, from those of members with so many tokens."""
+    shares = [value for _, value in values if isinstance(value, Share)]
+    if len(shares) == len(values):
+        return Share(sum(share.part for share in shares), sum(share.whole for share in shares))
+    return sum(size * value for size, value in values) / max(1, sum(size for size, _ in values))
 
 
 def _as_data(plan: Plan) -> dict[str, Any]:

@@ -41,9 +41,9 @@ def after(executor: Executor, sweeps: int = 4) -> dict[str, np.ndarray]:
     state = executor.bound.initial_state(3, 1)
     memories = executor.memories(state)
     for sweep in range(sweeps):
-        executor.sweep(state, memories, 3, 1, sweep)
+        record = executor.sweep(state, memories, 3, 1, sweep)
     state.check()
-    return {"z": state.z, "n_wk": state.n_wk, **state.arrays}
+    return {"z": state.z, "n_wk": state.n_wk, **state.arrays, **record.statistics}
 
 
 def assert_same_everywhere(model: BoundModel) -> None:
