@@ -93,7 +93,7 @@ class Cluster:
         relay = [f"{to_scheduler}:{scheduler}", f"{to_worker}:{port}"]
         self.relay = subprocess.Popen([sys.executable, str(Path(__file__).with_name("relay.py")), *relay])
         self.by_relay = self._start(
-            "worker", f"tcp://127.0.0.1:{to_scheduler}", f"--port={port}",
+            "worker", f"tcp://127.0.0.1:{to_scheduler}", f"--listen-address=tcp://127.0.0.1:{port}",
             f"--contact-address=tcp://127.0.0.1:{to_worker}", "--nthreads=1", "--no-nanny",
         )  # fmt: skip
         self.workers.append(self.by_relay)
