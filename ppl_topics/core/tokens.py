@@ -13,7 +13,6 @@ from ppl_topics._util.arrays import BoolArray, IntArray, UInt32Array
 from ppl_topics.errors import RunError
 
 __all__ = [
-    "MAX_OCCURRENCES",
     "MAX_POSITIONS",
     "MAX_TOPICS",
     "Elsewhere",
@@ -26,8 +25,6 @@ __all__ = [
 
 MAX_TOPICS = 65_535
 MAX_POSITIONS = 2**32 - 1
-MAX_OCCURRENCES = 2**31 - 1
-"""Of a word, so that counts fit in 32 bits."""
 
 
 class Sizes(NamedTuple):

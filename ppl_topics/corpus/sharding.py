@@ -32,15 +32,13 @@ from ppl_topics.corpus.readers.lines import file_error
 from ppl_topics.corpus.readers.options import ReadOptions
 from ppl_topics.corpus.readers.parquet import Partition
 from ppl_topics.corpus.readers.text_files import document_keywords, new_annotations, read_records
+from ppl_topics.corpus.token_arrays import MAX_OCCURRENCES
 from ppl_topics.corpus.untrusted_files import open_array
 from ppl_topics.errors import CorpusError
 
 __all__ = ["ForEach", "Source", "write_shards"]
 
 Source: TypeAlias = File | Partition
-
-MAX_OCCURRENCES = 2**31 - 1
-"""Of a word: samplers count in 32 bits."""
 
 WORDS, COUNTS = "words.npy", "counts"
 

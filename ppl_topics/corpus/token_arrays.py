@@ -13,6 +13,7 @@ import numpy as np
 from ppl_topics._util.arrays import IntArray, UInt32Array, UInt64Array
 
 __all__ = [
+    "MAX_OCCURRENCES",
     "count_documents",
     "count_words",
     "document_chunks",
@@ -25,6 +26,9 @@ __all__ = [
 
 CHUNK = 1 << 19
 """Number of tokens processed at once."""
+
+MAX_OCCURRENCES = 2**31 - 1
+"""Of a word: samplers count in 32 bits."""
 
 
 def document_chunks(doc_ptr: IntArray) -> Iterator[tuple[int, int]]:

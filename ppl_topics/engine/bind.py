@@ -17,8 +17,9 @@ from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.observed import MAX_COEFFICIENTS, Observed
 from ppl_topics.core.response import Response, Start, starts_by_label
 from ppl_topics.core.state import ChainState
-from ppl_topics.core.tokens import MAX_OCCURRENCES, Sizes, Tokens, topic_dtype
+from ppl_topics.core.tokens import Sizes, Tokens, topic_dtype
 from ppl_topics.corpus import Corpus
+from ppl_topics.corpus.token_arrays import MAX_OCCURRENCES
 from ppl_topics.engine.encode_observed import encode_observed
 from ppl_topics.engine.label_initialisation import label_groups
 from ppl_topics.errors import RunError, SpecError

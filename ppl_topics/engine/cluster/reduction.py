@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from ppl_topics._util.arrays import Int32Array, IntArray, UInt8Array
+from ppl_topics._util.arrays import IntArray, UInt8Array
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.cluster.counts import add, encode, encode_rows
 from ppl_topics.engine.cluster.members import Store
@@ -36,7 +36,8 @@ def counts(store: Store, name: Name, words: slice) -> UInt8Array:
 
 def add_up(store: Store, name: Name, words: slice, counted: list[UInt8Array]) -> UInt8Array:
     """Return the sums of the counts of some words in several parts."""
-    n_wk, n_k, totals = _no_counts(words.stop - words.start, store[name].state.sizes.topics)
+    number, topics = words.stop - words.start, store[name].state.sizes.topics
+    n_wk, n_k, totals = np.zeros((number, topics), np.int32), np.zeros(topics, np.int64), np.zeros(number, np.int64)
     for data in counted:
         add(data, n_wk, n_k, totals)
     return encode(n_wk)
@@ -73,11 +74,6 @@ def set_counts(store: Store, name: Name, slices: list[slice], sums: list[UInt8Ar
         add(data, state.n_wk[words], state.n_k, part.totals[words])
     _check_counts(state, part.totals)
     return Sizes([part.encoded[words.start] for words in slices], [data.nbytes for data in sums])
-
-
-def _no_counts(words: int, topics: int) -> tuple[Int32Array, IntArray, IntArray]:
-    """Return counts by word and topic, and their sums over words, and over topics."""
-    return np.zeros((words, topics), np.int32), np.zeros(topics, np.int64), np.zeros(words, np.int64)
 
 
 def _check_counts(state: ChainState, totals: IntArray) -> None:
