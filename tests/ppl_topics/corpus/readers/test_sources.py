@@ -121,6 +121,7 @@ class TestAddressesOfReadCorpus:
             (gzip.compress(LINES)[:-12], "memory://x.jsonl.gz: the gzip file is truncated or damaged"),
             (gzip.compress(LINES + b'{"text": null}\n'), "memory://x.jsonl.gz:3: 'text' is null, expected a string"),
         ],
+        ids=["missing", "truncated", "null"],  # gzip writes the time into its bytes, and pytest them into the name
     )
     def test_errors(self, memory: Any, content: bytes | None, message: str) -> None:
         if content is not None:
