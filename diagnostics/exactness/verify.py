@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import MAX_SEED, check_whole
 from ppl_topics._util.nearest import nearest
 from ppl_topics._util.threads import using_threads
@@ -24,7 +25,7 @@ from ppl_topics.diagnostics.exactness.sizes import size_tests
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_distribution, with_heavy_topics
 from ppl_topics.engine.executor import Executor
-from ppl_topics.errors import DeclarationError, PplTopicsError, ScheduleError
+from ppl_topics.errors import DeclarationError, PplTopicsError, ScheduleError, SpecError
 from ppl_topics.schedule import Plan
 from ppl_topics.schedule.assign import assign
 from ppl_topics.schedule.plan import make_plan
@@ -122,7 +123,13 @@ def verify(
     """
     settings = _Settings(seed, replicates, sweeps, long_run, false_alarm).check()
     asked = None if kernel is None else _named(kernel)
-    spec = tiny_spec(load_spec(model, parameters, call="argument {name}"))
+    written = load_spec(model, parameters, call="argument {name}")
+    if written.given:
+        raise SpecError(
+            f"{written.locate('given')}: verify draws {written.given[0]} too; leave `given` out: variables that "
+            f"{argument('schedule')} does not update are taken as given"
+        )
+    spec = tiny_spec(written)
     # The tiny corpus has no work for a second thread; draws do not depend on the number of threads.
     with using_threads(1):
         if schedule is not None:

@@ -124,6 +124,7 @@ def resume(
             ignore_memory=ignore_memory,
             cluster=workers,
             split=split,
+            start=folder.start(),
         )
         return Fit(resume_in_folder(folder, plan, run_corpus, settings))
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -16,10 +17,14 @@ from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_choice, check
 from ppl_topics._util.nearest import nearest
 from ppl_topics.api.destinations import check_run
 from ppl_topics.api.saving import save_somewhere
+from ppl_topics.api.starting import Given, Init, start_values, with_given
+from ppl_topics.core.registry import NAME
 from ppl_topics.corpus import Corpus
+from ppl_topics.engine.bind import bind
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.cluster.connection import Cluster, ClusterLike, connected
 from ppl_topics.engine.run import InexactKernelWarning, run_in_folder, run_in_memory
+from ppl_topics.engine.traced import Traced
 from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
 from ppl_topics.fit import Fit
 from ppl_topics.schedule import Plan, make_plan
@@ -58,6 +63,8 @@ def sample(
     progress: bool = True,
     record: Mapping[str, Any] | None = None,
     schedule: Any = None,
+    init: Init | None = None,
+    given: Given | None = None,
     debug: bool = False,
     out: str | Path | None = None,
     overwrite: bool = False,
@@ -94,9 +101,20 @@ def sample(
     progress : bool
         Whether to show progress on standard error.
     record : mapping, optional
-        What to keep of each variable: ``"all"``, ``"none"``, ``{"top_words": n}``, ``{"docs": n}``.
+        What to keep of each variable: ``"all"``, ``"none"``, ``{"top_words": n}``, ``{"docs": n}``. Under a name of its
+        own also a function of the :class:`ppl_topics.ChainState` that returns a number, which becomes a variable of the
+        trace, or an array, if it stands with its dims: ``{"largest": (function, ("topic",))}``. It must not change the
+        state.
     schedule : mapping or list, optional
         Replaces the model's own schedule; see :func:`ppl_topics.cycle`.
+    init : Fit or mapping, optional
+        Where chains start: the last states of a fit to the same corpus, or values by variable, with the dims of the
+        trace (phi is topic x word); a dim ``chain`` first gives each chain its own. Given phi but not z, z is drawn.
+        What is not given starts as without.
+    given : mapping, optional
+        Variables to hold fixed at a value: the draws are of the posterior given these. A value is an array with the
+        dims of the trace, or a fit, of which the mean in its first chain is taken: ``given={"phi": fit}`` has the
+        topics of an earlier fit, whose vocabulary must hold the words of the corpus.
     debug : bool
         Whether to hold each step against the declaration of its kernel: what it changes, what it reads, and that the
         same key gives the same draws. It runs each step three times.
@@ -160,6 +178,8 @@ def sample(
             parameters,
             record=record,
             schedule=schedule,
+            init=init,
+            given=given,
             out=out,
             overwrite=overwrite,
             checkpoint_sweeps=checkpoint_sweeps,
@@ -191,6 +211,8 @@ class Prepared:
     checkpoints: Mapping[str, Any]
     written: Plan | None
     """Of a schedule that the user wrote, which does not depend on the corpus."""
+    init: Init | None = None
+    given: Given | None = None
 
     def plan(self, corpus: Corpus) -> Plan:
         """Return the plan of the model for a corpus."""
@@ -206,13 +228,16 @@ class Prepared:
 
     def run(self, corpus: Corpus) -> Fit:
         """Run the model on a corpus; see :func:`sample`."""
-        plan = self.plan(corpus)
+        plan, settings = self.plan(corpus), self.settings
+        if self.init is not None or self.spec.given:
+            start = start_values(bind(plan, corpus), corpus, self.init, self.given, settings.chains)
+            settings = replace(settings, start=start)
         if self.path is None:
-            return Fit(run_in_memory(plan, corpus, self.settings))
+            return Fit(run_in_memory(plan, corpus, settings))
         if self.path.suffix != ".nc":
             how = {"overwrite": self.overwrite, **self.checkpoints}
-            return Fit(run_in_folder(plan, corpus, self.settings, self.path, **how))
-        fit = Fit(run_in_memory(plan, corpus, self.settings))
+            return Fit(run_in_folder(plan, corpus, settings, self.path, **how))
+        fit = Fit(run_in_memory(plan, corpus, settings))
         save_somewhere(fit, self.path)
         return fit
 
@@ -223,6 +248,8 @@ def prepare(
     *,
     record: Mapping[str, Any] | None = None,
     schedule: Any = None,
+    init: Init | None = None,
+    given: Given | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
     checkpoint_sweeps: int | None = None,
@@ -230,13 +257,61 @@ def prepare(
     **how: Any,
 ) -> Prepared:
     """Check the arguments of :func:`sample` but the corpus; `how` are those of :func:`run_settings`."""
-    settings = run_settings(**how)
+    rules, traced = _split_record(record)
+    settings = replace(run_settings(**how), traced=traced)
     path = None if out is None else check_run(out, overwrite)
     in_folder = path is not None and path.suffix != ".nc"
     checkpoints = _checkpoints(checkpoint_sweeps, checkpoint_minutes, in_folder)
-    spec = resolve(model, parameters, record=record, schedule=schedule)
+    spec = with_given(resolve(model, parameters, record=rules, schedule=schedule), given)
+    # What is given is checked with the rest of the model.
+    _check_traced(traced, Model.of(spec), settings, in_folder)
     written = None if spec.schedule is None else make_plan(spec)
-    return Prepared(spec, settings, path, overwrite, checkpoints, written)
+    return Prepared(spec, settings, path, overwrite, checkpoints, written, init, given)
+
+
+def _split_record(record: Any) -> tuple[Any, list[Traced]]:
+    """Separate the functions of a state from the rules for variables."""
+    if not isinstance(record, Mapping):
+        return record, []
+    rules, traced = {}, []
+    for name, value in record.items():
+        function, dims = value if isinstance(value, tuple) and len(value) == 2 else (value, ())
+        if not callable(function):
+            rules[name] = value
+            continue
+        dims = (dims,) if isinstance(dims, str) else dims
+        if (
+            not isinstance(dims, tuple | list)
+            or not NAME.match(name)
+            or not all(isinstance(dim, str) and NAME.match(dim) for dim in dims)
+        ):
+            raise SpecError(
+                f"{argument('record')}: {name!r}: a function and its dims need names of lower-case letters, digits "
+                "and _, a letter first"
+            )
+        traced.append(Traced(name, function, tuple(dims)))
+    return rules or None, traced
+
+
+def _check_traced(traced: Sequence[Traced], model: Model, settings: Settings, in_folder: bool) -> None:
+    """Refuse functions whose names are taken, or that cannot go where they are needed."""
+    for each in traced:
+        what = f"{argument('record')}: {each.name}"
+        if each.name in {*model.variables, "topic_share"}:
+            raise SpecError(f"{what}: is a variable of model {model.spec.name!r}; give the function another name")
+        if in_folder:
+            raise SpecError(
+                f"{what}: a run in a folder cannot keep a function, with which it would be resumed; write to a file "
+                "that ends in .nc"
+            )
+        if settings.processes > 1:
+            try:
+                pickle.dumps(each.function)
+            except Exception as error:
+                raise SpecError(
+                    f"{what}: cannot be sent to other processes ({error}); define the function at the top of a module, "
+                    f"or leave out {argument('processes')}"
+                ) from None
 
 
 def run_settings(

@@ -19,6 +19,7 @@ __all__ = ["Model", "RecordedModel", "Run", "Seed", "assignments", "read_schedul
 EXAMPLES = {
     "--set": ("NAME=VALUE", "--set topics=50"),
     "--record": ("NAME=RULE", "--record theta=none"),
+    "--given": ("NAME=FIT", "--given phi=old.nc"),
     "--over": ("NAME=V1,V2,...", "--over topics=10,20,50"),
 }
 """By option, how it is written."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ppl_topics.cli.corpus_options import Data, Training, describe
-from ppl_topics.cli.model_options import RecordedModel, Run, Seed
+from ppl_topics.cli.model_options import RecordedModel, Run, Seed, assignments
 from ppl_topics.cli.new_documents import check_test, measure, metric_lines, refuse_test
 from ppl_topics.cli.options import AsJson, NoProgress, OnCluster, Overwrite, SplitOver
 from ppl_topics.cli.output import print_json, say
@@ -39,6 +39,17 @@ def run(
     run: Run,
     corpus: Training,
     seed: Seed = None,
+    init: Annotated[
+        str | None,
+        typer.Option(help="A fit to the same corpus, in whose last state the chains start.", metavar="FIT"),
+    ] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Hold a variable fixed at its mean in a fit, such as phi, its topics; may be given several times.",
+            metavar="NAME=FIT",
+        ),
+    ] = None,
     test: Annotated[str | None, typer.Option(help="Labelled documents to predict and measure.", metavar="FILE")] = None,
     overwrite: Overwrite = False,
     checkpoint_sweeps: Annotated[int | None, typer.Option(help="Sweeps between checkpoints, in a folder.")] = None,
@@ -67,12 +78,15 @@ def run(
     """
     from ppl_topics.api.sampling import prepare
     from ppl_topics.engine.cluster.connection import connected
+    from ppl_topics.fit import load_fit
 
     # All else is checked before a large file is read.
     with connected(cluster) as workers:
         prepared = prepare(
             model.model,
             **model.given(),
+            init=None if init is None else load_fit(init),
+            given={name: load_fit(str(path)) for name, path in assignments("--given", given).items()} or None,
             out=out,
             seed=seed,
             overwrite=overwrite,

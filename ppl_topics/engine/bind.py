@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ppl_topics.corpus.token_arrays import MAX_OCCURRENCES
 from ppl_topics.engine.encode_observed import encode_observed
 from ppl_topics.engine.label_initialisation import label_groups
 from ppl_topics.errors import RunError, SpecError
-from ppl_topics.samplers.assignments.initial import draw_by_group
+from ppl_topics.samplers.assignments.initial import draw_by_group, draw_given_topics
 from ppl_topics.samplers.counts import count_tokens, make_chunks, point_to_words, sort_by_word
 from ppl_topics.samplers.topics.sparse_counts import assigned_topics, set_mean_phi
 from ppl_topics.schedule import Plan
@@ -100,10 +101,13 @@ class BoundModel:
         else:
             count_tokens(self.tokens.words, state.z, state.n_wk, state.n_k)
 
-    def initial_state(self, seed: int, chain: int) -> ChainState:
+    def initial_state(
+        self, seed: int, chain: int, values: Mapping[str, NDArray[Any]] = MappingProxyType({})
+    ) -> ChainState:
         """Return a state with randomly drawn topics, and each other variable at its block's starting value.
 
-        Topics are uniform, or depend on the labels; see `start` and `ppl_topics.engine.label_initialisation`.
+        Topics are uniform, or depend on the labels; see `start` and `ppl_topics.engine.label_initialisation`. Variables
+        of which there are `values` have these; given phi but not z, that is drawn given phi.
         """
         key, topics = Key(seed, chain, 0).reserved(Reserved.INITIAL), self.sizes.topics
         z = np.zeros(self.sizes.tokens, dtype=topic_dtype(topics))
@@ -116,18 +120,28 @@ class BoundModel:
         if response is not None and observed is not None and starts_by_label(self.start, chain // self.parts):
             group, n_groups = label_groups(response.indicators(observed.targets))
         draw_by_group(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, supervised, group, n_groups, key)
+        names = self.model.names
+        if names["z"] in values:
+            state.z[:] = values[names["z"]]
         self.count(state)
-        self.fill(state)
+        self.fill(state, values)
+        if names["phi"] in values and names["z"] not in values:
+            index = (self.tokens.chunk_ptr, self.tokens.doc_ptr, self.tokens.words)
+            draw_given_topics(*index, state.z, state.alpha, state.arrays[names["phi"]], key)
+            self.count(state)
+            self.fill(state, values)
         return state
 
-    def fill(self, state: ChainState) -> None:
-        """Give every latent variable but z its starting value, concentrations before what depends on them."""
+    def fill(self, state: ChainState, values: Mapping[str, NDArray[Any]] = MappingProxyType({})) -> None:
+        """Give every variable but z its starting value, concentrations before what depends on them."""
         in_sparse = {"phi", "included"} if self.sparse else set()
-        latent = [v for v in self.model.latent.values() if v.role not in {"z", *in_sparse}]
-        for variable in sorted(latent, key=lambda v: v.role in ("theta", "phi", "augmentation")):
+        held = [v for v in self.model.held.values() if v.role not in {"z", *in_sparse}]
+        for variable in sorted(held, key=lambda v: v.role in ("theta", "phi", "augmentation")):
             value = self.block(variable.name).init(variable.role, state)
             if value is None:
                 raise RunError(f"block {variable.name!r} has no initial value for {variable.name}")
+            if variable.name in values:
+                value[...] = values[variable.name]
             state.arrays[variable.name] = value
         if state.sparse_topics is not None:
             set_mean_phi(state.sparse_topics, state.n_k, state.beta)

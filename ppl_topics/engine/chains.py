@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+from numpy.typing import NDArray
 
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.keys import Key
@@ -14,6 +16,7 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.engine.checkpointing import ChainCheckpoints, Checkpointing
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.recorder import ChainDraws, Recorder
+from ppl_topics.engine.traced import Traced
 from ppl_topics.errors import RunError
 from ppl_topics.results.run_folder.checkpoint import checkpoint_path
 
@@ -37,6 +40,14 @@ class Settings:
     # A `Cluster`, whose module imports this one.
     cluster: Any = field(default=None, compare=False)
     split: str = "chains"
+    # By variable, one array for all chains, or one for each.
+    start: Mapping[str, Sequence[NDArray[Any]]] = field(default_factory=dict, compare=False)
+
+    traced: Sequence[Traced] = field(default=(), compare=False)
+
+    def start_of(self, chain: int) -> dict[str, NDArray[Any]]:
+        """Return the values that a chain is given to start with, by variable."""
+        return {name: values[chain if len(values) > 1 else 0] for name, values in self.start.items()}
 
     @property
     def sweeps(self) -> int:
@@ -105,10 +116,10 @@ def run_chains(
 
 
 def _start(executor: Executor, number: int, settings: Settings, store: ChainCheckpoints | None) -> _Chain:
-    state = executor.bound.initial_state(settings.seed, number)
+    state = executor.bound.initial_state(settings.seed, number, settings.start_of(number))
     memories = executor.memories(state)
     if store is None:
-        return _Chain(number, state, memories, Recorder(executor.bound, ChainDraws()))
+        return _Chain(number, state, memories, Recorder(executor.bound, ChainDraws(), settings.traced))
     recorder = store.restore(executor, state, memories)
     return _Chain(number, state, memories, recorder, store, store.sweep)
 

@@ -25,7 +25,7 @@ from ppl_topics.errors import RunError
 from ppl_topics.schedule.rules import reads_old_values, variables_in
 from ppl_topics.schedule.tree import Step
 
-__all__ = ["Before", "Contract"]
+__all__ = ["Before", "Contract", "copy_memory"]
 
 REPEATS = 5
 """Runs that tell whether a step draws the same again."""
@@ -62,7 +62,7 @@ class Contract:
         self._summed = frozenset(variables_in(kernel.integrates_out, model))
         self.updates = frozenset(variables_in(kernel.updates, model))
         read = {*variables_in(kernel.reads, model), *(self.updates if reads_old_values(step) else ())}
-        self.hidden = tuple(name for name in model.latent if name not in read)
+        self.hidden = tuple(name for name in model.held if name not in read)
 
     def before(self, state: ChainState, memories: list[Any], place: int) -> Before:
         """Copy what step number ``place`` of the schedule starts from."""
@@ -172,11 +172,9 @@ class Contract:
         return {self._z: state.z, **state.values}
 
     def _copy(self, memory: Any, of: ChainState, to: ChainState) -> Any:
-        """Copy a memory; where it refers to arrays of its state, the copy refers to those of a copied state."""
-        fixed = {id(value): value for value in _unchanging(of).values()}
-        held = {id(a): b for a, b in zip(_arrays(of), _arrays(to), strict=True)}
+        """Copy a memory, for a copied state."""
         try:
-            return copy.deepcopy(memory, fixed | held)
+            return copy_memory(memory, of, to)
         except Exception as error:
             raise RunError(
                 f"kernel {self._name!r}: its memory cannot be copied ({type(error).__name__}: {error}), so that it "
@@ -194,6 +192,13 @@ class Contract:
             if not (isinstance(value, np.ndarray) and any(np.may_share_memory(value, array) for array in held))
         }
         return hashes | {"the model's blocks": hash(repr(self._blocks)), "the state's attributes": len(vars(state))}
+
+
+def copy_memory(memory: Any, of: ChainState, to: ChainState) -> Any:
+    """Copy a kernel's memory; where it refers to arrays of its state, the copy refers to those of a copied state."""
+    fixed = {id(value): value for value in _unchanging(of).values()}
+    held = {id(a): b for a, b in zip(_arrays(of), _arrays(to), strict=True)}
+    return copy.deepcopy(memory, fixed | held)
 
 
 def _unchanging(state: ChainState) -> dict[str, Any]:

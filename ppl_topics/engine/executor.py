@@ -184,22 +184,35 @@ class Executor:
         drawn = None if functions.has_memory else self.dead_steps.get(place)
         if sweep.wanted is not None and drawn is not None and not drawn & sweep.wanted:
             return
-        before = self._contracts[place].before(sweep.state, sweep.memories, place) if self.debug else None
+        self.run_step(place, sweep.state, sweep.memories, key, sweep.record, sweep.layout)
+
+    def run_step(
+        self,
+        place: int,
+        state: ChainState,
+        memories: list[Any],
+        key: Key,
+        record: SweepRecord,
+        layout: dict[str, Any] | None = None,
+    ) -> None:
+        """Run one step of the schedule, in place, and see to it that it leaves what it must not touch."""
+        step, layout = self.steps[place], layout or _layout(state)
+        before = self._contracts[place].before(state, memories, place) if self.debug else None
         started = time.perf_counter()
         try:
-            statistics = self.draw(place, sweep.state, sweep.memories[place], key)
-            sweep.record.add(place, time.perf_counter() - started, statistics)
+            statistics = self.draw(place, state, memories[place], key)
+            record.add(place, time.perf_counter() - started, statistics)
         except Exception as error:
-            self._check_layout(step, sweep.state, sweep.layout, key)
-            self.fail(place, sweep.state, key, error)
-        self._check_layout(step, sweep.state, sweep.layout, key)
-        self.check_finite(place, sweep.state, key)
+            self._check_layout(step, state, layout, key)
+            self.fail(place, state, key, error)
+        self._check_layout(step, state, layout, key)
+        self.check_finite(place, state, key)
         if before is not None:
-            breach = self._contracts[place].breach(before, sweep.state, sweep.memories, place, key)
+            breach = self._contracts[place].breach(before, state, memories, place, key)
             if breach:
                 raise _breach(step, key, breach)
             try:
-                sweep.state.check()
+                state.check()
             except RunError as error:
                 raise _breach(step, key, str(error), ": ") from None
 

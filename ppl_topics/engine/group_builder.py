@@ -18,6 +18,7 @@ from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.executor import step_labels
 from ppl_topics.engine.recorder import ChainDraws, Selection, selections
+from ppl_topics.engine.traced import Traced
 from ppl_topics.errors import RunError
 from ppl_topics.results.groups import GROUPS, by_response, ends
 
@@ -40,7 +41,7 @@ def build_groups(
         done = "1 sweep" if sweeps == 1 else f"{sweeps} sweeps"
         raise RunError(f"stopped after {done} of warmup, before the first draw; nothing to keep")
     n_warmup = min(chain.n_warmup for chain in ordered)
-    builder = GroupBuilder(bound, corpus, sorted(chains))
+    builder = GroupBuilder(bound, corpus, sorted(chains), settings.traced)
     means, last, sweeps_done = zip(*((chain.phi_mean, chain.z, chain.sweeps) for chain in ordered), strict=True)
     drawn = (
         builder.variables([c.posterior for c in ordered], n_draws),
@@ -56,7 +57,8 @@ def build_groups(
 class GroupBuilder:
     """Builds the groups of a trace, with dims and coordinates of the model; `chains` counts those of all responses."""
 
-    def __init__(self, bound: BoundModel, corpus: Corpus, chains: Sequence[int]) -> None:
+    def __init__(self, bound: BoundModel, corpus: Corpus, chains: Sequence[int], traced: Sequence[Traced] = ()) -> None:
+        self.traced = {each.name: each.dims for each in traced}
         self.bound, self.corpus, self.kept = bound, corpus, selections(bound)
         self.labels = step_labels(bound.plan.schedule)
         self.parts = bound.parts
@@ -81,6 +83,8 @@ class GroupBuilder:
 
     def dims(self, name: str) -> tuple[str, ...]:
         """Return the dims of one draw of a variable."""
+        if name in self.traced:
+            return self.traced[name]
         return ("topic",) if name == "topic_share" else self.kept[name].variable.dims
 
     def all_dims(self) -> dict[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray, UInt8Array, UnsignedArray
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt8Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.samplers.concentration.log_pochhammer import log_pochhammer
 from ppl_topics.samplers.counts import make_chunks
@@ -26,6 +26,7 @@ __all__ = [
     "log_marginal",
     "log_phi_part",
     "log_theta_part",
+    "log_words_given_phi",
     "theta_terms",
     "topics_met",
 ]
@@ -119,6 +120,21 @@ def log_sparse_phi_part(
     for topic in range(n_k.size):
         normaliser += log_pochhammer(mass[topic], n_k[topic])
     return add_in_order(partial) - normaliser
+
+
+@parallel
+def log_words_given_phi(n_wk: Int32Array, phi: Float32Array) -> float:
+    """Log p(w | z, phi), phi being word-major like the counts."""
+    n_words, n_topics = n_wk.shape
+    partial = np.zeros(CHUNKS)
+    for chunk in numba.prange(CHUNKS):
+        value = 0.0
+        for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
+            for topic in range(n_topics):
+                if n_wk[word, topic] > 0:
+                    value += n_wk[word, topic] * np.log(np.float64(phi[word, topic]))
+        partial[chunk] = value
+    return add_in_order(partial)
 
 
 @compiled

@@ -119,7 +119,7 @@ class Demand:
         copies = 1 if processes == 1 else processes + 1
         texts = corpus_bytes(corpus)
         index = 8 * (2 * dims["doc"] + dims["word"])
-        variables = [v for v in model.latent.values() if not (lists and v.role in ("phi", "included"))]
+        variables = [v for v in model.held.values() if not (lists and v.role in ("phi", "included"))]
         held = {v.name: float(_variable_bytes(v, dims)) for v in variables}
         starting = STARTING / 4 * sum(held[v.name] for v in variables if v.role == "theta")
         # Besides the state, each chain has the counts of words and the mean of phi.
@@ -139,7 +139,7 @@ class Demand:
             recorded = _streamed_bytes(kept, statistics, draws, chains)
         # If the model never holds phi, all of it is drawn for the trace before some of it is kept.
         phi = model.names.get("phi")
-        drawn = cells if phi in kept and phi not in model.latent else 0.0
+        drawn = cells if phi in kept and phi not in model.held else 0.0
         last = chains * (mean + dims["token"] * np.dtype(topic_dtype(dims["topic"])).itemsize)
         phases = [
             {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -17,6 +17,7 @@ from ppl_topics.engine.executor import SweepRecord
 from ppl_topics.engine.finite_check import check_recorded
 from ppl_topics.engine.summary import of_documents, of_topics, summarise
 from ppl_topics.engine.topic_sums import topic_sums
+from ppl_topics.engine.traced import Traced
 from ppl_topics.errors import SpecError
 from ppl_topics.results.mean_topics import SparseMean
 from ppl_topics.results.run_folder.draws import ChainStream
@@ -42,6 +43,8 @@ def rule_for(variable: Variable, model: Model) -> RecordRule:
     asked = model.spec.record.get(variable.name)
     if asked is not None:
         return asked
+    if variable.given and LARGE_DIMS & set(variable.dims):
+        return "none"
     if variable.role == "augmentation" and "doc" in variable.dims:
         return "none"
     if variable.role == "pi" and "word" in variable.dims:
@@ -137,28 +140,36 @@ Sink: TypeAlias = ChainDraws | ChainStream
 class Recorder:
     """Records the states of one chain into a sink."""
 
-    def __init__(self, bound: BoundModel, sink: Sink) -> None:
+    def __init__(self, bound: BoundModel, sink: Sink, traced: Sequence[Traced] = ()) -> None:
         self.bound = bound
+        self.traced = traced
         self.selections = selections(bound)
         self.sink = sink
-        self.topics = topic_sums(bound.sizes, indicators="included" in bound.model.names, sparse=bound.sparse)
+        self.topics = topic_sums(bound.model, bound.sizes, sparse=bound.sparse)
         self.log_posterior = float("nan")
 
     def kept(self, warmup: bool) -> dict[str, Selection]:
         """Return what is kept of a state: all that is asked for, or in warmup only what is small."""
         return {name: s for name, s in self.selections.items() if not (warmup and LARGE_DIMS & set(s.variable.dims))}
 
+    def _traced(self, warmup: bool) -> list[Traced]:
+        """Return the functions that are kept."""
+        return [each for each in self.traced if not (warmup and LARGE_DIMS & set(each.dims))]
+
     def needed(self, warmup: bool) -> set[str]:
         """Return the names of what `record` reads of a state, beside variables that are small: z and n_wk are large."""
         names, kept = self.bound.model.names, self.kept(warmup)
+        if self._traced(warmup):
+            return {*self.bound.model.held, "n_wk"}
         of_z = self.bound.response is not None or ("theta" in names and names["theta"] in kept)
         return {*kept, *([names["z"]] if of_z else []), *([] if warmup else ["n_wk"])}
 
     def record(self, state: ChainState, sweep: SweepRecord, key: Key, *, warmup: bool) -> None:
         """Keep a state; see `kept`."""
-        statistics = self._statistics(state, sweep)
+        statistics = self.statistics(state, sweep)
         self.log_posterior = statistics["lp"]
         values = {name: self._value(state, selection, key) for name, selection in self.kept(warmup).items()}
+        values |= {each.name: each.value(state) for each in self._traced(warmup)}
         values["topic_share"] = state.n_k / max(1, self.bound.sizes.tokens)
         drawn = {name: value for name, value in values.items() if name not in state.arrays and value.dtype.kind == "f"}
         check_recorded({"lp": statistics["lp"], **drawn}, key.sweep, key.chain)
@@ -166,7 +177,8 @@ class Recorder:
             self.topics.add(state, 1.0 / (self.sink.n_draws + 1))
         self.sink.add(warmup, values, statistics)
 
-    def _statistics(self, state: ChainState, sweep: SweepRecord) -> dict[str, Any]:
+    def statistics(self, state: ChainState, sweep: SweepRecord) -> dict[str, Any]:
+        """Return what a trace says of a state, and of the sweep that led to it."""
         summary = sweep.summary
         if summary is None:
             documents = of_documents(self.bound.tokens.chunk_ptr, state)

@@ -72,6 +72,7 @@ def run_in_folder(
             plan.model.spec,
             corpus,
             groups,
+            settings.start,
             plan=str(plan),
             seed=settings.seed,
             draws=settings.draws,

@@ -16,6 +16,7 @@ from ppl_topics.engine.log_joint import (
     log_included_phi_part,
     log_phi_part,
     log_sparse_phi_part,
+    log_words_given_phi,
 )
 from ppl_topics.results.mean_topics import SparseMean
 from ppl_topics.samplers.topics.expected import (
@@ -26,6 +27,7 @@ from ppl_topics.samplers.topics.expected import (
 )
 from ppl_topics.samplers.topics.included_rows import included_mass
 from ppl_topics.samplers.topics.sparse_counts import sparse_mass
+from ppl_topics.spec import Model
 
 __all__ = ["TopicSums", "topic_sums"]
 
@@ -37,7 +39,7 @@ class TopicSums(ABC):
 
     @abstractmethod
     def log_words(self, state: ChainState) -> float:
-        """Return log p(w | z), given any indicators."""
+        """Return log p(w | z), given any indicators, and given the topics if these are given."""
 
     @abstractmethod
     def densities(self, state: ChainState) -> dict[str, float]:
@@ -80,6 +82,20 @@ class SomeWords(AllWords):
         update_mean_included_phi(state.n_wk, state.n_k, state.beta, included, mass, weight, self.mean)
 
 
+class GivenTopics(AllWords):
+    """Of topics that are given: the mean is what they are."""
+
+    def __init__(self, sizes: Sizes, phi: str) -> None:
+        super().__init__(sizes)
+        self._phi = phi
+
+    def log_words(self, state: ChainState) -> float:
+        return log_words_given_phi(state.n_wk, state.arrays[self._phi])
+
+    def add(self, state: ChainState, weight: float) -> None:
+        self.mean[:] = state.arrays[self._phi]
+
+
 class SparseWords(TopicSums):
     """Of sparse topics."""
 
@@ -110,6 +126,9 @@ def _sparse(state: ChainState) -> SparseTopics:
     return state.sparse_topics
 
 
-def topic_sums(sizes: Sizes, *, indicators: bool, sparse: bool) -> TopicSums:
-    """Return the sums for topics with or without indicators, dense or sparse."""
-    return SparseWords(sizes) if sparse else SomeWords(sizes) if indicators else AllWords(sizes)
+def topic_sums(model: Model, sizes: Sizes, *, sparse: bool) -> TopicSums:
+    """Return the sums for the topics of a model, dense or sparse."""
+    phi = model.variables.get(model.names["phi"])
+    if phi is not None and phi.given:
+        return GivenTopics(sizes, phi.name)
+    return SparseWords(sizes) if sparse else SomeWords(sizes) if "included" in model.names else AllWords(sizes)

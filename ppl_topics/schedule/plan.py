@@ -66,6 +66,8 @@ class Plan:
         for name, variable in self.model.variables.items():
             if variable.integrated_out:
                 lines.append(f"  {name} is integrated out by the model")
+            elif variable.given:
+                lines.append(f"  {name} is given")
         lines += _lines(self.schedule, "")
         lines.append("exact" if self.exact else f"NOT exact: {', '.join(self.inexact_kernels)}")
         lines += [f"note: {note}" for note in self.notes]

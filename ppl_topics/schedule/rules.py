@@ -1,4 +1,4 @@
-"""The four rules that a schedule must keep so that the posterior stays invariant.
+"""The five rules that a schedule must keep so that the posterior stays invariant.
 
 1. Every latent variable, every token of it, is updated with positive probability.
 2. Each kernel handles every factor that touches what it updates or integrates out.
@@ -6,6 +6,7 @@
    kernel has redrawn it from its full conditional (van Dyk, Park 2008, Partially collapsed Gibbs samplers);
    all branches of a mixture leave the same variables stale.
 4. Weights are positive, repetitions and sweeps at least 1 (refused while parsing).
+5. No kernel updates or integrates out a variable that is given.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ def _fix(violation: _Violation, model: Model, partial: bool) -> str:
 def _check_rules(node: Node, model: Model, partial: bool) -> None:
     for step in steps(node):
         _check_integrated(step, node, model)
+        _check_given(step, node, model)
         _check_factors(step, node, model)
     if not partial:
         _check_coverage(node, model)
@@ -103,6 +105,23 @@ def _check_integrated(step: Step, node: Node, model: Model) -> None:
                 () if own else replacements(node, step, model),
                 f"drop this entry, or {hold}" if own else hold,
                 f", or {hold}",
+            )
+
+
+def _check_given(step: Step, node: Node, model: Model) -> None:
+    """Rule 5: the posterior is that given the values of some variables."""
+    kernel = step.kernel
+    for verb, roles in (("updates", kernel.updates), ("integrates out", kernel.integrates_out)):
+        for name, variable in variables_in(roles, model).items():
+            if not variable.given:
+                continue
+            own = name == step.variable
+            raise _Violation(
+                step.path,
+                5,
+                f"kernel {kernel.name!r} {verb} {name}, which is given",
+                () if own else replacements(node, step, model),
+                "drop this entry" if own else f"no registered kernel does without that; do not give {name}",
             )
 
 

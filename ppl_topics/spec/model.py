@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ppl_topics._util.nearest import choices, nearest
 from ppl_topics.core.registry import blocks
 from ppl_topics.errors import SpecError
 from ppl_topics.spec.model_file import Docs, TopWords
-from ppl_topics.spec.source import KeyPath
+from ppl_topics.spec.source import KeyPath, Location
 from ppl_topics.spec.specification import Spec
 
 __all__ = ["Factor", "Model", "Variable"]
@@ -19,7 +19,8 @@ __all__ = ["Factor", "Model", "Variable"]
 class Variable:
     """An unknown of the model, and its block: its own, or the one whose auxiliary variable it is.
 
-    The role is its name for kernels: ``z``, ``theta``, ``phi``, ``alpha``, ``beta``, ``eta``, ...
+    The role is its name for kernels: ``z``, ``theta``, ``phi``, ``alpha``, ``beta``, ``eta``, ... A variable that is
+    given keeps the value that a run is given.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Variable:
     dims: tuple[str, ...]
     integrated_out: bool
     block: str
+    given: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Model:
         ------
         SpecError
             If a reference names no block or one that does not fit, a block is unused, two blocks have the same
-            role, or ``record`` names an unknown variable.
+            role, or ``record`` or ``given`` names an unknown variable.
         """
         roles = _roles(spec)
         variables = {}
@@ -88,15 +90,23 @@ class Model:
                     )
                 variables[own] = Variable(own, role, dims, False, name)
                 roles[own] = role
+        for place, name in enumerate(spec.given):
+            _check_given(name, spec.locate("given", place), spec, variables)
+            variables[name] = replace(variables[name], given=True)
         factors = tuple(_factor(name, spec, variables) for name in spec.blocks)
         model = cls(spec, variables, factors, {role: name for name, role in roles.items()})
         model._check_record()
         return model
 
     @property
+    def held(self) -> dict[str, Variable]:
+        """The variables that a chain has values of."""
+        return {name: v for name, v in self.variables.items() if not v.integrated_out}
+
+    @property
     def latent(self) -> dict[str, Variable]:
         """The variables that a chain samples."""
-        return {name: v for name, v in self.variables.items() if not v.integrated_out}
+        return {name: v for name, v in self.held.items() if not v.given}
 
     @property
     def supervised(self) -> bool:
@@ -123,6 +133,17 @@ class Model:
                     raise SpecError(
                         f"{location}: record: {name!r} has dims {dims}, so `{key}` does not apply; use all or none"
                     )
+
+
+def _check_given(name: str, place: Location, spec: Spec, variables: Mapping[str, Variable]) -> None:
+    """Refuse to hold what the model has no value of."""
+    if name not in variables:
+        raise SpecError(f"{place}: {name!r} is not a variable of model {spec.name!r}{nearest(name, variables)}")
+    if variables[name].integrated_out:
+        raise SpecError(
+            f"{place}: model {spec.name!r} integrates {name} out, so it has no value of it that could be given; remove "
+            f"`integrate_out: true` from {name}"
+        )
 
 
 def _factor(name: str, spec: Spec, variables: Mapping[str, Variable]) -> Factor:

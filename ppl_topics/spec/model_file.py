@@ -57,6 +57,8 @@ class ModelFile(pydantic.BaseModel):
         Tree of kernels; by default the scheduler chooses it.
     record : dict
         What to keep of each variable: all, none, {top_words: n} or {docs: n}.
+    given : list of str
+        Variables that a run gets values of, and holds fixed.
     """
 
     model_config = _strict
@@ -67,3 +69,4 @@ class ModelFile(pydantic.BaseModel):
     blocks: Annotated[dict[str, dict[str, Any]], pydantic.Field(min_length=1)]
     schedule: dict[str, Any] | list[Any] | None = None
     record: dict[str, RecordRule] = pydantic.Field(default_factory=dict)
+    given: list[str] = pydantic.Field(default_factory=list)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,8 @@ class Spec:
         The schedule as written, with parameters substituted.
     record : dict
         What to keep of each variable.
+    given : tuple of str
+        Variables that are held fixed at values which a run is given.
     topics : int
         Number of topics.
     source : Source
@@ -53,6 +55,7 @@ class Spec:
     blocks: Mapping[str, Block]
     schedule: Any
     record: Mapping[str, RecordRule]
+    given: tuple[str, ...]
     topics: int
     source: Source = field(repr=False)
     written: Source = field(repr=False)
@@ -91,6 +94,21 @@ class Spec:
         written = _only_used(put(self.written), substitute_parameters(replace(self.written, data=rest))[1])
         parameters = {name: value for name, value in self.parameters.items() if name in written.data["parameters"]}
         return replace(self, parameters=parameters, schedule=schedule, source=put(self.source), written=written)
+
+    def with_given(self, names: Iterable[str], call: str) -> Spec:
+        """Return the same model with more variables held fixed; ``call`` is how messages name a variable."""
+        more = [name for name in dict.fromkeys(names) if name not in self.given]
+        if not more:
+            return self
+        given = [*self.given, *more]
+
+        def put(source: Source) -> Source:
+            new: dict[KeyPath, Location] = {
+                ("given", given.index(name)): Location(call.format(name=name)) for name in more
+            }
+            return replace(source, data={**source.data, "given": given}, locations={**source.locations, **new})
+
+        return replace(self, given=tuple(given), source=put(self.source), written=put(self.written))
 
 
 def load_spec(
@@ -143,6 +161,7 @@ def load_spec(
         parts,
         document.schedule,
         document.record,
+        tuple(document.given),
         topics,
         source,
         _only_used(written, used),

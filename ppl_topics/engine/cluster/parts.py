@@ -146,7 +146,7 @@ class Part:
     def topics(self) -> TopicSums:
         """What summarises the counts by word."""
         bound = self.executor.bound
-        return topic_sums(bound.sizes, indicators="included" in bound.model.names, sparse=False)
+        return topic_sums(bound.model, bound.sizes, sparse=False)
 
 
 def cut(state: ChainState, first: int, last: int) -> Documents:

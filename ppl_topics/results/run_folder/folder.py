@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import os
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 import zarr
+from numpy.typing import NDArray
 
 from ppl_topics._util.files import refuse_links, remove_parts, write_text
 from ppl_topics.core.keys import STREAMS
@@ -43,7 +47,10 @@ CORPUS = "corpus"
 COMPRESSION = 0
 """Level of Zstandard, of data and constants."""
 
-PARTS = {MANIFEST, MODEL, CORPUS, DRAWS, CHECKPOINTS, LOG, LOCK, OWNER}
+START = "start.npz"
+"""Values that chains were given to start with."""
+
+PARTS = {MANIFEST, MODEL, CORPUS, START, DRAWS, CHECKPOINTS, LOG, LOCK, OWNER}
 
 
 def is_run_folder(path: Path) -> bool:
@@ -103,15 +110,18 @@ class RunFolder:
         spec: Spec,
         corpus: Corpus,
         groups: Mapping[str, xr.Dataset],
+        start: Mapping[str, Sequence[NDArray[Any]]],
         **asked: Any,
     ) -> RunFolder:
         """Write all that a run knows before its first sweep; the manifest last, since it vouches for the rest."""
         text = spec.to_yaml()
+        values = _start_bytes(start) if start else None
         manifest = Manifest(
             run=uuid.uuid4().hex,
             streams=STREAMS,
             created_at=datetime.now(UTC).isoformat(timespec="seconds"),
             model_digest=digest_of(text),
+            start_digest=None if values is None else hashlib.sha256(values).hexdigest(),
             corpus_fingerprint=corpus.fingerprint,
             software=software(),
             **asked,
@@ -119,6 +129,8 @@ class RunFolder:
         try:
             write_text(path / MODEL, text)
             corpus.save(path / CORPUS)
+            if values is not None:
+                (path / START).write_bytes(values)
             zarr.create_group(path / DRAWS, zarr_format=3, attributes=dict(groups["posterior"].attrs))
             for name, group in groups.items():
                 # A chunk that is not in the store counts as lost.
@@ -179,6 +191,23 @@ class RunFolder:
             )
         return corpus
 
+    def start(self) -> dict[str, list[NDArray[Any]]]:
+        """Read the values that chains were given to start with: one array for all of them, or one for each."""
+        if self.manifest.start_digest is None:
+            return {}
+        path = self.path / START
+        try:
+            values = path.read_bytes()
+        except OSError as error:
+            raise TraceError(f"{path}: cannot be read ({error.strerror}). {ANEW}") from None
+        if hashlib.sha256(values).hexdigest() != self.manifest.start_digest:
+            raise TraceError(f"{path}: has changed since the run started; restore it. {ANEW}")
+        result: dict[str, list[NDArray[Any]]] = {}
+        with np.load(io.BytesIO(values)) as arrays:
+            for key in arrays:
+                result.setdefault(key.partition("/")[0], []).append(arrays[key])
+        return result
+
     def check_streams(self) -> None:
         """Refuse to continue if the same seed no longer gives the same draws."""
         if self.manifest.streams != STREAMS:
@@ -208,6 +237,14 @@ class RunFolder:
             raise RunError(f"{self.path}: cannot be written ({error.strerror or error})") from None
         log(self.path, f"asked for {draws} draws, before {self.manifest.draws}")
         return RunFolder(self.path, manifest)
+
+
+def _start_bytes(start: Mapping[str, Sequence[NDArray[Any]]]) -> bytes:
+    """Return the file of what chains start with."""
+    file = io.BytesIO()
+    arrays: dict[str, Any] = {f"{name}/{i}": each for name, values in start.items() for i, each in enumerate(values)}
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
 
 
 def _with_text(group: xr.Dataset) -> xr.Dataset:

@@ -61,6 +61,8 @@ class Manifest(pydantic.BaseModel):
     variables: list[str]
     checkpoint_sweeps: Positive | None
     checkpoint_minutes: Annotated[float, pydantic.Field(gt=0, allow_inf_nan=False)] | None
+    # Of the file with the values that chains were given to start with.
+    start_digest: Digest | None = None
     software: dict[str, Annotated[str, pydantic.Field(pattern=r"^[\w.+!-]{1,100}$")]]
     # Of all the above: with one changed bit, the seed would be another seed.
     digest: str = ""

@@ -161,7 +161,7 @@ def test_members_that_are_lost_change_nothing(lost_at: set[int], kernel: Any) ->
 
 def summary_of(model: BoundModel, state: ChainState) -> Summary:
     documents = of_documents(model.tokens.chunk_ptr, state)
-    topics = topic_sums(model.sizes, indicators=False, sparse=False)
+    topics = topic_sums(model.model, model.sizes, sparse=False)
     return summarise(model.sizes.docs, model.sizes.topics, [documents], of_topics(topics, state))
 
 
