@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ppl_topics.api.chain import Chain
     from ppl_topics.api.grid import grid
     from ppl_topics.api.resuming import resume
     from ppl_topics.api.sampling import InexactKernelWarning, sample
@@ -51,6 +52,7 @@ __all__ = [
     "Binding",
     "Block",
     "Certificate",
+    "Chain",
     "ChainState",
     "Corpus",
     "CorpusBuilder",
@@ -109,6 +111,7 @@ if not Path(__path__[0], "models").is_dir():
 
 # Names are imported when they are first used, so that `ppl-topics --help` does not wait for numba.
 _HOMES = {
+    "ppl_topics.api.chain": "Chain",
     "ppl_topics.api.grid": "grid",
     "ppl_topics.api.planning": "plan",
     "ppl_topics.api.resuming": "resume",
