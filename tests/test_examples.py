@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import json
+import re
 import runpy
 import shutil
 import sys
 from argparse import Namespace
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +52,44 @@ def names(script: str, folder: Path = PAPERS) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def corpus() -> pt.Corpus:
     return pt.Corpus.from_texts(TEXTS)
+
+
+def inner_names(source: str) -> list[str]:
+    """Return what a script imports of ours that docs/api.md does not have."""
+    api = (EXAMPLES.parent / "docs" / "api.md").read_text(encoding="utf-8")
+    public = {name: set(import_module(name).__all__) for name in re.findall(r"automodule:: (\S+)", api)}
+    for path in re.findall(r"auto(?:function|class):: (\S+)", api):
+        module, _, name = path.rpartition(".")
+        public.setdefault(module, set()).add(name)
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "ppl_topics":
+            module = node.module or ""
+            found += [f"{module}.{each.name}" for each in node.names if each.name not in public.get(module, ())]
+        if isinstance(node, ast.Import):
+            ours = [each.name for each in node.names if each.name.split(".")[0] == "ppl_topics"]
+            found += [name for name in ours if name not in public]
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "pt":
+            found += [] if node.attr in pt.__all__ else [f"pt.{node.attr}"]
+    return found
+
+
+@pytest.mark.parametrize("script", sorted(EXAMPLES.rglob("*.py")), ids=lambda path: path.name)
+def test_examples_use_public_names_only(script: Path) -> None:
+    assert not inner_names(script.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from ppl_topics.engine.bind import bind",
+        "import ppl_topics.engine.bind",
+        "import ppl_topics as pt\npt.engine",
+        "from ppl_topics.diagnostics.verdict import wrong",
+    ],
+)
+def test_inner_names_are_noticed(source: str) -> None:
+    assert len(inner_names(source)) == 1
 
 
 def test_every_example_is_tested() -> None:

@@ -24,25 +24,19 @@ from studies import parser, plan, read, save
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.efficiency import inefficiency
-from ppl_topics.engine.bind import bind
-from ppl_topics.engine.executor import Executor
 
 PILOT = 100
 """Sweeps at the end of the common run that the top words are chosen from."""
 
 
 def states(
-    chosen: pt.Plan, corpus: pt.Corpus, sweeps: int, seed: int, chain: int, z: NDArray[Any] | None = None
+    plan: pt.Plan, corpus: pt.Corpus, sweeps: int, seed: int, chain: int, z: NDArray[Any] | None = None
 ) -> Iterator[tuple[pt.ChainState, float]]:
     """Yield the state of a chain after each sweep, with the sweep's seconds; it starts at z, or in random topics."""
-    bound = bind(chosen, corpus)
-    executor, state = Executor(bound), bound.initial_state(seed, chain)
-    if z is not None:
-        state.set_z(z)
-        bound.fill(state)
-    memories = executor.memories(state)
-    for sweep in range(sweeps):
-        yield state, float(executor.sweep(state, memories, seed, chain, sweep).seconds.sum())
+    run = pt.Chain(plan.model.spec, corpus, seed=seed, chain=chain, init=None if z is None else {"z": z})
+    for _ in range(sweeps):
+        run.sweep()
+        yield run.state, float(run.statistics()["step_seconds"].sum())
 
 
 class Draws:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,6 @@ import numba
 import pandas as pd
 
 import ppl_topics as pt
-from ppl_topics._util.threads import use_threads
-from ppl_topics.engine.bind import bind
-from ppl_topics.engine.executor import Executor
-from ppl_topics.engine.log_joint import density_n_dk, density_n_kw, log_marginal
 
 LOG, DENSITY_DOCS, DENSITY_WORDS = "log p(w, z) / N", "density of n_dk", "density of n_wk"
 
@@ -58,7 +53,7 @@ def read(options: argparse.Namespace, *suffixes: str) -> pt.Corpus:
 def use(threads: int | None) -> int:
     """Use a number of threads, where one is given; return how many are used."""
     if threads is not None:
-        use_threads(threads)
+        numba.set_num_threads(threads)
     return numba.get_num_threads()
 
 
@@ -79,29 +74,25 @@ def path(plan: pt.Plan, corpus: pt.Corpus, *, seed: int, sweeps: int, seconds: f
 
     It ends after a number of sweeps, or of seconds of sampling, compiling and measuring not included.
     """
-    bound = bind(plan, corpus)
-    executor, rows = Executor(bound), []
-    # One sweep first, from another state, so that everything is compiled.
-    trial, state = bound.initial_state(seed, 0), bound.initial_state(seed, 0)
-    executor.sweep(trial, executor.memories(trial), seed, 0, 0)
-    started = time.perf_counter()
-    memories = executor.memories(state)
-    elapsed = time.perf_counter() - started
+    chain, rows, elapsed = pt.Chain(plan.model.spec, corpus, seed=seed), [], 0.0
+    # One sweep first, of a copy, so that everything is compiled.
+    chain.copy().sweep()
     for sweep in range(sweeps + 1):
-        value = log_marginal(bound.tokens.doc_ptr, state.z, state.n_wk, state.n_k, state.alpha, state.beta)
+        of_state = chain.statistics()
+        elapsed += float(of_state["step_seconds"].sum())
         rows.append(
             {
                 "topics": plan.model.spec.topics,
                 "sweep": sweep,
                 "seconds": elapsed,
-                LOG: value / corpus.n_tokens,
-                DENSITY_DOCS: density_n_dk(bound.tokens.doc_ptr, state.z, bound.sizes.topics),
-                DENSITY_WORDS: density_n_kw(state.n_wk),
+                LOG: of_state["log_marginal"] / corpus.n_tokens,
+                DENSITY_DOCS: of_state["density_n_dk"],
+                DENSITY_WORDS: of_state["density_n_kw"],
             }
         )
         if sweep == sweeps or elapsed >= seconds:
             break
-        elapsed += executor.sweep(state, memories, seed, 0, sweep).seconds.sum()
+        chain.sweep()
     return pd.DataFrame(rows)
 
 

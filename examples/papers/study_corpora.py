@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 import ppl_topics as pt
-from ppl_topics._util.arrays import FloatArray
 
 Data = Literal["pair", "classes", "levels", "threads", "senders", "numbers", "halves"]
 """Labels of a study.
@@ -44,7 +44,7 @@ def labels_of(corpus: pt.Corpus) -> list[list[str]]:
     return [[str(name) for name in labels.classes[row > 0]] for row in labels.values]
 
 
-def numbers_of(corpus: pt.Corpus) -> FloatArray:
+def numbers_of(corpus: pt.Corpus) -> NDArray[np.float64]:
     """Return the number of each document."""
     assert corpus.labels is not None
     return np.asarray(corpus.labels.values, dtype=np.float64).ravel()
@@ -107,7 +107,7 @@ def halves(corpus: pt.Corpus, mean: float) -> pt.Corpus:
     return corpus.with_labels(["above" if number > mean else "below" for number in numbers_of(corpus)], kind="class")
 
 
-def scaled(corpus: pt.Corpus, levels: FloatArray, low: float, high: float) -> pt.Corpus:
+def scaled(corpus: pt.Corpus, levels: NDArray[np.float64], low: float, high: float) -> pt.Corpus:
     """Return a corpus whose numbers, which have few levels, are moved to as many equal steps from low to high."""
     steps = np.linspace(low, high, len(levels))
     return corpus.with_labels(steps[np.searchsorted(levels, numbers_of(corpus))], kind="real")
