@@ -20,7 +20,7 @@ from ppl_topics.diagnostics.summary import seconds_by_kernel
 from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
 
-__all__ = ["compare", "inefficiency_table", "kernel_seconds"]
+__all__ = ["DENSITIES", "compare", "inefficiency_table", "kernel_seconds"]
 
 Runs = Mapping[str, Mapping[str, xr.Dataset]]
 

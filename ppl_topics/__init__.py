@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ppl_topics.api.chain import Chain
+    from ppl_topics.api.comparing import Comparison, compare
     from ppl_topics.api.grid import grid
     from ppl_topics.api.resuming import resume
     from ppl_topics.api.sampling import InexactKernelWarning, sample
@@ -54,6 +55,7 @@ __all__ = [
     "Certificate",
     "Chain",
     "ChainState",
+    "Comparison",
     "Corpus",
     "CorpusBuilder",
     "CorpusError",
@@ -80,6 +82,7 @@ __all__ = [
     "WordSelection",
     "block",
     "blocks",
+    "compare",
     "cycle",
     "every",
     "grid",
@@ -112,6 +115,7 @@ if not Path(__path__[0], "models").is_dir():
 # Names are imported when they are first used, so that `ppl-topics --help` does not wait for numba.
 _HOMES = {
     "ppl_topics.api.chain": "Chain",
+    "ppl_topics.api.comparing": "Comparison compare",
     "ppl_topics.api.grid": "grid",
     "ppl_topics.api.planning": "plan",
     "ppl_topics.api.resuming": "resume",

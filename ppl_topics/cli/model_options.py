@@ -98,14 +98,14 @@ def assignments(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
     return result
 
 
-def read_schedule(path: str) -> Source:
+def read_schedule(path: str, option: str = "--schedule") -> Source:
     """Read a schedule from a YAML file, at its top level or under the key ``schedule``."""
     from ppl_topics.spec.source import Source
     from ppl_topics.spec.yaml_source import read_source
 
     if not os.path.isfile(path):
         problem = "a folder, expected a YAML file" if os.path.isdir(path) else "no such file"
-        raise SpecError(f"--schedule {path}: {problem}")
+        raise SpecError(f"{option} {path}: {problem}")
     source = read_source(path, wanted="a mapping, such as `cycle: [...]`")
     if "schedule" in source.data:
         others: Mapping[str, Any] = {key: value for key, value in source.data.items() if key != "schedule"}

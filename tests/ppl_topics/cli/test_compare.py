@@ -109,3 +109,47 @@ def test_diagnose_aligns_whatever_was_recorded(capsys, run):
     assert "verdict: " in out
     assert ("response" in out.split("\n\n")[-1]) == (run == "medlda_one_vs_all.nc")
     assert json.loads(call(capsys, "diagnose", run, "--align", "--json")[1])["topics"]
+
+
+@pytest.fixture
+def schedules(folder):
+    for name, kernel in (("collapsed", "collapsed_gibbs"), ("kept", "partially_collapsed")):
+        (folder / f"{name}.yaml").write_text(f"cycle: [{{z: {kernel}}}, {{phi: dirichlet_rows}}]\n")
+    texts, _ = coloured(10)
+    (folder / "d.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    return ["--schedules", "collapsed.yaml", "--schedules", "kept.yaml"]
+
+
+SHORT = ["--data", "d.jsonl", "--set", "topics=3", "--seeds", "2", "--draws", "10", "--warmup", "5"]
+
+
+def test_schedules_of_a_model(schedules, capsys):
+    code, out, err = call(capsys, "compare", "lda", *schedules, *SHORT, "--plot", "a.png")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "Effective draws a second, and seconds to the mode; 95% intervals over seeds."
+    assert [line.split()[:3] for line in lines[2:4]] == [["lp", "collapsed", "2"], ["lp", "kept", "2"]]
+
+
+def test_schedules_as_data(schedules, capsys):
+    code, out, _ = call(capsys, "compare", "lda", *schedules, *SHORT, "--var", "lp", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert {row["quantity"] for row in found["table"]} == {"lp", "seconds to the mode"}
+    assert len(found["runs"]) == 2 * 2 * 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["lda", "--schedules", "kept.yaml", *SHORT], "--schedules: one schedule is nothing to compare"),
+        (["lda", "x", "--schedules", "kept.yaml", *SHORT], "--schedules: expected one MODEL to run, got lda, x"),
+        (["lda", "--schedules", "kept.yaml"], "--schedules: the documents are missing; name their file, --data FILE"),
+        (["lda.nc", "lda_collapsed.nc", *SHORT[:2]], "--data, --set and --plot go with --schedules"),
+        (["lda", "--schedules", "kept.yaml", "--schedules", "no.yaml", *SHORT], "--schedules no.yaml: no such file"),
+    ],
+)
+def test_errors_of_schedules(schedules, capsys, arguments, message):
+    code, _, err = call(capsys, "compare", *arguments)
+    assert code == 2
+    assert message in err

@@ -1,0 +1,133 @@
+"""Schedules compared over several seeds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import ppl_topics as pt
+from ppl_topics.api.comparing import MODE, _interval, _seconds_until, _table
+
+SWEEP = pt.cycle(pt.step("z", "partially_collapsed"), pt.step("phi", "dirichlet_rows"))
+TWICE = pt.cycle(pt.repeat(2, pt.step("z", "partially_collapsed")), pt.step("phi", "dirichlet_rows"))
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    rng = np.random.default_rng(5)
+    return pt.Corpus.from_tokens([[f"w{i}" for i in rng.integers(0, 30, n)] for n in (40, 25, 60, 80)])
+
+
+@pytest.fixture(scope="module")
+def found(corpus):
+    record = {"largest": lambda state: state.n_k.max()}
+    schedules = {"once": SWEEP, "twice": TWICE}
+    return pt.compare(
+        "lda", corpus, schedules, seeds=range(4), topics=3, draws=60, warmup=20, thin=2, threads=1, record=record
+    )
+
+
+def rows(table, **cells):
+    for column, value in cells.items():
+        table = table[table[column] == value]
+    return table
+
+
+def test_a_row_for_each_run_and_quantity(found):
+    assert set(found.runs["quantity"]) == {"lp", "log_marginal", "topic_share", "largest", MODE}
+    assert len(found.runs) == 4 * 2 * 5
+    own = rows(found.runs, quantity="lp", schedule="once")
+    assert own["seed"].tolist() == [0, 1, 2, 3]
+    np.testing.assert_allclose(own["ess"] / own["seconds"], own["ess_per_second"])
+    assert found.table["schedule"].tolist() == ["once", "twice"] * 5
+
+
+def test_means_and_ratios_over_seeds():
+    """Seed by seed one schedule has 4 times as many effective draws a second, though the seeds differ more."""
+    seconds = {"slow": np.array([1.0, 20.0, 3.0]), "fast": np.array([4.0, 84.0, 11.5])}
+    runs = [
+        {"seed": seed, "schedule": name, "quantity": "lp", "ess": 9.0, "seconds": 1.0, "ess_per_second": value}
+        for name, values in seconds.items()
+        for seed, value in enumerate(values)
+    ]
+    table = _table(pd.DataFrame(runs), ["slow", "fast"], 0.95)
+    slow, fast = table.to_dict("records")
+    assert fast["mean"] == pytest.approx(np.exp(np.log(seconds["fast"]).mean()))
+    assert (slow["ratio_low"], slow["ratio"], slow["ratio_high"]) == (1, 1, 1)
+    assert fast["ratio"] == pytest.approx(fast["mean"] / slow["mean"])
+    assert 3.5 < fast["ratio_low"] < 4 < fast["ratio_high"] < 4.6
+    assert fast["low"] < slow["high"], "over seeds alone, nothing could be said"
+
+
+def test_seconds_until_the_mode():
+    stats = {
+        name: xr.Dataset(
+            {"log_marginal": (("chain", "draw"), [values]), "step_seconds": (("chain", "draw", "kernel"), [seconds])},
+            attrs={"thin": 3},
+        )
+        for name, values, seconds in (
+            ("warmup_sample_stats", [-9.0, -5.0], [[1.0, 0.5], [1.0, np.nan]]),
+            ("sample_stats", [-4.0, -3.0], [[1.0, 1.0], [1.0, 1.0]]),
+        )
+    }
+    assert _seconds_until(stats, -5.0) == 2.5
+    assert _seconds_until(stats, -4.0) == 2.5 + 3 * 2
+    assert np.isnan(_seconds_until(stats, -2.0))
+
+
+def test_a_mode_that_is_not_reached(corpus):
+    stuck = pt.cycle(pt.every(1000, pt.step("z", "partially_collapsed")), pt.step("phi", "dirichlet_rows"))
+    separate = pt.Corpus.from_texts(["red green blue " * 10] * 5 + ["salt bread oil " * 10] * 5)
+    found = pt.compare("lda", separate, {"once": SWEEP, "stuck": stuck}, seeds=[1, 2], topics=2, draws=30, warmup=20)
+    row = rows(found.table, quantity=MODE, schedule="stuck").iloc[0]
+    assert (row["seeds"], np.isnan(row["mean"])) == (0, True)
+    assert "not reached" in str(found)
+
+
+def test_the_table_as_text(found):
+    lines = str(found).splitlines()
+    assert lines[0] == "Effective draws a second, and seconds to the mode; 95% intervals over seeds."
+    assert len(lines) == 2 + len(found.table)
+
+
+def test_the_interval_covers_the_mean_as_often_as_it_says():
+    """Of 4,000 intervals of 90%, 3,600 cover in expectation; 4.9 standard errors: a false alarm in a million."""
+    rng = np.random.default_rng(7)
+    bounds = np.log([_interval(rng.normal(size=5), 0.9)[1:] for _ in range(4_000)])
+    covered = ((bounds[:, 0] < 0) & (bounds[:, 1] > 0)).mean()
+    error = np.sqrt(0.9 * 0.1 / 4_000)
+    assert abs(covered - 0.9) < 4.9 * error
+    # With the quantile of a normal distribution, the intervals of 5 seeds would be too short.
+    short = np.exp(-1.645 * np.abs(np.diff(bounds))[:, 0] / (2 * 2.132))
+    assert abs((np.abs(bounds.mean(axis=1)) < -np.log(short)).mean() - 0.9) > 4.9 * error
+
+
+def test_the_plot_has_a_panel_for_each_quantity(found):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    panels = found.plot()
+    assert [panel.get_title() for panel in panels] == list(dict.fromkeys(found.table["quantity"]))
+    assert [text.get_text() for text in panels[0].get_yticklabels()] == ["once", "twice"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"schedules": {"once": SWEEP}}, "schedules and seeds: expected a mapping of two schedules or more"),
+        ({"seeds": []}, "schedules and seeds: expected"),
+        ({"seeds": [1, 1]}, "schedules and seeds: expected"),
+        ({"draws": 3}, "draws"),
+        ({"confidence": 95}, "confidence: must be between 0 and 1, got 95"),
+        ({"quantities": ["lq"]}, "quantities: no quantity has the name 'lq'; valid: log_marginal, lp"),
+        ({"topic": 3}, "model 'lda' has no parameter 'topic'"),
+    ],
+)
+def test_errors(corpus, wrong, message):
+    given = {"schedules": {"once": SWEEP, "twice": TWICE}, "seeds": [1], "draws": 4, "warmup": 1, **wrong}
+    with pytest.raises(pt.PplTopicsError, match=message):
+        pt.compare("lda", corpus, **given)
+
+
+def test_runs_are_data(found):
+    assert isinstance(found.runs, pd.DataFrame)
+    assert found.confidence == 0.95
