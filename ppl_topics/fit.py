@@ -19,6 +19,7 @@ from ppl_topics._util.paths import as_path
 from ppl_topics.diagnostics import alignment, plots, predictive_checks, quality, summary, tables, verdict
 from ppl_topics.diagnostics import report as html_report
 from ppl_topics.diagnostics.tables import export
+from ppl_topics.engine.recorder import LARGE_DIMS
 from ppl_topics.errors import TraceError, on_one_line
 from ppl_topics.results import topics
 from ppl_topics.results.arviz_compat import from_groups
@@ -80,6 +81,9 @@ class Fit:
     metrics = method_of(prediction.metrics)
     score = method_of(prediction.score)
     held_out = method_of(prediction.held_out)
+
+    # Model comparison.
+    log_likelihood = method_of(prediction.log_likelihood)
 
     # Convergence.
     efficiency = method_of(summary.efficiency)
@@ -155,6 +159,31 @@ class Fit:
         if name not in self.posterior.attrs:
             raise TraceError(f"the trace lacks the attribute `{name}`; it was not written by ppl-topics")
         return self.posterior.attrs[name]
+
+    @property
+    def small(self) -> list[str]:
+        """Names of the variables without the dims ``word``, ``doc`` and ``token``, for ``var_names`` of ArviZ.
+
+        All variables together may be hundreds of thousands of numbers: ``az.summary(fit.idata, var_names=fit.small)``.
+        """
+        return [str(name) for name, draws in self.posterior.data_vars.items() if not LARGE_DIMS & set(draws.dims)]
+
+    def with_groups(self, **groups: xr.Dataset) -> Fit:
+        """Return the fit with more groups of ArviZ, such as ``log_likelihood``.
+
+        Parameters
+        ----------
+        **groups : xarray.Dataset
+
+        Raises
+        ------
+        TraceError
+            If the fit has one of them already.
+        """
+        twice = next((name for name in groups if name in self.groups), None)
+        if twice is not None:
+            raise TraceError(f"the fit has a group {twice!r}; give another name")
+        return Fit({**self.groups, **groups})
 
     def aligned(self) -> Fit:
         """Return the fit with the topics of all chains numbered as in one of them, so that chains can be combined.

@@ -1,6 +1,7 @@
 """What a fit says about new documents: their topics, their classes or numbers, and how good that is."""
 
 from ppl_topics.prediction.likelihood import held_out
+from ppl_topics.prediction.pointwise import log_likelihood
 from ppl_topics.prediction.predictions import (
     classes,
     decision_function,
@@ -15,6 +16,7 @@ __all__ = [
     "classes",
     "decision_function",
     "held_out",
+    "log_likelihood",
     "metrics",
     "predict",
     "predict_proba",
