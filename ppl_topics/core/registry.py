@@ -116,11 +116,12 @@ def kernel(
         What schedules call it.
     updates : str or iterable of str
         Roles of the variables that it changes (``z``, ``phi``, ``theta``, ``alpha``, ``beta``, ``eta``,
-        ``augmentation``).
+        ``augmentation``), or those that a block gives to the variables that it brings along.
     integrates_out : iterable of str
         Roles that it marginalises, and so leaves stale where the model holds them.
     reads : iterable of str
-        Roles whose current value it uses, beside what it updates.
+        Roles whose current value it uses, beside what it updates. ``scales`` stands for all variables that the prior
+        of the coefficients brings along.
     handles : iterable of str
         Kinds of block, or forms (``handled_as``), whose factors it accounts for.
     exact : bool

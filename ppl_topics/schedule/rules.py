@@ -84,8 +84,13 @@ def _check_rules(node: Node, model: Model, partial: bool) -> None:
 
 
 def variables_in(roles: tuple[str, ...], model: Model) -> dict[str, Variable]:
-    """Return the model's variables in the given roles; a role that the model fixes has none."""
+    """Return the model's variables in the given roles; a role that the model fixes has none.
+
+    In the role ``scales`` are all that the prior of the coefficients brings along.
+    """
     named = {model.names[role] for role in roles if role in model.names}
+    if "scales" in roles and "eta" in model.names:
+        named |= model.spec.blocks[model.names["eta"]].auxiliaries().keys()
     return {name: v for name, v in model.variables.items() if name in named}
 
 

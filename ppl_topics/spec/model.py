@@ -88,6 +88,13 @@ class Model:
                         f"{spec.locate('blocks', own)}: {own!r} is the auxiliary variable of block {name!r} "
                         f"({block.kind}); give this block another name"
                     )
+                other = next((v for v in variables.values() if own == v.name or role == v.role), None)
+                if other is not None:
+                    raise SpecError(
+                        f"{spec.locate('blocks', name)}: block {name!r} ({block.kind}) brings along {own!r}, as the "
+                        f"{role} of this model, and block {other.block!r} has {other.name!r}, its {other.role}; "
+                        "replace one of these blocks"
+                    )
                 variables[own] = Variable(own, role, dims, False, name)
                 roles[own] = role
         for place, name in enumerate(spec.given):

@@ -205,7 +205,7 @@ def sum_slopes(
 @kernel(
     "coordinate_normal",
     updates="eta",
-    reads=("z", "augmentation", "tau", "lambda", "slab"),
+    reads=("z", "augmentation", "scales"),
     handles=("quadratic_response", "conditional_normal"),
     exact=True,
     parallel_over="response",

@@ -195,7 +195,7 @@ def fill_scaled(c: int, forms: Forms, factor: FloatArray, unit: FloatArray) -> i
 @kernel(
     "joint_normal",
     updates="eta",
-    reads=("z", "augmentation", "tau", "lambda", "slab"),
+    reads=("z", "augmentation", "scales"),
     handles=("quadratic_response", "conditional_normal"),
     exact=True,
     full_conditional=True,

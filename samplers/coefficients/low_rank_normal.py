@@ -290,7 +290,7 @@ def add_features(doc: int, weight: float, rows: Rows, variance: FloatArray, eta:
 @kernel(
     "low_rank_normal",
     updates="eta",
-    reads=("z", "augmentation", "tau", "lambda", "slab"),
+    reads=("z", "augmentation", "scales"),
     handles=("quadratic_response", "conditional_normal"),
     exact=True,
     full_conditional=True,

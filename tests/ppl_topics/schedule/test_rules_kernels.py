@@ -16,9 +16,12 @@ from rule_cases import (
 from ppl_topics.core import registry
 from ppl_topics.core.block import Block
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
-from ppl_topics.core.registry import blocks, kernel, kernels
+from ppl_topics.core.prior import CoefficientPrior
+from ppl_topics.core.registry import block, blocks, kernel, kernels
 from ppl_topics.models.assignments import Assignments
 from ppl_topics.schedule import cycle, step
+from ppl_topics.schedule.plan import make_plan
+from ppl_topics.spec import load_spec
 
 
 @pytest.fixture
@@ -190,3 +193,36 @@ def test_inexact_kernels_are_never_proposed_but_may_run(register):
     assert not made.exact
     assert made.inexact_kernels == ["rough"]
     assert str(made).endswith("NOT exact: rough")
+
+
+@pytest.fixture
+def own_scale(register):
+    """A model whose prior of coefficients gives its scale a name and a role that no other prior has."""
+
+    @block("own_prior")
+    class OwnPrior(CoefficientPrior):
+        block: Literal["own_prior"] = "own_prior"
+
+        def auxiliaries(self):
+            return {"spread": ("own_scale", ("response",))}
+
+        def precision(self, state):
+            return self.with_intercept(state.arrays["spread"][:, None] ** -2.0, state)
+
+    register("own_scale", updates="own_scale", reads="eta", handles="own_prior", automatic=True)
+    return {"extends": "slda_gaussian", "name": "own", "blocks": {"eta": {"block": "own_prior"}}}
+
+
+def test_kernels_of_coefficients_read_scales_of_any_role(own_scale, register):
+    own = make_plan(load_spec(own_scale))
+    assert own.schedule.children[0].variable == "spread"
+    assert {"joint_normal", "own_scale"} <= {step.kernel.name for step in own.schedule.children}
+    # The bug that the role `scales` is there for: a list of the scales that were known when the kernel was written.
+    declared = {"updates": "eta", "handles": ("quadratic_response", "conditional_normal")}
+    register("forgets", reads=("z", "augmentation", "tau", "lambda", "slab"), **declared)
+    rest = (step("sigma2", "inverse_gamma"), Z_IN, PHI, step("spread", "own_scale"))
+    expected = (
+        "kernel 'forgets' handles the factor 'eta' (own_prior), but does not say what it does with spread, which that "
+        "factor touches; declare 'own_scale' under `reads`"
+    )
+    assert expected in refused(own_scale, cycle(step("eta", "forgets"), *rest))

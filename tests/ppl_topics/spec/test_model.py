@@ -6,6 +6,7 @@ import pytest
 
 from ppl_topics.core import registry
 from ppl_topics.core.block import Block
+from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.registry import block, blocks, kernels
 from ppl_topics.errors import SpecError
 from ppl_topics.spec import Model, load_spec
@@ -133,6 +134,33 @@ def test_record_rules(record, expected):
 
 def test_a_record_of_every_kind_is_accepted():
     model({"theta": {"docs": 3}, "phi": {"top_words": 3}, "z": "all"})
+
+
+@pytest.mark.parametrize("brought", [{"sigma2": ("scale", ())}, {"scale": ("augmentation", ())}])
+def test_a_variable_that_two_blocks_bring_along(monkeypatch, brought):
+    monkeypatch.setattr(registry, "_registry", registry._Registry(blocks(), kernels(), loaded=True))
+
+    @block("mine")
+    class Mine(CoefficientPrior):
+        block: Literal["mine"] = "mine"
+
+        def auxiliaries(self):
+            return brought
+
+        def precision(self, state):
+            raise AssertionError
+
+    spec = load_spec({"extends": "slda_gaussian", "name": "m", "blocks": {"eta": {"block": "mine"}}})
+    (own, (role, _)) = next(iter(brought.items()))
+    expected = {
+        f"block 'y' (gaussian) brings along 'sigma2', as the augmentation of this model, and block 'eta' has {own!r}, "
+        f"its {role}; replace one of these blocks",
+        f"block 'eta' (mine) brings along {own!r}, as the {role} of this model, and block 'y' has 'sigma2', its "
+        "augmentation; replace one of these blocks",
+    }
+    with pytest.raises(SpecError) as failure:
+        Model.of(spec)
+    assert str(failure.value).partition(": ")[2] in expected
 
 
 def test_a_third_party_block_without_roles(monkeypatch):
