@@ -83,7 +83,7 @@ def sample(
     Parameters
     ----------
     model : str, path-like, mapping or Spec
-        Name of a shipped model, a YAML file, its content, or a Spec.
+        Name of a shipped model or one of another package, a YAML file, its content, or a Spec.
     corpus : Corpus
     draws, warmup : int
         Kept draws, and sweeps before them, of each chain.

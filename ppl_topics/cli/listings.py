@@ -23,16 +23,16 @@ Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show this on
 
 
 def models(name: Name = None, json: AsJson = False) -> None:
-    """List the shipped models, or print the YAML of one of them.
+    """List the models that are known by name, shipped or of other packages, or print the YAML of one of them.
 
     For example:
       ppl-topics models
       ppl-topics models lda > my_model.yaml
     """
     from ppl_topics.spec import load_spec
-    from ppl_topics.spec.shipped import shipped
+    from ppl_topics.spec.shipped import known_models
 
-    files = shipped()
+    files = known_models()
     if name is not None:
         _known("model", name, files)
         if json:
@@ -40,11 +40,11 @@ def models(name: Name = None, json: AsJson = False) -> None:
         else:
             print(files[name].read_text(encoding="utf-8"), end="")
         return
-    specs = [load_spec(model) for model in files]
+    specs = {model: load_spec(model) for model in files}
     if json:
-        print_json([{"name": spec.name, "doc": spec.doc, "parameters": dict(spec.parameters)} for spec in specs])
+        print_json([{"name": n, "doc": s.doc, "parameters": dict(s.parameters)} for n, s in specs.items()])
         return
-    rows = [[spec.name, spec.doc, ", ".join(f"{k}={v}" for k, v in spec.parameters.items())] for spec in specs]
+    rows = [[n, s.doc, ", ".join(f"{k}={v}" for k, v in s.parameters.items())] for n, s in specs.items()]
     columns = ["model", "what it is", "parameters"]
     print_table(columns, rows, text=columns)
 

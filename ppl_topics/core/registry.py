@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import pydantic
 
+from ppl_topics._util.importing import load_entry_point
 from ppl_topics.core.block import Block
 from ppl_topics.core.kernel import FORMULA_NAMES, Distribution, KernelFunctions, KernelSpec
 from ppl_topics.core.proposal import ProposalSpec, TableInputs
@@ -335,9 +336,9 @@ def _check_name(what: str, name: str, present: object, new: object) -> None:
         return
     before = present.build if isinstance(present, KernelSpec | ProposalSpec) else present
     # The same function, defined again by a reload or a re-run cell, replaces itself.
-    same = (before.__module__, before.__qualname__) == (new.__module__, new.__qualname__)  # type: ignore[attr-defined]
-    if not same:
-        raise SpecError(f"a {what} named {name!r} is already registered ({before!r}); choose another name")
+    old, own = (f"{part.__module__}.{part.__qualname__}" for part in (before, new))  # type: ignore[attr-defined]
+    if old != own:
+        raise SpecError(f"a {what} named {name!r} is already registered by {old}; choose another name for {own}")
 
 
 def _options(name: str, build: Callable[..., Any]) -> type[pydantic.BaseModel]:
@@ -376,10 +377,7 @@ def _load() -> None:
     for group in ("ppl_topics.blocks", "ppl_topics.kernels", "ppl_topics.proposals"):
         for point in entry_points(group=group):
             try:
-                point.load()
-            except Exception as error:
+                load_entry_point(point)
+            except SpecError:
                 _registry.loaded = False
-                raise SpecError(
-                    f"entry point {point.name!r} of group {group!r} ({point.value}) fails to load: "
-                    f"{type(error).__name__}: {error}; fix or uninstall that package"
-                ) from error
+                raise

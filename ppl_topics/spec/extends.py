@@ -11,7 +11,7 @@ from typing import Any
 from ppl_topics._util.nearest import choices, nearest
 from ppl_topics.errors import SpecError
 from ppl_topics.spec.parameters import parameters_of
-from ppl_topics.spec.shipped import shipped
+from ppl_topics.spec.shipped import known_models
 from ppl_topics.spec.source import KeyPath, Location, Source, short_repr, source_of
 from ppl_topics.spec.yaml_source import parse_source, read_source
 
@@ -71,7 +71,7 @@ def _read(model: str | Path | Mapping[str, Any], folder: Path, by: str) -> tuple
         return source_of(model, str(model.get("name", "model"))), folder, None
     if not isinstance(model, str | os.PathLike):
         raise SpecError(f"the model is of type {type(model).__name__}; give a model's name, a file, a dict or a Spec")
-    files = shipped()
+    files = known_models()
     if isinstance(model, str) and model in files:
         return read_source(files[model], f"{model}.yaml"), files[model].parent, files[model].resolve()
     if isinstance(model, str) and "\n" in model:

@@ -123,7 +123,8 @@ def load_spec(
     Parameters
     ----------
     model : str, path-like, mapping or Spec
-        Name of a shipped model, a YAML file, its content as a mapping, or a Spec to set parameters of.
+        Name of a shipped model or one of another package, a YAML file, its content as a mapping, or a Spec to set
+        parameters of.
     parameters : mapping of str to object, optional
         Parameters to set.
     record : mapping or Source, optional
