@@ -17,9 +17,25 @@ LARGEST = 1e100
 
 
 def encode_signs(labels: Labels) -> tuple[FloatArray, list[str]]:
-    """Return +1 where a class is the document's, or a label holds, and -1 elsewhere.
+    """Return +1 where a class is the document's, or a label holds, and -1 elsewhere, for `Response.encode`.
 
     Two classes make one response, named after the second; more make one each, which share the topics.
+
+    Parameters
+    ----------
+    labels : Labels
+
+    Returns
+    -------
+    targets : ndarray of float64, shape (D, C)
+        NaN where missing.
+    names : list of str
+        Of the C responses.
+
+    Raises
+    ------
+    CorpusError
+        If the labels are numbers, or there are fewer than two classes.
     """
     names = [str(name) for name in labels.classes]
     if labels.kind == "multi_label":
@@ -40,7 +56,24 @@ def encode_signs(labels: Labels) -> tuple[FloatArray, list[str]]:
 
 
 def encode_numbers(labels: Labels) -> tuple[FloatArray, list[str]]:
-    """Return real targets as they are, shape (D, R), NaN where missing, and their names."""
+    """Return real targets as they are, for `Response.encode`.
+
+    Parameters
+    ----------
+    labels : Labels
+
+    Returns
+    -------
+    targets : ndarray of float64, shape (D, R)
+        NaN where missing.
+    names : list of str
+        Of the R responses.
+
+    Raises
+    ------
+    CorpusError
+        If the labels are no numbers, or one is beyond 1e100.
+    """
     if labels.kind not in ("real", "count"):
         raise CorpusError(_no_numbers(labels.kind, "real"))
     targets = _columns(labels)
@@ -50,7 +83,24 @@ def encode_numbers(labels: Labels) -> tuple[FloatArray, list[str]]:
 
 
 def encode_counts(labels: Labels) -> tuple[FloatArray, list[str]]:
-    """Return counts as they are, shape (D, R), NaN where missing, and their names."""
+    """Return counts as they are, for `Response.encode`.
+
+    Parameters
+    ----------
+    labels : Labels
+
+    Returns
+    -------
+    targets : ndarray of float64, shape (D, R)
+        NaN where missing.
+    names : list of str
+        Of the R responses.
+
+    Raises
+    ------
+    CorpusError
+        If the labels are no counts.
+    """
     if labels.kind != "count":
         raise CorpusError(_no_numbers(labels.kind, "count"))
     targets = _columns(labels)

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from ppl_topics.core.block import Block
     from ppl_topics.core.kernel import KernelFunctions, KernelSpec, WordSelection
     from ppl_topics.core.keys import Key
+    from ppl_topics.core.prior import CoefficientPrior
     from ppl_topics.core.proposal import ProposalSpec
     from ppl_topics.core.registry import block, blocks, kernel, kernels, proposal, proposals
+    from ppl_topics.core.response import LabelResponse, Potential, RealResponse, Response
     from ppl_topics.core.state import ChainState
     from ppl_topics.corpus import (
         Corpus,
@@ -41,8 +43,10 @@ if TYPE_CHECKING:
     from ppl_topics.diagnostics.exactness import Certificate, Verification, verify
     from ppl_topics.errors import CorpusError, PplTopicsError, RunError, ScheduleError, SpecError, TraceError
     from ppl_topics.fit import Fit, load_fit
+    from ppl_topics.models.targets import encode_counts, encode_numbers, encode_signs
     from ppl_topics.prediction.scoring import OverfitWarning
     from ppl_topics.results.run_folder.log import RunWarning
+    from ppl_topics.samplers.responses.features import linear_predictors
     from ppl_topics.schedule import Plan, cycle, every, mixture, repeat, step
     from ppl_topics.spec import Model, Spec, load_spec
     from ppl_topics.spec.schema import json_schema
@@ -55,6 +59,7 @@ __all__ = [
     "Certificate",
     "Chain",
     "ChainState",
+    "CoefficientPrior",
     "Comparison",
     "Corpus",
     "CorpusBuilder",
@@ -66,12 +71,16 @@ __all__ = [
     "KernelFunctions",
     "KernelSpec",
     "Key",
+    "LabelResponse",
     "Labels",
     "Model",
     "OverfitWarning",
     "Plan",
+    "Potential",
     "PplTopicsError",
     "ProposalSpec",
+    "RealResponse",
+    "Response",
     "RunError",
     "RunWarning",
     "ScheduleError",
@@ -84,11 +93,15 @@ __all__ = [
     "blocks",
     "compare",
     "cycle",
+    "encode_counts",
+    "encode_numbers",
+    "encode_signs",
     "every",
     "grid",
     "json_schema",
     "kernel",
     "kernels",
+    "linear_predictors",
     "load_20newsgroups",
     "load_docstrings",
     "load_fit",
@@ -125,16 +138,20 @@ _HOMES = {
     "ppl_topics.core.block": "Block",
     "ppl_topics.core.kernel": "KernelFunctions KernelSpec WordSelection",
     "ppl_topics.core.keys": "Key",
+    "ppl_topics.core.prior": "CoefficientPrior",
     "ppl_topics.core.proposal": "ProposalSpec",
     "ppl_topics.core.registry": "block blocks kernel kernels proposal proposals",
+    "ppl_topics.core.response": "LabelResponse Potential RealResponse Response",
     "ppl_topics.core.state": "ChainState",
     "ppl_topics.corpus": "Corpus CorpusBuilder CovariateWarning Covariates Labels "
     "load_20newsgroups load_docstrings read_corpus write_svmlight",
     "ppl_topics.diagnostics.exactness": "Certificate Verification verify",
     "ppl_topics.errors": "CorpusError PplTopicsError RunError ScheduleError SpecError TraceError",
     "ppl_topics.fit": "Fit load_fit",
+    "ppl_topics.models.targets": "encode_counts encode_numbers encode_signs",
     "ppl_topics.prediction.scoring": "OverfitWarning",
     "ppl_topics.results.run_folder.log": "RunWarning",
+    "ppl_topics.samplers.responses.features": "linear_predictors",
     "ppl_topics.schedule": "Plan cycle every mixture repeat step",
     "ppl_topics.spec": "Model Spec load_spec",
     "ppl_topics.spec.schema": "json_schema",

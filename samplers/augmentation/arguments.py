@@ -7,22 +7,19 @@ from typing import Any
 
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.state import ChainState
-from ppl_topics.errors import SpecError
-from ppl_topics.samplers.responses.features import features_of, scores
+from ppl_topics.samplers.responses.features import linear_predictors
 
 __all__ = ["arguments_of"]
 
 
 def arguments_of(binding: Binding) -> Callable[[ChainState], Any]:
     """Return the function that gives them in a state: the response's `augmentation_arguments` of its predictors."""
-    response, eta, n_topics = binding.response, binding.names.get("eta"), binding.sizes.supervised
-    if response is None or eta is None:
-        raise SpecError(f"{binding.target!r} belongs to no response; add a block that observes labels to the model")
+    predictors, response = linear_predictors(binding), binding.response
 
     def arguments(state: ChainState) -> Any:
         observed = state.observed
         assert observed is not None
-        features = features_of(state.tokens, state.z, n_topics, observed.design)
-        return response.augmentation_arguments(observed.targets, scores(features, state.arrays[eta]))
+        assert response is not None
+        return response.augmentation_arguments(observed.targets, predictors(state))
 
     return arguments

@@ -6,6 +6,7 @@ them grows with the topics present in a document, not with the number of topics.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numba
@@ -13,11 +14,14 @@ import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array, UnsignedArray
 from ppl_topics._util.compiled import parallel, tight
+from ppl_topics.core.binding import Binding
 from ppl_topics.core.observed import Design
+from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Tokens
+from ppl_topics.errors import SpecError
 from ppl_topics.samplers.counts import make_chunks
 
-__all__ = ["PIECES", "Features", "Rows", "features_of", "scores", "without_topics"]
+__all__ = ["PIECES", "Features", "Rows", "features_of", "linear_predictors", "scores", "without_topics"]
 
 
 PIECES = 128
@@ -97,6 +101,37 @@ def scores(features: Features, eta: FloatArray) -> FloatArray:
     # With the class last, a document's entries are read once for all classes.
     score_all(features.topic_rows, features.design, np.ascontiguousarray(eta.T), result)
     return result
+
+
+def linear_predictors(binding: Binding) -> Callable[[ChainState], FloatArray]:
+    """Return the function that gives the linear predictors s_dc = eta_c . f_d in a state, for kernels.
+
+    f_d has the shares of the topics in document d, its covariates, and a 1 where there is an intercept.
+
+    Parameters
+    ----------
+    binding : Binding
+
+    Returns
+    -------
+    callable
+        ``predictors(state)`` is an array of float64 of shape (D, C).
+
+    Raises
+    ------
+    SpecError
+        If the model has no response.
+    """
+    eta, n_topics = binding.names.get("eta"), binding.sizes.supervised
+    if binding.response is None or eta is None:
+        raise SpecError(f"{binding.target!r} belongs to no response; add a block that observes labels to the model")
+
+    def predictors(state: ChainState) -> FloatArray:
+        observed = state.observed
+        assert observed is not None
+        return scores(features_of(state.tokens, state.z, n_topics, observed.design), state.arrays[eta])
+
+    return predictors
 
 
 @parallel
