@@ -17,6 +17,7 @@ from ppl_topics.cli.export import ExportCommand, export
 from ppl_topics.cli.grid import grid
 from ppl_topics.cli.held_out import held_out
 from ppl_topics.cli.listings import blocks, kernels, models
+from ppl_topics.cli.new import new
 from ppl_topics.cli.options import with_groups
 from ppl_topics.cli.page import report
 from ppl_topics.cli.plan import plan
@@ -87,6 +88,7 @@ for command in (
     plan,
     verify,
     schema,
+    new,
 ):
     kind = ExportCommand if command is export else TyperCommand
     app.command(help=_help(command), cls=kind)(with_groups(command))

@@ -29,6 +29,7 @@ COMMANDS = [
     "verify",
     "schema",
     "shard",
+    "new",
 ]
 
 

@@ -1,0 +1,1 @@
+"""Ratings explained by topics, with errors and coefficients of heavy tails: a plug-in of ppl-topics."""
