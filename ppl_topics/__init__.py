@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ppl_topics.api.chain import Chain
     from ppl_topics.api.comparing import Comparison, compare
+    from ppl_topics.api.graph import graph
     from ppl_topics.api.grid import grid
     from ppl_topics.api.resuming import resume
     from ppl_topics.api.sampling import InexactKernelWarning, sample
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         write_svmlight,
     )
     from ppl_topics.diagnostics.exactness import Certificate, Verification, verify
+    from ppl_topics.diagnostics.graph import Graph
     from ppl_topics.errors import CorpusError, PplTopicsError, RunError, ScheduleError, SpecError, TraceError
     from ppl_topics.fit import Fit, load_fit
     from ppl_topics.models.targets import encode_counts, encode_numbers, encode_signs
@@ -67,6 +69,7 @@ __all__ = [
     "CovariateWarning",
     "Covariates",
     "Fit",
+    "Graph",
     "InexactKernelWarning",
     "KernelFunctions",
     "KernelSpec",
@@ -97,6 +100,7 @@ __all__ = [
     "encode_numbers",
     "encode_signs",
     "every",
+    "graph",
     "grid",
     "json_schema",
     "kernel",
@@ -129,6 +133,7 @@ if not Path(__path__[0], "models").is_dir():
 _HOMES = {
     "ppl_topics.api.chain": "Chain",
     "ppl_topics.api.comparing": "Comparison compare",
+    "ppl_topics.api.graph": "graph",
     "ppl_topics.api.grid": "grid",
     "ppl_topics.api.planning": "plan",
     "ppl_topics.api.resuming": "resume",
@@ -146,6 +151,7 @@ _HOMES = {
     "ppl_topics.corpus": "Corpus CorpusBuilder CovariateWarning Covariates Labels "
     "load_20newsgroups load_docstrings read_corpus write_svmlight",
     "ppl_topics.diagnostics.exactness": "Certificate Verification verify",
+    "ppl_topics.diagnostics.graph": "Graph",
     "ppl_topics.errors": "CorpusError PplTopicsError RunError ScheduleError SpecError TraceError",
     "ppl_topics.fit": "Fit load_fit",
     "ppl_topics.models.targets": "encode_counts encode_numbers encode_signs",
