@@ -14,6 +14,7 @@ from ppl_topics.cli.coefficients import coefficients
 from ppl_topics.cli.compare import compare
 from ppl_topics.cli.demo import demo
 from ppl_topics.cli.export import ExportCommand, export
+from ppl_topics.cli.graph import graph
 from ppl_topics.cli.grid import grid
 from ppl_topics.cli.held_out import held_out
 from ppl_topics.cli.listings import blocks, kernels, models
@@ -86,6 +87,7 @@ for command in (
     kernels,
     blocks,
     plan,
+    graph,
     verify,
     schema,
     new,

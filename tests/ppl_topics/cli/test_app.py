@@ -21,6 +21,7 @@ COMMANDS = [
     "kernels",
     "blocks",
     "plan",
+    "graph",
     "run",
     "topics",
     "coefficients",
