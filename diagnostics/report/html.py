@@ -14,6 +14,7 @@ from ppl_topics._util.jsonable import jsonable
 from ppl_topics._util.output_files import written
 from ppl_topics._util.paths import as_path, check_replaceable
 from ppl_topics.diagnostics.alignment import Alignment, align
+from ppl_topics.diagnostics.report.model import model_section
 from ppl_topics.diagnostics.report.overview import reproduction, title_of, verdict_section
 from ppl_topics.diagnostics.report.responses import responses_section, zeros_section
 from ppl_topics.diagnostics.report.sections import Groups, attempt, sentence
@@ -98,6 +99,7 @@ def report_html(
     heading = title_of(groups) if title is None else str(title)
     sections = [
         verdict_section(groups, alignment),
+        *filter(None, [model_section(groups)]),
         traces_section(groups),
         efficiency_section(groups),
         agreement_section(groups, shown, alignment, unaligned),

@@ -108,6 +108,7 @@ def test_every_model_has_its_page(model, corpus):
 def test_what_the_page_of_lda_says(lda, tmp_path):
     text, page = checked(lda.groups, chain=1, title="My run", source="run.nc")
     assert "My run" in page.text
+    assert "Factor graph of lda" in page.text
     assert "Topics of chain 1" in page.text
     assert "--warmup 8 --draws 8 --chains 2 --thin 1 --seed 1" in page.text
     assert "has no response and so no coefficients" in page.text
