@@ -33,3 +33,8 @@ def test_the_table_of_distribution_names_the_kernels():
         row = next(line for line in page.splitlines() if line.startswith(f"| `{way}`"))
         named = set(re.findall(r"`(\w+)`", row.split("|")[2]))
         assert named == {name for name, kernel in pt.kernels().items() if kernel.distributes == way}
+
+
+def test_the_figure_of_a_graph_is_what_its_command_makes():
+    assert "ppl-topics graph medlda -o medlda.svg" in (DOCS / "models.md").read_text(encoding="utf-8")
+    assert (DOCS / "medlda.svg").read_text(encoding="utf-8") == pt.graph("medlda").to_svg()
