@@ -12,25 +12,16 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 from typing import TypeAlias, get_args
 
+from ppl_topics.diagnostics.graph.drawing import LINE, Box, Drawing, Edge, Label, Line, Node, Plate
 from ppl_topics.diagnostics.graph.structure import FactorGraph, FactorNode, Kind, PlatePath, VariableNode
 
-__all__ = ["Box", "Edge", "Label", "Layout", "Line", "Node", "Plate", "lay_out"]
-
-NARROW, WIDE = frozenset("fijlrtI.,:;'|()[]{} "), frozenset("mwMW=+<>%@")
-WIDTHS = (0.41, 0.98, 0.64)
-"""Widths of narrow, wide and other characters over the size of a font: what wide fonts need."""
-
-CODE_WIDTH = 0.61
-"""The same of all characters of code."""
+__all__ = ["lay_out"]
 
 SYMBOL, KIND, SMALL = 16.0, 12.0, 10.5
 """Sizes of fonts: of the names of variables; of kinds of factors; of all else."""
 
 RADIUS, SQUARE, DOT, LEGEND = 16.0, 5.0, 2.5, 6.0
 """Half the sizes of variables, factors, fixed numbers, and variables in the legend."""
-
-LINE = 14.0
-"""Height of a line of text."""
 
 BESIDE, GAP, MARGIN = 5.0, 18.0, 8.0
 """Between a node and its label; between nodes in a row; around the drawing."""
@@ -49,89 +40,6 @@ MIN_WIDTH = 340.0
 
 Key: TypeAlias = tuple[str, ...]
 """``("variable", name)`` or ``("factor", name)``; ``("bend", row, *start, *end)`` of a long edge."""
-
-
-@dataclass(frozen=True)
-class Box:
-    """A rectangle."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    def overlaps(self, other: Box) -> bool:
-        """Tell whether two rectangles have more than an edge in common."""
-        across = min(self.right, other.right) > max(self.left, other.left)
-        return across and min(self.bottom, other.bottom) > max(self.top, other.top)
-
-    def holds(self, other: Box) -> bool:
-        """Tell whether the other rectangle lies in this one."""
-        across = self.left <= other.left and other.right <= self.right
-        return across and self.top <= other.top and other.bottom <= self.bottom
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line of text, and the size of its font."""
-
-    text: str
-    size: float
-    code: bool = False
-
-    @property
-    def width(self) -> float:
-        """The room that it needs."""
-        if self.code:
-            return CODE_WIDTH * self.size * len(self.text)
-        narrow, wide, other = WIDTHS
-        return self.size * sum(narrow if c in NARROW else wide if c in WIDE else other for c in self.text)
-
-
-@dataclass(frozen=True)
-class Label:
-    """Lines of text in a rectangle."""
-
-    box: Box
-    lines: tuple[Line, ...]
-
-
-@dataclass(frozen=True)
-class Node:
-    """A node, with what stands beside it."""
-
-    of: VariableNode | FactorNode
-    shape: Box
-    label: Label
-
-
-@dataclass(frozen=True)
-class Plate:
-    """A plate, with its label in a corner."""
-
-    path: PlatePath
-    box: Box
-    label: Label
-
-
-@dataclass(frozen=True)
-class Edge:
-    """An edge: straight from its first point to the second, curved to the third, straight to the fourth, and so on."""
-
-    points: tuple[tuple[float, float], ...]
-    arrow: bool
-
-
-@dataclass(frozen=True)
-class Layout:
-    """A drawing of a factor graph, with a node of each kind as its legend."""
-
-    width: float
-    height: float
-    nodes: tuple[Node, ...]
-    plates: tuple[Plate, ...]
-    edges: tuple[Edge, ...]
-    legend: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
@@ -178,7 +86,7 @@ class _Part:
         return apart or self.last < other.first or other.last < self.first
 
 
-def lay_out(graph: FactorGraph) -> Layout:
+def lay_out(graph: FactorGraph) -> Drawing:
     """Return the drawing of a graph."""
     nodes: dict[Key, VariableNode | FactorNode] = {("variable", each.name): each for each in graph.variables}
     nodes |= {("factor", each.name): each for each in graph.factors}
@@ -216,7 +124,7 @@ def lay_out(graph: FactorGraph) -> Layout:
     width = max(part.right + MARGIN, MIN_WIDTH)
     legend = _legend(graph, width, bands[-1] + GAP)
     height = max(node.label.box.bottom for node in legend) + MARGIN
-    return Layout(width, height, tuple(placed.values()), tuple(plates), tuple(edges), tuple(legend))
+    return Drawing(width, height, tuple(placed.values()), tuple(plates), tuple(edges), tuple(legend))
 
 
 def _edges(graph: FactorGraph) -> Iterator[tuple[Key, Key]]:

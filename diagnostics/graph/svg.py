@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from html import escape
 
-from ppl_topics.diagnostics.graph.layout import LINE, SYMBOL, Box, Edge, Label, Node, lay_out
+from ppl_topics.diagnostics.graph.drawing import LINE, Box, Edge, Label, Node
+from ppl_topics.diagnostics.graph.layout import SYMBOL, lay_out
 from ppl_topics.diagnostics.graph.structure import FactorGraph, FactorNode
 from ppl_topics.errors import on_one_line
 
@@ -33,24 +34,24 @@ ARROW = 7.0
 
 def svg(graph: FactorGraph) -> str:
     """Return the drawing as an SVG element."""
-    layout = lay_out(graph)
+    drawing = lay_out(graph)
     name = escape(f"Factor graph of {on_one_line(graph.name)}")
-    width, height = f"{layout.width:.0f}", f"{layout.height:.0f}"
+    width, height = f"{drawing.width:.0f}", f"{drawing.height:.0f}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         f'role="img" aria-label="{name}" style="color: {INK}; background: {PAPER}" fill="none" stroke="currentColor" '
         f'font-family="{FONT}">',
         f"<title>{name}</title>",
     ]
-    for plate in layout.plates:
+    for plate in drawing.plates:
         parts.append(_rectangle(plate.box, PLATE))
         parts += _corner(plate.label)
-    for edge in layout.edges:
+    for edge in drawing.edges:
         parts += _edge(edge)
-    for node in layout.nodes:
+    for node in drawing.nodes:
         what = f"factor {node.of.name}" if isinstance(node.of, FactorNode) else node.of.name
         parts += [f"<g><title>{escape(what)}</title>", *_node(node), "</g>"]
-    for node in layout.legend:
+    for node in drawing.legend:
         parts += _node(node)
     return "\n".join([*parts, "</svg>"]) + "\n"
 

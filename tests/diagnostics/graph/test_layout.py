@@ -10,7 +10,8 @@ import ppl_topics as pt
 from ppl_topics.core import registry
 from ppl_topics.core.block import Block
 from ppl_topics.diagnostics.graph import layout
-from ppl_topics.diagnostics.graph.layout import Box, lay_out
+from ppl_topics.diagnostics.graph.drawing import Box
+from ppl_topics.diagnostics.graph.layout import lay_out
 from ppl_topics.diagnostics.graph.structure import FactorGraph, FactorNode, VariableNode
 from ppl_topics.spec.shipped import shipped
 
