@@ -12,7 +12,7 @@ import pydantic
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import kernels
 from ppl_topics.schedule.rules import variables_in
-from ppl_topics.spec.model import Model
+from ppl_topics.spec.model import Model, Variable
 
 __all__ = ["FactorGraph", "FactorNode", "Kind", "PlatePath", "VariableNode"]
 
@@ -126,11 +126,12 @@ class FactorGraph:
             role = roles[name]
             own = model.variables.get(name)
             plates = _plates(OBSERVED_DIMS.get(role, ("doc",)) if own is None else _rows(block, own.dims), model.apart)
-            kind: Kind = "observed" if own is None else "integrated out" if own.integrated_out else "latent"
+            kind = _kind(own)
             variables[name] = VariableNode(name, kind, _symbol(name), plates, tuple(updated.get(name, ())))
             for other, (_, dims) in block.auxiliaries().items():
                 inside = _plates(dims, model.apart)
-                variables[other] = VariableNode(other, "latent", _symbol(other), inside, tuple(updated.get(other, ())))
+                kind = _kind(model.variables[other])
+                variables[other] = VariableNode(other, kind, _symbol(other), inside, tuple(updated.get(other, ())))
             fixed = _fixed(name, block, role)
             variables |= {each.name: each for each in fixed}
             parents = (*dict.fromkeys(block.referred().values()), *(each.name for each in fixed))
@@ -146,9 +147,17 @@ class FactorGraph:
 
     def directly_in(self, path: PlatePath) -> tuple[list[VariableNode | FactorNode], list[PlatePath]]:
         """Return the nodes and the plates that lie in a plate but in no other one inside it."""
-        nodes = [node for node in (*self.variables, *self.factors) if node.plates[: len(path)] == path]
+        every: list[VariableNode | FactorNode] = [*self.variables, *self.factors]
+        nodes = [node for node in every if node.plates[: len(path)] == path]
         deeper = dict.fromkeys(node.plates[: len(path) + 1] for node in nodes if node.plates != path)
         return [node for node in nodes if node.plates == path], list(deeper)
+
+
+def _kind(variable: Variable | None) -> Kind:
+    """Return how a variable is drawn; what a run is given is data like what it observes."""
+    if variable is None or variable.given:
+        return "observed"
+    return "integrated out" if variable.integrated_out else "latent"
 
 
 def _kernels_of(model: Model, steps: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

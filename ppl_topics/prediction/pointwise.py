@@ -9,6 +9,7 @@ import xarray as xr
 
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import MAX_SWEEPS, check_choice, check_whole
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.errors import TraceError
@@ -96,7 +97,8 @@ def log_likelihood(
     doc_ptr = np.concatenate([[0], np.cumsum(constants["doc_length"].values)]).astype(np.int64)
     words = np.ascontiguousarray(observed["words"].values, dtype=np.uint32)
     filled = np.flatnonzero(np.diff(doc_ptr))
-    values, errors, biases, places = [], [], [], []
+    values, errors, biases = list[FloatArray](), list[FloatArray](), list[FloatArray]()
+    places = list[int]()
     with using_threads(options.threads):
         for phi, alpha, chain, draw in components(trained, options, 0):
             key = Key(seed, chain, draw).reserved(Reserved.LEFT_TO_RIGHT)

@@ -123,3 +123,10 @@ def test_what_is_wrong_with_a_model_or_its_schedule_is_an_error():
         pt.graph("lda", topcs=3)
     with pytest.raises(ScheduleError, match="rule 1: no kernel updates phi"):
         pt.graph("lda", schedule={"z": "partially_collapsed"})
+
+
+def test_what_a_run_is_given_is_observed():
+    model = {**pt.load_spec("lda").to_dict(), "given": ["phi"]}
+    found = variables(pt.graph(model))
+    assert (found["phi"].kind, found["phi"].kernels) == ("observed", ())
+    assert found["z"].kernels
