@@ -21,7 +21,7 @@ from ppl_topics.diagnostics import report as html_report
 from ppl_topics.diagnostics.tables import export
 from ppl_topics.engine.recorder import LARGE_DIMS
 from ppl_topics.errors import TraceError, on_one_line
-from ppl_topics.results import topics
+from ppl_topics.results import topic_labels, topics
 from ppl_topics.results.arviz_compat import from_groups
 from ppl_topics.results.export import topic_model
 from ppl_topics.results.groups import Groups
@@ -167,6 +167,28 @@ class Fit:
         All variables together may be hundreds of thousands of numbers: ``az.summary(fit.idata, var_names=fit.small)``.
         """
         return [str(name) for name, draws in self.posterior.data_vars.items() if not LARGE_DIMS & set(draws.dims)]
+
+    def labelled(self, words: int = 3, chain: int | None = 0) -> Any:
+        """Return the trace for ArviZ with topics named by their most probable words, ``3: red green blue``.
+
+        Parameters
+        ----------
+        words : int
+            Words of each topic.
+        chain : int, optional
+            The chain to keep, since each numbers its topics in its own way; None keeps all, of `aligned` chains.
+
+        Returns
+        -------
+        arviz.InferenceData or xarray.DataTree
+            As `idata`; the coordinates ``topic``, and those of coefficients of topics, are the names.
+
+        Raises
+        ------
+        TraceError
+            If there is no such chain, or each response has its own topics.
+        """
+        return from_groups(topic_labels.labelled(self.groups, words=words, chain=chain))
 
     def with_groups(self, **groups: xr.Dataset) -> Fit:
         """Return the fit with more groups of ArviZ, such as ``log_likelihood``.
