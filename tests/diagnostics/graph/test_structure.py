@@ -3,6 +3,8 @@
 import pytest
 
 import ppl_topics as pt
+from ppl_topics.core.tokens import Sizes
+from ppl_topics.diagnostics.graph.structure import PLATES, SAME
 from ppl_topics.errors import ScheduleError, SpecError
 
 SUPERVISED = {
@@ -130,3 +132,8 @@ def test_what_a_run_is_given_is_observed():
     found = variables(pt.graph(model))
     assert (found["phi"].kind, found["phi"].kernels) == ("observed", ())
     assert found["z"].kernels
+
+
+def test_every_dim_of_the_program_has_a_label_in_words():
+    for dim in Sizes(docs=1, words=1, topics=1, tokens=1).by_dim:
+        assert dim == "topic" or SAME.get(dim, dim) in PLATES
