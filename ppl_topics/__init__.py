@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ppl_topics.api.comparing import Comparison, compare
     from ppl_topics.api.graph import graph
     from ppl_topics.api.grid import grid
+    from ppl_topics.api.planning import plan
     from ppl_topics.api.resuming import resume
     from ppl_topics.api.sampling import InexactKernelWarning, sample
     from ppl_topics.api.sharding import shard_corpus
