@@ -15,6 +15,9 @@ from ppl_topics.core.state import ChainState
 
 __all__ = ["Assignments"]
 
+CELLS_AT_ONCE = 2**20
+"""Probabilities of tokens and topics that are in memory at a time."""
+
 
 @block("assignments")
 class Assignments(Block):
@@ -45,7 +48,12 @@ class Assignments(Block):
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
     ) -> IntArray:
         """Draw each token's topic given theta."""
-        return draw_rows(values["theta"][state.tokens.docs], rng)
+        docs, theta = state.tokens.docs, values["theta"]
+        piece = max(1, CELLS_AT_ONCE // theta.shape[1])
+        z = np.empty(len(docs), np.int64)
+        for first in range(0, len(docs), piece):
+            z[first : first + piece] = draw_rows(theta[docs[first : first + piece]], rng)
+        return z
 
 
 def draw_rows(probabilities: FloatArray, rng: np.random.Generator) -> IntArray:

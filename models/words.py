@@ -12,7 +12,6 @@ from ppl_topics._util.arrays import IntArray
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import block
 from ppl_topics.core.state import ChainState
-from ppl_topics.models.assignments import draw_rows
 
 __all__ = ["Words"]
 
@@ -49,4 +48,10 @@ class Words(Block):
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
     ) -> IntArray:
         """Draw each token's word given phi (word-major) and z."""
-        return draw_rows(values["phi"].T[values["z"]], rng)
+        z = values["z"]
+        uniforms, words = rng.random(len(z)), np.empty(len(z), np.int64)
+        for topic in np.unique(z):
+            # Without an array of tokens by words.
+            tokens, cumulative = np.flatnonzero(z == topic), np.cumsum(values["phi"][:, topic])
+            words[tokens] = np.searchsorted(cumulative, uniforms[tokens] * cumulative[-1], side="right")
+        return words.clip(max=len(values["phi"]) - 1)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ppl_topics.api.resuming import resume
     from ppl_topics.api.sampling import InexactKernelWarning, sample
     from ppl_topics.api.sharding import shard_corpus
+    from ppl_topics.api.simulating import Simulation, simulate
     from ppl_topics.core.binding import Binding
     from ppl_topics.core.block import Block
     from ppl_topics.core.kernel import KernelFunctions, KernelSpec, WordSelection
@@ -88,6 +89,7 @@ __all__ = [
     "RunError",
     "RunWarning",
     "ScheduleError",
+    "Simulation",
     "Spec",
     "SpecError",
     "TraceError",
@@ -120,6 +122,7 @@ __all__ = [
     "resume",
     "sample",
     "shard_corpus",
+    "simulate",
     "step",
     "verify",
     "write_svmlight",
@@ -140,6 +143,7 @@ _HOMES = {
     "ppl_topics.api.resuming": "resume",
     "ppl_topics.api.sampling": "InexactKernelWarning sample",
     "ppl_topics.api.sharding": "shard_corpus",
+    "ppl_topics.api.simulating": "Simulation simulate",
     "ppl_topics.core.binding": "Binding",
     "ppl_topics.core.block": "Block",
     "ppl_topics.core.kernel": "KernelFunctions KernelSpec WordSelection",

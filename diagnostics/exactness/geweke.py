@@ -12,9 +12,8 @@ A. Gandy, J. Scott (2020). Unit testing for MCMC and other Monte Carlo methods. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -23,11 +22,10 @@ from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.diagnostics.exactness.shared_draws import SharedDraws
 from ppl_topics.diagnostics.exactness.statistics import FEWEST, REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
-from ppl_topics.diagnostics.exactness.tiny_response import document_features
 from ppl_topics.engine.executor import Executor
-from ppl_topics.spec import Model
+from ppl_topics.engine.simulation import document_features, draw_from_prior, draw_targets, drawing_order
 
-__all__ = ["GewekeTest", "drawing_order"]
+__all__ = ["GewekeTest"]
 
 LARGEST_TARGET = 50.0
 """Data with larger targets are drawn again. The posterior given the others is the same, and scales with heavy tails
@@ -35,34 +33,6 @@ give targets that no model is made for, such as counts so large that their augme
 
 KEPT = 1000
 """Executors that are kept in case that their words are drawn again."""
-
-
-def drawing_order(model: Model) -> list[tuple[str, str]]:
-    """Return the roles of all variables but the labels and covariates, each after its parents, and their blocks.
-
-    The parents of a variable are the variables of the blocks that its block refers to, and those that its block brings
-    along. Concentrations come first; assignments and words last.
-    """
-    blocks = model.spec.blocks
-    order: dict[str, str] = {}
-    role_of = {name: role for role, name in model.names.items()}
-
-    def visit(name: str) -> None:
-        if name in order.values():
-            return
-        block = blocks[name]
-        for parent in block.referred().values():
-            visit(parent)
-        for role, _ in block.auxiliaries().values():
-            order[role] = name
-        order[role_of[name]] = name
-
-    names = [name for name, block in blocks.items() if block.own_role not in ("x", "y")]
-    for name in sorted(
-        names, key=lambda name: (blocks[name].own_role is not None, "concentration" not in blocks[name].seams)
-    ):
-        visit(name)
-    return list(order.items())
 
 
 DRAWS = SharedDraws(most=40)
@@ -109,13 +79,12 @@ class GewekeTest:
         """Draw everything from the prior."""
         state = self.state
         while True:
-            values = self._draw(rng)
+            values = draw_from_prior(self.tiny.model, self._order, state, rng)
             if values is None:
                 continue
-            state.tokens = self.tiny.tokens(values["w"])
-            state.set_z(values["z"])
-            drawn = {role: value for role, value in values.items() if role not in ("alpha", "beta", "z", "w")}
-            self.tiny.set_values(state, drawn)
+            state.tokens = self.tiny.tokens(values.pop("w"))
+            state.set_z(values.pop("z"))
+            self.tiny.set_values(state, values)
             if state.observed is None or np.nanmax(np.abs(self._draw_targets(rng))) <= LARGEST_TARGET:
                 return
 
@@ -130,31 +99,15 @@ class GewekeTest:
             self._executors[key] = executor
         return executor
 
-    def _draw(self, rng: np.random.Generator) -> Mapping[str, Any] | None:
-        """Draw the parameters, z and the words; None if the prior excludes the draw."""
-        model, state = self.tiny.model, self.state
-        values: dict[str, Any] = {role: getattr(state, role) for role in ("alpha", "beta") if role not in model.names}
-        for role, block in self._order:
-            value = model.spec.blocks[block].simulate(role, values, state, rng)
-            if value is None:
-                return None
-            if role in ("alpha", "beta"):
-                self.tiny.set_values(state, {role: value})
-                value = getattr(state, role)
-            values[role] = value
-        return values
-
     def _draw_targets(self, rng: np.random.Generator) -> FloatArray:
         """Draw targets, and the augmentation given them; missing targets stay missing."""
         state, response = self.state, self.tiny.bound.response
         assert state.observed is not None, "the corpus has no targets"
         assert response is not None, "targets without a response"
-        missing = np.isnan(state.observed.targets)
         features = document_features(state.n_dk, state)
         scores = features @ state.arrays[self.tiny.model.names["eta"]].T
-        # Given no target, an augmentation that is a parameter of their distribution has its prior.
-        parameter = response.draw_augmentation(np.full_like(scores, np.nan), scores, rng)
-        targets = np.where(missing, np.nan, response.draw_targets(scores, parameter, rng))
+        drawn, _ = draw_targets(response, scores, rng)
+        targets = np.where(np.isnan(state.observed.targets), np.nan, drawn)
         augmentation = response.draw_augmentation(targets, scores, rng)
         self.tiny.set_values(state, {"augmentation": augmentation})
         # Compiled code takes arrays that cannot be written for another type.

@@ -22,9 +22,10 @@ from ppl_topics.diagnostics.exactness.goodness import mix, total
 from ppl_topics.diagnostics.exactness.prior_nodes import NODES, PriorNodes, cumulated_weights, draw_nodes
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.encode_observed import observed_of
+from ppl_topics.engine.simulation import document_features
 from ppl_topics.errors import CorpusError
 
-__all__ = ["TinyResponse", "document_features", "response_statistics", "tiny_observed"]
+__all__ = ["TinyResponse", "response_statistics", "tiny_observed"]
 
 
 SIGNS = ((1, 0, -1), (0, 1, 0), (1, 1, 0), (0, 1, 1))
@@ -58,13 +59,6 @@ def tiny_observed(response: Response, n_docs: int, columns: int, covariates: boo
     raise CorpusError(
         f"block {response.kind!r} accepts neither classes, numbers nor counts, so `verify` cannot test it"
     )
-
-
-def document_features(n_dk: NDArray[Any], state: ChainState) -> FloatArray:
-    """Return the features of documents with the given counts of topics, shape (D, F)."""
-    assert state.observed is not None, "features without targets"
-    shares = n_dk / np.maximum(n_dk.sum(axis=1, keepdims=True), 1)
-    return np.concatenate([shares[:, : state.sizes.supervised], state.observed.design.toarray()], axis=1)
 
 
 class TinyResponse:

@@ -127,7 +127,7 @@ class Block(pydantic.BaseModel):
 
         None where the joint distribution of the model excludes those values: then all are to be drawn again.
         """
-        raise SpecError(f"block {self.kind!r} cannot be simulated, so Geweke's test cannot cover it")
+        raise SpecError(f"block {self.kind!r} cannot be simulated: it has no method `simulate`")
 
     def log_density(self, value: NDArray[Any], state: ChainState) -> float:
         """Return the log density of the variable and its auxiliaries, as far as log p(w, z) does not cover it."""

@@ -86,3 +86,5 @@ class Reserved(IntEnum):
     """Particles of document completion."""
     SPLITTING = 2**45 + 2
     """The halves that document completion cuts documents into."""
+    SIMULATION = 2**46
+    """Simulated parameters, words and labels."""

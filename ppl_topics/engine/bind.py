@@ -30,7 +30,7 @@ from ppl_topics.samplers.topics.sparse_counts import assigned_topics, set_mean_p
 from ppl_topics.schedule import Plan
 from ppl_topics.spec import Model
 
-__all__ = ["BoundModel", "bind", "bind_tokens", "index_tokens"]
+__all__ = ["BoundModel", "bind", "bind_tokens", "concentrations_of", "index_tokens", "sizes_of"]
 
 DOC_CHUNKS = 256
 """Pieces that parallel loops over documents are cut into, at most; fixed, so that threads share the work evenly."""
@@ -179,25 +179,32 @@ def bind(plan: Plan, corpus: Corpus) -> BoundModel:
 
 def bind_tokens(plan: Plan, tokens: Tokens, n_words: int, observed: Observed | None = None) -> BoundModel:
     """Bind a plan to indexed tokens; see :func:`bind`."""
-    topics = plan.model.spec.topics
-    sizes = Sizes(len(tokens.doc_ptr) - 1, n_words, topics, len(tokens.words))
-    if observed is not None:
-        response = plan.model.spec.blocks[plan.model.names["y"]]
-        supervised = response.supervised(topics) if isinstance(response, Response) else topics
-        size = supervised + len(observed.columns)
-        if size > MAX_COEFFICIENTS:
-            raise RunError(f"a response has {size:,} coefficients; at most {MAX_COEFFICIENTS:,} are possible")
-        sizes = sizes._replace(
-            responses=len(observed.responses),
-            coefficients=size,
-            slopes=size - observed.intercept,
-            supervised=supervised,
-        )
-    bound = BoundModel(plan, sizes, tokens, _concentrations(plan.model, sizes), observed)
+    sizes = sizes_of(plan.model, tokens, n_words, observed)
+    bound = BoundModel(plan, sizes, tokens, concentrations_of(plan.model, sizes), observed)
     return bound if bound.parts == 1 else replace(bound, sizes=sizes._replace(responses=1))
 
 
-def _concentrations(model: Model, sizes: Sizes) -> dict[str, FloatArray | str]:
+def sizes_of(model: Model, tokens: Tokens, n_words: int, observed: Observed | None) -> Sizes:
+    """Return the sizes of a model of some documents."""
+    topics = model.spec.topics
+    sizes = Sizes(len(tokens.doc_ptr) - 1, n_words, topics, len(tokens.words))
+    if observed is None:
+        return sizes
+    response = model.spec.blocks[model.names["y"]]
+    supervised = response.supervised(topics) if isinstance(response, Response) else topics
+    size = supervised + len(observed.columns)
+    if size > MAX_COEFFICIENTS:
+        raise RunError(f"a response has {size:,} coefficients; at most {MAX_COEFFICIENTS:,} are possible")
+    return sizes._replace(
+        responses=len(observed.responses),
+        coefficients=size,
+        slopes=size - observed.intercept,
+        supervised=supervised,
+    )
+
+
+def concentrations_of(model: Model, sizes: Sizes) -> dict[str, FloatArray | str]:
+    """Return a fixed vector, or the name of a variable, by role."""
     result: dict[str, FloatArray | str] = {}
     for role, name in model.names.items():
         if name not in model.spec.blocks:

@@ -12,6 +12,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics._util.arrays import IntArray
+from ppl_topics.core.observed import Observed
+from ppl_topics.core.tokens import Sizes
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.covariates import columns_to_json
 from ppl_topics.engine.bind import BoundModel
@@ -22,7 +25,7 @@ from ppl_topics.engine.traced import Traced
 from ppl_topics.errors import RunError
 from ppl_topics.results.groups import GROUPS, by_response, ends
 
-__all__ = ["GroupBuilder", "attributes_of", "build_groups"]
+__all__ = ["GroupBuilder", "attributes_of", "build_groups", "coordinates"]
 
 MAX_COVARIATE_CELLS = 10_000_000
 """Covariates with more cells, which are usually sparse, are not copied from the corpus."""
@@ -63,7 +66,6 @@ class GroupBuilder:
         self.labels = step_labels(bound.plan.schedule)
         self.parts = bound.parts
         self.chains = np.array(chains)[:: self.parts] // self.parts
-        self.topics = np.arange(bound.sizes.topics)
 
     def variables(self, chains: Sequence[Mapping[str, list[NDArray[Any]]]], draws: int) -> xr.Dataset:
         """Build a group of variables, each with dims (chain, draw, ...)."""
@@ -79,7 +81,7 @@ class GroupBuilder:
     @property
     def responses(self) -> NDArray[Any] | None:
         """Names of the responses, where each has its own chains."""
-        return _text(self._names("response")) if self.parts > 1 else None
+        return self.coords(["response"], None)["response"] if self.parts > 1 else None
 
     def dims(self, name: str) -> tuple[str, ...]:
         """Return the dims of one draw of a variable."""
@@ -113,31 +115,8 @@ class GroupBuilder:
 
     def coords(self, dims: Sequence[str], selection: Selection | None) -> dict[str, Any]:
         """Return the coordinates of dims: of words and documents, those that are kept."""
-        result: dict[str, Any] = {}
-        for dim in dims:
-            if dim == "topic":
-                result[dim] = self.topics
-            elif dim == "word":
-                words = None if selection is None else selection.words
-                vocabulary = self.corpus.vocabulary
-                result[dim] = _text(vocabulary if words is None else vocabulary[words])
-            elif dim == "doc":
-                docs = None if selection is None else selection.docs
-                result[dim] = _text(self.corpus.doc_ids[:docs])
-            elif dim == "token":
-                result[dim] = np.arange(self.bound.sizes.tokens)
-            elif dim in ("response", "coefficient", "slope"):
-                result[dim] = _text(self._names(dim))
-        return result
-
-    def _names(self, dim: str) -> tuple[str, ...]:
-        observed = self.bound.observed
-        assert observed is not None, f"{dim} without a response"
-        if dim == "response":
-            return observed.responses
-        sizes = self.bound.sizes
-        names = (*(f"topic {topic}" for topic in range(sizes.supervised)), *observed.columns)
-        return names if dim == "coefficient" else names[: sizes.slopes]
+        words, docs = (None, None) if selection is None else (selection.words, selection.docs)
+        return coordinates(dims, self.corpus, self.bound.sizes, self.bound.observed, words, docs)
 
     def statistics(self, chains: Sequence[Mapping[str, list[Any]]], draws: int) -> xr.Dataset:
         """Build a group of statistics; those of kernels have the dim ``kernel``."""
@@ -194,6 +173,33 @@ class GroupBuilder:
             data["target_mean"], data["target_scale"] = (("response", values) for values in standardised)
             coords |= self.coords(("response",), None)
         return xr.Dataset(data, coords)
+
+
+def coordinates(
+    dims: Sequence[str],
+    corpus: Corpus,
+    sizes: Sizes,
+    observed: Observed | None,
+    words: IntArray | None = None,
+    docs: int | None = None,
+) -> dict[str, Any]:
+    """Return the coordinates of dims: of some words and the first documents, or all where None."""
+    result: dict[str, Any] = {}
+    for dim in dims:
+        if dim == "topic":
+            result[dim] = np.arange(sizes.topics)
+        elif dim == "word":
+            result[dim] = _text(corpus.vocabulary if words is None else corpus.vocabulary[words])
+        elif dim == "doc":
+            result[dim] = _text(corpus.doc_ids[:docs])
+        elif dim == "token":
+            result[dim] = np.arange(sizes.tokens)
+        elif dim in ("response", "coefficient", "slope"):
+            assert observed is not None, f"{dim} without a response"
+            names = (*(f"topic {topic}" for topic in range(sizes.supervised)), *observed.columns)
+            of_dim = {"response": observed.responses, "coefficient": names, "slope": names[: sizes.slopes]}
+            result[dim] = _text(of_dim[dim])
+    return result
 
 
 def _stack(chains: Sequence[Sequence[Any]], draws: int) -> NDArray[Any]:

@@ -12,10 +12,11 @@ from homes import augmentations, exact_kernels, scale_kernels, supervised_models
 from scipy import integrate, stats
 
 import ppl_topics as pt
-from ppl_topics.diagnostics.exactness.geweke import GewekeTest, drawing_order
+from ppl_topics.diagnostics.exactness.geweke import GewekeTest
 from ppl_topics.diagnostics.exactness.prior_nodes import NODES
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_distribution
+from ppl_topics.engine.simulation import drawing_order
 from ppl_topics.schedule.plan import make_plan
 
 SMALL = {"replicates": 300, "long_run": 2000}

@@ -204,7 +204,7 @@ def test_blocks():
     assert Mine.kind == "mine"
     assert Mine().check("z", 3) is None
     assert Mine().dims("z") is None
-    with pytest.raises(SpecError, match="cannot be simulated, so Geweke's test cannot cover it"):
+    with pytest.raises(SpecError, match="'mine' cannot be simulated: it has no method `simulate`"):
         Mine().simulate("z", {}, None, None)
     with pytest.raises(SpecError, match="override reference_role"):
         Mine().reference_role("size", "z")
