@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ppl_topics.api.calibrating import calibrate
     from ppl_topics.api.chain import Chain
     from ppl_topics.api.comparing import Comparison, compare
     from ppl_topics.api.graph import graph
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         read_corpus,
         write_svmlight,
     )
+    from ppl_topics.diagnostics.calibration import Calibration, load_calibration
     from ppl_topics.diagnostics.exactness import Certificate, Verification, verify
     from ppl_topics.diagnostics.graph import Graph
     from ppl_topics.errors import CorpusError, PplTopicsError, RunError, ScheduleError, SpecError, TraceError
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Binding",
     "Block",
+    "Calibration",
     "Certificate",
     "Chain",
     "ChainState",
@@ -97,6 +100,7 @@ __all__ = [
     "WordSelection",
     "block",
     "blocks",
+    "calibrate",
     "compare",
     "cycle",
     "encode_counts",
@@ -110,6 +114,7 @@ __all__ = [
     "kernels",
     "linear_predictors",
     "load_20newsgroups",
+    "load_calibration",
     "load_docstrings",
     "load_fit",
     "load_spec",
@@ -138,6 +143,7 @@ _HOMES = {
     "ppl_topics.api.chain": "Chain",
     "ppl_topics.api.comparing": "Comparison compare",
     "ppl_topics.api.graph": "graph",
+    "ppl_topics.api.calibrating": "calibrate",
     "ppl_topics.api.grid": "grid",
     "ppl_topics.api.planning": "plan",
     "ppl_topics.api.resuming": "resume",
@@ -155,6 +161,7 @@ _HOMES = {
     "ppl_topics.core.state": "ChainState",
     "ppl_topics.corpus": "Corpus CorpusBuilder CovariateWarning Covariates Labels "
     "load_20newsgroups load_docstrings read_corpus write_svmlight",
+    "ppl_topics.diagnostics.calibration": "Calibration load_calibration",
     "ppl_topics.diagnostics.exactness": "Certificate Verification verify",
     "ppl_topics.diagnostics.graph": "Graph",
     "ppl_topics.errors": "CorpusError PplTopicsError RunError ScheduleError SpecError TraceError",

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand
 
+from ppl_topics.cli.calibrate import calibrate
 from ppl_topics.cli.coefficients import coefficients
 from ppl_topics.cli.compare import compare
 from ppl_topics.cli.demo import demo
@@ -89,6 +90,7 @@ for command in (
     plan,
     graph,
     verify,
+    calibrate,
     schema,
     new,
 ):

@@ -191,7 +191,11 @@ def save_plot(table: pd.DataFrame, path: str) -> None:
     """Plot the table into a file."""
     from ppl_topics.diagnostics.grid_plot import plot_grid
 
-    axes = plot_grid(table)
+    save_figure(plot_grid(table), path)
+
+
+def save_figure(axes: Sequence[Any], path: str) -> None:
+    """Write the figure of some axes."""
     try:
         axes[0].figure.savefig(path, dpi=150)
     except OSError as error:

@@ -28,6 +28,7 @@ COMMANDS = [
     "diagnose",
     "compare",
     "verify",
+    "calibrate",
     "schema",
     "shard",
     "new",
