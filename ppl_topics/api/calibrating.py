@@ -156,11 +156,13 @@ def calibrate(
         prepared = prepare_calibration(
             model,
             parameters,
-            documents=documents,
-            lengths=lengths,
-            words=words,
-            responses=responses,
-            covariates=covariates,
+            {
+                "documents": documents,
+                "lengths": lengths,
+                "words": words,
+                "responses": responses,
+                "covariates": covariates,
+            },
             replicates=replicates,
             draws=draws,
             warmup=warmup,
@@ -180,6 +182,7 @@ def calibrate(
 def prepare_calibration(
     model: ModelLike,
     parameters: Mapping[str, Any],
+    sizes: dict[str, Any],
     *,
     replicates: int,
     processes: int = 1,
@@ -188,14 +191,9 @@ def prepare_calibration(
     quantities: Mapping[str, Quantity] | None = None,
     false_alarm: float = 0.01,
     cluster: Cluster | None = None,
-    documents: int | None = None,
-    lengths: int | Sequence[int] | IntArray | None = None,
-    words: int | VocabularyLike | None = None,
-    responses: int | None = None,
-    covariates: Any = None,
     **how: Any,
 ) -> PreparedCalibration:
-    """Check the arguments of :func:`calibrate`; `how` are those of `run_settings`."""
+    """Check the arguments of :func:`calibrate`, `sizes` being those of `simulate` and `how` those of `run_settings`."""
     check_whole(argument("replicates"), replicates, FEWEST)
     check_whole(argument("processes"), processes, 1)
     if cluster is not None and processes != 1:
@@ -212,8 +210,6 @@ def prepare_calibration(
     settings = run_settings(threads=1 if threads is None else threads, progress=False, cluster=cluster, **how)
     # Ranks need an effective sample size.
     check_whole(argument("draws"), settings.draws, 4)
-    sizes = {"documents": documents, "lengths": lengths, "words": words}
-    sizes |= {"responses": responses, "covariates": covariates}
     # Errors in the model and its schedule show before any run.
     spec = resolve(model, parameters, schedule=schedule)
     if spec.schedule is not None:

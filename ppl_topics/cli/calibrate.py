@@ -61,15 +61,13 @@ def calibrate(
     if plot is not None:
         check_plot(plot)
         check_file(plot, overwrite, "plot")
+    sizes = {"documents": documents, "lengths": lengths, "words": words}
+    sizes |= {"responses": responses, "covariates": covariates}
     with connected(cluster) as workers:
         result = prepare_calibration(
             model.model,
             **model.given(),
-            documents=documents,
-            lengths=lengths,
-            words=words,
-            responses=responses,
-            covariates=covariates,
+            sizes=sizes,
             replicates=replicates,
             draws=draws,
             warmup=warmup,

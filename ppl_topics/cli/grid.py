@@ -194,7 +194,7 @@ def save_plot(table: pd.DataFrame, path: str) -> None:
     save_figure(plot_grid(table), path)
 
 
-def save_figure(axes: Sequence[Any], path: str) -> None:
+def save_figure(axes: Any, path: str) -> None:
     """Write the figure of some axes."""
     try:
         axes[0].figure.savefig(path, dpi=150)

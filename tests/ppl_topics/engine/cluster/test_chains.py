@@ -172,6 +172,13 @@ def test_a_grid_is_that_of_one_process(cluster: "distributed.LocalCluster", tmp_
     assert Path(refused["path"][1]).exists()
 
 
+def test_a_calibration_is_that_of_one_process(cluster: "distributed.LocalCluster") -> None:
+    sizes: dict[str, int] = {"topics": 2, "documents": 4, "lengths": 5, "words": 4}
+    how: dict[str, Any] = {"replicates": 10, "draws": 8, "warmup": 5, "seed": 1, "progress": False}
+    alone = pt.calibrate("lda", **sizes, **how)
+    assert pt.calibrate("lda", **sizes, **how, cluster=cluster).values.identical(alone.values)
+
+
 def test_a_chain_whose_worker_is_killed_runs_again() -> None:
     how = HOW | {"draws": 6000, "chains": 2}
     with (
