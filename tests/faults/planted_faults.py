@@ -51,9 +51,12 @@ def no_context(*given: Any) -> Any:
 
 
 def begin_without_topics(self: Any, state: Any, memories: Any, seed: int, chain: int, number: int) -> None:
-    """When a worker was lost, the others begin with the topics that were last seen here."""
+    """When a worker was lost, the others begin without topics."""
     if self._open.get(chain) is not state:
-        self._begin(chain, state)
+        begun = state.copy()
+        if self.deals > 1:
+            begun.z[:] = 0
+        self._begin(chain, begun)
         self._open[chain] = state
 
 
