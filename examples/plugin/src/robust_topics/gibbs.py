@@ -69,7 +69,7 @@ def gibbs(binding: pt.Binding) -> pt.KernelFunctions:
     first, lengths = tokens.doc_ptr[:-1], tokens.doc_lengths
 
     def step(state: pt.ChainState, memory: None, key: pt.Key) -> None:
-        rng, z, n_dk = key.generator(), state.z.copy(), state.n_dk
+        rng, z, n_dk, alpha = key.generator(), state.z.copy(), state.n_dk, state.alpha
         b, omega, s, slopes = response(state)
         with np.errstate(divide="ignore"):
             log_phi = np.log(state.arrays[phi], dtype=np.float64)
@@ -80,7 +80,7 @@ def gibbs(binding: pt.Binding) -> pt.KernelFunctions:
             n_dk[docs, z[token]] -= 1
             s[docs] -= share * slopes[:, z[token]].T
             gain = (share * (b[docs] - omega[docs] * s[docs])) @ slopes - (share**2 * omega[docs] / 2.0) @ slopes**2
-            log_weights = np.log(n_dk[docs] + state.alpha) + log_phi[tokens.words[token]] + gain
+            log_weights = np.log(n_dk[docs] + alpha) + log_phi[tokens.words[token]] + gain
             cumulated = np.exp(log_weights - log_weights.max(axis=1, keepdims=True)).cumsum(axis=1)
             z[token] = (cumulated <= rng.random((len(docs), 1)) * cumulated[:, -1:]).sum(axis=1)
             n_dk[docs, z[token]] += 1
