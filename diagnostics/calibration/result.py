@@ -181,8 +181,10 @@ class Calibration:
             panel.plot(ends, share - ends, color=REFUSED if name in refused else SURE, linewidth=1.2)
             panel.axhline(0.0, color="black", linewidth=0.5)
             panel.set_title(plain(name), fontsize="small")
+            panel.set_xlabel("rank, from 0 to 1", fontsize="small")
             panel.set_xlim(0.0, 1.0)
             bare(panel)
+        panels[0].set_ylabel("share below, less uniform", fontsize="small")
         return panels
 
     def save(self, path: str | Path) -> Path:
