@@ -15,6 +15,7 @@ __all__ = [
     "RunError",
     "ScheduleError",
     "SpecError",
+    "StoppedError",
     "TraceError",
     "on_one_line",
 ]
@@ -57,6 +58,10 @@ class RunError(PplTopicsError, RuntimeError):
     """Sampling started and could not continue."""
 
     exit_code = 1
+
+
+class StoppedError(RunError):
+    """A run was stopped by its user before the first draw."""
 
 
 class KernelError(RunError):

@@ -30,7 +30,7 @@ from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.cluster.connection import Cluster, ClusterLike, connected
 from ppl_topics.engine.cluster.tasks import Here, run_tasks
 from ppl_topics.engine.run import InexactKernelWarning, run_in_memory
-from ppl_topics.errors import PplTopicsError, RunError, SpecError
+from ppl_topics.errors import PplTopicsError, RunError, SpecError, StoppedError
 from ppl_topics.schedule import make_plan
 from ppl_topics.spec import Model, Spec, load_spec
 
@@ -348,6 +348,8 @@ class _Job:
                 # Told once, of all replicates.
                 warnings.simplefilter("ignore", InexactKernelWarning)
                 groups = run_in_memory(plan, simulation.corpus, prepared.settings)
+        except StoppedError:
+            raise KeyboardInterrupt from None
         except RunError as error:
             raise RunError(f"replicate {number} of seed {seed}: {error}") from error
         posterior = groups["posterior"]

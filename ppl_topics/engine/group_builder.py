@@ -22,7 +22,7 @@ from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.executor import step_labels
 from ppl_topics.engine.recorder import ChainDraws, Selection, selections
 from ppl_topics.engine.traced import Traced
-from ppl_topics.errors import RunError
+from ppl_topics.errors import StoppedError
 from ppl_topics.results.groups import GROUPS, by_response, ends
 
 __all__ = ["GroupBuilder", "attributes_of", "build_groups", "coordinates"]
@@ -42,7 +42,7 @@ def build_groups(
     if n_draws == 0:
         sweeps = min(chain.sweeps for chain in ordered)
         done = "1 sweep" if sweeps == 1 else f"{sweeps} sweeps"
-        raise RunError(f"stopped after {done} of warmup, before the first draw; nothing to keep")
+        raise StoppedError(f"stopped after {done} of warmup, before the first draw; nothing to keep")
     n_warmup = min(chain.n_warmup for chain in ordered)
     builder = GroupBuilder(bound, corpus, sorted(chains), settings.traced)
     means, last, sweeps_done = zip(*((chain.phi_mean, chain.z, chain.sweeps) for chain in ordered), strict=True)

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import ppl_topics as pt
+from ppl_topics.api import calibrating
 from ppl_topics.api.calibrating import ranks_of
 from ppl_topics.core import registry
 from ppl_topics.engine.bind import BoundModel
+from ppl_topics.errors import StoppedError
 from ppl_topics.models.dirichlet import Dirichlet
 
 LDA = {"topics": 2, "documents": 8, "lengths": 8, "words": 6, "alpha": 0.6, "beta": 0.6}
@@ -27,7 +29,6 @@ RIGHT = {
     "slda_logistic": {"c": 1.0, "responses": 2},
     "slda_multinomial": {"responses": 2},
     "slda_covariates": {"responses": 2, "covariates": 2},
-    "dolda": {"responses": 2},
 }
 
 
@@ -150,6 +151,26 @@ def test_own_quantities_and_inexact_kernels():
     assert len(set(ranks.tolist())) > 3
     with pytest.raises(pt.RunError, match="replicate 0 of seed 1: the quantity 'x' is not a number"):
         pt.calibrate("lda", **LDA, **FAST, quantities={"x": lambda values, corpus: np.nan})
+
+
+@pytest.mark.parametrize("done", [0, 11])
+def test_what_is_done_is_kept(monkeypatch, done):
+    run, runs = calibrating.run_in_memory, []
+
+    def stopped(*arguments):
+        runs.append(arguments)
+        if len(runs) > done:
+            raise StoppedError("stopped after 2 sweeps of warmup")
+        return run(*arguments)
+
+    monkeypatch.setattr(calibrating, "run_in_memory", stopped)
+    if done == 0:
+        with pytest.raises(pt.RunError, match="stopped before the first replicate was done"):
+            pt.calibrate("lda", **LDA, **FAST)
+        return
+    result = pt.calibrate("lda", **LDA, **FAST | {"draws": 8})
+    assert result.replicates == 11
+    assert "stopped after 11 of 60 replicates" in str(result)
 
 
 def test_processes_make_no_difference():
