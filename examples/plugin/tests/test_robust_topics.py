@@ -19,11 +19,6 @@ def test_kernels_are_certified(kernel: str) -> None:
     assert result.certificates[0].certified, str(result)
 
 
-def test_the_kernel_of_z_is_certified_without_a_response() -> None:
-    result = pt.verify("lda", kernel="robust_topics_gibbs")
-    assert result.certificates[0].certified, str(result)
-
-
 def test_a_planted_bug_is_refused() -> None:
     """What the paper calls lambda is 1 / scale: to mistake one for the other is easy."""
 
