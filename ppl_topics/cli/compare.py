@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ppl_topics._util.arguments import MAX_SWEEPS, check_whole
 from ppl_topics.api.destinations import check_file
 from ppl_topics.cli.corpus_options import Training
 from ppl_topics.cli.model_options import assignments, read_schedule
@@ -66,6 +65,8 @@ def compare(
       ppl-topics compare lda --schedules collapsed.yaml --schedules kept.yaml --data posts.jsonl --set topics=20
     """
     if schedules:
+        from ppl_topics._util.arguments import MAX_SWEEPS, check_whole
+
         how = {"draws": draws, "warmup": warmup, "threads": threads, "quantities": var or None}
         parameters = assignments("--set", settings)
         check_whole("--seeds", seeds, 1, MAX_SWEEPS)

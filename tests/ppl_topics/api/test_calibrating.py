@@ -124,8 +124,8 @@ def test_a_kernel_that_is_a_little_wrong_is_seen(own_registry):
 def test_a_wrong_start_is_seen_if_the_warmup_is_too_short(monkeypatch, warmup, passed):
     initial = BoundModel.initial_state
 
-    def planted(self, seed, chain):
-        state = initial(self, seed, chain)
+    def planted(self, seed, chain, values):
+        state = initial(self, seed, chain, values)
         state.set_z(np.zeros_like(state.z))
         self.fill(state)
         return state
