@@ -118,7 +118,7 @@ class Chain:
                 self.seed, chain, {name: values[0] for name, values in start.items()}
             )
             self._memories = self._executor.memories(self.state)
-        self._record = self._no_sweep()
+        self._record = SweepRecord.of(len(self._labels))
         self._seconds, self._runs = np.zeros(len(self._labels)), np.zeros(len(self._labels), dtype=np.int64)
         self._executions = 0
 
@@ -171,7 +171,7 @@ class Chain:
         """
         place = self._place(name)
         self._executions += 1
-        key, record = Key(self.seed, self._chain, self.sweeps, self._executions), self._no_sweep()
+        key, record = Key(self.seed, self._chain, self.sweeps, self._executions), SweepRecord.of(len(self._labels))
         with using_threads(self._threads):
             self._executor.run_step(place, self.state, self._memories, key, record)
         self._record = record
@@ -197,10 +197,6 @@ class Chain:
             several = "several steps have" if found else "no step has"
             raise PplTopicsError(f"{several} the name {name!r}; give one of {choices(self._labels)}")
         return found[0]
-
-    def _no_sweep(self) -> SweepRecord:
-        steps = len(self._executor.steps)
-        return SweepRecord(np.zeros(steps), {}, np.zeros(steps, dtype=np.int64))
 
     def log_posterior(self) -> float:
         """Return the log posterior density of the state up to a constant, the ``lp`` of a trace."""

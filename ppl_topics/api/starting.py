@@ -205,7 +205,7 @@ class _Reader:
         """Refuse values at which the posterior density is 0 or undefined."""
         with np.errstate(all="ignore"):
             state = self.bound.initial_state(0, 0, {name: values[0] for name, values in found.items()})
-            density = Recorder(self.bound, ChainDraws()).statistics(state, SweepRecord(np.zeros(0)))["lp"]
+            density = Recorder(self.bound, ChainDraws()).statistics(state, SweepRecord.of(0))["lp"]
         if not np.isfinite(density):
             raise PplTopicsError(
                 f"{argument('init')} and {argument('given')}: the log posterior density is {density} at the values of "

@@ -45,6 +45,11 @@ class SweepRecord:
     waited: float = 0.0
     summary: Summary | None = None
 
+    @classmethod
+    def of(cls, steps: int) -> SweepRecord:
+        """Return the record of a sweep that has not begun."""
+        return cls(np.zeros(steps), {}, np.zeros(steps, dtype=np.int64))
+
     def add(self, index: int, seconds: float, statistics: Mapping[str, float] | None) -> None:
         """Add one execution of step ``index``."""
         self.seconds[index] += seconds
@@ -127,7 +132,7 @@ class Executor:
         Variables that are not ``wanted`` afterwards need not be drawn if the next sweep does not read them. A state
         that is not ``seen`` need not be whole until it is settled; others need no z, n_wk or topics unless wanted.
         """
-        record = SweepRecord(np.zeros(len(self.steps)), {}, np.zeros(len(self.steps), dtype=np.int64))
+        record = SweepRecord.of(len(self.steps))
         self._run(
             self.bound.plan.schedule, _Sweep(state, memories, seed, chain, number, record, _layout(state), wanted)
         )

@@ -167,7 +167,7 @@ class ShardedExecutor(Executor):
         under_way, counted = self._under_way, self._counted
 
         def record() -> SweepRecord:
-            done = SweepRecord(np.zeros(len(self.steps)), {}, np.zeros(len(self.steps), dtype=np.int64))
+            done = SweepRecord.of(len(self.steps))
             done.members = len(self.spans)
             for place, called in under_way:
                 found: dict[str, list[parts.Drawn]] = self._fetch_all(called)
