@@ -17,6 +17,7 @@ from scipy.special import gammaln, xlogy
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.response import Response
+from ppl_topics.core.state import WORD_MAJOR
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.encode_observed import encode_observed
 from ppl_topics.engine.simulation import document_features, state_without_words
@@ -26,9 +27,6 @@ __all__ = ["Quantities", "Quantity"]
 
 Quantity = Callable[[xr.Dataset, Corpus], float]
 """A quantity of the user's own: a function of the values of one draw, with the dims of a trace, and the corpus."""
-
-BY_WORD = {"phi", "included"}
-"""Roles of the variables that a state holds by words, and a trace by topics."""
 
 MANY = {"topic", "word", "slope"}
 """Dims along which the numbers of one variable are alike."""
@@ -73,7 +71,7 @@ class Quantities:
         state = self.state
         state.z[:] = by_role["z"]
         state.arrays = {
-            name: values[name].T if variable.role in BY_WORD else values[name]
+            name: values[name].T if variable.role in WORD_MAJOR else values[name]
             for name, variable in self.model.variables.items()
             if name in values and variable.role != "z"
         }

@@ -19,6 +19,7 @@ from ppl_topics._util.nearest import nearest
 from ppl_topics.api.sampling import ModelLike, resolve
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.response import Response
+from ppl_topics.core.state import WORD_MAJOR
 from ppl_topics.corpus import Corpus, Covariates, Labels
 from ppl_topics.corpus.covariates import as_covariates
 from ppl_topics.corpus.names import StrArray, number_names
@@ -45,9 +46,6 @@ TRIES = 10_000
 
 TOLERANCE = 1e-4
 """How far from 1 rows of probabilities may sum, as those of float32 with many words do."""
-
-BY_WORD = {"phi", "included"}
-"""Roles of the variables that a state holds by words, and a trace by topics."""
 
 POSITIVE = {"alpha", "beta", "tau", "lambda", "slab", "augmentation"}
 """Roles of the variables that are above 0."""
@@ -204,7 +202,7 @@ class Simulator:
         for name, variable in model.variables.items():
             if variable.role in values:
                 value = values[variable.role]
-                data[name] = (variable.dims, np.ascontiguousarray(value.T) if variable.role in BY_WORD else value)
+                data[name] = (variable.dims, np.ascontiguousarray(value.T) if variable.role in WORD_MAJOR else value)
         dims = dict.fromkeys(dim for of_variable, _ in data.values() for dim in of_variable)
         dataset = xr.Dataset(data, coordinates(list(dims), corpus, state.sizes, observed))
         about = {"model_name": model.spec.name, "model_yaml": self.yaml, "seed": seed}
@@ -266,7 +264,7 @@ def prepare_simulation(
             wanted = ", ".join(f"{dim} {size:,}" for dim, size in zip(variable.dims, shape, strict=True))
             raise SpecError(f"{argument('given')}: {name}: expected the shape ({wanted}), got {array.shape}")
         _check_value(name, variable.role, array, state.sizes.topics)
-        checked[variable.role] = np.ascontiguousarray(array.T) if variable.role in BY_WORD else array
+        checked[variable.role] = np.ascontiguousarray(array.T) if variable.role in WORD_MAJOR else array
     if "phi" in checked and "included" in made.names and "included" not in checked:
         raise SpecError(f"{argument('given')}: with phi, give included as well: the words that each topic has")
     return replace(simulator, given=checked)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.nearest import nearest
+from ppl_topics.core.state import WORD_MAJOR
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.executor import SweepRecord
@@ -29,9 +30,6 @@ Given: TypeAlias = "Mapping[str, Value]"
 
 SUM_TOLERANCE = 1e-3
 """By which the sum of probabilities may differ from 1, which in float32 it does."""
-
-BY_WORD = ("phi", "included")
-"""Roles whose values a chain holds word by word, and a trace topic by topic."""
 
 
 def _names(given: Given | None) -> list[str]:
@@ -139,7 +137,7 @@ class _Reader:
             raise PplTopicsError(
                 f"{what}: each response of model {self.spec.name!r} has chains of its own, which cannot be given values"
             )
-        if self.bound.sparse and self.held[name].role in BY_WORD:
+        if self.bound.sparse and self.held[name].role in WORD_MAJOR:
             raise PplTopicsError(f"{what}: storage='sparse' builds {name} from z; give z, or storage='dense'")
         return self.held[name]
 
@@ -199,7 +197,7 @@ class _Reader:
                 raise PplTopicsError(
                     f"{what}: no topic gives the word {word!r} a probability above 0, and the corpus has tokens of it"
                 )
-        return np.ascontiguousarray(array.T) if variable.role in BY_WORD else array
+        return np.ascontiguousarray(array.T) if variable.role in WORD_MAJOR else array
 
     def check(self, found: Mapping[str, list[NDArray[Any]]]) -> None:
         """Refuse values at which the posterior density is 0 or undefined."""

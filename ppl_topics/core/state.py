@@ -19,7 +19,10 @@ from ppl_topics.core.sparse_topics import SparseTopics
 from ppl_topics.core.tokens import Sizes, Tokens
 from ppl_topics.errors import RunError
 
-__all__ = ["ChainState"]
+__all__ = ["WORD_MAJOR", "ChainState"]
+
+WORD_MAJOR = ("phi", "included")
+"""Roles of variables that are held by words, though their first dim is the topic."""
 
 
 @dataclass

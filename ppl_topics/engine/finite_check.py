@@ -9,16 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics._util.finite import all_finite, first_not_finite, spelled
-from ppl_topics.core.state import ChainState
+from ppl_topics.core.state import WORD_MAJOR, ChainState
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.errors import NotFiniteError
 from ppl_topics.schedule.tree import Step
 from ppl_topics.spec import Variable
 
 __all__ = ["FiniteCheck", "check_recorded"]
-
-WORD_MAJOR = ("phi", "included")
-"""Roles of variables that are held by words, though their first dim is the topic."""
 
 HINT = (
     "a number became too large or too small; check the model's parameters for extreme values, or scale the targets "
