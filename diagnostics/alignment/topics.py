@@ -10,7 +10,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray, IntArray, RealArray
-from ppl_topics.core.response import Response
 from ppl_topics.diagnostics.draws import check_sampled
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.results import mean_topics as trace_means
@@ -73,8 +72,8 @@ def _supervised(groups: Mapping[str, xr.Dataset], topics: int) -> int:
     except PplTopicsError:
         # The model uses blocks that are not installed here, and the trace has no coefficients.
         return topics
-    response = model.spec.blocks.get(model.names.get("y", ""))
-    return response.supervised(topics) if isinstance(response, Response) else topics
+    response = model.response
+    return topics if response is None else response.supervised(topics)
 
 
 def mean_topics(groups: Mapping[str, xr.Dataset], by: str) -> RealArray:

@@ -45,8 +45,7 @@ class Quantities:
         self.model, self.corpus, self.own = model, corpus, own
         observed = encode_observed(model, corpus)
         self.state = state_without_words(model, corpus.doc_ptr, corpus.n_words, observed)
-        block = model.spec.blocks.get(model.names.get("y", ""))
-        self.response = block if isinstance(block, Response) else None
+        self.response = model.response
 
     def of(self, draw: xr.Dataset) -> dict[str, float]:
         """Return the quantities of one draw: the values of all variables, with the dims of a trace."""

@@ -144,8 +144,8 @@ class TinyModel:
         return bind_tokens(self.plan, tokens, self._n_words, self.observed)
 
     def _observed(self) -> Observed | None:
-        response = self.plan.model.spec.blocks.get(self.plan.model.names.get("y", ""))
-        if not isinstance(response, Response):
+        response = self.plan.model.response
+        if response is None:
             return None
         return tiny_observed(response, len(self._doc_ptr) - 1, self.responses, "x" in self.plan.model.names)
 

@@ -21,7 +21,7 @@ from ppl_topics._util.arguments import check_whole
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics._util.user_warning import warn_user
 from ppl_topics.api.sampling import ModelLike, Prepared, resolve, run_settings
-from ppl_topics.api.simulating import Simulator, prepare_simulation, response_of
+from ppl_topics.api.simulating import Simulator, prepare_simulation
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.corpus.parts import VocabularyLike
 from ppl_topics.diagnostics.calibration import Calibration, Quantities, Quantity
@@ -215,7 +215,7 @@ def prepare_calibration(
     if spec.schedule is not None:
         make_plan(spec)
     made = Model.of(spec)
-    response = response_of(made)
+    response = made.response
     simulator = prepare_simulation(spec, {}, **sizes)
     if response is not None and getattr(response, "standardise", False):
         raise SpecError(

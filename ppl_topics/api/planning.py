@@ -11,7 +11,6 @@ from typing import Any
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import check_whole
 from ppl_topics.api.sampling import ModelLike, Prepared, prepare
-from ppl_topics.core.response import Response
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.machine_speed import machine_speed
 from ppl_topics.engine.model_sizes import Demand, corpus_bytes, recording_seconds
@@ -157,9 +156,9 @@ def planned(prepared: Prepared, corpus: Corpus | None, machines: Machines | None
         available_by=available.limit,
         spread=None if machines is None else _forecast_spread(prepared, plan, demand, machines, speed),
     )
-    response = model.spec.blocks.get(model.names.get("y", ""))
+    response = model.response
     notes: list[str] = []
-    if isinstance(response, Response) and corpus.labels is not None:
+    if response is not None and corpus.labels is not None:
         notes = response.advice(corpus.labels, model.spec.blocks[response.coefficients])
     return replace(plan, forecast=made, notes=tuple(notes))
 

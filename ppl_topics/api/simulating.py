@@ -225,7 +225,7 @@ class Simulator:
     @property
     def response(self) -> Response | None:
         """The block that observes labels, if the model has one."""
-        return response_of(self.model)
+        return self.model.response
 
 
 def prepare_simulation(
@@ -270,12 +270,6 @@ def prepare_simulation(
     return replace(simulator, given=checked)
 
 
-def response_of(model: Model) -> Response | None:
-    """Return the block that observes labels, if the model has one."""
-    block = model.spec.blocks.get(model.names.get("y", ""))
-    return block if isinstance(block, Response) else None
-
-
 def labels_of(response: Response, targets: FloatArray, like: Labels) -> Labels:
     """Return targets, as the response encodes them, as labels of the kind and classes of others."""
     holds = response.indicators(targets) > 0.0
@@ -288,7 +282,7 @@ def labels_of(response: Response, targets: FloatArray, like: Labels) -> Labels:
 
 def _check_labels(model: Model, responses: int | None, default: int, documents: int) -> Labels | None:
     """Return labels that the response encodes in the number of columns asked for."""
-    response = response_of(model)
+    response = model.response
     if response is None:
         if responses is not None:
             raise SpecError(f"{argument('responses')}: model {model.spec.name!r} has no labels; leave it out")

@@ -80,7 +80,7 @@ class BoundModel:
     @property
     def response(self) -> Response | None:
         """The block that observes labels, if the model has one."""
-        return self.binding("").response
+        return self.model.response
 
     @property
     def start(self) -> Start:

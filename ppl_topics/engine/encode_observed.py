@@ -12,7 +12,7 @@ from scipy import sparse
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.observed import Design, Observed
-from ppl_topics.core.response import FixedFeatures, Response
+from ppl_topics.core.response import FixedFeatures
 from ppl_topics.corpus import Corpus, Covariates
 from ppl_topics.corpus.scaling import Scaling
 from ppl_topics.errors import CorpusError
@@ -25,8 +25,8 @@ INTERCEPT = "intercept"
 
 def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
     """Encode the labels and covariates of a corpus for the response of a model; None if it has no response."""
-    block = model.spec.blocks.get(model.names.get("y", ""))
-    if not isinstance(block, Response):
+    block = model.response
+    if block is None:
         return None
     name = model.names["y"]
     if corpus.labels is None:

@@ -144,8 +144,8 @@ class TrainedResponse:
     def of(cls, trained: TrainedTopics) -> TrainedResponse:
         """Take the response of a fit."""
         model = trained.model
-        block = model.spec.blocks.get(model.names.get("y", ""))
-        if not isinstance(block, Response):
+        block = model.response
+        if block is None:
             raise TraceError(
                 f"model {model.spec.name!r} has no response, so this fit has no coefficients and predicts nothing "
                 "about new documents but their topics (transform); run a supervised model, such as medlda"

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from ppl_topics._util.arrays import IntArray
 from ppl_topics.core.block import sparse_topics_block
 from ppl_topics.core.kernel import WordSelection
-from ppl_topics.core.response import Response
 from ppl_topics.corpus import Corpus
 from ppl_topics.schedule.tree import Cycle, Mixture, Node, Repeat, Step
 from ppl_topics.spec.model import Model
@@ -93,14 +92,13 @@ class CorpusSizes:
         the model has coefficients for them.
         """
         most = 0 if not model.supervised else 1 if model.apart else self.responses
-        response = model.spec.blocks.get(model.names.get("y", ""))
         observes, listed = "x" in model.names, sparse_topics_block(model.spec.blocks)
         return replace(
             self,
             responses=min(self.responses, most),
             covariates=self.covariates if observes else 0,
             covariate_cells=self.covariate_cells if observes else 0,
-            supervised=response.supervised(model.spec.topics) if isinstance(response, Response) else None,
+            supervised=None if model.response is None else model.response.supervised(model.spec.topics),
             held=1.0 if listed is None else listed.included_share(model.spec.blocks),
         )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ppl_topics._util.nearest import choices, nearest
 from ppl_topics.core.registry import blocks
+from ppl_topics.core.response import Response
 from ppl_topics.errors import SpecError
 from ppl_topics.spec.model_file import Docs, TopWords
 from ppl_topics.spec.source import KeyPath, Location
@@ -119,6 +120,12 @@ class Model:
     def supervised(self) -> bool:
         """Whether a block observes labels."""
         return "y" in self.names
+
+    @property
+    def response(self) -> Response | None:
+        """The block that observes labels, if there is one."""
+        block = self.spec.blocks.get(self.names.get("y", ""))
+        return block if isinstance(block, Response) else None
 
     @property
     def apart(self) -> bool:
