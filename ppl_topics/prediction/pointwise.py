@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from ppl_topics._util.argument_names import argument
-from ppl_topics._util.arguments import MAX_SWEEPS, check_choice, check_whole
+from ppl_topics._util.arguments import check_choice
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.keys import Key, Reserved
@@ -84,8 +84,6 @@ def log_likelihood(
     {'chain': 2, 'draw': 20, 'doc': 15}
     """
     check_choice(argument("of"), of, get_args(Pointwise))
-    if draws is not None:
-        check_whole(argument("draws"), draws, 1, MAX_SWEEPS)
     trained = TrainedTopics(groups)
     most = groups["posterior"].sizes["draw"] if draws is None else draws
     options = HeldOutOptions("left_to_right", particles, "draws", most, moves, seed, threads)
