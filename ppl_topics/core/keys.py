@@ -76,8 +76,14 @@ class Reserved(IntEnum):
     """Draws of phi where the model integrates it out."""
     PREDICTION = 2**42
     """Topics of new documents."""
+    LABELS = 2**42 + 1
+    """Topics of training documents given their words alone, for the likelihood of their labels."""
+    REPLICATED_TOPICS = 2**42 + 2
+    """Topics of training documents given their words alone, for replicated words and labels."""
     TARGETS = 2**43
     """Targets of new documents."""
+    REPLICATED = 2**43 + 1
+    """Replicated words and labels."""
     PREDICTIVE_CHECKS = 2**44
     """Replicated words of posterior predictive checks."""
     LEFT_TO_RIGHT = 2**45

@@ -41,9 +41,17 @@ class NewTopics:
     where these are some of many.
     """
 
-    def __init__(self, tokens: Tokens, alpha: FloatArray, seed: int, chain: int, first: int = 0) -> None:
+    def __init__(
+        self,
+        tokens: Tokens,
+        alpha: FloatArray,
+        seed: int,
+        chain: int,
+        first: int = 0,
+        purpose: Reserved = Reserved.PREDICTION,
+    ) -> None:
         self.tokens, self.alpha = tokens, np.ascontiguousarray(alpha, dtype=np.float64)
-        self.key = Key(seed, chain, 0, first=first).reserved(Reserved.PREDICTION)
+        self.key = Key(seed, chain, 0, first=first).reserved(purpose)
         self.z: NDArray[Any] = np.zeros(len(tokens.words), dtype=topic_dtype(len(alpha)))
         self._selected = np.ones(len(tokens.word_ptr) - 1, dtype=np.bool_)
         self._design = Design.of(np.zeros((len(tokens.doc_ptr) - 1, 0)))
@@ -51,12 +59,14 @@ class NewTopics:
         self._lists: LikelyTopics | None = None
         self._step = 0
 
-    def given(self, phi: Float32Array) -> None:
-        """Condition on topics, word-major of shape (V, K); the first ones also draw the starting values.
+    def given(self, phi: Float32Array, alpha: FloatArray | None = None) -> None:
+        """Condition on topics, word-major of shape (V, K), and perhaps on another alpha; the first draw the start.
 
         A word that no topic has, such as one without a token in training, tells nothing about the topics: its tokens
         take topics like the others of their document, and if there are none, by the prior.
         """
+        if alpha is not None:
+            self.alpha = np.ascontiguousarray(alpha, dtype=np.float64)
         unknown = ~phi.any(axis=1)
         if unknown.any():
             phi = phi.copy()

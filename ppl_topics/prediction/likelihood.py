@@ -350,9 +350,15 @@ def components(trained: TrainedTopics, options: HeldOutOptions, place: int) -> I
             continue
         every = trained.phi_draws(part)
         alphas = alpha_draws(trained, part, len(every))
-        chosen = np.unique(np.linspace(0, len(every) - 1, min(options.draws, len(every))).round().astype(np.int64))
-        for draw in chosen.tolist():
+        for draw in chosen_draws(len(every), options.draws):
             yield Component(word_major(every[draw]), np.ascontiguousarray(alphas[draw]), part.stream, draw)
+
+
+def chosen_draws(number: int, most: int) -> list[int]:
+    """Return the places of at most so many of a number of draws, evenly spread."""
+    places = np.linspace(0, number - 1, min(most, number)).round().astype(np.int64)
+    chosen: list[int] = np.unique(places).tolist()
+    return chosen
 
 
 def alpha_draws(trained: TrainedTopics, part: Part, draws: int) -> FloatArray:

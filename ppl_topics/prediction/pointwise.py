@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import xarray as xr
 
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import check_choice
-from ppl_topics._util.arrays import FloatArray
+from ppl_topics._util.arrays import BoolArray, FloatArray
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.keys import Key, Reserved
+from ppl_topics.corpus import Corpus
+from ppl_topics.engine.bind import index_tokens
 from ppl_topics.errors import TraceError
-from ppl_topics.prediction.likelihood import MOVES, HeldOutOptions, components
+from ppl_topics.prediction.likelihood import MOVES, HeldOutOptions, chosen_draws, components
 from ppl_topics.prediction.likelihood_errors import of_replicates
-from ppl_topics.prediction.trained import TrainedTopics
+from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics
+from ppl_topics.prediction.training import LabelScores, given_draws, training_corpus, training_response
 from ppl_topics.results.groups import Groups
 from ppl_topics.samplers.held_out.left_to_right import estimate_left_to_right
+from ppl_topics.samplers.held_out.replicates import REPLICATES
 
 __all__ = ["Pointwise", "log_likelihood"]
 
-Pointwise: TypeAlias = Literal["words"]
+Pointwise: TypeAlias = Literal["words", "labels"]
 
-PARTICLES = 8
+PARTICLES = {"words": 8, "labels": 40}
 """Of each document in each draw by default: over the draws their errors average out."""
 
 
@@ -32,28 +37,29 @@ def log_likelihood(
     of: Pointwise = "words",
     *,
     draws: int | None = None,
-    particles: int = PARTICLES,
+    particles: int | None = None,
     moves: int = MOVES,
     seed: int = 0,
     threads: int | None = None,
 ) -> xr.Dataset:
-    """Return the log likelihood of each training document in each draw: log p(w_d | phi, alpha).
+    """Return the log likelihood of each training document in each draw, theta_d and z_d integrated out.
 
-    theta_d and z_d are integrated out, by the left-to-right estimator. A density given a z_d that has seen w_d would
-    make importance sampling fail: leaving out document d must change little but what all documents share.
+    Of its words log p(w_d | phi, alpha), by the left-to-right estimator; of its labels log p(y_d | w_d, phi, alpha,
+    eta), over draws of z_d given the words alone. A density given a z_d that has seen w_d, or y_d, would make
+    importance sampling fail: leaving out document d must change little but what all documents share.
 
     Parameters
     ----------
     groups : mapping of str to xarray.Dataset
         Groups of a trace that holds all of phi in each draw, ``record={"phi": "all"}``.
-    of : {"words"}
-        What is left out at a time: the words of a document.
+    of : {"words", "labels"}
+        What is left out at a time: the words of a document, or its labels.
     draws : int, optional
         Draws of each chain at most, evenly spread; by default all.
-    particles : int
-        Of each document in each draw; a multiple of 4.
+    particles : int, optional
+        Of each document in each draw, a multiple of 4; of labels, draws of z_d. By default 8 of words, 40 of labels.
     moves : int
-        Earlier tokens, at most, whose topics are drawn again before each token.
+        Earlier tokens, at most, whose topics are drawn again before each token; of words.
     seed : int
         The same seed gives the same numbers at any number of threads.
     threads : int, optional
@@ -62,14 +68,17 @@ def log_likelihood(
     Returns
     -------
     xarray.Dataset
-        The group ``log_likelihood`` of a trace: ``words`` with dims (chain, draw, doc), natural logarithms. Documents
-        without tokens are left out. Attributes: ``error``, the Monte Carlo standard error of a value, as root mean
-        square, and ``bias``, what a value is off by on average, since it is the logarithm of a noisy estimate.
+        The group ``log_likelihood`` of a trace: ``words`` or ``labels`` with dims (chain, draw, doc), natural
+        logarithms. Documents without tokens, or without a label, are left out. A number has its density, in its own
+        unit; several labels or numbers of a document count together. Attributes: ``error``, the Monte Carlo standard
+        error of a value, as root mean square, and ``bias``, what a value is off by on average, since it is the
+        logarithm of a noisy estimate.
 
     Raises
     ------
     TraceError
-        If the trace does not hold all of phi, or lacks the words of the documents, or each response has its own topics.
+        If the trace does not hold all of phi, or lacks the words of the documents. Of words, if each response has its
+        own topics; of labels, if the model has none, or only a loss.
     PplTopicsError
         If an option is wrong.
 
@@ -86,30 +95,84 @@ def log_likelihood(
     check_choice(argument("of"), of, get_args(Pointwise))
     trained = TrainedTopics(groups)
     most = groups["posterior"].sizes["draw"] if draws is None else draws
+    particles = PARTICLES[of] if particles is None else particles
     options = HeldOutOptions("left_to_right", particles, "draws", most, moves, seed, threads)
-    constants, observed = groups["constant_data"], groups.get("observed_data", xr.Dataset())
-    if "words" not in observed or "doc_length" not in constants:
-        raise TraceError("the trace lacks `words` or `doc_length`, the training documents; it cannot score them")
-    if trained.apart:
+    corpus = training_corpus(trained)
+    response = training_response(trained) if of == "labels" else None
+    if response is None and trained.apart:
         raise TraceError("each response has its own topics; the words have a likelihood in each, and no common one")
-    doc_ptr = np.concatenate([[0], np.cumsum(constants["doc_length"].values)]).astype(np.int64)
-    words = np.ascontiguousarray(observed["words"].values, dtype=np.uint32)
-    filled = np.flatnonzero(np.diff(doc_ptr))
+    missing = None if response is None else response.labels().missing
+    kept = np.diff(corpus.doc_ptr) > 0 if missing is None else ~missing if missing.ndim == 1 else ~missing.all(axis=1)
     values, errors, biases = list[FloatArray](), list[FloatArray](), list[FloatArray]()
     places = list[int]()
     with using_threads(options.threads):
-        for phi, alpha, chain, draw in components(trained, options, 0):
-            key = Key(seed, chain, draw).reserved(Reserved.LEFT_TO_RIGHT)
-            found = estimate_left_to_right(doc_ptr, words, phi, alpha, options.in_replicate, moves, key)[filled]
-            for kept, each in zip((values, errors, biases), of_replicates(found), strict=True):
-                kept.append(each)
-            places.append(draw)
+        for each in _of_words(trained, corpus, options) if response is None else _of_labels(response, corpus, options):
+            for into, found in zip((values, errors, biases), of_replicates(each.replicates[kept]), strict=True):
+                into.append(found)
+            places.append(each.draw)
     chains = trained.chains
-    array = np.stack(values).reshape(len(chains), -1, len(filled))
+    array = np.stack(values).reshape(len(chains), -1, int(np.count_nonzero(kept)))
     coords = {
         "chain": chains,
         "draw": groups["posterior"]["draw"].values[places[: array.shape[1]]],
-        "doc": constants["doc"].values[filled],
+        "doc": corpus.doc_ids[kept],
     }
     attributes = {"error": float(np.sqrt(np.mean(np.square(errors)))), "bias": float(np.mean(biases))}
-    return xr.Dataset({"words": (("chain", "draw", "doc"), array)}, coords, attributes)
+    return xr.Dataset({of: (("chain", "draw", "doc"), array)}, coords, attributes)
+
+
+class _Replicates(NamedTuple):
+    """Independent estimates of the log likelihood of each document by one draw, shape (D, REPLICATES)."""
+
+    draw: int
+    replicates: FloatArray
+
+
+def _of_words(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions) -> Iterator[_Replicates]:
+    for phi, alpha, chain, draw in components(trained, options, 0):
+        key = Key(options.seed, chain, draw).reserved(Reserved.LEFT_TO_RIGHT)
+        index = (corpus.doc_ptr, corpus.words)
+        yield _Replicates(draw, estimate_left_to_right(*index, phi, alpha, options.in_replicate, options.moves, key))
+
+
+def _of_labels(response: TrainedResponse, corpus: Corpus, options: HeldOutOptions) -> Iterator[_Replicates]:
+    tokens, number = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words), options.in_replicate
+    density, draws = _LabelDensity(response), chosen_draws(len(response.draws), options.draws)
+    for chain in response.trained.chains:
+        scores, scale = LabelScores(response, corpus, chain), response.recorded_scale(chain)
+        for draw, topics in given_draws(
+            response.trained, tokens, chain, draws, options.seed, Reserved.LABELS, REPLICATES
+        ):
+            total = np.full((corpus.n_docs, REPLICATES), -np.inf)
+            for replicate, parts in enumerate(topics):
+                for _ in range(number):
+                    for part in parts:
+                        part.sweep()
+                    found = density.of(scores.at(draw, parts), scale[draw])
+                    total[:, replicate] = np.logaddexp(total[:, replicate], found)
+            yield _Replicates(draw, total - np.log(number))
+
+
+class _LabelDensity:
+    """log p(y_d | linear predictors) of the training labels."""
+
+    def __init__(self, response: TrainedResponse) -> None:
+        self.response, self.block = response, response.block
+        self.labels, self.targets = response.labels(), response.targets
+        self.known: BoolArray = ~np.isnan(self.targets)
+
+    def of(self, scores: FloatArray, scale: FloatArray) -> FloatArray:
+        """Return it for each document, shape (D,); for one without labels, something."""
+        if self.labels.kind == "class":
+            # A missing class has the number -1.
+            probabilities = self.block.log_class_probabilities(scores)
+            chosen: FloatArray = np.take_along_axis(probabilities, self.labels.values[:, None], axis=1)[:, 0]
+            return chosen
+        if self.labels.kind == "multi_label":
+            # Not `log_likelihood`, which may be a power of the probability.
+            sign = np.where(self.block.indicators(self.targets) > 0.0, 1.0, -1.0)
+            cells = -np.logaddexp(0.0, -sign * self.block.log_odds(scores))
+        else:
+            cells = self.block.log_likelihood(self.targets, scores, scale) - np.log(self.response.target_scaling.scale)
+        total: FloatArray = np.where(self.known, cells, 0.0).sum(axis=1)
+        return total

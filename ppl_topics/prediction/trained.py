@@ -232,10 +232,14 @@ class TrainedResponse:
         """The training labels as the response has them, encoded, centred and scaled, shape (D, C)."""
         return np.asarray(self.target_scaling.apply(self._encode(slice(None))))
 
-    def _encode(self, documents: slice) -> FloatArray:
+    def labels(self, documents: slice = slice(None)) -> Labels:
+        """Return the training labels."""
         names = np.empty(0, dtype=object) if self.classes is None else self.classes
+        return Labels(self.kind, self._observed["labels"].values[documents], names)
+
+    def _encode(self, documents: slice) -> FloatArray:
         try:
-            return self.block.encode(Labels(self.kind, self._observed["labels"].values[documents], names))[0]
+            return self.block.encode(self.labels(documents))[0]
         except CorpusError as error:
             raise TraceError(f"the labels in `observed_data` are not those of the model: {error}") from None
 
@@ -281,6 +285,14 @@ class TrainedResponse:
             return None
         return np.asarray(posterior[name].sel(chain=chain).transpose("draw", "response").values)
 
+    def recorded_scale(self, chain: int) -> FloatArray:
+        """Return `scale`, which has to be recorded."""
+        scale = self.scale(chain)
+        if scale is None:
+            name = self.block.augmentation
+            raise TraceError(f"the trace does not hold {name}; run the model with record {name}: all")
+        return scale
+
     def draw_targets(self, scores: FloatArray, seed: int) -> FloatArray:
         """Draw a target for each linear predictor, by the parameters of its chain and draw; a label is 0 or 1.
 
@@ -288,10 +300,7 @@ class TrainedResponse:
         """
         result = np.empty_like(scores)
         for place, chain in enumerate(self.trained.chains):
-            scale = self.scale(chain)
-            if scale is None:
-                name = self.block.augmentation
-                raise TraceError(f"the trace does not hold {name}; run the model with record {name}: all")
+            scale = self.recorded_scale(chain)
             drawn = self.block.draw_targets(scores[place], scale[:, None, :], self._generator(seed, chain))
             result[place] = drawn
         # Some responses call a label that does not hold -1.

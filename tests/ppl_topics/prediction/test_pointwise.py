@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import ppl_topics as pt
 from ppl_topics.results.arviz_compat import _arviz
@@ -22,15 +23,18 @@ def fit(corpus):
     return pt.sample("lda_learned", corpus, **HOW)
 
 
-def exact(words, phi, alpha):
-    """Return log p(w_d | phi, alpha), summed over all assignments."""
-    total = 0.0
+def assignments(words, phi, alpha):
+    """Yield the counts of topics of each assignment of a document, and p(w_d, z_d | phi, alpha)."""
     for z in itertools.product(range(len(alpha)), repeat=len(words)):
-        n = np.bincount(z, minlength=len(alpha))
+        n = np.bincount(z, minlength=len(alpha)) if z else np.zeros(len(alpha))
         rising = np.prod([np.prod(a + np.arange(k)) for a, k in zip(alpha, n, strict=True)])
         rising /= np.prod(alpha.sum() + np.arange(len(words)))
-        total += rising * np.prod([phi[k, w] for k, w in zip(z, words, strict=True)])
-    return np.log(total)
+        yield n, rising * np.prod([phi[k, w] for k, w in zip(z, words, strict=True)])
+
+
+def exact(words, phi, alpha):
+    """Return log p(w_d | phi, alpha)."""
+    return np.log(sum(p for _, p in assignments(words, phi, alpha)))
 
 
 def expected(fit, corpus, wrong_alpha=1.0):
@@ -56,6 +60,77 @@ def test_it_is_that_of_the_enumerated_assignments(fit, corpus):
     # The planted bug: concentrations 2% too large.
     wrong = abs(found["words"].values - expected(fit, corpus, 1.02))
     assert wrong.max() > 6 * found.attrs["error"] + 1e-6
+
+
+def of_two(label, s, _):
+    return -np.logaddexp(0.0, -s[0] if label else s[0])
+
+
+def of_sticks(label, s, _):
+    stops = -np.logaddexp(0.0, -s[label]) if label < len(s) else 0.0
+    return stops - np.logaddexp(0.0, s[:label]).sum()
+
+
+def of_number(label, s, given):
+    return norm.logpdf(label, given["mean"] + given["scale"] * s, given["scale"] * np.sqrt(given["sigma2"])).sum()
+
+
+LABELS = {
+    "slda_logistic": (["a", "b", None, "b", "a"], of_two),
+    "slda_multinomial": (["a", "b", None, "c", "a"], of_sticks),
+    "slda_gaussian": ([1.0, 12.0, np.nan, 3.0, -4.0], of_number),
+}
+
+
+def expected_of_labels(fit, corpus, of, larger_eta=1.0):
+    """log p(y_d | w_d, phi, alpha, eta) by enumeration."""
+    result = np.empty((2, 6, 4))
+    constants = fit.groups["constant_data"]
+    known = [d for d in range(5) if not np.ravel(corpus.labels.missing)[d]]
+    for chain, draw in itertools.product(range(2), range(6)):
+        state = fit.posterior.isel(chain=chain, draw=draw)
+        given = {"mean": 0.0, "scale": 1.0, "sigma2": np.asarray(state.get("sigma2", 1.0)).item()}
+        if "target_mean" in constants:
+            given |= {"mean": constants["target_mean"].item(), "scale": constants["target_scale"].item()}
+        eta, alpha = larger_eta * state["eta"].values, constants["alpha"].values
+        for place, d in enumerate(known):
+            words, joint, total = corpus.words[corpus.doc_ptr[d] : corpus.doc_ptr[d + 1]], 0.0, 0.0
+            for n, p in assignments(words, state["phi"].values, alpha):
+                features = n / max(1, len(words))
+                features = np.append(features, np.ones(eta.shape[1] - len(features)))
+                joint += p * np.exp(of(corpus.labels.values[d], eta @ features, given))
+                total += p
+            result[chain, draw, place] = np.log(joint / total)
+    return result
+
+
+@pytest.mark.parametrize("model", LABELS)
+def test_labels_have_that_of_the_enumerated_assignments(model, corpus):
+    """As above: 48 values within 6 standard errors."""
+    labels, of = LABELS[model]
+    corpus = corpus.with_labels(labels, kind="real" if model == "slda_gaussian" else "class")
+    # Topics that overlap: else all errors are those of a few values.
+    fit = pt.sample(model, corpus, beta=2.0, alpha=1.0, **HOW, **({"c": 1.0} if model == "slda_logistic" else {}))
+    found = fit.log_likelihood("labels", particles=2_000, seed=2)
+    assert found["labels"].dims == ("chain", "draw", "doc")
+    assert found["doc"].values.tolist() == [corpus.doc_ids[d] for d in (0, 1, 3, 4)]
+    difference = abs(found["labels"].values - expected_of_labels(fit, corpus, of))
+    assert difference.max() < 6 * found.attrs["error"] + 1e-6
+    # The planted bug: coefficients a half too large.
+    wrong = abs(found["labels"].values - expected_of_labels(fit, corpus, of, 1.5))
+    assert wrong.max() > 6 * found.attrs["error"] + 1e-6
+
+
+def test_labels_of_several_kinds(corpus):
+    """Each its own topics, labels that a document may have at once, and a loss, which has none."""
+    classes = corpus.with_labels(["a", "b", "a", "b", "c"])
+    own = pt.sample("slda_logistic_one_vs_all", classes, **HOW).log_likelihood("labels")
+    assert own["labels"].shape == (2, 6, 5)
+    assert (own["labels"] < 0).all()
+    several = corpus.with_labels([["a"], ["b", "a"], [], ["b"], ["c"]], kind="multi_label")
+    assert (pt.sample("slda_logistic", several, **HOW).log_likelihood("labels")["labels"] < 0).all()
+    with pytest.raises(pt.TraceError, match="block 'hinge' is a loss, not a distribution of the labels"):
+        pt.sample("medlda", classes, **HOW).log_likelihood("labels")
 
 
 def test_more_particles_have_less_error_and_bias(fit):
@@ -102,7 +177,8 @@ def test_a_group_is_not_replaced(fit):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"of": "labels"}, "of: "),
+        ({"of": "topics"}, "of: "),
+        ({"of": "labels"}, "model 'lda_learned' has no response"),
         ({"draws": 0}, "draws: must be a whole number"),
         ({"particles": 5}, "particles: must be a multiple of 4"),
         ({"threads": 0}, "threads"),

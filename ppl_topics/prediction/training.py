@@ -1,0 +1,122 @@
+"""The training documents of a fit, and their topics given the topics of each draw and their words alone.
+
+What a document's labels, or another document like it, are in a draw must not depend on a z that its own labels moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ppl_topics._util.arrays import FloatArray
+from ppl_topics.core.keys import Reserved
+from ppl_topics.core.observed import Design
+from ppl_topics.core.tokens import Tokens
+from ppl_topics.corpus import Corpus, Covariates
+from ppl_topics.errors import TraceError
+from ppl_topics.prediction.infer import WARMUP, NewTopics
+from ppl_topics.prediction.likelihood import alpha_draws
+from ppl_topics.prediction.predictor import AFTER_PHI, design_of
+from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics, word_major
+from ppl_topics.results.documents import document_lengths, words_of_tokens
+from ppl_topics.samplers.responses.features import scores
+
+__all__ = ["GivenDraw", "LabelScores", "given_draws", "training_corpus", "training_response"]
+
+
+def training_corpus(trained: TrainedTopics) -> Corpus:
+    """Return the training documents, without labels and covariates."""
+    doc_ptr = np.concatenate([[0], np.cumsum(document_lengths(trained.groups))]).astype(np.int64)
+    words = words_of_tokens(trained.groups).astype(np.uint32)
+    ids = trained.groups["constant_data"]["doc"].values
+    return Corpus(doc_ptr, words, trained.vocabulary, ids=ids)
+
+
+def training_response(trained: TrainedTopics) -> TrainedResponse:
+    """Return the response of a fit, and refuse one that is no distribution of the labels."""
+    response = TrainedResponse.of(trained)
+    if not response.block.probabilistic:
+        raise TraceError(
+            f"block {response.block.kind!r} is a loss, not a distribution of the labels; use words alone, or a model "
+            "with a logistic response"
+        )
+    return response
+
+
+class GivenDraw(NamedTuple):
+    """A draw of a chain, by its place, and topics of the training documents given it.
+
+    Attributes
+    ----------
+    draw : int
+    topics : list of list of NewTopics
+        Independent chains, by replicate and by part: each response, if each has its own topics.
+    """
+
+    draw: int
+    topics: list[list[NewTopics]]
+
+
+def given_draws(
+    trained: TrainedTopics,
+    tokens: Tokens,
+    chain: int,
+    draws: Sequence[int],
+    seed: int,
+    purpose: Reserved,
+    replicates: int = 1,
+) -> Iterator[GivenDraw]:
+    """Yield draws of one chain with topics of the documents given each; these go on from one draw to the next."""
+    parts = trained.parts(chain)
+    phis = [trained.phi_draws(part) for part in parts]
+    alphas = [alpha_draws(trained, part, len(phis[0])) for part in parts]
+    topics = [
+        [
+            NewTopics(tokens, alpha[0], seed, part.stream * replicates + replicate, purpose=purpose)
+            for part, alpha in zip(parts, alphas, strict=True)
+        ]
+        for replicate in range(replicates)
+    ]
+    for number, draw in enumerate(draws):
+        for place, (phi, alpha) in enumerate(zip(phis, alphas, strict=True)):
+            given = word_major(phi[draw]), alpha[draw]
+            for replicate in topics:
+                replicate[place].given(*given)
+                replicate[place].sweep(AFTER_PHI if number else WARMUP)
+        yield GivenDraw(draw, topics)
+
+
+class LabelScores:
+    """Linear predictors of the training documents by draws of one chain, which are asked for in their order."""
+
+    def __init__(self, response: TrainedResponse, corpus: Corpus, chain: int) -> None:
+        self.response, self.design = response, training_design(response, corpus)
+        self._parts = [enumerate(response.eta(part)) for part in response.trained.parts(chain)]
+        self._eta: list[FloatArray] = []
+        self._draw = -1
+
+    def at(self, draw: int, topics: Sequence[NewTopics]) -> FloatArray:
+        """Return them by the coefficients of a draw and the current topics, shape (D, C)."""
+        while self._draw < draw:
+            self._eta = []
+            for part in self._parts:
+                self._draw, eta = next(part)
+                self._eta.append(eta)
+        columns = []
+        for eta, each in zip(self._eta, topics, strict=True):
+            features = each.features(self.response.supervised)._replace(design=self.design)
+            columns.append(scores(features, eta))
+        return np.hstack(columns)
+
+
+def training_design(response: TrainedResponse, corpus: Corpus) -> Design:
+    """Return the fixed features of the training documents."""
+    if response.covariates:
+        constants = response.trained.groups["constant_data"]
+        if "covariates" not in constants:
+            raise TraceError("the trace does not hold the covariates of the training documents, for they were too many")
+        matrix = constants["covariates"].transpose("doc", "covariate").values
+        corpus = corpus.with_covariates(Covariates(matrix, response.covariates))
+    return design_of(response, corpus)
