@@ -154,9 +154,7 @@ def test_every_exact_kernel_is_at_home_somewhere():
     assert exact == {kernel for _, kernel in everything()}
 
 
-@pytest.mark.parametrize(
-    "name", ["frequent words collapsed, rare ones given phi", "mixture of all kernels of z", "repeat inside every"]
-)
+@pytest.mark.parametrize("name", ["frequent words collapsed, rare ones given phi", "mixture of all kernels of z"])
 def test_compositions_are_certified(name):
     model, schedule = COMPOSED[name]
     result = pt.verify(model, schedule=schedule, **QUICK)

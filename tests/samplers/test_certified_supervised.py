@@ -85,7 +85,14 @@ def test_every_kernel_and_every_response_is_covered():
     assert {model for model, *_ in everything()} == set(MODELS)
 
 
-@pytest.mark.parametrize(("model", "z", "eta"), everything())
+# Quickly certified without a response, in `test_certified.py`.
+SLOW = {"full_partially_collapsed", "full_collapsed_gibbs", "alias_partially_collapsed", "sparse_partially_collapsed"}
+
+
+@pytest.mark.parametrize(
+    ("model", "z", "eta"),
+    [pytest.param(*case, marks=[pytest.mark.slow] * (case[1] in SLOW)) for case in everything()],
+)
 def test_kernels_are_certified(model, z, eta):
     assert certified(model, schedule=composed(model, pt.step("z", z), pt.step("eta", eta)), **SMALL)
 

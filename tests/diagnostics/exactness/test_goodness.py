@@ -63,7 +63,7 @@ def test_same_mean_is_uniform(sticky):
     assert (p < 1e-3).mean() < 3e-3
 
 
-@pytest.mark.parametrize("n", [2, 5, 10])
+@pytest.mark.parametrize("n", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (5, 10))])
 def test_same_mean_of_few_chains(n, monkeypatch):
     """Larger corpora have few chains. No more alarms than stated (false alarms here: 1e-6); the normal law has more."""
 

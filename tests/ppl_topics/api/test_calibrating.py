@@ -42,7 +42,7 @@ def arguments(model):
     return {name: value for name, value in {**LDA, **RIGHT[model]}.items() if value is not None}
 
 
-@pytest.mark.parametrize("model", ["lda", "lda_learned", "slda_multinomial"])
+@pytest.mark.parametrize("model", ["lda", "slda_multinomial"])
 def test_right_models_pass(model):
     result = pt.calibrate(model, **arguments(model), **FAST)
     assert result.passed, str(result)

@@ -134,7 +134,9 @@ class Disturbed:
         monkeypatch.setattr(ShardedExecutor, "_reduce", disturbed)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, *(pytest.param(n, marks=pytest.mark.slow) for n in (signal.SIGTERM, signal.SIGSTOP))]
+)
 def test_documents_of_workers_that_are_lost_go_to_others(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that was frozen wakes up when others have its documents, and answers: nobody listens any more."""
     monkeypatch.setattr(workers, "FROZEN_SECONDS", 3.0)
