@@ -82,8 +82,10 @@ class Fit:
     score = method_of(prediction.score)
     held_out = method_of(prediction.held_out)
 
-    # Model comparison.
+    # Model comparison, and replicated data.
     log_likelihood = method_of(prediction.log_likelihood)
+    posterior_predictive = method_of(prediction.posterior_predictive)
+    prior_predictive = method_of(prediction.prior_predictive)
 
     # Convergence.
     efficiency = method_of(summary.efficiency)

@@ -21,7 +21,7 @@ from ppl_topics._util.arguments import check_whole
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics._util.user_warning import warn_user
 from ppl_topics.api.sampling import ModelLike, Prepared, resolve, run_settings
-from ppl_topics.api.simulating import Simulator, prepare_simulation
+from ppl_topics.api.simulating import prepare_simulation
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.corpus.parts import VocabularyLike
 from ppl_topics.diagnostics.calibration import Calibration, Quantities, Quantity
@@ -30,6 +30,7 @@ from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.cluster.connection import Cluster, ClusterLike, connected
 from ppl_topics.engine.cluster.tasks import Here, run_tasks
 from ppl_topics.engine.run import InexactKernelWarning, run_in_memory
+from ppl_topics.engine.simulator import Simulator
 from ppl_topics.errors import PplTopicsError, RunError, SpecError, StoppedError
 from ppl_topics.schedule import make_plan
 from ppl_topics.spec import Model, Spec, load_spec

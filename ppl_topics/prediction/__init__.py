@@ -10,6 +10,7 @@ from ppl_topics.prediction.predictions import (
     predictive,
     transform,
 )
+from ppl_topics.prediction.replicated import posterior_predictive, prior_predictive
 from ppl_topics.prediction.scoring import metrics, score
 
 __all__ = [
@@ -18,9 +19,11 @@ __all__ = [
     "held_out",
     "log_likelihood",
     "metrics",
+    "posterior_predictive",
     "predict",
     "predict_proba",
     "predictive",
+    "prior_predictive",
     "score",
     "transform",
 ]

@@ -140,7 +140,7 @@ def _of_labels(response: TrainedResponse, corpus: Corpus, options: HeldOutOption
     density, draws = _LabelDensity(response), chosen_draws(len(response.draws), options.draws)
     for chain in response.trained.chains:
         scores, scale = LabelScores(response, corpus, chain), response.recorded_scale(chain)
-        for draw, topics in given_draws(
+        for draw, _, topics in given_draws(
             response.trained, tokens, chain, draws, options.seed, Reserved.LABELS, REPLICATES
         ):
             total = np.full((corpus.n_docs, REPLICATES), -np.inf)

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ppl_topics._util.arrays import FloatArray
+from ppl_topics._util.arrays import Float32Array, FloatArray
 from ppl_topics.core.keys import Reserved
-from ppl_topics.core.observed import Design
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.corpus import Corpus, Covariates
 from ppl_topics.errors import TraceError
@@ -23,11 +22,11 @@ from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics, word_m
 from ppl_topics.results.documents import document_lengths, words_of_tokens
 from ppl_topics.samplers.responses.features import scores
 
-__all__ = ["GivenDraw", "LabelScores", "given_draws", "training_corpus", "training_response"]
+__all__ = ["GivenDraw", "LabelScores", "given_draws", "training_corpus", "training_covariates", "training_response"]
 
 
 def training_corpus(trained: TrainedTopics) -> Corpus:
-    """Return the training documents, without labels and covariates."""
+    """Return the training documents, without labels and covariates; see `training_covariates`."""
     doc_ptr = np.concatenate([[0], np.cumsum(document_lengths(trained.groups))]).astype(np.int64)
     words = words_of_tokens(trained.groups).astype(np.uint32)
     ids = trained.groups["constant_data"]["doc"].values
@@ -51,11 +50,14 @@ class GivenDraw(NamedTuple):
     Attributes
     ----------
     draw : int
+    phi : list of ndarray of float32, shape (V, K)
+        By part: each response, if each has its own topics.
     topics : list of list of NewTopics
-        Independent chains, by replicate and by part: each response, if each has its own topics.
+        Independent chains, by replicate and by part.
     """
 
     draw: int
+    phi: list[Float32Array]
     topics: list[list[NewTopics]]
 
 
@@ -80,19 +82,20 @@ def given_draws(
         for replicate in range(replicates)
     ]
     for number, draw in enumerate(draws):
-        for place, (phi, alpha) in enumerate(zip(phis, alphas, strict=True)):
-            given = word_major(phi[draw]), alpha[draw]
+        given = [word_major(phi[draw]) for phi in phis]
+        for place, (phi, alpha) in enumerate(zip(given, alphas, strict=True)):
             for replicate in topics:
-                replicate[place].given(*given)
+                replicate[place].given(phi, alpha[draw])
                 replicate[place].sweep(AFTER_PHI if number else WARMUP)
-        yield GivenDraw(draw, topics)
+        yield GivenDraw(draw, given, topics)
 
 
 class LabelScores:
     """Linear predictors of the training documents by draws of one chain, which are asked for in their order."""
 
     def __init__(self, response: TrainedResponse, corpus: Corpus, chain: int) -> None:
-        self.response, self.design = response, training_design(response, corpus)
+        self.response = response
+        self.design = design_of(response, corpus.with_covariates(training_covariates(response)))
         self._parts = [enumerate(response.eta(part)) for part in response.trained.parts(chain)]
         self._eta: list[FloatArray] = []
         self._draw = -1
@@ -111,12 +114,11 @@ class LabelScores:
         return np.hstack(columns)
 
 
-def training_design(response: TrainedResponse, corpus: Corpus) -> Design:
-    """Return the fixed features of the training documents."""
-    if response.covariates:
-        constants = response.trained.groups["constant_data"]
-        if "covariates" not in constants:
-            raise TraceError("the trace does not hold the covariates of the training documents, for they were too many")
-        matrix = constants["covariates"].transpose("doc", "covariate").values
-        corpus = corpus.with_covariates(Covariates(matrix, response.covariates))
-    return design_of(response, corpus)
+def training_covariates(response: TrainedResponse) -> Covariates | None:
+    """Return the covariates of the training documents, if the model has coefficients for any."""
+    if not response.covariates:
+        return None
+    constants = response.trained.groups["constant_data"]
+    if "covariates" not in constants:
+        raise TraceError("the trace does not hold the covariates of the training documents, for they were too many")
+    return Covariates(constants["covariates"].transpose("doc", "covariate").values, response.covariates)
