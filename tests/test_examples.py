@@ -93,7 +93,14 @@ def test_inner_names_are_noticed(source: str) -> None:
 
 
 def test_every_example_is_tested() -> None:
-    own = {"compare_schedules.py", "newsgroups.py", "own_kernel.py", "rare_words.yaml", "shrinkage_kernels.py"}
+    own = {
+        "compare_schedules.py",
+        "newsgroups.py",
+        "number_of_topics.py",
+        "own_kernel.py",
+        "rare_words.yaml",
+        "shrinkage_kernels.py",
+    }
     shared = {
         "studies.py",
         "study_corpora.py",
@@ -117,6 +124,15 @@ def test_compare_schedules(corpus: pt.Corpus) -> None:
     table = names("compare_schedules.py", EXAMPLES)["compare"](corpus, topics=2, warmup=5, draws=20)
     assert list(table.index) == ["collapsed", "topics kept"]
     assert (table["seconds"] > 0).all()
+
+
+# Of weights that are few; the table has the share of Pareto k that are too large.
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto")
+def test_number_of_topics() -> None:
+    how = {"truth": 2, "documents": 30, "words": 20, "warmup": 10, "draws": 20}
+    table = names("number_of_topics.py", EXAMPLES)["study"]((1, 2), **how)
+    assert table.loc[2, "LOO, words"] > table.loc[1, "LOO, words"]
+    assert np.isfinite(table).all(axis=None)
 
 
 def test_newsgroups(corpus: pt.Corpus, capsys: pytest.CaptureFixture[str]) -> None:
