@@ -125,4 +125,5 @@ class StickBreakingLogistic(Response):
 
     def _loss(self, targets: FloatArray, scores: FloatArray) -> float:
         reached = targets >= 0.0
-        return float(np.mean((2.0 * targets[reached] - 1.0) * scores[reached] <= 0))
+        # A stick that no document reaches, one of a class that is missing from these, has nothing wrong.
+        return float(np.mean((2.0 * targets[reached] - 1.0) * scores[reached] <= 0)) if reached.any() else 0.0

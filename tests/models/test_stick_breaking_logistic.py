@@ -86,6 +86,13 @@ def test_indicators_are_the_classes():
     np.testing.assert_array_equal(BLOCK.indicators(TARGETS), np.vstack([np.eye(4), np.full((1, 4), np.nan)]))
 
 
+def test_loss_where_no_document_reaches_a_stick():
+    """As in documents of the first class alone; the loss of metrics looks at one stick after another."""
+    targets, _ = BLOCK.encode(Labels("class", [0, 0], NAMES))
+    assert BLOCK.loss(targets[:, 1], np.ones(2)) == 0.0
+    assert BLOCK.loss(targets[:, 0], np.array([1.0, -1.0])) == 0.5
+
+
 def test_two_classes_are_the_logistic_model():
     labels, logistic = Labels("class", [1, 0, -1], NAMES[:2]), Logistic(**KEYS)
     targets, names = BLOCK.encode(labels)
