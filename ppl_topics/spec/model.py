@@ -77,6 +77,8 @@ class Model:
         variables = {}
         for name, block in spec.blocks.items():
             problem = block.check(roles[name], spec.topics) or block.check_references(roles)
+            if roles[name] == "y" and not isinstance(block, Response):
+                problem = "it observes labels, so its class must be a pt.Response, which encodes them"
             if problem:
                 raise SpecError(f"{spec.locate('blocks', name)}: block {name!r} ({block.kind}): {problem}")
             dims = block.dims(roles[name])

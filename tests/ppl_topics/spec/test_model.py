@@ -175,3 +175,17 @@ def test_a_third_party_block_without_roles(monkeypatch):
 
     message = refused(mine={"block": "mine", "prior": "phi"})
     assert message == "block 'mine' refers to 'prior' but gives it no role; override reference_role"
+
+
+def test_a_third_party_block_of_labels_that_is_no_response(monkeypatch):
+    monkeypatch.setattr(registry, "_registry", registry._Registry(blocks(), kernels(), loaded=True))
+
+    @block("mine")
+    class Mine(Block):
+        own_role: ClassVar = "y"
+        block: Literal["mine"] = "mine"
+
+    message = refused(mine={"block": "mine"})
+    assert (
+        message == "m: block 'mine' (mine): it observes labels, so its class must be a pt.Response, which encodes them"
+    )
