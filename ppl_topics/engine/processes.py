@@ -136,10 +136,11 @@ class _Worker:
 
     def _death(self) -> RunError:
         if not self.started:
-            # Spawned processes import the main script, and there run into this very call.
+            # Spawned processes import the main script, and there run into this very call; or they cannot import what
+            # they are given.
             return RunError(
                 "no worker process could start: in a script, a call with more than one process must be under "
-                '`if __name__ == "__main__":`'
+                '`if __name__ == "__main__":`, and functions in `record` must be in a module that can be imported'
             )
         self.process.join()
         return RunError(
