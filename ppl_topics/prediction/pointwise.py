@@ -139,7 +139,7 @@ def _of_labels(response: TrainedResponse, corpus: Corpus, options: HeldOutOption
     tokens, number = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words), options.in_replicate
     density, draws = _LabelDensity(response), chosen_draws(len(response.draws), options.draws)
     for chain in response.trained.chains:
-        scores, scale = LabelScores(response, corpus, chain), response.recorded_scale(chain)
+        scores = LabelScores(response, corpus, chain)
         for draw, _, topics in given_draws(
             response.trained, tokens, chain, draws, options.seed, Reserved.LABELS, REPLICATES
         ):
@@ -148,7 +148,7 @@ def _of_labels(response: TrainedResponse, corpus: Corpus, options: HeldOutOption
                 for _ in range(number):
                     for part in parts:
                         part.sweep()
-                    found = density.of(scores.at(draw, parts), scale[draw])
+                    found = density.of(scores.at(draw, parts), scores.scale[draw])
                     total[:, replicate] = np.logaddexp(total[:, replicate], found)
             yield _Replicates(draw, total - np.log(number))
 

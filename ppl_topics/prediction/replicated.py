@@ -8,7 +8,7 @@ Statistica Sinica 6.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
-from ppl_topics._util.arrays import Float32Array, FloatArray
+from ppl_topics._util.arrays import Float32Array
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.state import ChainState
@@ -95,11 +95,11 @@ def posterior_predictive(groups: Groups, *, draws: int = 20, seed: int = 0, thre
             given = given_draws(trained, tokens, chain, chosen, seed, Reserved.REPLICATED_TOPICS)
             for number, (draw, phi, (topics,)) in enumerate(given):
                 rng = Key(seed, chain, draw).reserved(Reserved.REPLICATED).generator()
-                if into.words is not None:
-                    into.words[place, number] = _draw_words(state, topics[0], phi[0], trained.model, rng)
-                if scores is not None and response is not None and into.labels is not None:
-                    labels = _draw_labels(response, scores.at(draw, topics), chain, draw, rng)
-                    into.labels[place, number] = labels
+                if not trained.apart:
+                    words = _draw_words(state, topics[0], phi[0], trained.model, rng)
+                    into.arrays["words"][place, number] = words
+                if scores is not None:
+                    into.arrays["labels"][place, number] = _draw_labels(scores, draw, topics, rng)
     return into.dataset(np.array(trained.chains), numbers[chosen])
 
 
@@ -150,10 +150,9 @@ def prior_predictive(groups: Groups, *, draws: int = 100, seed: int = 0) -> xr.D
     into = _Replicates(groups, 1, draws, words=True, labels=response is not None)
     for draw in range(draws):
         drawn = simulator.draw(seed, draw).corpus
-        assert into.words is not None, "always asked for"
-        into.words[0, draw] = drawn.words
-        if response is not None and into.labels is not None and drawn.labels is not None:
-            into.labels[0, draw] = _in_units(response, drawn.labels.values)
+        into.arrays["words"][0, draw] = drawn.words
+        if response is not None and drawn.labels is not None:
+            into.arrays["labels"][0, draw] = _in_units(response, drawn.labels.values)
     return into.dataset(np.zeros(1, np.int64), np.arange(draws))
 
 
@@ -165,7 +164,6 @@ class _Replicates:
         self.like: Mapping[str, xr.DataArray] = {
             name: observed[name] for name, wanted in (("words", words), ("labels", labels)) if wanted
         }
-        self.docs = groups["constant_data"]["doc"]
         # ArviZ takes no unsigned numbers; a word may have any of 32 bits.
         types = {name: np.dtype(np.int64 if like.dtype.kind == "u" else like.dtype) for name, like in self.like.items()}
         needed = chains * draws * sum(like.size * types[name].itemsize for name, like in self.like.items())
@@ -175,21 +173,15 @@ class _Replicates:
                 f"{argument('draws')}: {draws:,} draws of {chains} chains take {needed / 1e9:,.1f} GB, and "
                 f"{available.limit} leaves {available.bytes / 1e9:,.1f} GB; take fewer"
             )
-        arrays = {name: np.empty((chains, draws, *like.shape), types[name]) for name, like in self.like.items()}
-        self.words: NDArray[Any] | None = arrays.get("words")
-        self.labels: NDArray[Any] | None = arrays.get("labels")
+        self.arrays = {name: np.empty((chains, draws, *like.shape), types[name]) for name, like in self.like.items()}
 
     def dataset(self, chains: NDArray[Any], draws: NDArray[Any]) -> xr.Dataset:
         """Return the group."""
         data, coords = {}, {"chain": chains, "draw": draws}
-        for (name, like), array in zip(self.like.items(), self._arrays, strict=True):
-            data[name] = (("chain", "draw", *like.dims), array, like.attrs)
+        for name, like in self.like.items():
+            data[name] = (("chain", "draw", *like.dims), self.arrays[name], like.attrs)
             coords |= {str(dim): like[dim].values for dim in like.dims if dim in like.coords}
         return xr.Dataset(data, coords)
-
-    @property
-    def _arrays(self) -> list[NDArray[Any]]:
-        return [array for array in (self.words, self.labels) if array is not None]
 
 
 def _check(draws: Any, seed: Any, threads: int | None) -> None:
@@ -215,14 +207,13 @@ def _draw_words(
     return words[np.lexsort((words, docs))]
 
 
-def _draw_labels(
-    response: TrainedResponse, scores: FloatArray, chain: int, draw: int, rng: np.random.Generator
-) -> NDArray[Any]:
+def _draw_labels(scores: LabelScores, draw: int, topics: Sequence[NewTopics], rng: np.random.Generator) -> NDArray[Any]:
     """Draw labels in the form of the observed ones."""
+    response, predictors = scores.response, scores.at(draw, topics)
     block = response.block
     if response.kind == "class":
-        return draw_rows(block.class_probabilities(scores), rng)
-    targets = block.draw_targets(scores, response.recorded_scale(chain)[draw], rng)
+        return draw_rows(block.class_probabilities(predictors), rng)
+    targets = block.draw_targets(predictors, scores.scale[draw], rng)
     if response.kind == "multi_label":
         # Some responses call a label that does not hold -1.
         return np.asarray(np.maximum(targets, 0.0))

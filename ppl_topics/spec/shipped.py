@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
+import sys
+from functools import cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
@@ -31,7 +33,7 @@ def known_models() -> dict[str, Path]:
     """
     found = shipped()
     owners = dict.fromkeys(found, "ppl-topics")
-    for point in entry_points(group=GROUP):
+    for point in _entry_points(tuple(sys.path)):
         package, owner = load_entry_point(point), _owner(point)
         models = _models_in(package) if hasattr(package, "__path__") else {}
         if not models:
@@ -47,6 +49,12 @@ def known_models() -> dict[str, Path]:
                 )
             found[name], owners[name] = path, owner
     return found
+
+
+@cache
+def _entry_points(path: tuple[str, ...]) -> EntryPoints:
+    """Return the entry points of all packages in these folders, which takes a hundredth of a second to find out."""
+    return entry_points(group=GROUP)
 
 
 def _models_in(package: str | ModuleType) -> dict[str, Path]:

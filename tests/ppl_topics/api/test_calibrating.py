@@ -19,7 +19,7 @@ from ppl_topics.models.dirichlet import Dirichlet
 
 LDA = {"topics": 2, "documents": 8, "lengths": 8, "words": 6, "alpha": 0.6, "beta": 0.6}
 FAST = {"replicates": 60, "draws": 60, "warmup": 40, "seed": 1, "progress": False}
-LONG = {"replicates": 300, "draws": 150, "warmup": 100, "thin": 2, "seed": 1, "progress": False}
+LONG = {"replicates": 150, "draws": 150, "warmup": 100, "thin": 2, "seed": 1, "progress": False}
 RIGHT = {
     "lda": {},
     "lda_learned": {"alpha": None, "beta": None, "beta_rate": 1.0},
