@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ppl_topics.api.graph import graph
     from ppl_topics.api.grid import grid
     from ppl_topics.api.planning import plan
+    from ppl_topics.api.pymc_model import to_pymc
     from ppl_topics.api.resuming import resume
     from ppl_topics.api.sampling import InexactKernelWarning, sample
     from ppl_topics.api.sharding import shard_corpus
@@ -129,6 +130,7 @@ __all__ = [
     "shard_corpus",
     "simulate",
     "step",
+    "to_pymc",
     "verify",
     "write_svmlight",
 ]
@@ -146,6 +148,7 @@ _HOMES = {
     "ppl_topics.api.calibrating": "calibrate",
     "ppl_topics.api.grid": "grid",
     "ppl_topics.api.planning": "plan",
+    "ppl_topics.api.pymc_model": "to_pymc",
     "ppl_topics.api.resuming": "resume",
     "ppl_topics.api.sampling": "InexactKernelWarning sample",
     "ppl_topics.api.sharding": "shard_corpus",
