@@ -192,7 +192,7 @@ class _Builder:
     def build(self, concentrations: Mapping[str, FloatArray | str], patterns: list[_Pattern]) -> Any:
         """Return the PyMC model."""
         dims = ["doc", "topic", "word", *(() if self.observed is None else ("response", "coefficient", "slope"))]
-        coords = coordinates(dims, self.corpus, self.sizes, self.observed, None, None)
+        coords = coordinates(dims, self.corpus, self.sizes, self.observed)
         with self.pm.Model(coords={dim: list(values) for dim, values in coords.items()}) as made:
             rows = {}
             for role, concentration, size in (("theta", "alpha", "topic"), ("phi", "beta", "word")):

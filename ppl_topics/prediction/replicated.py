@@ -210,13 +210,9 @@ def _draw_words(
 def _draw_labels(scores: LabelScores, draw: int, topics: Sequence[NewTopics], rng: np.random.Generator) -> NDArray[Any]:
     """Draw labels in the form of the observed ones."""
     response, predictors = scores.response, scores.at(draw, topics)
-    block = response.block
     if response.kind == "class":
-        return draw_rows(block.class_probabilities(predictors), rng)
-    targets = block.draw_targets(predictors, scores.scale[draw], rng)
-    if response.kind == "multi_label":
-        # Some responses call a label that does not hold -1.
-        return np.asarray(np.maximum(targets, 0.0))
+        return draw_rows(response.block.class_probabilities(predictors), rng)
+    targets = response.draw_given(predictors, scores.scale[draw], rng)
     return _in_units(response, targets if response.labels(slice(0)).values.ndim > 1 else targets[:, 0])
 
 

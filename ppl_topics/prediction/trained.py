@@ -300,11 +300,15 @@ class TrainedResponse:
         """
         result = np.empty_like(scores)
         for place, chain in enumerate(self.trained.chains):
-            scale = self.recorded_scale(chain)
-            drawn = self.block.draw_targets(scores[place], scale[:, None, :], self._generator(seed, chain))
-            result[place] = drawn
+            scale = self.recorded_scale(chain)[:, None, :]
+            result[place] = self.draw_given(scores[place], scale, self._generator(seed, chain))
+        return result
+
+    def draw_given(self, scores: FloatArray, scale: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Draw a target for each linear predictor, given the response's parameter, which broadcasts against them."""
+        drawn = self.block.draw_targets(scores, scale, rng)
         # Some responses call a label that does not hold -1.
-        return np.maximum(result, 0.0) if self.kind == "multi_label" else result
+        return np.maximum(drawn, 0.0) if self.kind == "multi_label" else drawn
 
     def draw_classes(self, probability: FloatArray, seed: int) -> IntArray:
         """Draw the number of a class for each document by its probabilities (chains, M, D, number of classes)."""
