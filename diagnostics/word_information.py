@@ -9,7 +9,7 @@ import numpy as np
 from numba import prange
 
 from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray
-from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics._util.compiled import compiled, parallel, signed
 from ppl_topics.core.keys import Key
 from ppl_topics.samplers.variates.categorical import find_cumulated
 from ppl_topics.samplers.variates.streams import Stream, integer, new_stream, start, uniform
@@ -50,7 +50,7 @@ def replicate_information(
     words' concentrations. Their streams count up from the sweep of `key`.
     """
     for topic in prange(len(tokens.ptr) - 1):
-        _replicate_topic(topic, tokens, n_words, beta, permute, key, information)
+        _replicate_topic(signed(topic), tokens, n_words, beta, permute, key, information)
 
 
 @compiled

@@ -7,8 +7,9 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 
-__all__ = ["compiled", "inlined", "parallel", "specialised", "tight"]
+__all__ = ["compiled", "inlined", "parallel", "signed", "specialised", "tight"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,9 +40,20 @@ def tight(function: F) -> F:
 def parallel(function: F) -> F:
     """Compile a function with ``prange`` loops, cached on disk.
 
-    The loops must not depend on the number of threads: each iteration owns its output and its random stream.
+    The loops must not depend on the number of threads: each iteration owns its output and its random stream. Give
+    their index to other functions as ``signed(index)``.
     """
     return numba.njit(cache=True, error_model="numpy", nogil=True, parallel=True)(function)  # type: ignore[no-any-return]
+
+
+@inlined
+def signed(index: int) -> int:
+    """Return the index of a ``prange`` as int64.
+
+    numba first reads it as int64 and then makes it uint64: a function that is given the index itself is compiled for
+    both.
+    """
+    return np.int64(index)  # type: ignore[return-value]
 
 
 def specialised(

@@ -19,7 +19,7 @@ import numpy as np
 import pydantic
 
 from ppl_topics._util.arrays import Int32Array, IntArray, UInt32Array, UnsignedArray
-from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics._util.compiled import compiled, parallel, signed
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
 from ppl_topics.core.keys import Key
@@ -134,7 +134,7 @@ def sweep_shards(
     """Sweep the shards by collapsed Gibbs, each on its own copy of the counts, in parallel; only z is updated."""
     for shard in numba.prange(shards.ptr.size - 1):
         docs = shards.docs[shards.ptr[shard] : shards.ptr[shard + 1]]
-        copy = copy_counts(shard, shards, counts, own)
+        copy = copy_counts(signed(shard), shards, counts, own)
         sweep_documents(docs, shards.rows[shard], tokens, z, copy, priors, term, key)
 
 

@@ -21,7 +21,7 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntegerArray, UInt32Array, UnsignedArray
-from ppl_topics._util.compiled import compiled, inlined, specialised
+from ppl_topics._util.compiled import compiled, inlined, signed, specialised
 from ppl_topics.core.keys import Key
 from ppl_topics.core.proposal import Token
 from ppl_topics.core.tokens import TokensByDocument
@@ -80,7 +80,7 @@ draw: Any = None
 def sweep(tokens: TokensByDocument, z: UnsignedArray, given: Any, tables: Any, term: ResponseTerm, key: Key) -> None:
     """Sweep over all documents, in parallel tasks; a template."""
     for task in numba.prange(tokens.chunk_ptr.size - 1):
-        sweep_task(task, tokens, z, given, tables, term, key)
+        sweep_task(signed(task), tokens, z, given, tables, term, key)
 
 
 def sweep_task(

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt16Array, UnsignedArray
-from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics._util.compiled import compiled, parallel, signed
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Tokens
@@ -94,7 +94,8 @@ def sweep_diagonals(
     """Sweep over the tiles of diagonals `first` to `last` - 1; `sparse` says whether to use the lists."""
     n_blocks = len(counts.n_bk)
     for diagonal in range(first, last):
-        for group in numba.prange(n_blocks):
+        for each in numba.prange(n_blocks):
+            group = signed(each)
             if tiling.group_ptr[group] == tiling.group_ptr[group + 1]:
                 continue
             tile = tile_of(group, block_at(group, diagonal, n_blocks), tiling, counts.n_bk, given, key)

@@ -16,7 +16,7 @@ import numpy as np
 import pydantic
 
 from ppl_topics._util.arrays import FloatArray, IntArray, UInt32Array
-from ppl_topics._util.compiled import parallel, tight
+from ppl_topics._util.compiled import parallel, signed, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
@@ -131,7 +131,7 @@ def sweep_all(columns: Columns, sweeps: Sweeps, cells: FloatArray) -> None:
     """Sweep over the coefficients, in parallel over blocks of classes; slopes in `cells` are kept up to date."""
     for block in numba.prange(cells.shape[0]):
         curvature = np.full((columns.ptr.size - 1, WIDTH), -1.0)
-        sweep_block(block, columns, sweeps, cells, curvature)
+        sweep_block(signed(block), columns, sweeps, cells, curvature)
 
 
 @tight

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import BoolArray, FloatArray, IntArray
-from ppl_topics._util.compiled import parallel, tight
+from ppl_topics._util.compiled import parallel, signed, tight
 from ppl_topics.samplers.coefficients.gram import Columns
 from ppl_topics.samplers.responses.features import Rows
 
@@ -112,7 +112,7 @@ def fill_dense(columns: Columns, block: Block, dense: Packed) -> None:
     """Fill the dense features: the square root of V times X, by feature and place of the document."""
     n_dense = block.dense.size
     for task in numba.prange(block.n_docs.size * n_dense):
-        fill_feature(task // n_dense, task % n_dense, columns, block, dense)
+        fill_feature(signed(task // n_dense), signed(task % n_dense), columns, block, dense)
 
 
 @tight

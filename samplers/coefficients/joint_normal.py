@@ -18,7 +18,7 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, IntArray
-from ppl_topics._util.compiled import compiled, parallel, tight
+from ppl_topics._util.compiled import compiled, parallel, signed, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
@@ -142,7 +142,7 @@ def _describe(response: int, n_classes: int, failed: int, n_coefficients: int) -
 def draw_all(first: int, last: int, forms: Forms, key: Key, eta: FloatArray, failed: IntArray) -> None:
     """Draw the coefficients of responses `first` to `last` - 1, in parallel, or note which row of Q fails."""
     for c in numba.prange(first, last):
-        failed[c] = draw_one(c, forms, key, eta)
+        failed[c] = draw_one(signed(c), forms, key, eta)
 
 
 @compiled

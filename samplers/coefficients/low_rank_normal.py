@@ -23,7 +23,7 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, IntArray
-from ppl_topics._util.compiled import compiled, parallel, tight
+from ppl_topics._util.compiled import compiled, parallel, signed, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
@@ -153,7 +153,7 @@ def draw_block(
     for c in numba.prange(block.n_docs.size):
         stream = new_stream()
         start(stream, key, first + c)
-        failed[first + c] = draw_response(c, stream, rows, block, slopes, matrices, eta[first + c])
+        failed[first + c] = draw_response(signed(c), stream, rows, block, slopes, matrices, eta[first + c])
 
 
 @compiled

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
-from ppl_topics._util.compiled import inlined, parallel, tight
+from ppl_topics._util.compiled import inlined, parallel, signed, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.responses.response_term import ResponseTerm
@@ -77,7 +77,7 @@ def curvature_of(eta: FloatArray, omega: FloatArray, lengths: IntArray) -> Curva
 def add_up_gram(eta: FloatArray, weights: FloatArray, gram: FloatArray) -> None:
     """Compute G, parallel over its rows."""
     for row in numba.prange(eta.shape[0]):
-        add_up_row(row, eta, weights, gram)
+        add_up_row(signed(row), eta, weights, gram)
 
 
 @tight

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import FloatArray
-from ppl_topics._util.compiled import specialised, tight
+from ppl_topics._util.compiled import signed, specialised, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
@@ -67,7 +67,7 @@ def compile_scales(draw_scale: Callable[..., float], label: str) -> Callable[...
 def scales_template(given: Any, key: Key, scales: FloatArray) -> None:
     """Update all scales, in parallel over responses."""
     for c in numba.prange(scales.shape[0]):
-        draw_response(c, given, key, scales)
+        draw_response(signed(c), given, key, scales)
 
 
 def response_template(c: int, given: Any, key: Key, scales: FloatArray) -> None:

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UnsignedArray
-from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics._util.compiled import compiled, parallel, signed
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
@@ -82,7 +82,7 @@ def draw_rows(shapes: GammaShapes, n_k: IntArray, mass: FloatArray, key: Key, ph
                 phi[word, topic] *= scale[topic]
     for topic in numba.prange(n_topics):
         if not dense[topic]:
-            finite[topic] = draw_in_log_space(topic, shapes, key, phi)
+            finite[topic] = draw_in_log_space(signed(topic), shapes, key, phi)
     return all_of(finite)
 
 

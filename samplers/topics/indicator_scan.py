@@ -22,7 +22,7 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray, UInt8Array
-from ppl_topics._util.compiled import compiled, inlined, parallel, tight
+from ppl_topics._util.compiled import compiled, inlined, parallel, signed, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
@@ -226,7 +226,7 @@ def scan_packed(in_topic: IntArray, given: ScanGiven, packed: PackedIndicators, 
     for word in range(1, beta.size):
         equal_beta &= beta[word] == beta[0]
     for block in numba.prange(packed.included.shape[0]):
-        scan_block(block, equal_beta, in_topic, given, packed, key)
+        scan_block(signed(block), equal_beta, in_topic, given, packed, key)
 
 
 def scan_indicators(n_wk: Int32Array, given: ScanGiven, key: Key, included: UInt8Array) -> None:

@@ -19,7 +19,7 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array
-from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics._util.compiled import compiled, parallel, signed
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
@@ -65,7 +65,7 @@ def draw_urns(shapes: GammaShapes, key: Key, phi: Float32Array) -> None:
                 phi[word, topic] *= scale[topic]
     for topic in numba.prange(n_topics):
         if scale[topic] == 0.0:
-            draw_in_log_space(topic, shapes, key, phi)
+            draw_in_log_space(signed(topic), shapes, key, phi)
 
 
 @compiled
