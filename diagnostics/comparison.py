@@ -26,7 +26,7 @@ Runs = Mapping[str, Mapping[str, xr.Dataset]]
 
 DENSITIES = ("lp", "log_marginal")
 
-NOT_THE_POSTERIOR = ("name", "doc", "schedule", "record", "extends", "start", "integrate_out")
+NOT_THE_POSTERIOR = ("name", "doc", "schedule", "warmup", "record", "extends", "start", "integrate_out")
 """Keys of a model's YAML that do not change its posterior."""
 
 BLOCKS = ("theta", "phi", "eta")

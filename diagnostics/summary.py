@@ -99,6 +99,7 @@ def summary(groups: Mapping[str, xr.Dataset]) -> dict[str, Any]:
         "thin": _whole(attributes, "thin"),
         "seed": _whole(attributes, "seed"),
         "exact": bool(attributes["exact"]) if "exact" in attributes else None,
+        "warmup_inexact": str(attributes.get("warmup_inexact", "")),
         "stopped": bool(attributes["stopped"]) if "stopped" in attributes else None,
     }
     if "lp" in statistics:

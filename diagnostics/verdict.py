@@ -174,6 +174,10 @@ def _of_the_run(groups: Mapping[str, xr.Dataset]) -> Iterator[Finding]:
     if not bool(posterior.attrs.get("exact", 1)):
         what = "a kernel of this run is not exact, so its draws are approximate, however many there are"
         yield Finding(UNSURE, what, "compare with a run of exact kernels (`ppl-topics plan` names them)")
+    if "warmup_schedule" in posterior.attrs:
+        inexact = posterior.attrs.get("warmup_inexact") or "exact kernels only"
+        what = f"before the first kept draw, a schedule of its own was run ({inexact})"
+        yield Finding(NOTE, f"{what}; all kept draws are of the schedule")
     if draws < FEW_DRAWS:
         what = f"{_count(draws, 'draw')} per chain {'says' if draws == 1 else 'say'} little about ESS, IF and R-hat"
         yield Finding(UNSURE, what, f"draw {FEW_DRAWS} or more")

@@ -149,7 +149,7 @@ class Fit:
 
     @property
     def exact(self) -> bool:
-        """Whether all kernels of the run leave the posterior invariant."""
+        """Whether all kernels of the kept draws leave the posterior invariant; those of a ``warmup`` need not."""
         return bool(self._attribute("exact"))
 
     @property

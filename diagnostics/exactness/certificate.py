@@ -132,12 +132,15 @@ class Verification:
     certificates : tuple of Certificate
     not_admissible : dict of str to str
         Kernels that the model does not admit, with the reason.
+    warmup_untested : bool
+        Whether the model runs something else before its schedule, which is not tested: only kept draws must be exact.
     """
 
     model: str
     false_alarm: float
     certificates: tuple[Certificate, ...]
     not_admissible: Mapping[str, str]
+    warmup_untested: bool = False
 
     @property
     def passed(self) -> bool:
@@ -170,6 +173,8 @@ class Verification:
         inexact = [c.kernel for c in self.certificates if not c.declared_exact and not c.failed]
         if inexact:
             parts.append(f"{len(inexact)} inexact, as declared: {', '.join(inexact)}")
+        if self.warmup_untested:
+            parts.append("the warmup is not tested, for only kept draws must be exact")
         return "; ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -181,6 +186,7 @@ class Verification:
             "false_alarm": self.false_alarm,
             "certificates": [asdict(c) | {"certified": c.certified} for c in self.certificates],
             "not_admissible": dict(self.not_admissible),
+            "warmup_untested": self.warmup_untested,
         }
 
     def __str__(self) -> str:

@@ -78,7 +78,8 @@ def verify(
       of sweeps is refused unless ``long_run`` is longer.
 
     A whole schedule is tested by the first, third and fourth; a kernel that declares itself inexact by the
-    first, and by the others if it is asked for by name. Each test follows Gandy and Scott's sequential rule at
+    first, and by the others if it is asked for by name. What a model runs in its ``warmup`` is not tested: only kept
+    draws must be exact. Each test follows Gandy and Scott's sequential rule at
     its share of ``false_alarm``. By default, a concentration of LDA that is 10% too large is refused.
 
     Parameters
@@ -129,14 +130,15 @@ def verify(
             f"{written.locate('given')}: verify draws {written.given[0]} too; leave `given` out: variables that "
             f"{argument('schedule')} does not update are taken as given"
         )
-    spec = tiny_spec(written)
+    # Only kept draws must be exact.
+    spec, untested = tiny_spec(written.without_warmup()), written.warmup is not None
     # The tiny corpus has no work for a second thread; draws do not depend on the number of threads.
     with using_threads(1):
         if schedule is not None:
             plan = make_plan(spec.with_schedule(schedule, "argument schedule"), partial=True)
             whole = _certify_whole(plan, settings, _exact_tests(plan, settings))
-            return Verification(spec.name, false_alarm, (whole,), {})
-        return _verify_kernels(spec, asked, settings)
+            return Verification(spec.name, false_alarm, (whole,), {}, untested)
+        return replace(_verify_kernels(spec, asked, settings), warmup_untested=untested)
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def _of_variable(
         )
     if not array.sizes["draw"]:
         raise TraceError("the trace has no draws")
-    warmup = groups.get(f"warmup_{group}", xr.Dataset()).get(name)
+    warmup = _of_the_same_steps(groups.get(f"warmup_{group}", xr.Dataset()).get(name), array)
     for dim, values in wanted.items():
         if dim not in array.dims and not skip:
             raise TraceError(f"coords: {name!r} has no dimension {dim!r}; it has {', '.join(map(str, array.dims))}")
@@ -108,6 +108,16 @@ def _of_variable(
         if early is not None:
             before = np.asarray(early.values[:, :, *place], dtype=np.float64)
         yield Scalar(", ".join([plain(name), *parts]), [f"chain {chain}" for chain in chains], draws, before)
+
+
+def _of_the_same_steps(warmup: xr.DataArray | None, array: xr.DataArray) -> xr.DataArray | None:
+    """Return the warm-up of the steps that the draws have, NaN where it did not run them."""
+    if warmup is None or "kernel" not in warmup.dims or "kernel" not in array.dims:
+        return warmup
+    steps, before = array["kernel"].values.tolist(), warmup["kernel"].values.tolist()
+    if steps == before:
+        return warmup
+    return warmup.reindex(kernel=steps) if len(set(before)) == len(before) else None
 
 
 def _selected(array: xr.DataArray, name: str, dim: str, values: Sequence[Any]) -> xr.DataArray:

@@ -61,7 +61,8 @@ def _facts(groups: Groups) -> list[tuple[str, str]]:
         chains = count(posterior.sizes.get("chain", 1), "chain")
         facts.append(("Draws", f"{chains} of {count(posterior.sizes['draw'])}"))
     if "warmup" in posterior.attrs:
-        facts.append(("Warm-up", count(int(posterior.attrs["warmup"]), "sweep")))
+        own = ", by a schedule of its own" if "warmup_schedule" in posterior.attrs else ""
+        facts.append(("Warm-up", count(int(posterior.attrs["warmup"]), "sweep") + own))
     # Sweeps that were thinned out count like the kept ones.
     thin = int(posterior.attrs.get("thin", 1))
     times = [

@@ -20,7 +20,7 @@ from ppl_topics._util.argument_names import argument, arguments
 from ppl_topics._util.arguments import check_whole
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics._util.user_warning import warn_user
-from ppl_topics.api.sampling import ModelLike, Prepared, resolve, run_settings
+from ppl_topics.api.sampling import ModelLike, Prepared, check_warmup_schedule, resolve, run_settings
 from ppl_topics.api.simulating import prepare_simulation
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.corpus.parts import VocabularyLike
@@ -62,6 +62,7 @@ def calibrate(
     processes: int = 1,
     progress: bool = True,
     schedule: Any = None,
+    warmup_schedule: Any = None,
     quantities: Mapping[str, Quantity] | None = None,
     false_alarm: float = 0.01,
     cluster: ClusterLike | None = None,
@@ -87,7 +88,7 @@ def calibrate(
         fast and show errors as large ones do.
     replicates : int
         How many corpora; at least 10. The size of the errors that are found falls with the square root of it.
-    draws, warmup, chains, thin, schedule
+    draws, warmup, chains, thin, schedule, warmup_schedule
         Of each run, as in :func:`sample`. All chains of a run together give the draws.
     seed : int, optional
         The same seed gives the same result at any number of processes and workers.
@@ -173,6 +174,7 @@ def calibrate(
             threads=threads,
             processes=processes,
             schedule=schedule,
+            warmup_schedule=warmup_schedule,
             quantities=quantities,
             false_alarm=false_alarm,
             cluster=workers,
@@ -189,6 +191,7 @@ def prepare_calibration(
     processes: int = 1,
     threads: int | None = None,
     schedule: Any = None,
+    warmup_schedule: Any = None,
     quantities: Mapping[str, Quantity] | None = None,
     false_alarm: float = 0.01,
     cluster: Cluster | None = None,
@@ -209,10 +212,11 @@ def prepare_calibration(
         if not callable(quantity):
             raise PplTopicsError(f"{argument('quantities')}: {name!r}: expected a function, got {quantity!r}")
     settings = run_settings(threads=1 if threads is None else threads, progress=False, cluster=cluster, **how)
+    check_warmup_schedule(warmup_schedule, settings.warmup)
     # Ranks need an effective sample size.
     check_whole(argument("draws"), settings.draws, 4)
     # Errors in the model and its schedule show before any run.
-    spec = resolve(model, parameters, schedule=schedule)
+    spec = resolve(model, parameters, schedule=schedule, warmup_schedule=warmup_schedule)
     if spec.schedule is not None:
         make_plan(spec)
     made = Model.of(spec)

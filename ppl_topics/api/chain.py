@@ -13,14 +13,15 @@ from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
 from ppl_topics._util.nearest import choices
 from ppl_topics._util.threads import using_threads
-from ppl_topics.api.sampling import ModelLike, check_corpus, resolve
+from ppl_topics.api.sampling import ModelLike, check_corpus, check_warmup_schedule, resolve
 from ppl_topics.api.starting import Given, Init, start_values, with_given
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.contract import copy_memory
-from ppl_topics.engine.executor import Executor, SweepRecord, step_labels
+from ppl_topics.engine.executor import SweepRecord, step_labels
+from ppl_topics.engine.phases import Phases
 from ppl_topics.engine.recorder import ChainDraws, Recorder
 from ppl_topics.errors import PplTopicsError
 from ppl_topics.schedule import Plan, make_plan
@@ -47,6 +48,10 @@ class Chain:
         By default those that numba uses.
     schedule : mapping or list, optional
         Replaces the model's own schedule.
+    warmup : int
+        Sweeps of the ``warmup`` of a model that has one; after them the chain runs the schedule.
+    warmup_schedule : mapping or list, optional
+        Replaces the model's own ``warmup``; see :func:`ppl_topics.sample`.
     init : Fit or mapping, optional
     given : mapping, optional
         What is held fixed; both as in :func:`ppl_topics.sample`.
@@ -93,6 +98,8 @@ class Chain:
         chain: int = 0,
         threads: int | None = None,
         schedule: Any = None,
+        warmup: int = 200,
+        warmup_schedule: Any = None,
         init: Init | None = None,
         given: Given | None = None,
         debug: bool = False,
@@ -101,26 +108,34 @@ class Chain:
         self.seed = secrets.randbits(32) if seed is None else seed
         check_whole(argument("seed"), self.seed, 0, MAX_SEED)
         check_whole(argument("chain"), chain, 0, MAX_SWEEPS)
+        check_whole(argument("warmup"), warmup, 0, MAX_SWEEPS)
+        check_warmup_schedule(warmup_schedule, warmup)
         if threads is not None:
             check_threads(argument("threads"), threads)
         check_corpus(corpus)
-        spec = with_given(resolve(model, parameters, schedule=schedule), given)
+        trees = {"schedule": schedule, "warmup_schedule": warmup_schedule}
+        spec = with_given(resolve(model, parameters, **trees), given)
         self.plan: Plan = make_plan(spec, CorpusSizes.of(corpus))
         self.sweeps = 0
         self._chain, self._threads = chain, threads
-        self._executor = Executor(bind(self.plan, corpus), debug)
-        self._labels = step_labels(self.plan.schedule)
-        bound = self._executor.bound
+        bound = bind(self.plan, corpus)
+        self._phases = Phases.here(bound, warmup, debug)
         self._recorder = Recorder(bound, ChainDraws())
         with using_threads(threads):
             start = start_values(bound, corpus, init, given, 1) if init is not None or spec.given else {}
             self.state: ChainState = bound.initial_state(
                 self.seed, chain, {name: values[0] for name, values in start.items()}
             )
-            self._memories = self._executor.memories(self.state)
+            self._begin()
         self._record = SweepRecord.of(len(self._labels))
-        self._seconds, self._runs = np.zeros(len(self._labels)), np.zeros(len(self._labels), dtype=np.int64)
         self._executions = 0
+
+    def _begin(self) -> None:
+        """Begin with the kernels of the next sweep."""
+        self._executor = self._phases.at(self.sweeps)
+        self._memories = self._executor.memories(self.state)
+        self._labels = step_labels(self._executor.bound.plan.schedule)
+        self._seconds, self._runs = np.zeros(len(self._labels)), np.zeros(len(self._labels), dtype=np.int64)
 
     def __repr__(self) -> str:
         """Return one line: model, corpus, sweeps."""
@@ -142,10 +157,11 @@ class Chain:
         with using_threads(self._threads):
             for _ in range(times):
                 self._end_sweep()
-                self._record = self._executor.sweep(self.state, self._memories, self.seed, self._chain, self.sweeps)
-                self.sweeps += 1
+                with self._phases.tempered(self.state, self.sweeps):
+                    self._record = self._executor.sweep(self.state, self._memories, self.seed, self._chain, self.sweeps)
                 self._seconds += self._record.seconds
                 self._runs += self._record.runs
+                self._count_sweep()
 
     def step(self, name: str) -> dict[str, float]:
         """Run one step of the schedule.
@@ -172,7 +188,7 @@ class Chain:
         place = self._place(name)
         self._executions += 1
         key, record = Key(self.seed, self._chain, self.sweeps, self._executions), SweepRecord.of(len(self._labels))
-        with using_threads(self._threads):
+        with using_threads(self._threads), self._phases.tempered(self.state, self.sweeps):
             self._executor.run_step(place, self.state, self._memories, key, record)
         self._record = record
         self._seconds += record.seconds
@@ -184,7 +200,14 @@ class Chain:
     def _end_sweep(self) -> None:
         """Let single steps count as a sweep, so that the next one has other random numbers."""
         if self._executions:
-            self.sweeps, self._executions = self.sweeps + 1, 0
+            self._executions = 0
+            self._count_sweep()
+
+    def _count_sweep(self) -> None:
+        """Count a sweep; after the last of the warmup, the schedule begins."""
+        self.sweeps += 1
+        if self._phases.at(self.sweeps) is not self._executor:
+            self._begin()
 
     def _place(self, name: str) -> int:
         """Return which step has a name."""
@@ -214,7 +237,7 @@ class Chain:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Mean seconds of each step since the chain began, by ``variable:kernel``; NaN if it has not run."""
+        """Mean seconds of each step since its schedule began, by ``variable:kernel``; NaN if it has not run."""
         runs = np.where(self._runs > 0, self._runs, np.nan)
         return dict(zip(self._labels, (self._seconds / runs).tolist(), strict=True))
 

@@ -24,6 +24,7 @@ from ppl_topics.diagnostics.plots.canvas import COLOURS, bare, grid, plain
 from ppl_topics.engine.recorder import LARGE_DIMS
 from ppl_topics.errors import PplTopicsError
 from ppl_topics.spec import Model, Variable
+from ppl_topics.spec.source import Source
 
 __all__ = ["Comparison", "compare"]
 
@@ -136,7 +137,8 @@ def compare(
     model : str, path-like, mapping or Spec
     corpus : Corpus
     schedules : mapping of str to schedule
-        By the names to show; None is the schedule of the model, or the scheduler's choice.
+        By the names to show; None is the schedule of the model, or the scheduler's choice. To compare what runs before
+        the first kept draw too, an entry is a mapping with the keys ``schedule`` and ``warmup``, or one of them.
     seeds : iterable of int
     quantities : sequence of str, optional
         Variables of the trace to compare; by default ``lp``, ``log_marginal`` and all variables without the dims
@@ -188,17 +190,30 @@ def compare(
             raise PplTopicsError(f"{argument('quantities')}: no quantity has the name {name!r}{nearest(name, known)}")
     rules = _rules(variables, quantities)
     how: dict[str, Any] = {"chains": 1, "threads": threads, "progress": False, **parameters}
-    for schedule in schedules.values():
-        sample(model, corpus, schedule=schedule, draws=1, warmup=1, seed=0, record=rules, **how)
+    trees = {name: _trees(name, value) for name, value in schedules.items()}
+    for each in trees.values():
+        sample(model, corpus, **each, draws=1, warmup=1, seed=0, record=rules, **how)
     rows = []
     how |= {"draws": draws, "warmup": warmup, "thin": thin, "record": {**rules, **(record or {})}}
     for turn, seed in enumerate(seeds):
         names = list(schedules)
         order = names[turn % len(names) :] + names[: turn % len(names)]
-        groups = {name: sample(model, corpus, schedule=schedules[name], seed=seed, **how).groups for name in order}
+        groups = {name: sample(model, corpus, **trees[name], seed=seed, **how).groups for name in order}
         rows += _rows_of(seed, {name: groups[name] for name in names}, quantities)
     runs = pd.DataFrame(rows)
     return Comparison(runs, _table(runs, list(schedules), confidence), confidence)
+
+
+def _trees(name: str, value: Any) -> dict[str, Any]:
+    """Return the arguments of `sample` that an entry of the schedules stands for."""
+    data = value.data if isinstance(value, Source) else value
+    if not isinstance(data, Mapping) or not data.keys() & {"schedule", "warmup"}:
+        return {"schedule": value}
+    for other in data.keys() - {"schedule", "warmup"}:
+        raise PplTopicsError(f"{argument('schedules')}: {name}: expected `schedule` and `warmup`, found {other!r}")
+    given = {"schedule": data.get("schedule"), "warmup_schedule": data.get("warmup")}
+    # A file brings the places of its lines.
+    return {key: None if tree is None else value if value is not data else tree for key, tree in given.items()}
 
 
 def _rules(variables: Mapping[str, Variable], quantities: Sequence[str] | None) -> dict[str, str]:

@@ -17,7 +17,7 @@ from ppl_topics._util.arguments import check_whole, is_whole
 from ppl_topics._util.paths import as_path, file_names
 from ppl_topics.api.destinations import check_file
 from ppl_topics.api.grid_table import Row, as_table, measure, over_folds, write_table
-from ppl_topics.api.sampling import ModelLike, check_corpus, resolve, run_settings
+from ppl_topics.api.sampling import ModelLike, check_corpus, check_warmup_schedule, resolve, run_settings
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.cluster.connection import Cluster, ClusterLike, connected
@@ -60,6 +60,7 @@ def grid(
     progress: bool = True,
     record: Mapping[str, Any] | None = None,
     schedule: Any = None,
+    warmup_schedule: Any = None,
     done: Callable[[dict[str, Any]], None] | None = None,
     cluster: ClusterLike | None = None,
     **parameters: Any,
@@ -92,7 +93,7 @@ def grid(
     method, particles
         How the held-out likelihood is estimated, given the mean topics; see :meth:`Fit.held_out`. Where each response
         has its own topics (one-vs-all) there is none.
-    draws, warmup, chains, thin, seed, threads, processes, progress, record, schedule
+    draws, warmup, chains, thin, seed, threads, processes, progress, record, schedule, warmup_schedule
         As in :func:`sample`.
     done : callable, optional
         Called with the row of each combination, as soon as it is done.
@@ -157,6 +158,7 @@ def grid(
             overwrite=overwrite,
             record=record,
             schedule=schedule,
+            warmup_schedule=warmup_schedule,
             draws=draws,
             warmup=warmup,
             chains=chains,
@@ -182,6 +184,7 @@ def prepare_grid(
     overwrite: bool = False,
     record: Mapping[str, Any] | None = None,
     schedule: Any = None,
+    warmup_schedule: Any = None,
     **how: Any,
 ) -> PreparedGrid:
     """Check the arguments of :func:`grid` but the documents; `how` are those of `run_settings`."""
@@ -191,12 +194,14 @@ def prepare_grid(
     settings = run_settings(**how)
     scoring = HeldOutOptions(method, particles, seed=settings.seed, threads=settings.threads)
     path = None if out is None else _destination(out, overwrite)
+    check_warmup_schedule(warmup_schedule, settings.warmup)
     # Wrong parameters that all combinations share are reported as such, not as those of the grid.
-    resolve(model, parameters, record=record, schedule=schedule)
+    own: dict[str, Any] = {"record": record, "schedule": schedule, "warmup_schedule": warmup_schedule}
+    resolve(model, parameters, **own)
     place = argument("over") + " {name}"
 
     def spec(values: dict[str, Any]) -> Spec:
-        return resolve(model, {**parameters, **values}, record=record, schedule=schedule, call=place)
+        return resolve(model, {**parameters, **values}, **own, call=place)
 
     return PreparedGrid(chosen, _results_or_errors(spec, chosen), settings, scoring, path, folds)
 

@@ -19,7 +19,7 @@ from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.assign import assign
 from ppl_topics.schedule.costs import CorpusSizes, sweep_seconds
 from ppl_topics.schedule.forecast import Forecast, forecast_kernels
-from ppl_topics.schedule.spread import Machines, SpreadForecast, check_spread, forecast_spread
+from ppl_topics.schedule.spread import Machines, SpreadForecast, check_spread, check_spread_warmup, forecast_spread
 from ppl_topics.spec.model import Model
 
 __all__ = ["check_machines", "plan", "planned"]
@@ -32,6 +32,7 @@ def plan(
     corpus: Corpus | None = None,
     *,
     schedule: Any = None,
+    warmup_schedule: Any = None,
     draws: int = 200,
     warmup: int = 200,
     chains: int = 2,
@@ -54,6 +55,8 @@ def plan(
         this machine is measured. The choice itself depends neither on that speed nor on `threads`.
     schedule : mapping or list, optional
         Replaces the model's own schedule.
+    warmup_schedule : mapping or list, optional
+        Replaces what the model runs before the first kept draw; see :func:`ppl_topics.sample`.
     draws, warmup, chains, thin, threads, processes : int
         How to run, for the forecast; see :func:`ppl_topics.sample`.
     record : mapping, optional
@@ -89,6 +92,7 @@ def plan(
         parameters,
         record=record,
         schedule=schedule,
+        warmup_schedule=warmup_schedule,
         draws=draws,
         warmup=warmup,
         chains=chains,
@@ -125,6 +129,7 @@ def planned(prepared: Prepared, corpus: Corpus | None, machines: Machines | None
         plan = prepared.plan(corpus)
     if machines is not None:
         check_spread(plan.schedule)
+        check_spread_warmup(plan.warmup)
     if corpus is None:
         return plan
     settings = prepared.settings
@@ -134,6 +139,11 @@ def planned(prepared: Prepared, corpus: Corpus | None, machines: Machines | None
     sizes = demand.sizes.for_model(model)
     speed = machine_speed()
     one, several = (sweep_seconds(plan.schedule, sizes, topics, n) / speed for n in (1, settings.threads))
+    # Like all sweeps, unless the warmup has kernels of its own.
+    early = several
+    if plan.warmup is not None:
+        early = sweep_seconds(plan.warmup.schedule, sizes, topics, settings.threads) / speed
+    sweeping = settings.warmup * early + (settings.sweeps - settings.warmup) * several
     recording = recording_seconds(model, sizes, settings.threads) / speed
     # Chains of one process advance in turn; those of several at the same time.
     in_turn = -(-demand.chains // demand.processes)
@@ -147,8 +157,9 @@ def planned(prepared: Prepared, corpus: Corpus | None, machines: Machines | None
         kernels=forecast_kernels(model, plan.schedule, sizes, settings.threads, speed),
         seconds_sweep_one_thread=one,
         seconds_sweep=several,
+        seconds_warmup_sweep=early,
         seconds_recording=recording,
-        seconds_run=in_turn * (settings.sweeps * several + (settings.warmup + settings.draws) * recording),
+        seconds_run=in_turn * (sweeping + (settings.warmup + settings.draws) * recording),
         bytes=demand.bytes,
         bytes_in_folder=replace(demand, streamed=True).bytes,
         bytes_before=corpus_bytes(demand.sizes),

@@ -30,6 +30,7 @@ from ppl_topics.fit import Fit
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.plan import to_data
+from ppl_topics.schedule.warmup import parse_warmup
 from ppl_topics.spec import Model, Spec, load_spec
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Split",
     "check_corpus",
     "check_split",
+    "check_warmup_schedule",
     "prepare",
     "resolve",
     "run_settings",
@@ -63,6 +65,7 @@ def sample(
     progress: bool = True,
     record: Mapping[str, Any] | None = None,
     schedule: Any = None,
+    warmup_schedule: Any = None,
     init: Init | None = None,
     given: Given | None = None,
     debug: bool = False,
@@ -107,6 +110,11 @@ def sample(
         state.
     schedule : mapping or list, optional
         Replaces the model's own schedule; see :func:`ppl_topics.cycle`.
+    warmup_schedule : mapping or list, optional
+        What runs in the sweeps before the first kept draw, in place of the model's own ``warmup``, or of the schedule.
+        Its kernels may be inexact, for only kept draws must be exact; the trace and the verdict say what it was. Beside
+        the kernels, or alone, ``"temperature": T`` anneals it: in sweep t of W, counted from 0, the concentrations of
+        the Dirichlet distributions are those of the model times T^(1 - t / W).
     init : Fit or mapping, optional
         Where chains start: the last states of a fit to the same corpus, or values by variable, with the dims of the
         trace (phi is topic x word); a dim ``chain`` first gives each chain its own. Given phi but not z, z is drawn.
@@ -178,6 +186,7 @@ def sample(
             parameters,
             record=record,
             schedule=schedule,
+            warmup_schedule=warmup_schedule,
             init=init,
             given=given,
             out=out,
@@ -248,6 +257,7 @@ def prepare(
     *,
     record: Mapping[str, Any] | None = None,
     schedule: Any = None,
+    warmup_schedule: Any = None,
     init: Init | None = None,
     given: Given | None = None,
     out: str | Path | None = None,
@@ -262,9 +272,13 @@ def prepare(
     path = None if out is None else check_run(out, overwrite)
     in_folder = path is not None and path.suffix != ".nc"
     checkpoints = _checkpoints(checkpoint_sweeps, checkpoint_minutes, in_folder)
-    spec = with_given(resolve(model, parameters, record=rules, schedule=schedule), given)
+    check_warmup_schedule(warmup_schedule, settings.warmup)
+    trees = {"schedule": schedule, "warmup_schedule": warmup_schedule}
+    spec = with_given(resolve(model, parameters, record=rules, **trees), given)
     # What is given is checked with the rest of the model.
-    _check_traced(traced, Model.of(spec), settings, in_folder)
+    made = Model.of(spec)
+    _check_traced(traced, made, settings, in_folder)
+    parse_warmup(made)
     written = None if spec.schedule is None else make_plan(spec)
     return Prepared(spec, settings, path, overwrite, checkpoints, written, init, given)
 
@@ -353,6 +367,15 @@ def run_settings(
     return Settings(draws, warmup, thin, int(seed), threads, chains, processes, *how)
 
 
+def check_warmup_schedule(warmup_schedule: Any, warmup: int) -> None:
+    """Refuse a schedule for sweeps that there are not."""
+    if warmup_schedule is not None and warmup == 0:
+        raise PplTopicsError(
+            f"{argument('warmup_schedule')}: runs before the first kept draw, and {argument('warmup')} is 0; give "
+            f"{argument('warmup')} a number of sweeps, or leave it out"
+        )
+
+
 def check_split(split: str, cluster: bool, debug: bool) -> None:
     """Check what the workers of a cluster share."""
     check_choice(argument("split"), split, get_args(Split))
@@ -389,9 +412,10 @@ def resolve(
     *,
     record: Mapping[str, Any] | None = None,
     schedule: Any = None,
+    warmup_schedule: Any = None,
     call: str | None = None,
 ) -> Spec:
-    """Load a model with its parameters, its schedule and what to record, and check that they fit together.
+    """Load a model with its parameters, its schedules and what to record, and check that they fit together.
 
     ``call`` is how messages name a parameter, with ``{name}`` for the name, if it was not set as usual.
     """
@@ -406,6 +430,7 @@ def resolve(
     # From the model again, not from the resolved spec: there the parameters' places are already taken.
     spec = load_spec(model, parameters, record=record, call=call)
     spec = spec if schedule is None else spec.with_schedule(schedule, "argument schedule")
+    spec = spec if warmup_schedule is None else spec.with_warmup(warmup_schedule, "argument warmup_schedule")
     Model.of(spec)
     return spec
 

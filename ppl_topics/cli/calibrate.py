@@ -8,7 +8,7 @@ import typer
 
 from ppl_topics.api.destinations import check_file
 from ppl_topics.cli.grid import check_plot, save_figure
-from ppl_topics.cli.model_options import Model
+from ppl_topics.cli.model_options import SampledModel
 from ppl_topics.cli.options import AsJson, NoProgress, OnCluster, Overwrite
 from ppl_topics.cli.output import print_json
 from ppl_topics.errors import RunError
@@ -17,7 +17,7 @@ __all__ = ["calibrate"]
 
 
 def calibrate(
-    model: Model,
+    model: SampledModel,
     documents: Annotated[int | None, typer.Option(help="Documents of each corpus; 100 by default.")] = None,
     lengths: Annotated[int | None, typer.Option(help="Tokens of each document; 100 by default.")] = None,
     words: Annotated[int | None, typer.Option(help="Size of the vocabulary; 1,000 by default.")] = None,

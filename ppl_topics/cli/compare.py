@@ -36,7 +36,10 @@ def compare(
     var: Annotated[list[str] | None, typer.Option(help="Only this variable; may be given several times.")] = None,
     schedules: Annotated[
         list[str] | None,
-        typer.Option(help="YAML file with a schedule to run MODEL with; given twice or more.", metavar="FILE"),
+        typer.Option(
+            help="YAML file with a schedule to run MODEL with, or `schedule` and `warmup`; given twice or more.",
+            metavar="FILE",
+        ),
     ] = None,
     data: Annotated[str | None, typer.Option(help="With --schedules: the documents.", metavar="FILE")] = None,
     settings: Annotated[
@@ -135,7 +138,8 @@ def _run(
             "--schedules: one schedule is nothing to compare; give the option again, with another file"
         )
     names = _names(schedules)
-    named = {name: read_schedule(path, "--schedules") for name, path in zip(names, schedules, strict=True)}
+    keys = ("schedule", "warmup")
+    named = {name: read_schedule(path, "--schedules", *keys) for name, path in zip(names, schedules, strict=True)}
     if plot is not None:
         check_file(plot, True, "plot")
     found = compare_schedules(models[0], corpus.read(data), named, **how)

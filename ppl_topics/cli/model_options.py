@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +14,7 @@ from ppl_topics.errors import SpecError
 if TYPE_CHECKING:
     from ppl_topics.spec.source import Source
 
-__all__ = ["Model", "RecordedModel", "Run", "Seed", "assignments", "read_schedule"]
+__all__ = ["Model", "RecordedModel", "Run", "SampledModel", "Seed", "assignments", "read_schedule"]
 
 EXAMPLES = {
     "--set": ("NAME=VALUE", "--set topics=50"),
@@ -49,7 +49,23 @@ class Model:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordedModel(Model):
+class SampledModel(Model):
+    """The model, and what runs before the first kept draw."""
+
+    warmup_schedule: Annotated[
+        str | None,
+        typer.Option(help="YAML file with what runs before the first kept draw, exact or not.", metavar="FILE"),
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the parameters, the schedule, and what runs before it."""
+        path = self.warmup_schedule
+        warmup = None if path is None else read_schedule(path, "--warmup-schedule", "warmup")
+        return {**super().given(), "warmup_schedule": warmup}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedModel(SampledModel):
     """The model, and what to record of it."""
 
     record: Annotated[
@@ -60,7 +76,7 @@ class RecordedModel(Model):
     ] = None
 
     def given(self) -> dict[str, Any]:
-        """Return the parameters, the schedule, and what to record."""
+        """Return the parameters, the schedules, and what to record."""
         from ppl_topics.spec.source import Source
 
         rules = Source("--record", {"record": assignments("--record", self.record)}) if self.record else None
@@ -98,8 +114,8 @@ def assignments(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
     return result
 
 
-def read_schedule(path: str, option: str = "--schedule") -> Source:
-    """Read a schedule from a YAML file, at its top level or under the key ``schedule``."""
+def read_schedule(path: str, option: str = "--schedule", *keys: str) -> Source:
+    """Read a tree of kernels from a YAML file, at its top level or under a key; of several keys there may be some."""
     from ppl_topics.spec.source import Source
     from ppl_topics.spec.yaml_source import read_source
 
@@ -107,10 +123,11 @@ def read_schedule(path: str, option: str = "--schedule") -> Source:
         problem = "a folder, expected a YAML file" if os.path.isdir(path) else "no such file"
         raise SpecError(f"{option} {path}: {problem}")
     source = read_source(path, wanted="a mapping, such as `cycle: [...]`")
-    if "schedule" in source.data:
-        others: Mapping[str, Any] = {key: value for key, value in source.data.items() if key != "schedule"}
-        if others:
-            raise SpecError(f"{source.locate((next(iter(others)),))}: a schedule file may hold nothing but `schedule`")
+    keys = keys or ("schedule",)
+    if source.data.keys() & set(keys):
+        for other in source.data.keys() - set(keys):
+            known = " and ".join(f"`{key}`" for key in keys)
+            raise SpecError(f"{source.locate((other,))}: a schedule file may hold nothing but {known}")
         return source
-    places = {("schedule", *path): place for path, place in source.locations.items()}
-    return Source(source.name, {"schedule": source.data}, places)
+    places = {(keys[0], *path): place for path, place in source.locations.items()}
+    return Source(source.name, {keys[0]: source.data}, places)

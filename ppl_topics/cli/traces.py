@@ -163,7 +163,8 @@ def _print_heading(what: dict[str, Any]) -> None:
     names = ("chains", "draws", "warmup", "thin", "seed")
     how = [f"{name} {what[name]}" for name in names if what[name] is not None]
     if what["exact"] is not None:
-        how.append("all kernels exact" if what["exact"] else "NOT exact")
+        before = f", before the first draw {what['warmup_inexact']}" if what["warmup_inexact"] else ""
+        how.append(("all kernels exact" if what["exact"] else "NOT exact") + before)
     if what["stopped"]:
         how.append("stopped early")
     print(", ".join(how))

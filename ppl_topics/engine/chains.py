@@ -15,6 +15,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.checkpointing import ChainCheckpoints, Checkpointing
 from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.phases import Phases
 from ppl_topics.engine.recorder import ChainDraws, Recorder
 from ppl_topics.engine.traced import Traced
 from ppl_topics.errors import RunError
@@ -77,6 +78,7 @@ class SweepReport:
 class _Chain:
     number: int
     state: ChainState
+    executor: Executor
     memories: list[Any]
     recorder: Recorder
     store: ChainCheckpoints | None = None
@@ -84,7 +86,7 @@ class _Chain:
 
 
 def run_chains(
-    executor: Executor,
+    phases: Phases,
     chains: list[int],
     settings: Settings,
     report: Callable[[SweepReport], None],
@@ -99,42 +101,50 @@ def run_chains(
         stores: dict[int, ChainCheckpoints] = {}
         if checkpointing is not None:
             stores = {chain: kept.enter_context(checkpointing.chain(chain, len(chains))) for chain in chains}
-        running = [_start(executor, chain, settings, stores.get(chain)) for chain in chains]
+        running = [_start(phases, chain, settings, stores.get(chain)) for chain in chains]
         while not stopped():
             # In turn, so that a stop leaves equally many draws; chains that are behind when resumed go first.
             behind = min(running, key=lambda chain: chain.sweep)
             if behind.sweep >= settings.sweeps:
                 break
             with _named(behind):
-                report(_advance(behind, executor, settings))
-                _keep(behind, executor, settings.seed)
+                report(_advance(behind, phases, settings))
+                _keep(behind, settings.seed)
         for chain in running:
             with _named(chain):
-                executor.settle(chain.state, chain.memories, settings.seed, chain.number, chain.sweep)
-                _keep(chain, executor, settings.seed, last=True)
+                _settle(chain, settings.seed)
+                _keep(chain, settings.seed, last=True)
         return {chain.number: _result(chain) for chain in running}
 
 
-def _start(executor: Executor, number: int, settings: Settings, store: ChainCheckpoints | None) -> _Chain:
-    state = executor.bound.initial_state(settings.seed, number, settings.start_of(number))
-    memories = executor.memories(state)
-    if store is None:
-        return _Chain(number, state, memories, Recorder(executor.bound, ChainDraws(), settings.traced))
-    recorder = store.restore(executor, state, memories)
-    return _Chain(number, state, memories, recorder, store, store.sweep)
+def _start(phases: Phases, number: int, settings: Settings, store: ChainCheckpoints | None) -> _Chain:
+    state = phases.bound.initial_state(settings.seed, number, settings.start_of(number))
+    if store is not None:
+        return _Chain(number, state, *store.restore(phases, state), store, store.sweep)
+    executor, recorder = phases.at(0), Recorder(phases.bound, ChainDraws(), settings.traced)
+    return _Chain(number, state, executor, executor.memories(state), recorder)
 
 
-def _advance(chain: _Chain, executor: Executor, settings: Settings) -> SweepReport:
+def _advance(chain: _Chain, phases: Phases, settings: Settings) -> SweepReport:
     started = time.perf_counter()
     done = chain.sweep + 1
     warmup = done <= settings.warmup
     recorded = warmup or (done - settings.warmup) % settings.thin == 0
-    wanted = chain.recorder.needed(warmup) if recorded else frozenset()
-    record = executor.sweep(chain.state, chain.memories, settings.seed, chain.number, chain.sweep, wanted, recorded)
+    following = phases.at(done)
+    # What the warmup's next sweep would not read, the schedule may.
+    last_of_warmup = following is not chain.executor
+    wanted = None if last_of_warmup else chain.recorder.needed(warmup) if recorded else frozenset()
+    with phases.tempered(chain.state, chain.sweep):
+        record = chain.executor.sweep(
+            chain.state, chain.memories, settings.seed, chain.number, chain.sweep, wanted, recorded
+        )
     if recorded:
         key = Key(settings.seed, chain.number, chain.sweep, 0)
         chain.recorder.record(chain.state, record, key, warmup=warmup)
     chain.sweep = done
+    if last_of_warmup:
+        _settle(chain, settings.seed)
+        chain.executor, chain.memories = following, following.memories(chain.state)
     seconds = time.perf_counter() - started
     spread = (record.members, record.sent, record.waited)
     return SweepReport(
@@ -142,11 +152,16 @@ def _advance(chain: _Chain, executor: Executor, settings: Settings) -> SweepRepo
     )
 
 
-def _keep(chain: _Chain, executor: Executor, seed: int, *, last: bool = False) -> None:
+def _settle(chain: _Chain, seed: int) -> None:
+    """See to it that a chain's state is whole."""
+    chain.executor.settle(chain.state, chain.memories, seed, chain.number, chain.sweep)
+
+
+def _keep(chain: _Chain, seed: int, *, last: bool = False) -> None:
     store = chain.store
     if store is not None and chain.sweep > store.sweep and (last or store.due(chain.sweep)):
-        executor.settle(chain.state, chain.memories, seed, chain.number, chain.sweep)
-        store.save(chain.sweep, executor, chain.state, chain.memories, chain.recorder)
+        _settle(chain, seed)
+        store.save(chain.sweep, chain.executor, chain.state, chain.memories, chain.recorder)
 
 
 @contextmanager

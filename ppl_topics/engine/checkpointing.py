@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ppl_topics.core.sparse_topics import SparseTopics
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.phases import Phases
 from ppl_topics.engine.recorder import Recorder
 from ppl_topics.errors import RunError, TraceError
 from ppl_topics.results.mean_topics import SparseMean, mean_arrays, mean_of
@@ -92,30 +93,35 @@ class ChainCheckpoints:
     cost: float = 0.0
     """Seconds that it took, or that the first is thought to take."""
 
-    def restore(self, executor: Executor, state: ChainState, memories: list[Any]) -> Recorder:
-        """Bring a chain's first state, in place, to where its newest checkpoint is; return what records it."""
-        recorder = self._restore(executor, state, memories)
+    def restore(self, phases: Phases, state: ChainState) -> tuple[Executor, list[Any], Recorder]:
+        """Bring a chain's first state, in place, to where its newest checkpoint is.
+
+        Returned are what runs its next sweep, the memories of the kernels, and what records it.
+        """
+        executor, memories, recorder = self._restore(phases, state)
         self.since = time.monotonic()
         # With the mean, as after the first draw.
         whole = {**_kept(executor, state, memories, recorder), **mean_arrays(recorder.topics.mean)}
         self.cost = sum(array.nbytes for array in whole.values()) / WRITE_SPEED
-        return recorder
+        return executor, memories, recorder
 
-    def _restore(self, executor: Executor, state: ChainState, memories: list[Any]) -> Recorder:
+    def _restore(self, phases: Phases, state: ChainState) -> tuple[Executor, list[Any], Recorder]:
         found, wrong = newest(self.folder, self.number, self.checkpointing.manifest)
         if wrong:
             then = "starts again, with the same draws"
             then = then if found is None else f"continues from the one before, {found.path.name}"
             for problem in (*wrong, f"chain {self.number} {then}"):
                 log(self.checkpointing.folder, problem, warn=True)
+        executor = phases.at(0 if found is None else found.about["sweep"])
+        memories = executor.memories(state)
         if found is None:
-            return Recorder(executor.bound, ChainStream(self.place))
+            return executor, memories, Recorder(phases.bound, ChainStream(self.place))
         about = found.about
         try:
             _put_state(executor, state, found.arrays)
             _put_memories(executor, memories, found.arrays, state)
             stream = ChainStream(self.place, (about["warmup"], about["draws"]), about["names"])
-            recorder = Recorder(executor.bound, stream)
+            recorder = Recorder(phases.bound, stream)
             if stream.n_draws:
                 recorder.topics.mean = _like(recorder.topics.mean, mean_of(found.arrays))
         except TraceError:
@@ -123,7 +129,7 @@ class ChainCheckpoints:
         except (KeyError, ValueError, TypeError, IndexError) as error:
             raise RunError(f"{found.path}: the checkpoint does not fit the model ({error})") from None
         self.sweep = about["sweep"]
-        return recorder
+        return executor, memories, recorder
 
     def due(self, sweep: int) -> bool:
         """Tell whether a checkpoint is due after a number of sweeps."""
@@ -154,9 +160,10 @@ class ChainCheckpoints:
         self.cost = self.since - started
 
 
-def check_resumable(executor: Executor) -> None:
+def check_resumable(phases: Phases) -> None:
     """Refuse kernels with a memory that a checkpoint cannot hold."""
-    for step, functions in zip(executor.steps, executor.functions, strict=True):
+    pairs = (pair for executor in phases.all for pair in zip(executor.steps, executor.functions, strict=True))
+    for step, functions in pairs:
         if not functions.resumable:
             raise RunError(
                 f"kernel {step.kernel.name!r} has memory between steps but does not say what a checkpoint must store: "

@@ -20,6 +20,7 @@ from ppl_topics.corpus.covariates import columns_to_json
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.executor import step_labels
+from ppl_topics.engine.phases import in_warmup
 from ppl_topics.engine.recorder import ChainDraws, Selection, selections
 from ppl_topics.engine.traced import Traced
 from ppl_topics.errors import StoppedError
@@ -48,9 +49,9 @@ def build_groups(
     means, last, sweeps_done = zip(*((chain.phi_mean, chain.z, chain.sweeps) for chain in ordered), strict=True)
     drawn = (
         builder.variables([c.posterior for c in ordered], n_draws),
-        builder.statistics([c.statistics for c in ordered], n_draws),
+        builder.statistics([c.statistics for c in ordered], n_draws, builder.labels),
         builder.variables([c.warmup for c in ordered], n_warmup),
-        builder.statistics([c.warmup_statistics for c in ordered], n_warmup),
+        builder.statistics([c.warmup_statistics for c in ordered], n_warmup, builder.warmup_labels),
     )
     constants = builder.constants().assign(ends(builder.chains, builder.responses, means, last, sweeps_done))
     attributes = attributes_of(bound, corpus, settings, min(sweeps_done) < settings.sweeps)
@@ -63,7 +64,7 @@ class GroupBuilder:
     def __init__(self, bound: BoundModel, corpus: Corpus, chains: Sequence[int], traced: Sequence[Traced] = ()) -> None:
         self.traced = {each.name: each.dims for each in traced}
         self.bound, self.corpus, self.kept = bound, corpus, selections(bound)
-        self.labels = step_labels(bound.plan.schedule)
+        self.labels, self.warmup_labels = step_labels(bound.plan.schedule), step_labels(in_warmup(bound.plan).schedule)
         self.parts = bound.parts
         self.chains = np.array(chains)[:: self.parts] // self.parts
 
@@ -102,9 +103,12 @@ class GroupBuilder:
         for name, dims in self.all_dims().items():
             variables |= self.coords(dims, self.kept.get(name))
         posterior = xr.Dataset(coords=variables)
-        statistics = xr.Dataset(coords=common | {"kernel": np.array(self.labels, dtype=object)})
+        statistics, of_warmup = (
+            xr.Dataset(coords=common | {"kernel": np.array(labels, dtype=object)})
+            for labels in (self.labels, self.warmup_labels)
+        )
         constants = self.constants()
-        return self.groups((posterior, statistics, posterior, statistics), constants, attributes)
+        return self.groups((posterior, statistics, posterior, of_warmup), constants, attributes)
 
     def groups(
         self, drawn: Sequence[xr.Dataset], constants: xr.Dataset, attributes: Mapping[str, str | int]
@@ -118,17 +122,17 @@ class GroupBuilder:
         words, docs = (None, None) if selection is None else (selection.words, selection.docs)
         return coordinates(dims, self.corpus, self.bound.sizes, self.bound.observed, words, docs)
 
-    def statistics(self, chains: Sequence[Mapping[str, list[Any]]], draws: int) -> xr.Dataset:
-        """Build a group of statistics; those of kernels have the dim ``kernel``."""
+    def statistics(self, chains: Sequence[Mapping[str, list[Any]]], draws: int, labels: Sequence[str]) -> xr.Dataset:
+        """Build a group of statistics; those of kernels have the dim ``kernel``, of the steps with these labels."""
         names = list(dict.fromkeys(name for chain in chains for name in chain))
         data: dict[str, Any] = {}
-        missing = np.full(len(self.labels), np.nan)
+        missing = np.full(len(labels), np.nan)
         for name in names:
             # A statistic that no step of a chain returned is missing in it.
             stacked = _stack([chain.get(name, [missing] * draws) for chain in chains], draws)
             dims = ("chain", "draw", "kernel") if stacked.ndim == 3 else ("chain", "draw")
             data[name] = by_response(dims, stacked, self.parts)
-        coords = {"chain": self.chains, "draw": np.arange(draws), "kernel": self.labels}
+        coords = {"chain": self.chains, "draw": np.arange(draws), "kernel": list(labels)}
         return xr.Dataset(data, coords | (self.coords(("response",), None) if self.parts > 1 else {}))
 
     def observed(self) -> xr.Dataset:
@@ -219,6 +223,12 @@ def attributes_of(bound: BoundModel, corpus: Corpus, settings: Settings, stopped
     plan = bound.plan
     spec = plan.model.spec
     dropped = corpus.dropped
+    own_warmup = {}
+    if plan.warmup is not None and settings.warmup:
+        own_warmup = {
+            "warmup_schedule": "\n".join(plan.warmup_lines()),
+            "warmup_inexact": ", ".join(plan.warmup.inexact),
+        }
     return {
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "inference_library": "ppl-topics",
@@ -227,6 +237,7 @@ def attributes_of(bound: BoundModel, corpus: Corpus, settings: Settings, stopped
         "model_yaml": spec.to_yaml(),
         "schedule": str(plan),
         "exact": int(plan.exact),
+        **own_warmup,
         "start": bound.start,
         "seed": settings.seed,
         "warmup": settings.warmup,

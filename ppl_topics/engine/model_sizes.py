@@ -129,12 +129,14 @@ class Demand:
             mean = MEAN_OF_LISTS * counted
             of_topics = LISTS * max(counted, corpus.held * dims["word"] * dims["topic"]) + mean
         state = chains * (sum(held.values()) + of_topics) + DESIGN * processes * corpus.covariate_cells
-        kernels = _kernel_bytes(model, schedule, corpus, chains, processes)
+        before = schedule if self.plan.warmup is None else self.plan.warmup.schedule
+        # Those of the warmup are gone when the schedule begins.
+        kernels = max(_kernel_bytes(model, tree, corpus, chains, processes) for tree in (before, schedule))
         kept = dict(_recorded(model, dims))
         large = {name for name, variable in model.variables.items() if LARGE_DIMS & set(variable.dims)}
         small = sum(size for name, size in kept.items() if name not in large)
-        statistics = 10 * ARRAY + 40 * sum(1 for _ in runs(schedule))
-        recorded = chains * (draws * (sum(kept.values()) + statistics) + self.settings.warmup * (small + statistics))
+        early, statistics = (10 * ARRAY + 40 * sum(1 for _ in runs(tree)) for tree in (before, schedule))
+        recorded = chains * (draws * (sum(kept.values()) + statistics) + self.settings.warmup * (small + early))
         if self.streamed:
             recorded = _streamed_bytes(kept, statistics, draws, chains)
         # If the model never holds phi, all of it is drawn for the trace before some of it is kept.

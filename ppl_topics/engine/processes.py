@@ -22,8 +22,8 @@ from ppl_topics.corpus import Corpus
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.chains import Settings, SweepReport, how_to_resume, run_chains
 from ppl_topics.engine.checkpointing import Checkpointing
-from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.interrupt import SIGNALS
+from ppl_topics.engine.phases import Phases
 from ppl_topics.engine.recorder import ChainDraws
 from ppl_topics.errors import RunError, SpecError
 from ppl_topics.schedule import Plan, make_plan
@@ -187,7 +187,8 @@ def _work(pipe: Connection[Any, Any], task: _Task) -> None:
 
 
 def _run(pipe: Connection[Any, Any], task: _Task) -> dict[int, ChainDraws]:
-    executor = Executor(bind(load_plan(task.spec, task.corpus), task.corpus), task.settings.debug)
+    bound = bind(load_plan(task.spec, task.corpus), task.corpus)
+    phases = Phases.here(bound, task.settings.warmup, task.settings.debug)
     sent: dict[int, float] = {}
 
     def report(news: SweepReport) -> None:
@@ -206,7 +207,7 @@ def _run(pipe: Connection[Any, Any], task: _Task) -> dict[int, ChainDraws]:
         # The parent sends nothing but STOP; when it is gone, the pipe ends.
         return pipe.poll()
 
-    return run_chains(executor, task.chains, task.settings, report, told, task.checkpointing)
+    return run_chains(phases, task.chains, task.settings, report, told, task.checkpointing)
 
 
 def load_plan(spec: dict[str, Any], corpus: Corpus) -> Plan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 from ppl_topics._util.argument_names import argument
@@ -15,11 +16,11 @@ from ppl_topics.engine.checkpointing import Checkpointing, check_resumable
 from ppl_topics.engine.cluster.chains import run_on_cluster
 from ppl_topics.engine.cluster.sharded import ShardedExecutor
 from ppl_topics.engine.cluster.workers import Workers
-from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.group_builder import GroupBuilder, attributes_of, build_groups
 from ppl_topics.engine.interrupt import GracefulStop
 from ppl_topics.engine.memory import check_memory
 from ppl_topics.engine.model_sizes import Demand
+from ppl_topics.engine.phases import Phases
 from ppl_topics.engine.processes import run_in_processes
 from ppl_topics.engine.progress import ProgressBars
 from ppl_topics.engine.recorder import ChainDraws
@@ -31,6 +32,7 @@ from ppl_topics.results.run_folder.log import log
 from ppl_topics.results.run_folder.reading import load_run
 from ppl_topics.schedule import Plan
 from ppl_topics.schedule.costs import CorpusSizes
+from ppl_topics.schedule.spread import check_spread_warmup
 
 __all__ = ["InexactKernelWarning", "resume_in_folder", "run_in_folder", "run_in_memory"]
 
@@ -43,8 +45,7 @@ def run_in_memory(plan: Plan, corpus: Corpus, settings: Settings) -> Groups:
     """Run a plan and keep the draws in memory."""
     _check_memory(plan, corpus, settings, streamed=False)
     bound = _bind(plan, corpus)
-    executor = _executor(bound, settings)
-    draws = _run_chains(executor, corpus, settings, settings.chains * bound.parts)
+    draws = _run_chains(_phases(bound, settings), corpus, settings, settings.chains * bound.parts)
     return build_groups(bound, corpus, draws, settings)
 
 
@@ -61,8 +62,8 @@ def run_in_folder(
     """Run a plan and stream the draws to a new folder, with checkpoints."""
     _check_memory(plan, corpus, settings, streamed=True)
     bound = _bind(plan, corpus)
-    executor = _executor(bound, settings)
-    check_resumable(executor)
+    phases = _phases(bound, settings)
+    check_resumable(phases)
     units = settings.chains * bound.parts
     builder = GroupBuilder(bound, corpus, range(units))
     groups = builder.empty(attributes_of(bound, corpus, settings, stopped=True))
@@ -87,23 +88,23 @@ def run_in_folder(
             checkpoint_sweeps=checkpoint_sweeps,
             checkpoint_minutes=checkpoint_minutes,
         )
-        return _run_on(folder, executor, corpus, settings, builder)
+        return _run_on(folder, phases, corpus, settings, builder)
 
 
 def resume_in_folder(folder: RunFolder, plan: Plan, corpus: Corpus, settings: Settings) -> Groups:
     """Continue the run of a folder from its checkpoints."""
     _check_memory(plan, corpus, settings, streamed=True)
     bound = _bind(plan, corpus)
-    executor = _executor(bound, settings)
-    check_resumable(executor)
+    phases = _phases(bound, settings)
+    check_resumable(phases)
     builder = GroupBuilder(bound, corpus, range(folder.manifest.units))
     log(folder.path, "resumed")
-    return _run_on(folder, executor, corpus, settings, builder)
+    return _run_on(folder, phases, corpus, settings, builder)
 
 
-def _run_on(folder: RunFolder, executor: Executor, corpus: Corpus, settings: Settings, builder: GroupBuilder) -> Groups:
+def _run_on(folder: RunFolder, phases: Phases, corpus: Corpus, settings: Settings, builder: GroupBuilder) -> Groups:
     """Run the chains of a folder from its checkpoints, and read its trace."""
-    manifest, parts = folder.manifest, executor.bound.parts
+    manifest, parts = folder.manifest, phases.bound.parts
     layout = DrawLayout(
         folder=folder.path,
         chain=0,
@@ -114,9 +115,10 @@ def _run_on(folder: RunFolder, executor: Executor, corpus: Corpus, settings: Set
         warmup=settings.warmup,
         dims=builder.all_dims(),
         kernels=len(builder.labels),
+        warmup_kernels=len(builder.warmup_labels),
     )
     try:
-        ends = _run_chains(executor, corpus, settings, manifest.units, Checkpointing(layout, manifest))
+        ends = _run_chains(phases, corpus, settings, manifest.units, Checkpointing(layout, manifest))
     except (RunError, TraceError, MemoryError) as error:
         log(folder.path, f"failed: {error or 'out of memory'}")
         raise
@@ -137,26 +139,28 @@ def _run_on(folder: RunFolder, executor: Executor, corpus: Corpus, settings: Set
 
 
 def _run_chains(
-    executor: Executor, corpus: Corpus, settings: Settings, units: int, checkpointing: Checkpointing | None = None
+    phases: Phases, corpus: Corpus, settings: Settings, units: int, checkpointing: Checkpointing | None = None
 ) -> dict[int, ChainDraws]:
     """Run chains until they are done or the user stops them; responses that are apart each have their chains."""
     with GracefulStop() as stop, ProgressBars(units, settings.sweeps, settings.progress) as report:
         if settings.cluster is not None:
             report.say(str(settings.cluster))
         if settings.cluster is not None and settings.split == "chains":
-            plan = executor.bound.plan
+            plan = phases.bound.plan
             return run_on_cluster(settings.cluster, plan, corpus, units, settings, report, stop, checkpointing)
         if settings.processes == 1:
-            return run_chains(executor, list(range(units)), settings, report, stop, checkpointing)
+            return run_chains(phases, list(range(units)), settings, report, stop, checkpointing)
         processes = min(settings.processes, units)
-        return run_in_processes(executor.bound.plan, corpus, units, processes, settings, report, stop, checkpointing)
+        return run_in_processes(phases.bound.plan, corpus, units, processes, settings, report, stop, checkpointing)
 
 
-def _executor(bound: BoundModel, settings: Settings) -> Executor:
+def _phases(bound: BoundModel, settings: Settings) -> Phases:
     """Return what advances chains: in this process, or on workers that have some documents each."""
     if settings.cluster is None or settings.split == "chains":
-        return Executor(bound, settings.debug)
-    return ShardedExecutor(bound, Workers(settings.cluster), settings.threads)
+        return Phases.here(bound, settings.warmup, settings.debug)
+    check_spread_warmup(bound.plan.warmup)
+    workers, deals = Workers(settings.cluster), count(1)
+    return Phases(bound, settings.warmup, lambda part: ShardedExecutor(part, workers, settings.threads, deals))
 
 
 def _check_memory(plan: Plan, corpus: Corpus, settings: Settings, *, streamed: bool) -> None:

@@ -27,7 +27,7 @@ PARTNERS = {"sample_stats": "posterior", "warmup_sample_stats": "warmup_posterio
 """Groups of statistics, and the groups whose draws they describe."""
 
 TEXTS = (
-    *("model_yaml", "model_name", "schedule", "start"),
+    *("model_yaml", "model_name", "schedule", "warmup_schedule", "warmup_inexact", "start"),
     *("inference_library", "corpus_name", "corpus_fingerprint", "created_at"),
 )
 COUNTS = ("exact", "seed", "warmup", "draws", "thin", "threads", "stopped", "empty_documents", "dropped_tokens")

@@ -54,6 +54,8 @@ class Forecast:
         By variable, in the order of the sweep.
     seconds_sweep_one_thread, seconds_sweep : float
         All kernels of the schedule, by one thread and by the threads of the run.
+    seconds_warmup_sweep : float
+        Of the sweeps before the first kept draw, by the threads of the run.
     seconds_recording : float
         Of a draw: what is computed and kept for the trace.
     seconds_run : float
@@ -82,6 +84,7 @@ class Forecast:
     kernels: tuple[KernelForecast, ...]
     seconds_sweep_one_thread: float
     seconds_sweep: float
+    seconds_warmup_sweep: float
     seconds_recording: float
     seconds_run: float
     bytes: Mapping[str, float]
@@ -135,6 +138,9 @@ class Forecast:
             f"a draw: {spell_seconds(self.seconds_sweep)} for the sweep and {spell_seconds(self.seconds_recording)} to "
             f"record it; this machine is {self.speed:.2g} times as fast as the nominal one"
         )
+        if self.seconds_warmup_sweep != self.seconds_sweep:
+            early = spell_seconds(self.seconds_warmup_sweep)
+            yield f"a sweep of the warmup, whose kernels are not in the table: {early}"
         yield f"run: {chains} of {self.sweeps:,} sweeps, {processes} of {threads}: {spell_seconds(self.seconds_run)}"
         parts = ", ".join(f"{text} {spell_bytes(self.bytes[key])}" for key, text in MEMORY.items() if self.bytes[key])
         yield f"memory: {spell_bytes(self.bytes['total'])} in addition to Python and its libraries ({parts})"

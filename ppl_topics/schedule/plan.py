@@ -11,6 +11,7 @@ from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.forecast import Forecast
 from ppl_topics.schedule.rules import check
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, parse, steps
+from ppl_topics.schedule.warmup import Warmup, make_warmup
 from ppl_topics.spec.model import Model
 from ppl_topics.spec.specification import Spec
 
@@ -25,6 +26,8 @@ class Plan:
     ----------
     model : Model
     schedule : Node
+    warmup : Warmup, optional
+        What runs before the first kept draw, if it is not the schedule.
     forecast : Forecast, optional
         What a run would take, if `ppl_topics.plan` was given a corpus.
     notes : tuple of str
@@ -33,12 +36,13 @@ class Plan:
 
     model: Model
     schedule: Node
+    warmup: Warmup | None = None
     forecast: Forecast | None = field(default=None, compare=False, repr=False)
     notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def exact(self) -> bool:
-        """Whether every kernel leaves the posterior invariant."""
+        """Whether every kernel of the schedule, and so every kept draw, leaves the posterior invariant."""
         return all(step.kernel.exact for step in steps(self.schedule))
 
     @property
@@ -57,6 +61,14 @@ class Plan:
             "exact": self.exact,
             "variables": variables,
             "schedule": to_data(self.schedule, reasons=True),
+            "warmup": None
+            if self.warmup is None
+            else {
+                "schedule": to_data(self.warmup.schedule, reasons=True),
+                "temperature": self.warmup.temperature,
+                "inexact": list(self.warmup.inexact),
+                "waiting": list(self.warmup.waiting),
+            },
             "notes": list(self.notes),
         } | ({"forecast": self.forecast.to_dict()} if self.forecast else {})
 
@@ -70,8 +82,18 @@ class Plan:
                 lines.append(f"  {name} is given")
         lines += _lines(self.schedule, "")
         lines.append("exact" if self.exact else f"NOT exact: {', '.join(self.inexact_kernels)}")
+        if self.warmup is not None:
+            lines += ["warmup, before the first kept draw only", *self.warmup_lines("  ")]
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+    def warmup_lines(self, indent: str = "") -> list[str]:
+        """Return what runs before the first kept draw, one entry a line; nothing if that is the schedule."""
+        if self.warmup is None:
+            return []
+        same = self.warmup.schedule is self.schedule
+        tree = [f"{indent}the kernels of the schedule"] if same else _lines(self.warmup.schedule, indent)
+        return [*tree, *(f"{indent}{remark}" for remark in self.warmup.remarks)]
 
 
 def make_plan(
@@ -80,10 +102,12 @@ def make_plan(
     """Parse or choose the schedule of a model, and check it; see `assign` for `distributed`."""
     model = Model.of(spec)
     if spec.schedule is None:
-        return Plan(model, assign(model, corpus_sizes, distributed=distributed))
-    node = parse(spec.schedule, model)
-    check(node, model, partial=partial)
-    return Plan(model, node)
+        node = assign(model, corpus_sizes, distributed=distributed)
+    else:
+        node = parse(spec.schedule, model)
+        check(node, model, partial=partial)
+    # A part of a schedule has nothing to prepare.
+    return Plan(model, node, None if partial else make_warmup(model, node))
 
 
 def to_data(node: Node, reasons: bool = False) -> dict[str, Any]:

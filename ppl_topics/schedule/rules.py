@@ -7,13 +7,16 @@
    all branches of a mixture leave the same variables stale.
 4. Weights are positive, repetitions and sweeps at least 1 (refused while parsing).
 5. No kernel updates or integrates out a variable that is given.
+
+A warmup need not leave the posterior invariant: its kernels may be inexact, and rule 1 does not bind it. By the others,
+each of its kernels has what it reads, and the schedule that follows finds no variable stale.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from ppl_topics.core.kernel import WordSelection
 from ppl_topics.errors import ScheduleError
@@ -22,10 +25,13 @@ from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, 
 from ppl_topics.spec.model import Model, Variable
 from ppl_topics.spec.source import KeyPath
 
-__all__ = ["UNRECORDED", "check", "reads_old_values", "variables_in"]
+__all__ = ["UNRECORDED", "check", "check_warmup", "reads_old_values", "variables_in"]
 
 Stale = Mapping[str, Step]
 """Stale variables, each with the kernel that left it so."""
+
+Rules: TypeAlias = Callable[[Node], None]
+"""Raises a `_Violation` if a tree breaks one."""
 
 UNRECORDED = ("theta", "phi")
 """Roles that ``record`` may leave out altogether; the log posterior of every sweep reads all others."""
@@ -33,12 +39,22 @@ UNRECORDED = ("theta", "phi")
 
 def check(node: Node, model: Model, *, partial: bool = False) -> None:
     """Refuse a schedule that breaks a rule."""
+    _refuse(node, model, "schedule", lambda tree: _check_rules(tree, model, partial))
+
+
+def check_warmup(node: Node, model: Model, schedule: Node | None = None) -> None:
+    """Refuse a warmup that breaks a rule, or from which a schedule cannot go on."""
+    _refuse(node, model, "warmup", lambda tree: _check_warmup(tree, model, schedule))
+
+
+def _refuse(node: Node, model: Model, key: str, rules: Rules) -> None:
+    """Raise an error with a fix if a tree breaks a rule."""
     try:
-        _check_rules(node, model, partial)
+        rules(node)
     except _Violation as violation:
         place = model.spec.source.locate(violation.path)
-        fix = _fix(violation, model, partial)
-        raise ScheduleError(f"{place}: schedule breaks rule {violation.rule}: {violation.message}; {fix}") from None
+        fix = _fix(violation, rules)
+        raise ScheduleError(f"{place}: {key} breaks rule {violation.rule}: {violation.message}; {fix}") from None
 
 
 @dataclass(eq=False)
@@ -53,12 +69,12 @@ class _Violation(Exception):  # noqa: N818
     also: str = ""
 
 
-def _fix(violation: _Violation, model: Model, partial: bool) -> str:
+def _fix(violation: _Violation, rules: Rules) -> str:
     """Return the first suggestion that keeps all rules, or else the first that leaves other breaches only."""
     second = ""
     for text, node in violation.suggestions:
         try:
-            _check_rules(node, model, partial)
+            rules(node)
         except _Violation as other:
             # Rule 2 comes first, so a suggestion that breaks it where it was kept, or again in this place, is none.
             worse = other.rule == 2 and (violation.rule != 2 or other.path in (violation.path, ("schedule",)))
@@ -81,6 +97,35 @@ def _check_rules(node: Node, model: Model, partial: bool) -> None:
     stale = flow.after(node, flow.after(node, {}))
     if not partial:
         _check_recorded(stale, node, model)
+
+
+def _check_warmup(node: Node, model: Model, schedule: Node | None) -> None:
+    for step in steps(node):
+        _check_integrated(step, node, model)
+        _check_given(step, node, model)
+        _check_factors(step, node, model)
+    flow = _Flow(node, model, "warmup")
+    stale = flow.after(node, flow.after(node, {}))
+    # What may go unrecorded is not recorded before the first kept draw.
+    recorded = {name: step for name, step in stale.items() if model.variables[name].role not in UNRECORDED}
+    _check_recorded(recorded, node, model, "warmup")
+    if schedule is not None:
+        _check_handover(stale, node, schedule, model)
+
+
+def _check_handover(stale: Stale, node: Node, schedule: Node, model: Model) -> None:
+    """Rule 3 where the schedule begins: what the warmup leaves stale, it draws before it is read or recorded."""
+    for name, culprit in stale.items():
+        try:
+            _check_recorded(_Flow(schedule, model).after(schedule, {name: culprit}), schedule, model)
+        except _Violation:
+            raise _Violation(
+                culprit.path,
+                3,
+                f"kernel {culprit.kernel.name!r} integrated {name} out, and the schedule, which follows, needs it",
+                [(f"{put} at the end of the warmup", Cycle((node, step))) for put, step in redraws(name, model)],
+                _no_redraw(name),
+            ) from None
 
 
 def variables_in(roles: tuple[str, ...], model: Model) -> dict[str, Variable]:
@@ -225,9 +270,10 @@ def _fail_gap(name: str, reached: int, updating: list[Step]) -> NoReturn:
 class _Flow:
     """Follows a sweep and what it leaves stale; refuses reads of stale values."""
 
-    def __init__(self, root: Node, model: Model) -> None:
+    def __init__(self, root: Node, model: Model, key: str = "schedule") -> None:
         self.root = root
         self.model = model
+        self.key = key
 
     def after(self, node: Node, stale: Stale) -> Stale:
         """Return what is stale after ``node``, given what is stale before."""
@@ -271,7 +317,7 @@ class _Flow:
         """Yield the schedules that redraw ``name`` before ``reader``, or with a reader that does without it."""
         for put, step in redraws(name, self.model):
             yield f"{put} before this entry", exchanged(self.root, reader, Cycle((step, reader)))
-            yield f"{put} at the end of the schedule", Cycle((self.root, step))
+            yield f"{put} at the end of the {self.key}", Cycle((self.root, step))
         yield from replacements(self.root, reader, self.model)
 
     def mixture(self, node: Mixture, stale: Stale) -> Stale:
@@ -304,7 +350,7 @@ def _no_redraw(name: str) -> str:
     return f"no registered kernel redraws {name} from its full conditional; register one"
 
 
-def _check_recorded(stale: Stale, node: Node, model: Model) -> None:
+def _check_recorded(stale: Stale, node: Node, model: Model, key: str = "schedule") -> None:
     for name, culprit in stale.items():
         optional = model.variables[name].role in UNRECORDED
         if optional and model.spec.record.get(name) == "none":
@@ -315,7 +361,7 @@ def _check_recorded(stale: Stale, node: Node, model: Model) -> None:
             3,
             f"{name} is recorded, but kernel {culprit.kernel.name!r} integrated it out and nothing redraws it "
             "before the sweep ends",
-            [(f"{put} at the end of the schedule", Cycle((node, step))) for put, step in redraws(name, model)],
+            [(f"{put} at the end of the {key}", Cycle((node, step))) for put, step in redraws(name, model)],
             _no_redraw(name) + also,
             also,
         )

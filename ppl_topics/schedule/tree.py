@@ -26,7 +26,6 @@ from ppl_topics.core.registry import kernels
 from ppl_topics.errors import ScheduleError
 from ppl_topics.spec.model import Model
 from ppl_topics.spec.source import KeyPath, short_repr
-from ppl_topics.spec.specification import RESERVED
 from ppl_topics.spec.validation import validated
 
 __all__ = [
@@ -159,12 +158,13 @@ def steps(node: Node) -> Iterator[Step]:
 
 
 class _Parser:
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, key: str) -> None:
         self.model = model
         self.spec = model.spec
+        self.key = key
 
     def fail(self, path: KeyPath, message: str) -> ScheduleError:
-        return ScheduleError(f"{self.spec.source.locate(path)}: schedule: {message}")
+        return ScheduleError(f"{self.spec.source.locate(path)}: {self.key}: {message}")
 
     def node(self, data: Any, path: KeyPath, in_mixture: bool = False) -> Node:
         if isinstance(data, list):
@@ -179,6 +179,8 @@ class _Parser:
         if len(bodies) != 1:
             if "weight" in bodies:
                 raise self.fail((*path, "weight"), "`weight` belongs to the entries of a mixture; remove it")
+            if "temperature" in bodies:
+                raise self.fail((*path, "temperature"), "`temperature` stands at the top of `warmup`; move it there")
             found = ", ".join(map(repr, bodies)) or "none"
             raise self.fail(
                 path,
@@ -220,7 +222,7 @@ class _Parser:
     def step(self, variable: str, value: Any, path: KeyPath) -> Step:
         known = self.model.variables
         if variable not in known:
-            words = [*known, *RESERVED - {"kernel"}]
+            words = [*known, "cycle", "mixture", "repeat", "every", "weight"]
             raise self.fail(
                 path, f"{variable!r} is not a variable of model {self.spec.name!r}{nearest(variable, words)}"
             )
@@ -243,13 +245,13 @@ class _Parser:
                 path,
                 f"kernel {name!r} does not update {variable} (it updates {', '.join(spec.updates)}){hint}",
             )
-        what = f"schedule: kernel {name!r} of {variable}"
+        what = f"{self.key}: kernel {name!r} of {variable}"
         valid = validated(
             spec.options, options, what, lambda p: self.spec.source.locate((*path, *p)), error=ScheduleError
         )
         return Step(variable, spec, valid, path)
 
 
-def parse(data: Any, model: Model) -> Node:
-    """Read a schedule as written in YAML, or made by functions such as :func:`cycle`."""
-    return _Parser(model).node(data, ("schedule",))
+def parse(data: Any, model: Model, key: str = "schedule") -> Node:
+    """Read a schedule as written in YAML under some key, or made by functions such as :func:`cycle`."""
+    return _Parser(model, key).node(data, (key,))

@@ -6,7 +6,10 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
-__all__ = ["Docs", "ModelFile", "RecordRule", "TopWords"]
+__all__ = ["MAX_TEMPERATURE", "Docs", "ModelFile", "RecordRule", "TopWords"]
+
+MAX_TEMPERATURE = 1000.0
+"""Of a warmup; a higher one is probably a typing error."""
 
 _strict = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -55,6 +58,8 @@ class ModelFile(pydantic.BaseModel):
         Blocks by variable name.
     schedule : object, optional
         Tree of kernels; by default the scheduler chooses it.
+    warmup : object, optional
+        Tree of kernels that run before the first kept draw, with a `temperature` or not; by default the schedule.
     record : dict
         What to keep of each variable: all, none, {top_words: n} or {docs: n}.
     given : list of str
@@ -68,5 +73,6 @@ class ModelFile(pydantic.BaseModel):
     parameters: dict[str, Any] = pydantic.Field(default_factory=dict)
     blocks: Annotated[dict[str, dict[str, Any]], pydantic.Field(min_length=1)]
     schedule: dict[str, Any] | list[Any] | None = None
+    warmup: dict[str, Any] | list[Any] | None = None
     record: dict[str, RecordRule] = pydantic.Field(default_factory=dict)
     given: list[str] = pydantic.Field(default_factory=list)

@@ -8,7 +8,7 @@ import pydantic
 
 from ppl_topics.core.kernel import KernelSpec
 from ppl_topics.core.registry import blocks, kernels
-from ppl_topics.spec.model_file import ModelFile
+from ppl_topics.spec.model_file import MAX_TEMPERATURE, ModelFile
 
 __all__ = ["json_schema"]
 
@@ -47,11 +47,16 @@ def json_schema() -> dict[str, Any]:
     record["anyOf"] += [{"$ref": "#/$defs/parameter"}, {"type": "null"}]
     properties["blocks"] = {"type": "object", "minProperties": 1}
     properties["schedule"] = {"anyOf": [{"$ref": "#/$defs/node"}, _list_of_nodes()], "description": "Tree of kernels."}
+    properties["warmup"] = {
+        "anyOf": [{"$ref": "#/$defs/warmup"}, _list_of_nodes()],
+        "description": "Tree of kernels that run before the first kept draw; by default the schedule.",
+    }
     definitions["override"] = {
         "type": ["object", "null"],
         "description": "Keys that replace those of the model named under `extends`; null removes one.",
     }
     definitions["node"] = _with_parameters(_node())
+    definitions["warmup"] = _with_parameters(_warmup())
     definitions["kernel"] = _with_parameters(_kernel())
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -104,6 +109,17 @@ def _node() -> dict[str, Any]:
         },
         "additionalProperties": {"$ref": "#/$defs/kernel"},
     }
+
+
+def _warmup() -> dict[str, Any]:
+    node = _node()
+    temperature = {
+        "type": "number",
+        "minimum": 1,
+        "maximum": MAX_TEMPERATURE,
+        "description": "Where the annealing starts: what multiplies concentrations, falling to 1.",
+    }
+    return {**node, "properties": {**node["properties"], "temperature": temperature}}
 
 
 def _kernel() -> dict[str, Any]:

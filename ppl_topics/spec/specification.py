@@ -21,7 +21,7 @@ from ppl_topics.spec.yaml_source import dump_yaml
 
 __all__ = ["RESERVED", "Spec", "load_spec"]
 
-RESERVED = frozenset({"cycle", "mixture", "repeat", "every", "weight", "kernel"})
+RESERVED = frozenset({"cycle", "mixture", "repeat", "every", "weight", "kernel", "temperature", "schedule", "warmup"})
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Spec:
         Blocks by variable name.
     schedule : dict, list or None
         The schedule as written, with parameters substituted.
+    warmup : dict, list or None
+        What runs before the first kept draw, as written; None is the schedule.
     record : dict
         What to keep of each variable.
     given : tuple of str
@@ -54,6 +56,7 @@ class Spec:
     parameters: Mapping[str, Any]
     blocks: Mapping[str, Block]
     schedule: Any
+    warmup: Any
     record: Mapping[str, RecordRule]
     given: tuple[str, ...]
     topics: int
@@ -77,23 +80,36 @@ class Spec:
 
         A Source has the schedule under the key ``schedule`` of its data, and brings its locations.
         """
-        if isinstance(schedule, Source):
-            new = {path: location for path, location in schedule.locations.items() if path[:1] == ("schedule",)}
-            schedule = schedule.data["schedule"]
+        return self._with_tree("schedule", schedule, name)
+
+    def with_warmup(self, warmup: Any, name: str) -> Spec:
+        """Return the same model with something else to run before the first kept draw; see `with_schedule`."""
+        return self._with_tree("warmup", warmup, name)
+
+    def without_warmup(self) -> Spec:
+        """Return the same model, which runs its schedule from the first sweep on."""
+        return self if self.warmup is None else self._with_tree("warmup", None, "warmup")
+
+    def _with_tree(self, key: str, tree: Any, name: str) -> Spec:
+        """Return the same model with another schedule or warmup."""
+        if isinstance(tree, Source):
+            new = {path: location for path, location in tree.locations.items() if path[:1] == (key,)}
+            tree = tree.data[key]
         else:
-            schedule = plain(schedule, name)
-            new = _subscripts(schedule, ("schedule",), name)
+            tree = plain(tree, name)
+            new = _subscripts(tree, (key,), name)
 
         def put(source: Source) -> Source:
-            locations = {path: location for path, location in source.locations.items() if path[:1] != ("schedule",)}
-            locations |= new
-            return replace(source, data={**source.data, "schedule": schedule}, locations=locations)
+            locations = {path: location for path, location in source.locations.items() if path[:1] != (key,)}
+            data = {each: value for each, value in {**source.data, key: tree}.items() if value is not None}
+            return replace(source, data=data, locations=locations | new)
 
-        # A parameter that only the old schedule uses goes with it.
-        rest = {key: value for key, value in self.written.data.items() if key != "schedule"}
+        # A parameter that only the old one uses goes with it.
+        rest = {each: value for each, value in self.written.data.items() if each != key}
         written = _only_used(put(self.written), substitute_parameters(replace(self.written, data=rest))[1])
         parameters = {name: value for name, value in self.parameters.items() if name in written.data["parameters"]}
-        return replace(self, parameters=parameters, schedule=schedule, source=put(self.source), written=written)
+        made = replace(self, parameters=parameters, source=put(self.source), written=written)
+        return replace(made, warmup=tree) if key == "warmup" else replace(made, schedule=tree)
 
     def with_given(self, names: Iterable[str], call: str) -> Spec:
         """Return the same model with more variables held fixed; ``call`` is how messages name a variable."""
@@ -161,6 +177,7 @@ def load_spec(
         document.parameters,
         parts,
         document.schedule,
+        document.warmup,
         document.record,
         tuple(document.given),
         topics,

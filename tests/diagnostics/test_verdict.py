@@ -74,6 +74,17 @@ def test_chains_that_have_converged():
     assert result.alignment.agrees.all()
 
 
+def test_a_warmup_of_its_own_is_told_and_leaves_the_verdict():
+    plain, own = trace(), trace()
+    own["posterior"].attrs |= {"warmup_schedule": "z: ad_lda", "warmup_inexact": "ad_lda"}
+    before, after = verdict(plain), verdict(own)
+    assert before.level == after.level == "converged"
+    (told,) = set(map(str, after.findings)) - set(map(str, before.findings))
+    assert told == (
+        "before the first kept draw, a schedule of its own was run (ad_lda); all kept draws are of the schedule"
+    )
+
+
 def test_the_planted_bug_no_alignment_is_seen(monkeypatch):
     """Without the renumbering R-hat of everything that belongs to topics is far from 1."""
     groups = trace()

@@ -12,9 +12,9 @@ from ppl_topics.engine.chains import Settings, SweepReport, how_to_resume, run_c
 from ppl_topics.engine.checkpointing import Checkpointing
 from ppl_topics.engine.cluster.connection import Cluster
 from ppl_topics.engine.cluster.tasks import Here, run_tasks
-from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.memory import check_memory
 from ppl_topics.engine.model_sizes import Demand
+from ppl_topics.engine.phases import Phases
 from ppl_topics.engine.processes import load_plan
 from ppl_topics.engine.recorder import ChainDraws
 from ppl_topics.errors import RunError
@@ -73,7 +73,7 @@ def _chains(job: Job, chains: list[int], here: Here) -> dict[int, ChainDraws]:
         alone = replace(settings, chains=len(chains))
         sizes = CorpusSizes.of(job.corpus)
         check_memory(Demand(plan, sizes, alone, streamed=checkpointing is not None))
-    executor = Executor(bind(plan, job.corpus), settings.debug)
+    phases = Phases.here(bind(plan, job.corpus), settings.warmup, settings.debug)
 
     def report(news: SweepReport) -> None:
         here.report(
@@ -81,4 +81,4 @@ def _chains(job: Job, chains: list[int], here: Here) -> dict[int, ChainDraws]:
             last=news.sweep == news.sweeps,
         )
 
-    return run_chains(executor, chains, settings, report, here.stopped, checkpointing)
+    return run_chains(phases, chains, settings, report, here.stopped, checkpointing)

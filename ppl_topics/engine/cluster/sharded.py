@@ -8,9 +8,9 @@ by every member, from the same streams.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -55,7 +55,9 @@ class ShardedExecutor(Executor):
         If a kernel of the schedule cannot be distributed; the message names it.
     """
 
-    def __init__(self, bound: BoundModel, members: Members, threads: int | None = None) -> None:
+    def __init__(
+        self, bound: BoundModel, members: Members, threads: int | None = None, deals: Iterator[int] | None = None
+    ) -> None:
         super().__init__(bound)
         if bound.sparse:
             raise ScheduleError(
@@ -65,6 +67,8 @@ class ShardedExecutor(Executor):
         self.members = members
         self.model = parts.Model(_as_data(bound.plan) if members.apart else bound.plan, threads)
         self.spans: dict[str, tuple[int, int]] = {}
+        # Executors of the same members must not give two deals one number.
+        self._numbers = count(1) if deals is None else deals
         self.deals = 0
         self._open: dict[int, ChainState] = {}
         self._bases: dict[int, _Base] = {}
@@ -83,7 +87,7 @@ class ShardedExecutor(Executor):
         self.spans = {name: (int(a), int(b)) for name, (a, b) in zip(names, pairwise(cuts), strict=True) if a < b}
         self._compared = False
         self.slices = reduction.slices(tokens.word_counts, self.bound.sizes.topics, min(len(self.spans), MOST_SLICES))
-        self.deals += 1
+        self.deals = next(self._numbers)
         self._open.clear()
 
     def memories(self, state: ChainState) -> list[Any]:

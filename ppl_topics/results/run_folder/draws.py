@@ -53,6 +53,7 @@ class DrawLayout:
     warmup: int
     dims: Mapping[str, tuple[str, ...]]  # of one draw of each variable
     kernels: int  # steps of the schedule
+    warmup_kernels: int  # steps of what runs before the first kept draw
 
     @property
     def apart(self) -> tuple[int, ...]:
@@ -67,6 +68,10 @@ class DrawLayout:
     def room(self, group: str) -> int:
         """Return the number of draws of a group that were asked for."""
         return self.warmup if group.startswith("warmup_") else self.draws
+
+    def steps(self, group: str) -> int:
+        """Return how many steps the statistics of a group are of."""
+        return self.warmup_kernels if group.startswith("warmup_") else self.kernels
 
     def value_dims(self, name: str) -> tuple[str, ...]:
         """Return the dims of a value of a variable as it is stored."""
@@ -190,7 +195,7 @@ class ChainStream:
                 value = value.squeeze(dims.index("response"))
             self._append(f"{prefix}posterior", name, self.place.value_dims(name), value)
         stats = f"{prefix}sample_stats"
-        missing = np.full(self.place.kernels, np.nan)
+        missing = np.full(self.place.steps(stats), np.nan)
         known = [name for group, name in self.columns if group == stats]
         for name in dict.fromkeys([*known, *statistics]):
             value = np.asarray(statistics.get(name, missing), dtype=np.float64)
@@ -281,7 +286,7 @@ class ChainStream:
         if group.endswith("posterior"):
             fits = name in layout.dims and array.ndim == first + len(layout.value_dims(name))
         else:
-            fits = each in ((), (layout.kernels,))
+            fits = each in ((), (layout.steps(group),))
         before = (layout.chains, *layout.apart)
         if not fits or (array.shape[0], *array.shape[2:first]) != before or array.shape[1] < layout.room(group):
             raise self._not_as_written(group, name, SOMETHING_ELSE)

@@ -196,3 +196,17 @@ def test_few_draws_and_draws_that_are_no_numbers():
     rate = {"coords": {"kernel": "phi:rows"}}
     assert len(plot_trace(made(), "acceptance_rate", **rate)) == 1
     plot_rank(made(), "acceptance_rate", **rate)[0].figure.canvas.draw()
+
+
+def test_a_warm_up_of_other_kernels_is_not_drawn_as_theirs():
+    """Steps are found by name: one that only the warm-up had is in no line, and one that it lacked has a gap there."""
+    groups = made()
+    early = groups["warmup_sample_stats"].assign_coords(kernel=["z:ad_lda", "phi:rows"])
+    other = groups | {"warmup_sample_stats": early}
+    (panel,) = plot_trace(other, "acceptance_rate", coords={"kernel": "z:mh"})
+    for line in paths_of(panel):
+        assert np.isnan(line.get_ydata()[:WARMUP]).all()
+        assert np.isfinite(line.get_ydata()[WARMUP:]).all()
+    (panel,) = plot_trace(other, "acceptance_rate", coords={"kernel": "phi:rows"})
+    for chain, line in enumerate(paths_of(panel)):
+        np.testing.assert_array_equal(line.get_ydata()[:WARMUP], early["acceptance_rate"].values[chain, :, 1])

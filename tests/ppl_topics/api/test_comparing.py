@@ -131,3 +131,9 @@ def test_errors(corpus, wrong, message):
 def test_runs_are_data(found):
     assert isinstance(found.runs, pd.DataFrame)
     assert found.confidence == 0.95
+
+
+def test_an_entry_with_a_wrong_key(corpus):
+    wrong = {"schedule": SWEEP, "warm": SWEEP}
+    with pytest.raises(pt.PplTopicsError, match="schedules: a: expected `schedule` and `warmup`, found 'warm'"):
+        pt.compare("lda", corpus, {"a": wrong, "b": SWEEP}, seeds=range(1), topics=3, draws=4, warmup=1)

@@ -217,6 +217,24 @@ def test_plan_tells_the_kernels_and_why(capsys, tmp_path):
     assert said == ["memory", "memory if draws are streamed to a folder (--out FOLDER)", "memory available"]
 
 
+def test_plan_with_a_warmup(capsys, tmp_path):
+    path = tmp_path / "early.yaml"
+    for text in ("warmup:\n  temperature: 5\n  z: ad_lda\n", "temperature: 5\nz: ad_lda\n"):
+        path.write_text(text)
+        code, out, err = call(capsys, "plan", "lda_collapsed", "--warmup-schedule", str(path))
+        assert (code, err) == (0, "")
+        assert out.splitlines()[-4:] == [
+            "exact",
+            "warmup, before the first kept draw only",
+            "  z: ad_lda",
+            "  inexact, before the first kept draw only: ad_lda, temperature 5, falling to 1",
+        ]
+    path.write_text("cycle:\n  - z: gibbs\n")
+    code, _, err = call(capsys, "plan", "lda", "--warmup-schedule", str(path))
+    assert code == 2
+    assert err.startswith(f"error: {path}:2:5: warmup: z: unknown kernel 'gibbs'")
+
+
 @pytest.mark.parametrize(
     ("schedule", "message"),
     [

@@ -131,6 +131,19 @@ def test_schedules_of_a_model(schedules, capsys):
     assert [line.split()[:3] for line in lines[2:4]] == [["lp", "collapsed", "2"], ["lp", "kept", "2"]]
 
 
+def test_warmups_of_a_model(schedules, folder, capsys):
+    """A file may have both, or the one to run before the model's own schedule."""
+    (folder / "kept.yaml").write_text("schedule: [z: partially_collapsed, phi: dirichlet_rows]\nwarmup: {z: ad_lda}\n")
+    code, _, err = call(capsys, "compare", "lda", *schedules, *SHORT)
+    assert code == 2
+    assert "kept.yaml:2:10: warmup breaks rule 3" in err
+    early = "schedule: [z: collapsed_gibbs, phi: dirichlet_rows]\nwarmup: {temperature: 3, z: ad_lda}\n"
+    (folder / "kept.yaml").write_text(early)
+    code, out, err = call(capsys, "compare", "lda", *schedules, *SHORT)
+    assert (code, err) == (0, "")
+    assert [line.split()[:3] for line in out.splitlines()[2:4]] == [["lp", "collapsed", "2"], ["lp", "kept", "2"]]
+
+
 def test_schedules_as_data(schedules, capsys):
     code, out, _ = call(capsys, "compare", "lda", *schedules, *SHORT, "--var", "lp", "--json")
     found = json.loads(out)

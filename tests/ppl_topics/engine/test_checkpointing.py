@@ -171,7 +171,7 @@ def test_a_memory_that_is_not_kept_is_caught(corpus, tmp_path):
 
 
 def test_when_checkpoints_are_due(monkeypatch, tmp_path):
-    place = DrawLayout(tmp_path, 0, None, 1, 1, 10, 10, {}, 1)
+    place = DrawLayout(tmp_path, 0, None, 1, 1, 10, 10, {}, 1, 1)
     now = [1000.0]
     monkeypatch.setattr("ppl_topics.engine.checkpointing.time.monotonic", lambda: now[0])
 

@@ -9,6 +9,7 @@ from ppl_topics.core.registry import kernel, unregister_kernel
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.chains import Settings, run_chains
 from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.phases import Phases
 from ppl_topics.results.run_folder.checkpoint import checkpoints, read_checkpoint
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.dead_steps import dead_steps, dead_variables
@@ -96,7 +97,9 @@ def draws(corpus, schedule, record, thin, whole, monkeypatch, model="lda"):
     if whole:
         monkeypatch.setattr("ppl_topics.engine.executor.dead_steps", lambda schedule, model: {})
     settings = Settings(draws=4, warmup=3, thin=thin, seed=5, threads=1)
-    return run_chains(Executor(bind(make_plan(spec), corpus)), [0], settings, lambda report: None, lambda: False)[0]
+    return run_chains(Phases.here(bind(make_plan(spec), corpus), 3), [0], settings, lambda report: None, lambda: False)[
+        0
+    ]
 
 
 @pytest.mark.parametrize("thin", [1, 3])

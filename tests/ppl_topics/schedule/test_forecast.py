@@ -10,9 +10,9 @@ from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
 from ppl_topics.core.registry import unregister_kernel
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.chains import Settings, run_chains
-from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.machine_speed import machine_speed
 from ppl_topics.engine.model_sizes import Demand, recording_seconds
+from ppl_topics.engine.phases import Phases
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes, nominal_sizes, runs, step_bytes, step_seconds, sweep_seconds
 from ppl_topics.schedule.spelling import spell_bytes, spell_seconds
@@ -194,7 +194,7 @@ def test_memory_is_that_of_the_arrays_of_a_run(corpus, model):
     spec = pt.load_spec(model, {"topics": 20}, record={"phi": {"top_words": 50}, "z": "all"})
     plan = make_plan(spec.with_schedule(schedule, "s"))
     bound = bind(plan, corpus)
-    (draws,) = run_chains(Executor(bound), [0], settings, lambda report: None, lambda: False).values()
+    (draws,) = run_chains(Phases.here(bound, 10), [0], settings, lambda report: None, lambda: False).values()
     lists = [*draws.posterior.values(), *draws.warmup.values()]
     recorded = sum(array.nbytes for arrays in lists for array in arrays)
     state = bound.initial_state(1, 0)

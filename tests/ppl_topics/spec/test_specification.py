@@ -295,6 +295,21 @@ def test_a_parameter_of_the_schedule_goes_with_it():
     assert load_spec(other.to_dict()).parameters == other.parameters
 
 
+def test_a_warmup_comes_back_from_yaml(load):
+    """With its own parameters, which go with it; one from Python takes its place."""
+    tree = "  temperature: $hot\n  cycle: [z: ad_lda, phi: dirichlet_rows]\n"
+    spec, other = load(f"extends: lda\nparameters: {{hot: 5}}\nwarmup:\n{tree}"), [step("z", "ad_lda")]
+    assert spec.warmup == {"temperature": 5, "cycle": [{"z": "ad_lda"}, {"phi": "dirichlet_rows"}]}
+    assert str(spec.locate("warmup", "cycle", 1)) == "m.yaml:5:22"
+    assert load_spec(spec.to_yaml(), {"hot": 3}).warmup == {**spec.warmup, "temperature": 3}
+    for changed, warmup in ((spec.without_warmup(), None), (spec.with_warmup(other, "w"), other)):
+        assert changed.warmup == warmup
+        assert "hot" not in changed.parameters
+        assert load_spec(changed.to_yaml()).warmup == warmup
+    assert load("extends: lda\nwarmup: null\n").warmup is None
+    assert spec.with_schedule(cycle(step("z", "collapsed_gibbs")), "s").warmup == spec.warmup
+
+
 def test_schedules_from_python_are_plain_and_placed():
     spec = load_spec("lda").with_schedule(({"z": "a"}, {"repeat": np.int64(2), "phi": "b"}), "argument schedule")
     assert spec.schedule == [{"z": "a"}, {"repeat": 2, "phi": "b"}]

@@ -1,5 +1,6 @@
 """One chain over documents in several places: the draws of one process, bit for bit."""
 
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,13 @@ import ppl_topics as pt
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel, bind
+from ppl_topics.engine.chains import Settings, run_chains
 from ppl_topics.engine.cluster import blocks, parts, reduction
 from ppl_topics.engine.cluster.counts import encode
 from ppl_topics.engine.cluster.members import Inline, MemberLostError
-from ppl_topics.engine.cluster.sharded import ShardedExecutor
+from ppl_topics.engine.cluster.sharded import ShardedExecutor, _as_data
 from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.phases import Phases
 from ppl_topics.engine.summary import Summary, of_documents, of_topics, summarise
 from ppl_topics.engine.topic_sums import topic_sums
 from ppl_topics.samplers.assignments import block_masses
@@ -105,6 +108,28 @@ def test_indicators() -> None:
 def test_mixtures_and_repeats() -> None:
     kernels = [{"weight": 0.5, "z": "partially_collapsed"}, {"weight": 0.5, "z": "light_partially_collapsed"}]
     assert_same_everywhere(bound("lda", {"cycle": [{"mixture": kernels}, {"phi": "dirichlet_rows"}]}))
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_a_warmup_and_then_the_schedule(members: int) -> None:
+    """Members begin anew with the schedule, which has other steps, and none takes a part for one of before."""
+    early = [{"z": {"kernel": "block_collapsed", "blocks": 2}}, {"phi": "dirichlet_rows"}]
+    spec = load_spec("lda", {"topics": 7}).with_schedule(GIVEN, "the test").with_warmup(early, "the test")
+    model = bind(make_plan(spec), CORPUS)
+    settings = Settings(draws=2, warmup=3, thin=1, seed=3, threads=1, start={})
+    inline, deals = Inline(members), count(1)
+    there = Phases(model, 3, lambda part: ShardedExecutor(part, inline, deals=deals))
+    assert there.at(0).deals != there.at(3).deals
+    alone, spread = (
+        run_chains(phases, [0, 1], settings, lambda report: None, lambda: False)
+        for phases in (Phases.here(model, 3), there)
+    )
+    for chain in (0, 1):
+        np.testing.assert_array_equal(alone[chain].z, spread[chain].z)
+        np.testing.assert_array_equal(alone[chain].posterior["phi"], spread[chain].posterior["phi"])
+        np.testing.assert_array_equal(alone[chain].warmup_statistics["lp"], spread[chain].warmup_statistics["lp"])
+    sent = make_plan(load_spec(_as_data(there.at(0).bound.plan)), partial=True)
+    assert sent.schedule == there.at(0).bound.plan.schedule
 
 
 def test_more_members_than_documents() -> None:

@@ -1,0 +1,58 @@
+"""The two parts of a run: what runs before the first kept draw, and the schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from ppl_topics.core.state import ChainState
+from ppl_topics.engine.bind import BoundModel
+from ppl_topics.engine.executor import Executor
+from ppl_topics.schedule import Plan
+
+__all__ = ["Phases", "in_warmup"]
+
+
+def in_warmup(plan: Plan) -> Plan:
+    """Return the plan of the sweeps before the first kept draw."""
+    return plan if plan.warmup is None else replace(plan, schedule=plan.warmup.schedule, warmup=None)
+
+
+class Phases:
+    """What advances chains: an executor of the warmup in the sweeps before `first_kept`, and then one of the schedule.
+
+    A model without a warmup of its own runs its schedule from sweep 0 on. Neither executor knows of the other: memories
+    of kernels begin anew with the schedule, and a kernel of the warmup has no place in it.
+    """
+
+    def __init__(self, bound: BoundModel, warmup: int, make: Callable[[BoundModel], Executor]) -> None:
+        self.bound = bound
+        self.kept = make(bound)
+        self.first_kept = 0 if bound.plan.warmup is None else warmup
+        self.all = [self.kept]
+        if self.first_kept:
+            self.all.insert(0, make(replace(bound, plan=in_warmup(bound.plan))))
+
+    @classmethod
+    def here(cls, bound: BoundModel, warmup: int, debug: bool = False) -> Phases:
+        """Return what advances chains whose documents are all in this process."""
+        return cls(bound, warmup, lambda part: Executor(part, debug))
+
+    def at(self, sweep: int) -> Executor:
+        """Return what runs a sweep, numbered from 0."""
+        return self.all[0] if sweep < self.first_kept else self.kept
+
+    @contextmanager
+    def tempered(self, state: ChainState, sweep: int) -> Iterator[None]:
+        """Let a state have the concentrations of a sweep: if it is annealed, those of the model times a temperature."""
+        warmup, fixed = self.bound.plan.warmup, state.concentrations
+        if warmup is None or sweep >= self.first_kept or warmup.temperature == 1.0:
+            yield
+            return
+        factor = warmup.temperature_at(sweep, self.first_kept)
+        state.concentrations = {role: v if isinstance(v, str) else factor * v for role, v in fixed.items()}
+        try:
+            yield
+        finally:
+            state.concentrations = fixed
