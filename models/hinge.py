@@ -89,7 +89,7 @@ class Hinge(LabelResponse):
         ]
         # A coefficient of margin / share lifts documents from 0 to the margin. Under the prior it loses
         # (margin / share)^2 / (2 variance); n documents gain 2 cost margin each.
-        if labels.kind == "multi_label" and isinstance(prior, Normal):
+        if labels.kind == "multi_label" and isinstance(prior, Normal) and not isinstance(prior.variance, str):
             least = self.margin / (4.0 * self.cost * prior.variance * SHARE**2)
             held = (self.encode(labels)[0] > 0.0).sum(axis=0)
             rare = held[(held > 0) & (held < least)]

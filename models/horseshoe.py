@@ -25,8 +25,8 @@ class Horseshoe(Shrinkage):
     ----------
     per : {"response"}
         What there is one row of coefficients for.
-    scale : float
-        Median of tau a priori.
+    scale : float or str
+        Median of tau a priori, or the name of a block that is its prior.
     intercept_variance : float
     """
 

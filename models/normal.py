@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import pydantic
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray
+from ppl_topics.core.number import PositiveNumber
 from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.registry import block
 from ppl_topics.core.state import ChainState
@@ -25,23 +25,28 @@ class Normal(CoefficientPrior):
     ----------
     per : {"response"}
         What there is one row of coefficients for.
-    variance : float
+    variance : float or str
+        Of each slope, or the name of a block that is its prior.
     intercept_variance : float
     """
+
+    references: ClassVar[Mapping[str, str]] = {"variance": "positive"}
 
     tiny_parameters: ClassVar[Mapping[str, Any]] = {"variance": 2.4, "intercept_variance": 3.7}
 
     block: Literal["normal"] = "normal"
     per: Literal["response"] = "response"
-    variance: float = pydantic.Field(default=1.0, gt=0)
+    variance: PositiveNumber = 1.0
 
     def precision(self, state: ChainState) -> FloatArray:
         """Return 1 / variance for each coefficient, that of the intercept apart."""
-        return self.with_intercept(np.full((state.sizes.responses, state.sizes.slopes), 1.0 / self.variance), state)
+        precision = np.empty((state.sizes.responses, state.sizes.slopes))
+        precision[...] = 1.0 / np.reshape(self.at(state.arrays).variance, (-1, 1))
+        return self.with_intercept(precision, state)
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
     ) -> FloatArray:
         """Draw from the prior."""
-        precision = self.precision(state)
+        precision = self.at(values, by_role=True).precision(state)
         return rng.normal(size=precision.shape) / np.sqrt(precision)

@@ -33,8 +33,8 @@ class RegularisedHorseshoe(Shrinkage):
     ----------
     per : {"response"}
         What there is one row of coefficients for.
-    scale : float
-        Median of tau a priori.
+    scale : float or str
+        Median of tau a priori, or the name of a block that is its prior.
     slab_scale, slab_df : float
     intercept_variance : float
     """

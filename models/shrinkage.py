@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pydantic
@@ -26,13 +26,15 @@ class Shrinkage(CoefficientPrior):
     ----------
     per : {"response"}
         What there is one row of coefficients for.
-    scale : float
-        Median of tau a priori.
+    scale : float or str
+        Median of tau a priori, or the name of a block that is its prior.
     intercept_variance : float
     """
 
+    references: ClassVar[Mapping[str, str]] = {"scale": "positive"}
+
     per: Literal["response"] = "response"
-    scale: float = pydantic.Field(default=1.0, ge=1e-20, le=1e20)
+    scale: Annotated[float, pydantic.Field(ge=1e-20, le=1e20)] | str = 1.0
 
     def auxiliaries(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
         """Return the scales, with their roles and dims."""
@@ -48,8 +50,8 @@ class Shrinkage(CoefficientPrior):
 
     def quantile(self, role: str, probability: FloatArray) -> FloatArray:
         """Return quantiles of the prior of tau or lambda, cut to the range of scales."""
-        scale = {"tau": self.scale, "lambda": 1.0}[role]
-        return np.clip(scale * np.tan(0.5 * np.pi * probability), SMALLEST_SCALE, LARGEST_SCALE)
+        scale: Any = {"tau": self.scale, "lambda": 1.0}[role]
+        return np.asarray(np.clip(scale * np.tan(0.5 * np.pi * probability), SMALLEST_SCALE, LARGEST_SCALE))
 
     def init(self, role: str, state: ChainState) -> FloatArray:
         """Return ones for the scales, zeros for the coefficients."""
@@ -64,17 +66,19 @@ class Shrinkage(CoefficientPrior):
         """Draw scales, or coefficients given the scales in ``values``, from the prior."""
         for own, dims in self.auxiliaries().values():
             if own == role:
-                return self.quantile(role, rng.random([state.sizes.of(dim) for dim in dims]))
+                uniform = rng.random([state.sizes.of(dim) for dim in dims])
+                return self.at(values, by_role=True).quantile(role, uniform)
         precision = self.with_intercept(self.slope_precision(values), state)
         return rng.normal(size=precision.shape) / np.sqrt(precision)
 
     def log_density(self, value: NDArray[Any], state: ChainState) -> float:
         """Return the log density of the coefficients and of their scales together."""
+        known = self.at(state.arrays)
         return super().log_density(value, state) + sum(
-            self.log_prior(role, state.arrays[name]) for name, (role, _) in self.auxiliaries().items()
+            known.log_prior(role, state.arrays[name]) for name, (role, _) in self.auxiliaries().items()
         )
 
     def log_prior(self, role: str, value: FloatArray) -> float:
         """Return the log density of tau or lambda, summed over the elements."""
-        scale = {"tau": self.scale, "lambda": 1.0}[role]
+        scale: Any = {"tau": self.scale, "lambda": 1.0}[role]
         return float((np.log(2.0 / (np.pi * scale)) - np.log1p((value / scale) ** 2)).sum())

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ppl_topics.core.block import Block
     from ppl_topics.core.kernel import KernelFunctions, KernelSpec, WordSelection
     from ppl_topics.core.keys import Key
+    from ppl_topics.core.number import PositiveNumber, PositivePrior
     from ppl_topics.core.prior import CoefficientPrior
     from ppl_topics.core.proposal import ProposalSpec
     from ppl_topics.core.registry import block, blocks, kernel, kernels, proposal, proposals
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from ppl_topics.models.targets import encode_counts, encode_numbers, encode_signs
     from ppl_topics.prediction.scoring import OverfitWarning
     from ppl_topics.results.run_folder.log import RunWarning
+    from ppl_topics.samplers.numbers.slice_positive import slice_positive
     from ppl_topics.samplers.responses.features import linear_predictors
     from ppl_topics.schedule import Plan, cycle, every, mixture, repeat, step
     from ppl_topics.spec import Model, Spec, load_spec
@@ -85,6 +87,8 @@ __all__ = [
     "Model",
     "OverfitWarning",
     "Plan",
+    "PositiveNumber",
+    "PositivePrior",
     "Potential",
     "PplTopicsError",
     "ProposalSpec",
@@ -129,6 +133,7 @@ __all__ = [
     "sample",
     "shard_corpus",
     "simulate",
+    "slice_positive",
     "step",
     "to_pymc",
     "verify",
@@ -157,6 +162,7 @@ _HOMES = {
     "ppl_topics.core.block": "Block",
     "ppl_topics.core.kernel": "KernelFunctions KernelSpec WordSelection",
     "ppl_topics.core.keys": "Key",
+    "ppl_topics.core.number": "PositiveNumber PositivePrior",
     "ppl_topics.core.prior": "CoefficientPrior",
     "ppl_topics.core.proposal": "ProposalSpec",
     "ppl_topics.core.registry": "block blocks kernel kernels proposal proposals",
@@ -172,6 +178,7 @@ _HOMES = {
     "ppl_topics.models.targets": "encode_counts encode_numbers encode_signs",
     "ppl_topics.prediction.scoring": "OverfitWarning",
     "ppl_topics.results.run_folder.log": "RunWarning",
+    "ppl_topics.samplers.numbers.slice_positive": "slice_positive",
     "ppl_topics.samplers.responses.features": "linear_predictors",
     "ppl_topics.schedule": "Plan cycle every mixture repeat step",
     "ppl_topics.spec": "Model Spec load_spec",

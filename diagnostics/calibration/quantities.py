@@ -80,7 +80,8 @@ class Quantities:
                 found |= _of_scalars(name, variable.dims, values[name])
         log_joint = 0.0
         if self.response is not None:
-            of_response, log_joint = self._of_response(self.response, by_role["eta"], by_role.get("augmentation"))
+            response = self.response.at(state.arrays)
+            of_response, log_joint = self._of_response(response, by_role["eta"], by_role.get("augmentation"))
             found |= of_response
         if set(by_role) - {"z", "theta", "phi"}:
             found["log posterior"] = found["log p(w, z)"] + self._log_prior() + log_joint

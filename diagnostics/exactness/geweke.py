@@ -104,6 +104,7 @@ class GewekeTest:
         state, response = self.state, self.tiny.bound.response
         assert state.observed is not None, "the corpus has no targets"
         assert response is not None, "targets without a response"
+        response = response.at(state.arrays)
         features = document_features(state.n_dk, state)
         scores = features @ state.arrays[self.tiny.model.names["eta"]].T
         drawn, _ = draw_targets(response, scores, rng)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
 
 from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics.core.number import LARGEST, SMALLEST, PositivePrior
 from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.state import ChainState
 
@@ -19,32 +22,50 @@ __all__ = ["NODES", "PriorNodes", "cumulated_weights", "draw_nodes"]
 NODES = 2**14
 """Of the Sobol sequence that coefficients are summed over: the sums err by about one part in a thousand."""
 
+GROUPS = 2**5
+"""Groups that the nodes fall into where numbers have priors: those of a group share the numbers."""
+
 
 class PriorNodes:
     """Points of the prior of each response's coefficients and scales, each of which stands for the same probability.
 
     ``state`` holds the scales that are given; those whose roles are in ``moved``, which the schedule updates, are
-    summed over. ``scales`` are these by role, shape (NODES, ...), for all responses the same; ``precision`` of the
-    coefficients given the scales and ``eta``, the coefficients, have the shape (C, NODES, F).
+    summed over, and so are ``numbers`` of the model, given their names and priors by role. ``scales`` are these by
+    role, shape (NODES, ...), for all responses the same; ``precision`` of the coefficients given the scales and
+    ``eta``, the coefficients, have the shape (C, NODES, F); ``numbers`` by role the shape (NODES,). All responses have
+    the same numbers, so the nodes fall into ``groups`` that follow one another, each with its own.
     """
 
-    def __init__(self, prior: CoefficientPrior, state: ChainState, moved: AbstractSet[str]) -> None:
+    def __init__(
+        self,
+        prior: CoefficientPrior,
+        state: ChainState,
+        moved: AbstractSet[str],
+        numbers: Mapping[str, tuple[str, PositivePrior]] = MappingProxyType({}),
+    ) -> None:
         sizes = state.sizes
         roles = [role for role, _ in prior.auxiliaries().values()]
         # Without the dim of the responses, which comes first.
         shapes = {role: state.arrays[name].shape[1:] for name, (role, _) in prior.auxiliaries().items()}
         summed = [role for role in roles if role in moved]
         ends = sizes.coefficients + np.cumsum([0, *(int(np.prod(shapes[role])) for role in summed)])
-        points = qmc.Sobol(int(ends[-1]), rng=np.random.default_rng(20261121)).random(NODES)
-        points = np.clip(points, 1e-12, 1 - 1e-12)
+        points = _points(int(ends[-1]), NODES)
+        self.groups = GROUPS if numbers else 1
+        self.numbers: dict[str, FloatArray] = {}
+        # What the prior's own methods find its numbers in, by name.
+        given = {name: state.arrays[name] for name in prior.numbers.values()}
+        for j, (role, (name, number)) in enumerate(numbers.items()):
+            values = np.clip(number.quantile(_points(len(numbers), GROUPS)[:, j]), SMALLEST, LARGEST)
+            self.numbers[role] = given[name] = np.repeat(values, NODES // GROUPS)
+        known = prior.at({name: value.reshape(-1, 1) for name, value in given.items()})
         self.scales = {
-            role: prior.quantile(role, points[:, first:last]).reshape(NODES, *shapes[role])
+            role: known.quantile(role, points[:, first:last]).reshape(NODES, *shapes[role])
             for role, first, last in zip(summed, ends[:-1], ends[1:], strict=True)
         }
         precision = []
         for c in range(sizes.responses):
             # Each node takes the place of a response.
-            arrays = {
+            arrays = given | {
                 name: self.scales.get(role, np.broadcast_to(state.arrays[name][c], (NODES, *shapes[role])))
                 for name, (role, _) in prior.auxiliaries().items()
             }
@@ -58,12 +79,22 @@ class PriorNodes:
         return value.T
 
 
-def cumulated_weights(log_weights: FloatArray) -> FloatArray:
-    """Return the cumulated probabilities of the nodes for each response, shape (C, NODES), from log weights by node."""
-    cumulated = np.cumsum(np.exp(log_weights - log_weights.max(axis=0)), axis=0).T
-    return np.ascontiguousarray(cumulated / cumulated[:, -1:])
+def cumulated_weights(log_weights: FloatArray, groups: int = 1) -> FloatArray:
+    """Return the cumulated probabilities of the nodes of each group for each response, shape (groups, C, nodes).
+
+    The log weights are by node and response.
+    """
+    weights = log_weights.reshape(groups, -1, log_weights.shape[1])
+    cumulated = np.cumsum(np.exp(weights - weights.max(axis=1, keepdims=True)), axis=1).swapaxes(1, 2)
+    return np.ascontiguousarray(cumulated / cumulated[:, :, -1:])
 
 
 def draw_nodes(cumulated: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Draw the number of a node for each response."""
+    """Draw the number of a node of one group for each response."""
     return np.array([min(int(np.searchsorted(c, rng.random())), len(c) - 1) for c in cumulated])
+
+
+def _points(dims: int, number: int) -> FloatArray:
+    """Return points of the unit cube."""
+    points = qmc.Sobol(dims, rng=np.random.default_rng(20261121)).random(number)
+    return np.clip(points, 1e-12, 1 - 1e-12)

@@ -26,7 +26,7 @@ from ppl_topics.diagnostics.exactness.shared_draws import SharedDraws
 from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, draw_dirichlet
 from ppl_topics.diagnostics.exactness.tiny_indicators import TinyIndicators
-from ppl_topics.diagnostics.exactness.tiny_response import TinyResponse
+from ppl_topics.diagnostics.exactness.tiny_response import TinyResponse, numbers_of
 from ppl_topics.engine.executor import Executor
 from ppl_topics.models.assignments import draw_rows
 from ppl_topics.schedule import Plan
@@ -122,6 +122,8 @@ class StationaryTest:
         for name in self.tiny.bound.block(names["eta"]).auxiliaries():
             scale = self.state.arrays[name]
             scale[...] = rng.gamma(2.0, size=scale.shape)
+        for name in numbers_of(self.tiny.model).values():
+            self.state.arrays[name][...] = rng.gamma(2.0)
         return TinyResponse(self.tiny.bound, self.state, self._moved())
 
     def short_chains(self, look: int, samples: int) -> dict[str, float]:

@@ -13,7 +13,7 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.goodness import mix, same_mean, score, total
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_indicators import indicator_statistics
-from ppl_topics.diagnostics.exactness.tiny_response import response_statistics
+from ppl_topics.diagnostics.exactness.tiny_response import numbers_of, response_statistics
 from ppl_topics.samplers.variates.simd import LANES
 
 __all__ = ["FEWEST", "REFERENCE", "Sample", "compare"]
@@ -174,10 +174,10 @@ def compare(before: Sample, after: Sample, reference: Sample) -> dict[str, float
 
 
 def _response_variables(sample: _Copies) -> dict[str, FloatArray]:
-    """Return the coefficients, their augmentation and scales, by role."""
+    """Return the coefficients, their augmentation, scales, and numbers that have priors, by role."""
     names = sample.tiny.model.names
     scales = [role for role, _ in sample.tiny.bound.block(names["eta"]).auxiliaries().values()]
-    held = {role: sample.of(role) for role in ("eta", "augmentation", *scales)}
+    held = {role: sample.of(role) for role in ("eta", "augmentation", *scales, *numbers_of(sample.tiny.model))}
     return {role: array for role, array in held.items() if array is not None}
 
 

@@ -64,7 +64,8 @@ def tiny_spec(spec: Spec) -> Spec:
         update = dict(block.tiny_parameters)
         if isinstance(block, Response) and scales:
             update |= block.tiny_with_scales
-        block = block.model_copy(update=update)
+        # Numbers that have priors keep them.
+        block = block.model_copy(update={key: value for key, value in update.items() if key not in block.numbers})
         blocks[name] = block
     return replace(spec, blocks=blocks, topics=topics)
 

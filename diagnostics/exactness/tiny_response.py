@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
 
 from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics.core.number import PositivePrior
 from ppl_topics.core.observed import Design, Observed
 from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.response import Response
@@ -23,9 +24,10 @@ from ppl_topics.diagnostics.exactness.prior_nodes import NODES, PriorNodes, cumu
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.encode_observed import observed_of
 from ppl_topics.engine.simulation import document_features
-from ppl_topics.errors import CorpusError
+from ppl_topics.errors import CorpusError, SpecError
+from ppl_topics.spec import Model
 
-__all__ = ["TinyResponse", "response_statistics", "tiny_observed"]
+__all__ = ["TinyResponse", "numbers_of", "response_statistics", "tiny_observed"]
 
 
 SIGNS = ((1, 0, -1), (0, 1, 0), (1, 1, 0), (0, 1, 1))
@@ -78,11 +80,13 @@ class TinyResponse:
         self.names = bound.model.names
         self.moves_eta, self.moves_augmentation = "eta" in moved, "augmentation" in moved
         self._state = state
-        self.nodes = PriorNodes(prior, state, moved)
+        self._numbers = _moved_numbers(bound.model, moved)
+        self.nodes = PriorNodes(prior, state, moved, self._numbers)
         self._precision = prior.precision(state)
         self._given_eta = state.arrays[self.names["eta"]].copy()
         self._given_augmentation = state.arrays[self.names["augmentation"]].copy()
-        self._given_scales = cumulated_weights(self.nodes.weights_given(self._given_eta))
+        self._given_weights = self.nodes.weights_given(self._given_eta)
+        self._given_scales = cumulated_weights(self._given_weights)
         self._distributions: dict[bytes, tuple[FloatArray, FloatArray]] = {}
         # Each document has its own factor unless something that they share is summed over; few factors differ.
         self._adds_up = type(response).log_evidence is Response.log_evidence or not self.moves_augmentation
@@ -94,52 +98,80 @@ class TinyResponse:
 
     def log_evidence(self, n_dk: NDArray[Any]) -> FloatArray:
         """Return log p(targets | z) up to a constant for each state."""
-        return np.array([self._distribution(counts)[0].sum() for counts in n_dk])
+        return np.array([logsumexp(self._distribution(counts)[0]) for counts in n_dk])
 
     def draw(self, n_dk: NDArray[Any], rng: np.random.Generator) -> dict[str, FloatArray]:
         """Draw coefficients, the scales that are not given, and augmentation given the assignments; by role."""
         features = self.features(n_dk)
-        eta, scales = self._given_eta, {}
+        eta, drawn = self._given_eta, {}
         if self._is_normal:
             eta = np.stack([rng.multivariate_normal(mean, cov) for mean, cov in self._normal(features)])
         else:
-            number = draw_nodes(self._distribution(n_dk)[1] if self.moves_eta else self._given_scales, rng)
-            scales = {role: values[number] for role, values in self.nodes.scales.items()}
+            log_groups, cumulated = self._distribution(n_dk)
+            group = 0
+            if self.nodes.numbers:
+                group = int(rng.choice(len(log_groups), p=np.exp(log_groups - logsumexp(log_groups))))
+            number = group * cumulated.shape[2] + draw_nodes(cumulated[group], rng)
+            drawn = {role: values[number] for role, values in self.nodes.scales.items()}
+            drawn |= {role: values[number[0]] for role, values in self.nodes.numbers.items()}
             if self.moves_eta:
                 eta = self.nodes.eta[np.arange(len(number)), number]
         augmentation = self._given_augmentation
         if self.moves_augmentation:
-            augmentation = self.response.draw_augmentation(self.observed.targets, features @ eta.T, rng)
-        return {"eta": eta, "augmentation": augmentation, **scales}
+            response = self._response({role: drawn[role] for role in self.nodes.numbers})
+            augmentation = response.draw_augmentation(self.observed.targets, features @ eta.T, rng)
+        return {"eta": eta, "augmentation": augmentation, **drawn}
 
     @property
     def _is_normal(self) -> bool:
         """Whether the distribution of the coefficients is normal: only they are summed over."""
-        return self.moves_eta and not self.moves_augmentation and not self.nodes.scales
+        return self.moves_eta and not self.moves_augmentation and not self.nodes.scales and not self.nodes.numbers
+
+    def _response(self, numbers: Mapping[str, Any]) -> Response:
+        """Return the response with numbers that are summed over, by role, and with the others as they are given."""
+        return self.response.at(self._state.arrays | {self._numbers[role][0]: value for role, value in numbers.items()})
+
+    def _at_all_nodes(self, dims: int) -> Response:
+        """Return the response with the numbers of all nodes, along the first of so many dims."""
+        shape = (NODES,) + (1,) * (dims - 1)
+        return self._response({role: values.reshape(shape) for role, values in self.nodes.numbers.items()})
 
     def _distribution(self, n_dk: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
-        """Return each response's log evidence, shape (C,), and the cumulated weights of the nodes, shape (C, NODES)."""
+        """Return the log evidence by group of nodes, shape (groups,), and their cumulated weights."""
         key = np.ascontiguousarray(n_dk, dtype=np.int64).tobytes()
         if key not in self._distributions:
             self._distributions[key] = self._compute(self.features(n_dk))
         return self._distributions[key]
 
     def _compute(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
-        targets, nothing = self.observed.targets, np.zeros((0, 0))
-        if not self.moves_eta:
-            fitted = features @ self._given_eta.T
-            if self.moves_augmentation:
-                return self.response.log_evidence(targets, fitted), nothing
-            return self._quadratic(fitted).sum(axis=0), nothing
+        groups = self.nodes.groups
         if self._is_normal:
             value = [
                 0.5 * (np.linalg.slogdet(cov)[1] + mean @ np.linalg.solve(cov, mean))
                 for mean, cov in self._normal(features)
             ]
-            return np.array(value), nothing
+            return np.array([sum(value)]), np.zeros((1, 0, 0))
+        weights = self._weights(features) if self.moves_eta else self._weights_given_eta(features)
+        if not self.moves_eta and not self.nodes.numbers:
+            return weights.sum(keepdims=True)[0], self._given_scales
+        by_group = logsumexp(weights.reshape(groups, -1, weights.shape[1]), axis=1) - np.log(NODES // groups)
+        return by_group.sum(axis=1) - np.log(groups), cumulated_weights(weights, groups)
+
+    def _weights(self, features: FloatArray) -> FloatArray:
+        """Return the log evidence of each response at each node, shape (NODES, C)."""
         parts = [self._at_nodes(doc, row) for doc, row in enumerate(features)]
-        weights = np.sum(parts, axis=0) if self._adds_up else self.response.log_evidence(targets, np.stack(parts, 1))
-        return logsumexp(weights, axis=0) - np.log(NODES), cumulated_weights(weights)
+        if self._adds_up:
+            return np.asarray(np.sum(parts, axis=0))
+        return self._at_all_nodes(3).log_evidence(self.observed.targets, np.stack(parts, 1))
+
+    def _weights_given_eta(self, features: FloatArray) -> FloatArray:
+        """Return the same where the coefficients are given, with their density; shape (1, C) without numbers."""
+        fitted = features @ self._given_eta.T
+        if self.moves_augmentation:
+            evidence = self._at_all_nodes(3).log_evidence(self.observed.targets, fitted)
+        else:
+            evidence = self._quadratic(fitted).sum(axis=0)
+        return self._given_weights + evidence if self.nodes.numbers else evidence[None]
 
     def _at_nodes(self, doc: int, features: FloatArray) -> FloatArray:
         """Return a document's log pseudo-likelihood, or else its linear predictors, at all nodes, shape (NODES, C)."""
@@ -149,24 +181,52 @@ class TinyResponse:
             if not self.moves_augmentation:
                 fitted = self._quadratic(fitted, doc)
             elif self._adds_up:
-                fitted = self.response.log_likelihood(self.observed.targets[doc], fitted, np.ones(1))
+                fitted = self._at_all_nodes(2).log_likelihood(self.observed.targets[doc], fitted, np.ones(1))
             self._by_document[key] = fitted
         return self._by_document[key]
 
     def _quadratic(self, fitted: FloatArray, doc: int | slice = slice(None)) -> FloatArray:
         """Return the log pseudo-likelihood given the augmentation, up to a constant."""
-        b, omega = self.response.potential(self.observed.targets, self._given_augmentation)
+        b, omega = self._response({}).potential(self.observed.targets, self._given_augmentation)
         return b[doc] * fitted - omega[doc] * fitted**2 / 2.0
 
     def _normal(self, features: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
         """Return mean and covariance of each response's coefficients given the augmentation."""
-        b, omega = self.response.potential(self.observed.targets, self._given_augmentation)
+        b, omega = self._response({}).potential(self.observed.targets, self._given_augmentation)
         result = []
         for c, precision in enumerate(self._precision):
             inverse = np.diag(precision) + (features * omega[:, c : c + 1]).T @ features
             cov = np.asarray(np.linalg.inv(inverse), dtype=np.float64)
             result.append((cov @ (features.T @ b[:, c]), cov))
         return result
+
+
+def numbers_of(model: Model) -> dict[str, str]:
+    """Return the variables that are numbers of the response or of the prior of its coefficients: names by role."""
+    blocks = [model.spec.blocks[model.names[role]] for role in ("eta", "y") if role in model.names]
+    return {model.variables[name].role: name for block in blocks for name in block.numbers.values()}
+
+
+def _moved_numbers(model: Model, moved: set[str]) -> dict[str, tuple[str, PositivePrior]]:
+    """Return the numbers that a schedule updates, with their priors, by role."""
+    result = {}
+    for role, name in numbers_of(model).items():
+        if role not in moved:
+            continue
+        prior = model.spec.blocks[name]
+        if not isinstance(prior, PositivePrior):
+            raise SpecError(f"{model.spec.locate('blocks', name)}: {name!r} is no pt.PositivePrior to sum over")
+        # What has a density given the number must be summed over too.
+        of_response = name in model.spec.blocks[model.names["y"]].numbers.values()
+        scales = [own for own, _ in model.spec.blocks[model.names["eta"]].auxiliaries().values()]
+        missing = [own for own in (["augmentation"] if of_response else scales) if own not in moved]
+        if missing:
+            raise SpecError(
+                f"{model.spec.locate('schedule')}: verify cannot sum over {name} given {model.names[missing[0]]}; "
+                f"let the schedule update {model.names[missing[0]]} as well"
+            )
+        result[role] = (name, prior)
+    return result
 
 
 def response_statistics(
@@ -201,5 +261,8 @@ def response_statistics(
     # Scales and coefficients trade off: neither shows by itself that they do not fit together.
     of_slopes = np.abs(eta[:, :, :slopes] - 0.5)
     for role in sorted(scales, key=lambda role: -scales[role].ndim):
-        values[f"eta {role}"] = total(of_slopes * scales[role].reshape(n_states, eta.shape[1], -1))
+        array = scales[role]
+        values[f"eta {role}"] = total(of_slopes * array.reshape(array.shape + (1,) * (3 - array.ndim)))
+        if array.ndim == 1:
+            values[f"{role} y"] = array * total(np.nan_to_num(np.tanh(targets)))
     return values

@@ -280,13 +280,14 @@ class _Alone:
     def tests(self, plan: Plan) -> list[AloneTest]:
         """Return the tests of the plan's only kernel: from the enumerated posterior, and with data drawn as well.
 
-        Scales of coefficients have heavy tails, which their quadrature sees with an error of one or two in a hundred:
-        draws of both come from the model then, where it is one to draw from.
+        Scales of coefficients have heavy tails, which their quadrature sees with an error of one or two in a hundred,
+        and numbers that have priors are summed over by few values: draws of all these come from the model then, where
+        it is one to draw from.
         """
         seed, sweeps = self.settings.seed, self.settings.sweeps
         drawn = _tiny_distributions(plan)
         response = self.exact[0].response
-        scales = set() if response is None else set(response.nodes.scales)
+        scales = set() if response is None else {*response.nodes.scales, *response.nodes.numbers}
         rough = scales and any({"eta", *scales} & set(step.kernel.updates) for step in steps(plan.schedule))
         enumerated = [] if drawn and rough else self.exact
         starts: list[Starts] = [ExactStarts(plan, exact) for exact in enumerated]

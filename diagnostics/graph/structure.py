@@ -188,8 +188,8 @@ def _plates(dims: Iterable[str], apart: bool) -> tuple[str, ...]:
 
 
 def _fixed(name: str, block: Block, role: str) -> list[VariableNode]:
-    """Return the numbers that stand where another block could."""
-    values = {key: _number(getattr(block, key)) for key in block.references}
+    """Return the numbers that stand where another block could, but for positive ones, which the factor shows."""
+    values = {key: _number(getattr(block, key)) for key, seam in block.references.items() if seam != "positive"}
     return [
         VariableNode(f"{name}.{key}", "fixed", f"{_symbol(block.reference_role(key, role))} = {text}")
         for key, text in values.items()
@@ -199,7 +199,8 @@ def _fixed(name: str, block: Block, role: str) -> list[VariableNode]:
 
 def _numbers(block: Block) -> tuple[str, ...]:
     """Return the other numbers that the model sets."""
-    keys = [key for key in type(block).model_fields if key in block.model_fields_set - set(block.references)]
+    others = {key for key, seam in block.references.items() if seam != "positive"}
+    keys = [key for key in type(block).model_fields if key in block.model_fields_set - others]
     return tuple(f"{key} = {text}" for key in keys if (text := _number(getattr(block, key))))
 
 

@@ -75,7 +75,7 @@ def effective_coefficients(
     p) for a logistic one. Its mean over draws is the slope of the regression of (log psi)' on s, by Stein's lemma if s
     is nearly normal. That is also right for losses with a kink, whose curvature is zero almost everywhere. If no score
     comes near the kink, as with a hinge whose margin is out of reach, the curvature is zero, and the prior keeps its
-    variances.
+    variances. Numbers of the response that have priors, such as a dispersion, are taken at their means.
     """
     probability = check_probability(probability)
     coefficients = coefficient_draws(groups, chain)
@@ -101,11 +101,12 @@ def information(trained: TrainedResponse, coefficients: CoefficientDraws, part: 
     features = _features(trained, coefficients, part)
     members = _members(coefficients, part)
     eta, targets = coefficients.draws[:, members], trained.targets[:, members]
+    block = trained.mean_block(coefficients.chain, slice(None))
     kept = np.unique(np.linspace(0, len(eta) - 1, min(SCORED, len(eta))).round().astype(int))
     if "doc" in trained.block.augmentation_dims:
         ones = np.ones(1)
         curvature = mean_curvature(
-            lambda scores: trained.block.log_likelihood(targets, scores, ones), (features @ eta[m].T for m in kept)
+            lambda scores: block.log_likelihood(targets, scores, ones), (features @ eta[m].T for m in kept)
         )
     else:
         # A parameter, such as an error variance, given which the response is already quadratic.
@@ -113,7 +114,7 @@ def information(trained: TrainedResponse, coefficients: CoefficientDraws, part: 
         if scale is None:
             name = trained.block.augmentation
             raise TraceError(f"the trace does not hold {name}; run the model with record {name}: all")
-        curvature = np.mean([trained.block.potential(targets, scale[m][members]).omega for m in kept], axis=0)
+        curvature = np.mean([block.potential(targets, scale[m][members]).omega for m in kept], axis=0)
     slopes = features[:, : coefficients.n_slopes]
     told: FloatArray = (slopes.multiply(slopes).T @ curvature).T
     if coefficients.intercept:
@@ -182,10 +183,14 @@ def _prior_precision(trained: TrainedResponse, coefficients: CoefficientDraws, p
     posterior = trained.trained.groups["posterior"]
     n_draws, n_responses = len(coefficients.draws), len(_members(coefficients, part))
     arrays: dict[str, NDArray[Any]] = {}
-    for name in prior.auxiliaries():
+    for name in (*prior.auxiliaries(), *prior.numbers.values()):
         if name not in posterior:
             raise TraceError(f"the trace does not hold {name}; run the model with record {name}: all")
         drawn = part.of(posterior[name]).transpose("draw", ...).values
+        if name in prior.numbers.values():
+            # All responses have the same.
+            arrays[name] = np.repeat(drawn, n_responses)
+            continue
         shape = drawn.shape[1:] if part.response is not None else drawn.shape[2:]
         arrays[name] = drawn.reshape(n_draws * n_responses, *shape)
     # Each response in each draw takes the place of a response.

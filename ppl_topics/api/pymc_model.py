@@ -209,10 +209,7 @@ class _Builder:
         """Return a concentration as a vector: fixed, or with its gamma prior."""
         if not isinstance(value, str):
             return value
-        block: Any = self.model.spec.blocks[value]
-        dims = self.model.variables[value].dims
-        # PyMC's beta is the rate.
-        return self.pm.Gamma(value, alpha=block.shape, beta=block.rate, dims=dims) * np.ones(size)
+        return _number(value, self.model, self.pm) * np.ones(size)
 
     def _words(self, theta: Any, phi: Any) -> None:
         """Add the likelihood of the words, each token's topic summed out by itself."""
@@ -247,11 +244,13 @@ class _Builder:
         prior: Any = block
         dims, sizes = self.model.variables[name].dims, self.sizes
         if block.kind == "normal":
-            sd = np.full((sizes.responses, sizes.coefficients), np.sqrt(prior.variance))
+            variance = np.zeros((sizes.responses, sizes.coefficients))
             if observed.intercept:
-                sd[:, -1] = np.sqrt(prior.intercept_variance)
-            return pm.Normal(name, 0.0, sd, dims=dims)
-        tau = pm.HalfCauchy("tau", prior.scale, dims="response")
+                variance[:, -1] = prior.intercept_variance
+            slopes = np.arange(sizes.coefficients) < sizes.slopes
+            variance = variance + slopes * _number(prior.variance, self.model, pm)
+            return pm.Normal(name, 0.0, pm.math.sqrt(variance), dims=dims)
+        tau = pm.HalfCauchy("tau", _number(prior.scale, self.model, pm), dims="response")
         scale = tau[:, None] * pm.HalfCauchy("lambda", 1.0, dims=("response", "slope"))
         if block.kind == "regularised_horseshoe":
             shape, rate = prior.slab_df / 2.0, prior.slab_df * prior.slab_scale**2 / 2.0
@@ -274,8 +273,10 @@ def _likelihood(response: Response, model: Model, pm: Any) -> Callable[[FloatArr
         sigma2 = pm.InverseGamma(name, alpha=block.shape, beta=block.rate, dims=model.variables[name].dims)
         return lambda y, s: -0.5 * (pm.math.log(2.0 * np.pi * sigma2) + (y - s) ** 2 / sigma2)
     if block.kind == "negative_binomial":
-        r = block.dispersion
-        return lambda y, s: gammaln(y + r) - gammaln(r) - gammaln(y + 1.0) + y * s - (y + r) * softplus(s)
+        from pytensor.tensor import gammaln as log_gamma
+
+        r = _number(block.dispersion, model, pm)
+        return lambda y, s: log_gamma(y + r) - log_gamma(r) - gammaln(y + 1.0) + y * s - (y + r) * softplus(s)
     if block.kind == "stick_breaking_logistic":
         return lambda y, s: (y >= 0.0) * (y * s - softplus(s))
     if block.kind == "hinge":
@@ -288,8 +289,22 @@ def _likelihood(response: Response, model: Model, pm: Any) -> Callable[[FloatArr
     return lambda y, s: block.c * (y * s - softplus(s))
 
 
+def _number(value: float | str, model: Model, pm: Any) -> Any:
+    """Return a number: fixed, or with its prior."""
+    if not isinstance(value, str):
+        return value
+    prior: Any = model.spec.blocks[value]
+    dims = model.variables[value].dims
+    if prior.kind == "half_cauchy":
+        return pm.HalfCauchy(value, prior.scale, dims=dims)
+    # PyMC's beta is the rate.
+    distribution = {"gamma": pm.Gamma, "inverse_gamma": pm.InverseGamma}[prior.kind]
+    return distribution(value, alpha=prior.shape, beta=prior.rate, dims=dims)
+
+
 TRANSLATED = frozenset(
-    {"assignments", "covariates", "dirichlet", "gamma", "horseshoe", "normal", "regularised_horseshoe", "words"}
+    {"assignments", "covariates", "dirichlet", "gamma", "half_cauchy", "horseshoe", "inverse_gamma", "normal"}
+    | {"regularised_horseshoe", "words"}
     | {"epsilon_insensitive", "gaussian", "hinge", "logistic", "negative_binomial", "probit_do"}
     | {"stick_breaking_logistic"}
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pydantic
@@ -14,7 +14,10 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
 from ppl_topics.errors import SpecError
 
-__all__ = ["Block", "sparse_topics_block"]
+__all__ = ["NUMBERS", "Block", "sparse_topics_block"]
+
+NUMBERS = frozenset({"positive", "probability"})
+"""Seams of the priors of numbers: what stands in a field that also takes a plain number."""
 
 
 class Block(pydantic.BaseModel):
@@ -28,13 +31,14 @@ class Block(pydantic.BaseModel):
         Name of the block, set by the decorator :func:`block`.
     seams : frozenset of str
         What other blocks may use it as: ``topic_weights``, ``topics``, ``assignments``, ``concentration``,
-        ``coefficients``, ``features``.
+        ``coefficients``, ``features``, ``positive``, ``probability``.
     handled_as : frozenset of str
         Forms of factor, beside its own kind, that kernels may take it for. A seam says where a block fits;
         only a form says what its density is. Forms of `ppl_topics.core.response`: ``quadratic_response``,
         ``conditional_normal``.
     references : dict of str to str
-        Fields that hold the name of another block, with the seam that this one must offer.
+        Fields that hold the name of another block, with the seam that this one must offer. A field whose seam is
+        ``positive`` or ``probability`` holds a number, or the name of the block that is its prior; see `at`.
     own_role : str or None
         Role of the variable in every model (``z``, ``w``, of labels ``y``, of covariates ``x``); None where the block
         that refers to it gives the role (``theta``, ``phi``, ``alpha``, ``beta``, ``eta``).
@@ -53,7 +57,12 @@ class Block(pydantic.BaseModel):
     tiny_parameters: ClassVar[Mapping[str, Any]] = {}
 
     def reference_role(self, key: str, own_role: str) -> str:
-        """Return the role that this block, itself in ``own_role``, gives to the block named under ``key``."""
+        """Return the role that this block, itself in ``own_role``, gives to the block named under ``key``.
+
+        That of a number is the key itself.
+        """
+        if self.references.get(key) in NUMBERS:
+            return key
         raise SpecError(f"block {self.kind!r} refers to {key!r} but gives it no role; override reference_role")
 
     def referred(self) -> dict[tuple[str | int, ...], str]:
@@ -74,6 +83,24 @@ class Block(pydantic.BaseModel):
             elif isinstance(value, dict | set | frozenset):
                 raise SpecError(f"block {self.kind!r}: {key}: expected the name of a block or a list of names")
         return result
+
+    @property
+    def numbers(self) -> dict[str, str]:
+        """The fields whose numbers are not known, with the names of the blocks that are their priors."""
+        fields = {key: getattr(self, key) for key, seam in self.references.items() if seam in NUMBERS}
+        return {key: value for key, value in fields.items() if isinstance(value, str)}
+
+    def at(self, values: Mapping[str, Any], *, by_role: bool = False) -> Self:
+        """Return the block with numbers in all its fields: its own, and those that have priors from ``values``.
+
+        Parameters
+        ----------
+        values : mapping of str to number or ndarray of float64
+            By name of the prior's block, such as `ChainState.arrays`; or by role.
+        by_role : bool
+        """
+        found = {key: values[self.reference_role(key, "") if by_role else name] for key, name in self.numbers.items()}
+        return self.model_copy(update=found) if found else self
 
     def check(self, role: str, topics: int) -> str | None:
         """Return what is wrong with this block in the given role of a model with this many topics, or None."""

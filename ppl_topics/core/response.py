@@ -98,7 +98,7 @@ class Response(Block):
 
     def reference_role(self, key: str, own_role: str) -> str:
         """Return ``eta`` for the coefficients; features have roles of their own."""
-        return {"coefficients": "eta"}[key]
+        return "eta" if key == "coefficients" else super().reference_role(key, own_role)
 
     def supervised(self, topics: int) -> int:
         """Return how many of so many topics have coefficients: the first ones."""

@@ -211,7 +211,7 @@ class Recorder:
         response, observed = self.bound.response, state.observed
         if response is None or observed is None:
             return {}
-        names = self.bound.model.names
+        names, response = self.bound.model.names, response.at(state.arrays)
         features = features_of(state.tokens, state.z, state.sizes.supervised, observed.design)
         fitted = scores(features, state.arrays[names["eta"]])
         augmentation = state.arrays[names["augmentation"]]

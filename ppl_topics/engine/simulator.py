@@ -93,7 +93,8 @@ class Simulator:
         labels, response = self.labels, self.response
         if response is not None and labels is not None:
             scores = document_features(state.n_dk, state) @ values["eta"].T
-            targets, parameter = draw_targets(response, scores, rng, self.given.get("augmentation"))
+            given = response.at(values, by_role=True)
+            targets, parameter = draw_targets(given, scores, rng, self.given.get("augmentation"))
             labels = labels_of(response, targets, labels)
             if "doc" not in response.augmentation_dims:
                 values["augmentation"] = parameter

@@ -13,6 +13,7 @@ from ppl_topics._util.arguments import check_choice
 from ppl_topics._util.arrays import BoolArray, FloatArray
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.keys import Key, Reserved
+from ppl_topics.core.response import Response
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.bind import index_tokens
 from ppl_topics.errors import TraceError
@@ -148,7 +149,7 @@ def _of_labels(response: TrainedResponse, corpus: Corpus, options: HeldOutOption
                 for _ in range(number):
                     for part in parts:
                         part.sweep()
-                    found = density.of(scores.at(draw, parts), scores.scale[draw])
+                    found = density.of(scores.blocks[draw], scores.at(draw, parts), scores.scale[draw])
                     total[:, replicate] = np.logaddexp(total[:, replicate], found)
             yield _Replicates(draw, total - np.log(number))
 
@@ -157,22 +158,22 @@ class _LabelDensity:
     """log p(y_d | linear predictors) of the training labels."""
 
     def __init__(self, response: TrainedResponse) -> None:
-        self.response, self.block = response, response.block
+        self.response = response
         self.labels, self.targets = response.labels(), response.targets
         self.known: BoolArray = ~np.isnan(self.targets)
 
-    def of(self, scores: FloatArray, scale: FloatArray) -> FloatArray:
-        """Return it for each document, shape (D,); for one without labels, something."""
+    def of(self, block: Response, scores: FloatArray, scale: FloatArray) -> FloatArray:
+        """Return it for each document, shape (D,), by the block at a draw; for one without labels, something."""
         if self.labels.kind == "class":
             # A missing class has the number -1.
-            probabilities = self.block.log_class_probabilities(scores)
+            probabilities = block.log_class_probabilities(scores)
             chosen: FloatArray = np.take_along_axis(probabilities, self.labels.values[:, None], axis=1)[:, 0]
             return chosen
         if self.labels.kind == "multi_label":
             # Not `log_likelihood`, which may be a power of the probability.
-            sign = np.where(self.block.indicators(self.targets) > 0.0, 1.0, -1.0)
-            cells = -np.logaddexp(0.0, -sign * self.block.log_odds(scores))
+            sign = np.where(block.indicators(self.targets) > 0.0, 1.0, -1.0)
+            cells = -np.logaddexp(0.0, -sign * block.log_odds(scores))
         else:
-            cells = self.block.log_likelihood(self.targets, scores, scale) - np.log(self.response.target_scaling.scale)
+            cells = block.log_likelihood(self.targets, scores, scale) - np.log(self.response.target_scaling.scale)
         total: FloatArray = np.where(self.known, cells, 0.0).sum(axis=1)
         return total

@@ -197,13 +197,14 @@ def predictive(groups: Groups, /, new: Any, *, covariates: Any = None, **options
         "doc": corpus.doc_ids,
         "response": response.responses,
     }
+    by_chain = list(zip(map(response.block_of_chain, response.trained.chains), scores, strict=True))
     if response.block.probabilistic and response.kind == "class":
-        probability = response.block.class_probabilities(scores)
+        probability = np.stack([block.class_probabilities(of_chain) for block, of_chain in by_chain])
         data["probability"] = ((*dims[:3], "class"), probability)
         data["target"] = (dims[:3], response.draw_classes(probability, how.seed))
         coords["class"] = response.classes
     elif response.block.probabilistic:
-        data["expectation"] = (dims, in_units(response.block.expectation(scores)))
+        data["expectation"] = (dims, in_units(np.stack([block.expectation(of_chain) for block, of_chain in by_chain])))
         data["target"] = (dims, in_units(response.draw_targets(scores, how.seed)))
     attributes = {"dropped_tokens": int(corpus.dropped.tokens), "empty_documents": int(corpus.n_empty_docs)}
     return xr.Dataset(data, coords, attributes)

@@ -17,6 +17,7 @@ from scipy import sparse
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.observed import Design
+from ppl_topics.core.response import Response
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.bind import index_tokens
@@ -57,8 +58,12 @@ class Predictions(NamedTuple):
 
 
 class Point(NamedTuple):
-    """One value of all that a prediction depends on: linear predictors (D, C), the response's parameter (C,)."""
+    """One value of all that a prediction depends on: linear predictors (D, C), the response's parameter (C,).
 
+    The block has its numbers.
+    """
+
+    block: Response
     scores: FloatArray
     scale: FloatArray | None
 
@@ -99,26 +104,26 @@ def predict_corpus(
 def _predict(
     response: TrainedResponse, corpus: Corpus, options: Options, targets: FloatArray | None = None
 ) -> Predictions:
-    block, scaling = response.block, response.target_scaling
+    scaling, probabilistic = response.target_scaling, response.block.probabilistic
     targets = None if targets is None else np.asarray(scaling.apply(targets))
-    by_class = response.kind == "class" and block.probabilistic
+    by_class = response.kind == "class" and probabilistic
     total, number = np.zeros((corpus.n_docs, len(response.responses))), 0
-    expectation: Any = np.zeros_like(total) if block.probabilistic and not by_class else None
+    expectation: Any = np.zeros_like(total) if probabilistic and not by_class else None
     probability: Any = 0.0 if by_class else None
-    density: Any = np.full_like(total, -np.inf) if targets is not None and block.probabilistic else None
+    density: Any = np.full_like(total, -np.inf) if targets is not None and probabilistic else None
     with using_threads(options.threads):
         for chain in response.trained.chains:
             for point in points(response, corpus, options, chain):
                 number += 1
                 total += point.scores
                 if expectation is not None:
-                    expectation += block.expectation(point.scores)
+                    expectation += point.block.expectation(point.scores)
                 if by_class:
-                    probability = probability + block.class_probabilities(point.scores)
+                    probability = probability + point.block.class_probabilities(point.scores)
                 if point.scale is None:
                     density = None
                 elif density is not None and targets is not None:
-                    density = np.logaddexp(density, block.log_likelihood(targets, point.scores, point.scale))
+                    density = np.logaddexp(density, point.block.log_likelihood(targets, point.scores, point.scale))
     return Predictions(
         scaling.undo(total / number),
         None if expectation is None else scaling.undo(expectation / number),
@@ -165,8 +170,9 @@ def points(response: TrainedResponse, corpus: Corpus, options: Options, chain: i
     """
     scale = response.scale(chain)
     if options.eta == "draws" and (response.block.probabilistic or options.phi == "draws"):
+        blocks = response.blocks(chain)
         for draw, values in draws_by_eta(response, corpus, options, chain):
-            yield Point(values, None if scale is None else scale[draw])
+            yield Point(blocks[draw], values, None if scale is None else scale[draw])
         return
     first, end = 0, len(response.draws)
     if options.eta not in ("draws", "mean"):
@@ -180,7 +186,8 @@ def points(response: TrainedResponse, corpus: Corpus, options: Options, chain: i
         # Not with `@`: how BLAS adds up depends on how many documents there are.
         topics = sparse.csr_array(shares) @ np.ascontiguousarray(eta[:, : response.supervised].T)
         columns.append(topics + scores(without_topics(design), eta))
-    yield Point(np.hstack(columns), None if scale is None else scale[first:end].mean(axis=0))
+    block = response.mean_block(chain, slice(first, end))
+    yield Point(block, np.hstack(columns), None if scale is None else scale[first:end].mean(axis=0))
 
 
 def draws_by_eta(

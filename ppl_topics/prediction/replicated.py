@@ -209,10 +209,10 @@ def _draw_words(
 
 def _draw_labels(scores: LabelScores, draw: int, topics: Sequence[NewTopics], rng: np.random.Generator) -> NDArray[Any]:
     """Draw labels in the form of the observed ones."""
-    response, predictors = scores.response, scores.at(draw, topics)
+    response, block, predictors = scores.response, scores.blocks[draw], scores.at(draw, topics)
     if response.kind == "class":
-        return draw_rows(response.block.class_probabilities(predictors), rng)
-    targets = response.draw_given(predictors, scores.scale[draw], rng)
+        return draw_rows(block.class_probabilities(predictors), rng)
+    targets = response.draw_given(block, predictors, scores.scale[draw], rng)
     return _in_units(response, targets if response.labels(slice(0)).values.ndim > 1 else targets[:, 0])
 
 

@@ -293,6 +293,29 @@ class TrainedResponse:
             raise TraceError(f"the trace does not hold {name}; run the model with record {name}: all")
         return scale
 
+    def blocks(self, chain: int) -> list[Response]:
+        """Return the block with its numbers as they are in each kept draw of a chain, M of them."""
+        numbers, n_draws = self._numbers([chain]), len(self.draws)
+        return [self.block.at({name: values[0, draw] for name, values in numbers.items()}) for draw in range(n_draws)]
+
+    def block_of_chain(self, chain: int) -> Response:
+        """Return the block with its numbers as they are in all draws of a chain, for predictors of shape (M, D, C)."""
+        numbers = self._numbers([chain])
+        return self.block.at({name: values[0].reshape(len(self.draws), 1, -1) for name, values in numbers.items()})
+
+    def mean_block(self, chain: int, draws: slice) -> Response:
+        """Return the block with the means of its numbers over draws of a chain."""
+        numbers = self._numbers([chain])
+        return self.block.at({name: values[0, draws].mean(axis=0) for name, values in numbers.items()})
+
+    def _numbers(self, chains: list[int]) -> dict[str, FloatArray]:
+        """Return the draws of numbers that have priors, shape (chains, M), or (chains, M, C) if models are apart."""
+        posterior, names = self.trained.groups["posterior"], list(self.block.numbers.values())
+        missing = next((name for name in names if name not in posterior), None)
+        if missing is not None:
+            raise TraceError(f"the trace does not hold {missing}; run the model with record {missing}: all")
+        return {name: posterior[name].sel(chain=chains).transpose("chain", "draw", ...).values for name in names}
+
     def draw_targets(self, scores: FloatArray, seed: int) -> FloatArray:
         """Draw a target for each linear predictor, by the parameters of its chain and draw; a label is 0 or 1.
 
@@ -300,13 +323,15 @@ class TrainedResponse:
         """
         result = np.empty_like(scores)
         for place, chain in enumerate(self.trained.chains):
-            scale = self.recorded_scale(chain)[:, None, :]
-            result[place] = self.draw_given(scores[place], scale, self._generator(seed, chain))
+            scale, block = self.recorded_scale(chain)[:, None, :], self.block_of_chain(chain)
+            result[place] = self.draw_given(block, scores[place], scale, self._generator(seed, chain))
         return result
 
-    def draw_given(self, scores: FloatArray, scale: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Draw a target for each linear predictor, given the response's parameter, which broadcasts against them."""
-        drawn = self.block.draw_targets(scores, scale, rng)
+    def draw_given(
+        self, block: Response, scores: FloatArray, scale: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Draw a target for each linear predictor, given the block at a draw and the parameter that broadcasts."""
+        drawn = block.draw_targets(scores, scale, rng)
         # Some responses call a label that does not hold -1.
         return np.maximum(drawn, 0.0) if self.kind == "multi_label" else drawn
 

@@ -93,11 +93,11 @@ def given_draws(
 class LabelScores:
     """Linear predictors of the training documents by draws of one chain, which are asked for in their order.
 
-    ``scale`` has the draws of the response's parameter, shape (M, C).
+    ``scale`` has the draws of the response's parameter, shape (M, C); ``blocks`` the block with its numbers by draw.
     """
 
     def __init__(self, response: TrainedResponse, corpus: Corpus, chain: int) -> None:
-        self.response, self.scale = response, response.recorded_scale(chain)
+        self.response, self.scale, self.blocks = response, response.recorded_scale(chain), response.blocks(chain)
         self.design = design_of(response, corpus.with_covariates(training_covariates(response)))
         self._parts = [enumerate(response.eta(part)) for part in response.trained.parts(chain)]
         self._eta: list[FloatArray] = []

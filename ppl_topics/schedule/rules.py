@@ -18,14 +18,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
-from ppl_topics.core.kernel import WordSelection
+from ppl_topics.core.kernel import KernelSpec, WordSelection
 from ppl_topics.errors import ScheduleError
 from ppl_topics.schedule.suggestions import Suggestion, additions, exchanged, redraws, replacements
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, steps
 from ppl_topics.spec.model import Model, Variable
 from ppl_topics.spec.source import KeyPath
 
-__all__ = ["UNRECORDED", "check", "check_warmup", "reads_old_values", "variables_in"]
+__all__ = ["UNRECORDED", "check", "check_warmup", "reads_old_values", "variables_in", "variables_read"]
 
 Stale = Mapping[str, Step]
 """Stale variables, each with the kernel that left it so."""
@@ -139,11 +139,25 @@ def variables_in(roles: tuple[str, ...], model: Model) -> dict[str, Variable]:
     return {name: v for name, v in model.variables.items() if name in named}
 
 
+def variables_read(kernel: KernelSpec, model: Model) -> dict[str, Variable]:
+    """Return the variables that a kernel reads.
+
+    Beside those in the roles that it declares, these are the numbers of factors that it updates something of and takes
+    for one of their forms, not for their kind: what they make of their numbers is all that it knows of them.
+    """
+    read = variables_in(kernel.reads, model)
+    changed = variables_in(kernel.updates + kernel.integrates_out, model).keys()
+    for factor in model.factors:
+        if factor.touches & changed and factor.kind not in kernel.handles and factor.forms & set(kernel.handles):
+            read |= {name: model.variables[name] for name in factor.numbers - changed if name in model.variables}
+    return read
+
+
 def _check_integrated(step: Step, node: Node, model: Model) -> None:
     """Rule 3 for variables that the model never holds: a kernel must marginalise what it would touch."""
     kernel = step.kernel
-    for verb, roles in (("updates", kernel.updates), ("reads", kernel.reads)):
-        for name, variable in variables_in(roles, model).items():
+    for verb, variables in (("updates", variables_in(kernel.updates, model)), ("reads", variables_read(kernel, model))):
+        for name, variable in variables.items():
             if not variable.integrated_out:
                 continue
             own = name == step.variable
@@ -179,7 +193,7 @@ def _check_factors(step: Step, node: Node, model: Model) -> None:
     """Rule 2: the Markov blanket of what the kernel updates and marginalises."""
     kernel = step.kernel
     touched = set(variables_in(kernel.updates + kernel.integrates_out, model))
-    known = touched | set(variables_in(kernel.reads, model))
+    known = touched | set(variables_read(kernel, model))
     for factor in model.factors:
         if not factor.touches & touched:
             continue
@@ -229,7 +243,7 @@ def _check_coverage(node: Node, model: Model) -> None:
     for name, variable in model.latent.items():
         updating = [s for s in steps(node) if name in variables_in(s.kernel.updates, model)]
         if not updating:
-            readers = [s for s in steps(node) if name in variables_in(s.kernel.reads, model)]
+            readers = [s for s in steps(node) if name in variables_read(s.kernel, model)]
             drop = variable.role in ("phi", "theta") and not readers
             also = f", or set `integrate_out: true` on {name}" if drop else ""
             raise _Violation(
@@ -294,7 +308,7 @@ class _Flow:
     def step(self, step: Step, stale: Stale) -> Stale:
         kernel, model = step.kernel, self.model
         updated = variables_in(kernel.updates, model)
-        read = variables_in(kernel.reads, model)
+        read = variables_read(kernel, model)
         if reads_old_values(step):
             read = {**read, **updated}
         for name in read:

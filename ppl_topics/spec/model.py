@@ -37,12 +37,14 @@ class Factor:
     """One factor of the model: a block, and the variables that it touches.
 
     `kind` is its name in messages, usually the kind of block; `forms` are those that kernels may require of it.
+    `numbers` are the variables that stand in the place of numbers of the block.
     """
 
     name: str
     kind: str
     forms: frozenset[str]
     touches: frozenset[str]
+    numbers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ def _factor(name: str, spec: Spec, variables: Mapping[str, Variable]) -> Factor:
     block = spec.blocks[name]
     touched = {name, *block.referred().values(), *block.auxiliaries()} & set(variables)
     forms = block.forms(spec.blocks)
-    return Factor(name, forms[0], frozenset(forms), frozenset(touched))
+    return Factor(name, forms[0], frozenset(forms), frozenset(touched), frozenset(block.numbers.values()))
 
 
 def _roles(spec: Spec) -> dict[str, str]:

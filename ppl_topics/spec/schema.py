@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pydantic
 
+from ppl_topics.core.block import Block
 from ppl_topics.core.kernel import KernelSpec
 from ppl_topics.core.registry import blocks, kernels
 from ppl_topics.spec.model_file import MAX_TEMPERATURE, ModelFile
@@ -28,6 +30,8 @@ def json_schema() -> dict[str, Any]:
     names, shared = pydantic.json_schema.models_json_schema(models, ref_template="#/$defs/{model}")  # type: ignore[arg-type]
     definitions = dict(shared.get("$defs", {}))
     properties = definitions.pop(ModelFile.__name__)["properties"]
+    for cls in blocks().values():
+        _allow_inline(definitions[cls.__name__]["properties"], cls, names)
     definitions = {name: _with_parameters(schema) for name, schema in definitions.items()}
     definitions["parameter"] = {
         "type": "string",
@@ -70,6 +74,14 @@ def json_schema() -> dict[str, Any]:
         "else": {"required": ["name", "blocks"], **_blocks(block_refs)},
         "$defs": definitions,
     }
+
+
+def _allow_inline(properties: dict[str, Any], cls: type[Block], names: Mapping[Any, Any]) -> None:
+    """Allow a block in the place of its name, of the kinds that serve there."""
+    for key, seam in cls.references.items():
+        able = [names[(other, "validation")] for other in blocks().values() if seam in other.seams]
+        if properties[key].get("type") != "array":
+            properties[key] = {"anyOf": [properties[key], *able]}
 
 
 def _with_parameters(schema: Any) -> Any:

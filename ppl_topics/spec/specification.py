@@ -13,6 +13,7 @@ from ppl_topics.core.registry import NAME, blocks
 from ppl_topics.core.tokens import MAX_TOPICS
 from ppl_topics.errors import SpecError
 from ppl_topics.spec.extends import merge, read_model
+from ppl_topics.spec.inline_blocks import named_blocks
 from ppl_topics.spec.model_file import ModelFile, RecordRule
 from ppl_topics.spec.parameters import override_parameters, substitute_parameters
 from ppl_topics.spec.source import KeyPath, Location, Source, plain, short_repr, source_of
@@ -170,7 +171,8 @@ def load_spec(
     for name in parameters or {}:
         if (head := name.split(".")[0]) not in used and head != "topics":
             raise SpecError(f"{call.format(name=name)}: nothing in model {document.name!r} uses this parameter")
-    parts = {name: _block(name, data, source) for name, data in document.blocks.items()}
+    source = named_blocks(source)
+    parts = {name: _block(name, data, source) for name, data in source.data["blocks"].items()}
     return Spec(
         document.name,
         document.doc,

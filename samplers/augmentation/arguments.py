@@ -20,6 +20,6 @@ def arguments_of(binding: Binding) -> Callable[[ChainState], Any]:
         observed = state.observed
         assert observed is not None
         assert response is not None
-        return response.augmentation_arguments(observed.targets, predictors(state))
+        return response.at(state.arrays).augmentation_arguments(observed.targets, predictors(state))
 
     return arguments

@@ -35,7 +35,7 @@ draw_cells = compile_cells(draw_cell, "polya_gamma")
 @kernel(
     "polya_gamma",
     updates="augmentation",
-    reads=("z", "eta"),
+    reads=("z", "eta", "dispersion"),
     handles=("logistic", "stick_breaking_logistic", "negative_binomial"),
     exact=True,
     full_conditional=True,

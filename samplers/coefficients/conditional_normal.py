@@ -69,7 +69,7 @@ def conditional_normal(binding: Binding) -> Callable[[ChainState], ConditionalNo
         observed = state.observed
         assert observed is not None
         features = features_of(state.tokens, state.z, n_topics, observed.design)
-        b, omega = response.potential(observed.targets, state.arrays[augmentation])
+        b, omega = response.at(state.arrays).potential(observed.targets, state.arrays[augmentation])
         return ConditionalNormal(features, b, omega, prior.precision(state))
 
     return distribution

@@ -41,6 +41,6 @@ def expected_response(
     eta = topic_coefficients(state.arrays[binding.names["eta"]], binding.sizes)
     share = state.alpha / state.alpha.sum()
     fitted = scores(without_topics(observed.design), state.arrays[binding.names["eta"]]) + (eta * share).sum(axis=1)
-    b, omega = block.potential(observed.targets, state.arrays[binding.names["augmentation"]])
+    b, omega = block.at(state.arrays).potential(observed.targets, state.arrays[binding.names["augmentation"]])
     term = new_term(eta, b, omega, fitted, binding.tokens.doc_lengths)
     return term.eta, term.slope, term.curvature

@@ -114,6 +114,6 @@ def omega_of(binding: Binding) -> Callable[[ChainState], FloatArray]:
 
     def omega(state: ChainState) -> FloatArray:
         assert state.observed is not None
-        return response.potential(state.observed.targets, state.arrays[name]).omega
+        return response.at(state.arrays).potential(state.observed.targets, state.arrays[name]).omega
 
     return omega

@@ -155,7 +155,7 @@ def term_of(binding: Binding) -> Callable[[ChainState], ResponseTerm]:
         eta, observed = state.arrays[names["eta"]], state.observed
         assert observed is not None
         fitted = scores(features_of(tokens, state.z, sizes.supervised, observed.design), eta)
-        b, omega = response.potential(observed.targets, state.arrays[names["augmentation"]])
+        b, omega = response.at(state.arrays).potential(observed.targets, state.arrays[names["augmentation"]])
         return new_term(topic_coefficients(eta, sizes), b, omega, fitted, lengths)
 
     return term

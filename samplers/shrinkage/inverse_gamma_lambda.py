@@ -36,7 +36,7 @@ draw_scales = compile_scales(draw_scale, "inverse_gamma_lambda")
 @kernel(
     "inverse_gamma_lambda",
     updates="lambda",
-    reads=("eta", "tau"),
+    reads=("eta", "tau", "scale"),
     handles="horseshoe",
     exact=True,
     automatic=True,

@@ -46,7 +46,7 @@ draw_scales = compile_scales(draw_scale, "inverse_gamma_tau")
 @kernel(
     "inverse_gamma_tau",
     updates="tau",
-    reads=("eta", "lambda"),
+    reads=("eta", "lambda", "scale"),
     handles="horseshoe",
     exact=True,
     automatic=True,

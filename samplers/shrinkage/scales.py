@@ -101,11 +101,11 @@ def scales_kernel(name: str, given: Callable[[ChainState], Any], draw_scales: Ca
 def horseshoe_kernel(binding: Binding, role: str, draw_scales: Callable[..., None]) -> KernelFunctions:
     """Return the functions of a kernel that updates one kind of the scales of a horseshoe: tau, lambda or slab."""
     names, block = binding.names, binding.blocks[binding.names["eta"]]
-    constants = [getattr(block, name, 1.0) for name in ("scale", "slab_scale", "slab_df")]
     infinite = np.full(binding.sizes.responses, np.inf)
 
     def given(state: ChainState) -> Horseshoe:
-        arrays = state.arrays
+        arrays, known = state.arrays, block.at(state.arrays)
+        constants = [float(getattr(known, name, 1.0)) for name in ("scale", "slab_scale", "slab_df")]
         slab = arrays[names["slab"]] if "slab" in names else infinite
         return Horseshoe(arrays[names["eta"]], arrays[names["tau"]], arrays[names["lambda"]], slab, *constants)
 

@@ -46,7 +46,7 @@ draw_scales = compile_scales(draw_scale, "slice_lambda")
 @kernel(
     "slice_lambda",
     updates="lambda",
-    reads=("eta", "tau"),
+    reads=("eta", "tau", "scale"),
     handles="horseshoe",
     exact=True,
     automatic=True,

@@ -47,7 +47,7 @@ draw_scales = compile_scales(draw_scale, "slice_regularised_lambda")
 @kernel(
     "slice_regularised_lambda",
     updates="lambda",
-    reads=("eta", "tau", "slab"),
+    reads=("eta", "tau", "slab", "scale"),
     handles="regularised_horseshoe",
     exact=True,
     automatic=True,

@@ -37,7 +37,7 @@ draw_scales = compile_scales(draw_scale, "slice_regularised_tau")
 @kernel(
     "slice_regularised_tau",
     updates="tau",
-    reads=("eta", "lambda", "slab"),
+    reads=("eta", "lambda", "slab", "scale"),
     handles="regularised_horseshoe",
     exact=True,
     automatic=True,

@@ -39,7 +39,7 @@ draw_scales = compile_scales(draw_scale, "slice_slab")
 @kernel(
     "slice_slab",
     updates="slab",
-    reads=("eta", "tau", "lambda"),
+    reads=("eta", "tau", "lambda", "scale"),
     handles="regularised_horseshoe",
     exact=True,
     automatic=True,

@@ -51,7 +51,7 @@ draw_scales = compile_scales(draw_scale, "slice_tau")
 @kernel(
     "slice_tau",
     updates="tau",
-    reads=("eta", "lambda"),
+    reads=("eta", "lambda", "scale"),
     handles="horseshoe",
     exact=True,
     automatic=True,

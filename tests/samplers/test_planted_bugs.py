@@ -13,6 +13,7 @@ from planted_concentration import PLANTED_CONCENTRATION
 from planted_declarations import PLANTED_DECLARATIONS
 from planted_lda import PLANTED_LDA
 from planted_light import PLANTED_LIGHT
+from planted_numbers import PLANTED_NUMBERS
 from planted_probit import PLANTED_PROBIT
 from planted_shrinkage import PLANTED_SHRINKAGE
 from planted_spike_slab import PLANTED_SPIKE_SLAB
@@ -35,6 +36,7 @@ PLANTED = {
     **PLANTED_SUPERVISED,
     **PLANTED_SHRINKAGE,
     **PLANTED_PROBIT,
+    **PLANTED_NUMBERS,
 }
 
 
@@ -63,7 +65,8 @@ def certificate(entry, bug, **options):
 
 def quick(entry):
     """A sweep of a supervised model has twice the kernels; the bugs tried quickly are large."""
-    return QUICK_SUPERVISED if entry in PLANTED_SUPERVISED | PLANTED_PROBIT | PLANTED_SHRINKAGE else QUICK
+    supervised = PLANTED_SUPERVISED | PLANTED_PROBIT | PLANTED_SHRINKAGE | PLANTED_NUMBERS
+    return QUICK_SUPERVISED if entry in supervised else QUICK
 
 
 def cases(when):

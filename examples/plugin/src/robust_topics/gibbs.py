@@ -41,7 +41,7 @@ def response_term(binding: pt.Binding) -> Callable[[pt.ChainState], ResponseTerm
 
     def term(state: pt.ChainState) -> ResponseTerm:
         assert state.observed is not None
-        b, omega = response.potential(state.observed.targets, state.arrays[augmentation])
+        b, omega = response.at(state.arrays).potential(state.observed.targets, state.arrays[augmentation])
         slopes = np.zeros((sizes.responses, sizes.topics))
         slopes[:, : sizes.supervised] = state.arrays[eta][:, : sizes.supervised]
         return ResponseTerm(b, omega, predictors(state), slopes)

@@ -1,0 +1,1 @@
+"""Kernels of numbers of blocks that have priors: variances, dispersions, scales."""
