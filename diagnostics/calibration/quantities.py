@@ -83,6 +83,11 @@ class Quantities:
             response = self.response.at(state.arrays)
             of_response, log_joint = self._of_response(response, by_role["eta"], by_role.get("augmentation"))
             found |= of_response
+        elif self.model.label_block is not None and self.state.observed is not None:
+            log_joint = self.model.label_block.log_density(self.state.observed.targets, state)
+            found["log p(y)"] = log_joint
+            if "eta" in by_role:
+                found["norm of eta"] = float(np.sqrt((by_role["eta"] ** 2).sum()))
         if set(by_role) - {"z", "theta", "phi"}:
             found["log posterior"] = found["log p(w, z)"] + self._log_prior() + log_joint
         return found

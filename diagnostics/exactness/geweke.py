@@ -19,9 +19,11 @@ import numpy as np
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.keys import Key, Reserved
+from ppl_topics.core.response import Response
 from ppl_topics.diagnostics.exactness.shared_draws import SharedDraws
 from ppl_topics.diagnostics.exactness.statistics import FEWEST, REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
+from ppl_topics.diagnostics.exactness.tiny_labels import set_labels
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.simulation import document_features, draw_from_prior, draw_targets, drawing_order
 
@@ -85,7 +87,14 @@ class GewekeTest:
             state.tokens = self.tiny.tokens(values.pop("w"))
             state.set_z(values.pop("z"))
             self.tiny.set_values(state, values)
-            if state.observed is None or np.nanmax(np.abs(self._draw_targets(rng))) <= LARGEST_TARGET:
+            if state.observed is None:
+                return
+            response = self.tiny.bound.response
+            if response is None:
+                targets = set_labels(self.tiny, state, {**values, "z": state.z}, rng)
+            else:
+                targets = self._draw_targets(response, rng)
+            if np.nanmax(np.abs(targets)) <= LARGEST_TARGET:
                 return
 
     def executor(self) -> Executor:
@@ -99,11 +108,10 @@ class GewekeTest:
             self._executors[key] = executor
         return executor
 
-    def _draw_targets(self, rng: np.random.Generator) -> FloatArray:
+    def _draw_targets(self, response: Response, rng: np.random.Generator) -> FloatArray:
         """Draw targets, and the augmentation given them; missing targets stay missing."""
-        state, response = self.state, self.tiny.bound.response
+        state = self.state
         assert state.observed is not None, "the corpus has no targets"
-        assert response is not None, "targets without a response"
         response = response.at(state.arrays)
         features = document_features(state.n_dk, state)
         scores = features @ state.arrays[self.tiny.model.names["eta"]].T

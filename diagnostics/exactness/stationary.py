@@ -26,6 +26,7 @@ from ppl_topics.diagnostics.exactness.shared_draws import SharedDraws
 from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, draw_dirichlet
 from ppl_topics.diagnostics.exactness.tiny_indicators import TinyIndicators
+from ppl_topics.diagnostics.exactness.tiny_labels import draw_parents, redraw_targets, set_labels
 from ppl_topics.diagnostics.exactness.tiny_response import TinyResponse, numbers_of
 from ppl_topics.engine.executor import Executor
 from ppl_topics.models.assignments import draw_rows
@@ -112,7 +113,7 @@ class StationaryTest:
     def _response(self) -> TinyResponse | None:
         """Return the response's distribution; what the schedule does not change is given."""
         names = self.tiny.model.names
-        if "y" not in names or self.state.observed is None:
+        if self.tiny.bound.response is None or self.state.observed is None:
             return None
         rng = Key(self.seed, 0, 0, Reserved.INITIAL).generator(2)
         given = self.state.arrays[names["eta"]]
@@ -125,6 +126,11 @@ class StationaryTest:
         for name in numbers_of(self.tiny.model).values():
             self.state.arrays[name][...] = rng.gamma(2.0)
         return TinyResponse(self.tiny.bound, self.state, self._moved())
+
+    @property
+    def draws_labels(self) -> bool:
+        """Whether exact draws have labels of their own, since the density of these is no response's."""
+        return self.tiny.model.supervised and self.response is None
 
     def short_chains(self, look: int, samples: int) -> dict[str, float]:
         """Run ``samples`` chains from exact draws; return p-values by feature of the last states.
@@ -186,10 +192,15 @@ class StationaryTest:
         visits = np.zeros(len(exact.probability), dtype=np.int64)
         z_moves = any("z" in s.kernel.updates for s in steps(self.tiny.bound.plan.schedule))
         wanted = (exact.probability * sweeps >= EXPECTED_VISITS) & z_moves
+        # With labels that are drawn too, the distribution is that given the words.
+        at_once = self.sweeps if self.draws_labels else AT_ONCE
         done = 0
         while done < sweeps and (whole or not done or (wanted & (visits == 0)).any() or quarters.stuck()):
             z, values = [], []
-            for sweep in range(done, min(done + AT_ONCE, sweeps)):
+            if done and self.draws_labels:
+                redraw_targets(self.tiny, self.state, rng)
+                memories = self.executor.memories(self.state)
+            for sweep in range(done, min(done + at_once, sweeps)):
                 self.executor.sweep(self.state, memories, self.seed, 0, sweep)
                 z.append(self.state.z.copy())
                 values.append(_flat(names, self.state.values))
@@ -244,6 +255,10 @@ class StationaryTest:
             if self.given_phi is not None:
                 values["phi"] = self.given_phi
             self.tiny.set_values(state, values)
+            if self.draws_labels:
+                values = draw_parents(self.tiny, state, {**values, "z": state.z}, rng)
+                self.tiny.set_values(state, values)
+                set_labels(self.tiny, state, values, rng)
             yield i
 
     def _counts(self, cells: IntArray, numbers: IntArray) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -13,6 +13,7 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.goodness import mix, same_mean, score, total
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_indicators import indicator_statistics
+from ppl_topics.diagnostics.exactness.tiny_labels import ENUMERATED, label_statistics
 from ppl_topics.diagnostics.exactness.tiny_response import numbers_of, response_statistics
 from ppl_topics.samplers.variates.simd import LANES
 
@@ -150,7 +151,11 @@ def state_statistics(sample: _Copies) -> dict[str, FloatArray]:
     included, pi = sample.of("included"), sample.of("pi")
     if included is not None:
         values |= indicator_statistics(included, n_wk, pi)
-    if sample.targets is not None:
+    if sample.targets is not None and tiny.bound.response is None:
+        roles = tiny.model.names.keys() - ENUMERATED
+        of_labels = {role: array for role in sorted(roles) if (array := sample.of(role)) is not None}
+        values |= label_statistics(n_dk, sample.targets, of_labels)
+    elif sample.targets is not None:
         values |= response_statistics(tiny.bound, n_dk, sample.targets, _response_variables(sample))
     return values
 

@@ -95,12 +95,10 @@ def with_heavy_topics(plan: Plan) -> Plan | None:
 
 
 def with_a_distribution(plan: Plan) -> Plan | None:
-    """Return the plan with a response that is a distribution of the targets, or None if there is none."""
-    name = plan.model.names["y"]
-    blocks = plan.model.spec.blocks
-    response = blocks[name]
-    if not isinstance(response, Response):
-        return None
+    """Return the plan with labels that have a distribution to be drawn from, or None if they have none."""
+    name, blocks, response = plan.model.names["y"], plan.model.spec.blocks, plan.model.response
+    if response is None:
+        return plan
     response = response.model_copy(update=dict(response.generative_parameters))
     if not response.generative:
         return None
@@ -108,7 +106,7 @@ def with_a_distribution(plan: Plan) -> Plan | None:
 
 
 class TinyModel:
-    """A plan bound to the tiny corpus, of lists of word ids; a model with a response gets that many responses."""
+    """A plan bound to the tiny corpus, of lists of word ids; labels are of that many responses."""
 
     def __init__(
         self,
@@ -145,10 +143,10 @@ class TinyModel:
         return bind_tokens(self.plan, tokens, self._n_words, self.observed)
 
     def _observed(self) -> Observed | None:
-        response = self.plan.model.response
-        if response is None:
+        block = self.plan.model.label_block
+        if block is None:
             return None
-        return tiny_observed(response, len(self._doc_ptr) - 1, self.responses, "x" in self.plan.model.names)
+        return tiny_observed(block, len(self._doc_ptr) - 1, self.responses, "x" in self.plan.model.names)
 
     def set_values(self, state: ChainState, values: Mapping[str, NDArray[np.floating]]) -> None:
         """Set the variables that the chain holds, given by role."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
 
 from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics.core.block import Block
 from ppl_topics.core.number import PositivePrior
 from ppl_topics.core.observed import Design, Observed
 from ppl_topics.core.prior import CoefficientPrior
@@ -43,24 +44,23 @@ COVARIATES = ((0.8, 1.0), (-0.5, 0.0), (0.3, 1.0), (-0.9, 0.0))
 """Of the four documents: a number, and a category."""
 
 
-def tiny_observed(response: Response, n_docs: int, columns: int, covariates: bool = False) -> Observed:
-    """Return targets of the tiny corpus in a number of columns, of the kind that the response takes, and covariates."""
+def tiny_observed(block: Block, n_docs: int, columns: int, covariates: bool = False) -> Observed:
+    """Return targets of the tiny corpus in a number of columns, of the kind that the block takes, and covariates."""
+    intercept = isinstance(block, Response) and block.intercept
     rows = np.arange(n_docs) % len(NUMBERS)
     for kind, table in (("multi_label", SIGNS), ("class", CLASSES), ("real", NUMBERS), ("count", COUNTS)):
         by_class = kind == "class"
         values = np.minimum(table, columns)[rows] if by_class else np.array(table)[rows, :columns]
         names = np.array([f"y{i}" for i in range(columns + by_class)], dtype=object)
         try:
-            targets, responses = response.encode(Labels(kind, values, names))  # type: ignore[arg-type]
+            targets, responses = block.encode(Labels(kind, values, names))  # type: ignore[arg-type]
         except CorpusError:
             continue
-        names_of_columns = (("x0", "x1") if covariates else ()) + (("intercept",) if response.intercept else ())
+        names_of_columns = (("x0", "x1") if covariates else ()) + (("intercept",) if intercept else ())
         fixed = np.hstack([np.array(COVARIATES)[rows], np.ones((n_docs, 1))])
-        wanted = fixed[:, 0 if covariates else 2 : 3 if response.intercept else 2]
-        return observed_of(targets, Design.of(wanted), responses, names_of_columns, response.intercept)
-    raise CorpusError(
-        f"block {response.kind!r} accepts neither classes, numbers nor counts, so `verify` cannot test it"
-    )
+        wanted = fixed[:, 0 if covariates else 2 : 3 if intercept else 2]
+        return observed_of(targets, Design.of(wanted), responses, names_of_columns, intercept)
+    raise CorpusError(f"block {block.kind!r} accepts neither classes, numbers nor counts, so `verify` cannot test it")
 
 
 class TinyResponse:

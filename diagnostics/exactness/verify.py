@@ -25,6 +25,7 @@ from ppl_topics.diagnostics.exactness.sizes import size_tests
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_distribution, with_heavy_topics
 from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.simulation import check_simulates
 from ppl_topics.errors import DeclarationError, PplTopicsError, ScheduleError, SpecError
 from ppl_topics.schedule import Plan
 from ppl_topics.schedule.assign import assign
@@ -132,6 +133,7 @@ def verify(
         )
     # Only kept draws must be exact.
     spec, untested = tiny_spec(written.without_warmup()), written.warmup is not None
+    check_simulates(Model.of(spec))
     # The tiny corpus has no work for a second thread; draws do not depend on the number of threads.
     with using_threads(1):
         if schedule is not None:

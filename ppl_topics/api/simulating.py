@@ -167,8 +167,8 @@ def prepare_simulation(
 
 def _check_labels(model: Model, responses: int | None, default: int, documents: int) -> Labels | None:
     """Return labels that the response encodes in the number of columns asked for."""
-    response = model.response
-    if response is None:
+    block = model.label_block
+    if block is None:
         if responses is not None:
             raise SpecError(f"{argument('responses')}: model {model.spec.name!r} has no labels; leave it out")
         return None
@@ -187,12 +187,12 @@ def _check_labels(model: Model, responses: int | None, default: int, documents: 
     for kind, dtype, shape, classes in forms if one else [forms[1], forms[0], *forms[2:]]:
         labels = Labels(kind, np.zeros(shape, dtype), np.array(classes, dtype=object))
         try:
-            targets, _ = response.encode(labels)
+            targets, _ = block.encode(labels)
         except CorpusError:
             continue
         if targets.shape == (documents, size):
             return labels
-    what = f"block {model.names['y']!r} ({response.kind}) cannot be simulated"
+    what = f"block {model.names['y']!r} ({block.kind}) cannot be simulated"
     raise SpecError(f"{what} with {size:,} responses: it accepts neither classes, labels, numbers nor counts of these")
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
+from ppl_topics.corpus.labels import Labels
 from ppl_topics.errors import SpecError
 
 __all__ = ["NUMBERS", "Block", "sparse_topics_block"]
@@ -152,13 +153,48 @@ class Block(pydantic.BaseModel):
     ) -> NDArray[Any] | None:
         """Return a draw of the variable from its distribution, given its parents in ``values`` by role.
 
-        None where the joint distribution of the model excludes those values: then all are to be drawn again.
+        A block of labels draws the targets, shape (D, C), in the role ``y``. None where the joint distribution of the
+        model excludes those values: then all are to be drawn again.
         """
         raise SpecError(f"block {self.kind!r} cannot be simulated: it has no method `simulate`")
 
     def log_density(self, value: NDArray[Any], state: ChainState) -> float:
-        """Return the log density of the variable and its auxiliaries, as far as log p(w, z) does not cover it."""
+        """Return the log density of the variable and its auxiliaries, as far as log p(w, z) does not cover it.
+
+        The value of a block of labels is that of the targets, NaN where missing.
+        """
         return 0.0
+
+    def encode(self, labels: Labels) -> tuple[FloatArray, list[str]]:
+        """Return the targets of a block of labels, shape (D, C), NaN where missing, and the names of the C responses.
+
+        Raises
+        ------
+        CorpusError
+            If the labels are of a kind, or have values, that this block cannot have.
+        """
+        raise SpecError(f"block {self.kind!r} cannot observe labels: it has no method `encode`")
+
+    def expected_targets(self, features: FloatArray, values: Mapping[str, NDArray[Any]]) -> FloatArray:
+        """Return the means of the targets of new documents, shape (D, C), for predictions by a block of labels.
+
+        Parameters
+        ----------
+        features : ndarray of float64, shape (D, F)
+            The share of each topic in a document, and its covariates.
+        values : dict of str to ndarray
+            By role, one draw of the coefficients and of all else that the block refers to or brings along, but for what
+            belongs to documents.
+
+        Raises
+        ------
+        SpecError
+            If the block predicts nothing.
+        """
+        raise SpecError(
+            f"block {self.kind!r} predicts nothing about new documents but their topics (transform): it has no method "
+            "`expected_targets`"
+        )
 
 
 def sparse_topics_block(blocks: Mapping[str, Block]) -> Block | None:

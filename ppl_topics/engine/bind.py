@@ -190,8 +190,7 @@ def sizes_of(model: Model, tokens: Tokens, n_words: int, observed: Observed | No
     sizes = Sizes(len(tokens.doc_ptr) - 1, n_words, topics, len(tokens.words))
     if observed is None:
         return sizes
-    response = model.spec.blocks[model.names["y"]]
-    supervised = response.supervised(topics) if isinstance(response, Response) else topics
+    supervised = topics if model.response is None else model.response.supervised(topics)
     size = supervised + len(observed.columns)
     if size > MAX_COEFFICIENTS:
         raise RunError(f"a response has {size:,} coefficients; at most {MAX_COEFFICIENTS:,} are possible")

@@ -24,8 +24,8 @@ INTERCEPT = "intercept"
 
 
 def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
-    """Encode the labels and covariates of a corpus for the response of a model; None if it has no response."""
-    block = model.response
+    """Encode the labels and covariates of a corpus for the block that observes labels; None if a model has none."""
+    block = model.label_block
     if block is None:
         return None
     name = model.names["y"]
@@ -38,7 +38,9 @@ def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
         targets, responses = block.encode(corpus.labels)
     except CorpusError as error:
         raise CorpusError(f"block {name!r} ({block.kind}): {error}") from None
-    target_scaling = block.scaling(targets)
+    response = model.response
+    target_scaling = None if response is None else response.scaling(targets)
+    intercept = response is not None and response.intercept
     if target_scaling is not None:
         targets = np.asarray(target_scaling.apply(targets))
     covariates = scaling = None
@@ -54,9 +56,9 @@ def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
             )
         scaling = fixed.scaling(covariates)
         columns = _names_of(covariates, model.spec.topics)
-    design = design_of(corpus.n_docs, covariates, scaling, block.intercept)
-    columns = (*columns, INTERCEPT) if block.intercept else columns
-    observed = observed_of(targets, design, responses, columns, block.intercept, scaling)
+    design = design_of(corpus.n_docs, covariates, scaling, intercept)
+    columns = (*columns, INTERCEPT) if intercept else columns
+    observed = observed_of(targets, design, responses, columns, intercept, scaling)
     return replace(observed, exclusive=corpus.labels.kind == "class", target_scaling=target_scaling)
 
 

@@ -161,7 +161,7 @@ class Recorder:
         names, kept = self.bound.model.names, self.kept(warmup)
         if self._traced(warmup):
             return {*self.bound.model.held, "n_wk"}
-        of_z = self.bound.response is not None or ("theta" in names and names["theta"] in kept)
+        of_z = self.bound.model.supervised or ("theta" in names and names["theta"] in kept)
         return {*kept, *([names["z"]] if of_z else []), *([] if warmup else ["n_wk"])}
 
     def record(self, state: ChainState, sweep: SweepRecord, key: Key, *, warmup: bool) -> None:
@@ -208,9 +208,11 @@ class Recorder:
         Of exclusive classes also their log likelihood normalised over classes, which DOLDA's authors monitor
         (Magnusson, Jonsson, Villani 2020).
         """
-        response, observed = self.bound.response, state.observed
-        if response is None or observed is None:
+        block, response, observed = self.bound.model.label_block, self.bound.response, state.observed
+        if block is None or observed is None:
             return {}
+        if response is None:
+            return {"log_likelihood_y": block.log_density(observed.targets, state)}
         names, response = self.bound.model.names, response.at(state.arrays)
         features = features_of(state.tokens, state.z, state.sizes.supervised, observed.design)
         fitted = scores(features, state.arrays[names["eta"]])

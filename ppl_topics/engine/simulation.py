@@ -10,14 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics.core.block import Block
 from ppl_topics.core.observed import Observed
 from ppl_topics.core.response import Response
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import topic_dtype
 from ppl_topics.engine.bind import concentrations_of, index_tokens, sizes_of
+from ppl_topics.errors import SpecError
 from ppl_topics.spec import Model
 
-__all__ = ["document_features", "draw_from_prior", "draw_targets", "drawing_order", "state_without_words"]
+__all__ = [
+    "check_simulates",
+    "document_features",
+    "draw_from_prior",
+    "draw_labels",
+    "draw_targets",
+    "drawing_order",
+    "state_without_words",
+]
 
 
 def drawing_order(model: Model) -> list[tuple[str, str]]:
@@ -93,6 +103,34 @@ def draw_targets(
         # That of one document, of which no target is known: what the documents share has its prior then.
         parameter = response.draw_augmentation(np.full_like(scores[:1], np.nan), scores[:1], rng)
     return response.draw_targets(scores, parameter, rng), parameter
+
+
+def draw_labels(
+    block: Block,
+    values: Mapping[str, NDArray[Any]],
+    state: ChainState,
+    rng: np.random.Generator,
+    given: Mapping[str, NDArray[Any]] = MappingProxyType({}),
+) -> tuple[FloatArray, dict[str, NDArray[Any]]]:
+    """Draw what a block of labels that is no response brings along, by role but for what is given, and its targets."""
+    drawn: dict[str, NDArray[Any]] = {}
+    for role in [*(role for role, _ in block.auxiliaries().values()), "y"]:
+        value = given.get(role)
+        value = block.simulate(role, {**values, **drawn}, state, rng) if value is None else value
+        if value is None:
+            raise SpecError(f"block {block.kind!r}: `simulate` drew nothing in the role {role!r}; it must draw labels")
+        drawn[role] = value
+    return np.asarray(drawn.pop("y"), dtype=np.float64), drawn
+
+
+def check_simulates(model: Model) -> None:
+    """Refuse a block of labels that is no response and cannot draw any."""
+    block = model.label_block
+    if block is not None and model.response is None and type(block).simulate is Block.simulate:
+        raise SpecError(
+            f"block {model.names['y']!r} ({block.kind}) cannot be simulated: it has no method `simulate`, by which "
+            "labels are drawn, and by which `verify` tests kernels"
+        )
 
 
 def document_features(n_dk: NDArray[Any], state: ChainState) -> FloatArray:

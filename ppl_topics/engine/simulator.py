@@ -20,8 +20,10 @@ from ppl_topics.corpus.names import StrArray
 from ppl_topics.engine.encode_observed import encode_observed
 from ppl_topics.engine.group_builder import coordinates
 from ppl_topics.engine.simulation import (
+    check_simulates,
     document_features,
     draw_from_prior,
+    draw_labels,
     draw_targets,
     drawing_order,
     state_without_words,
@@ -90,14 +92,17 @@ class Simulator:
         sort = np.lexsort((values["w"], state.tokens.docs))
         values["z"] = values["z"].astype(state.z.dtype)[sort]
         state.z[:] = values["z"]
-        labels, response = self.labels, self.response
+        labels, response, block = self.labels, self.response, model.label_block
         if response is not None and labels is not None:
             scores = document_features(state.n_dk, state) @ values["eta"].T
             given = response.at(values, by_role=True)
             targets, parameter = draw_targets(given, scores, rng, self.given.get("augmentation"))
-            labels = labels_of(response, targets, labels)
+            labels = labels_of(response.indicators(targets), targets, labels)
             if "doc" not in response.augmentation_dims:
                 values["augmentation"] = parameter
+        elif block is not None and labels is not None:
+            targets, others = draw_labels(block, values, state, rng, self.given)
+            labels, values = labels_of(targets, targets, labels), values | others
         corpus = replace(corpus, words=values.pop("w")[sort].astype(np.uint32), labels=labels)
         data = {}
         for name, variable in model.variables.items():
@@ -129,9 +134,9 @@ class Simulator:
         return self.model.response
 
 
-def labels_of(response: Response, targets: FloatArray, like: Labels) -> Labels:
-    """Return targets, as the response encodes them, as labels of the kind and classes of others."""
-    holds = response.indicators(targets) > 0.0
+def labels_of(indicators: FloatArray, targets: FloatArray, like: Labels) -> Labels:
+    """Return targets, with what is positive where a class or label holds, as labels of the kind of others."""
+    holds = indicators > 0.0
     if like.kind == "class":
         values: NDArray[Any] = holds[:, 0] if holds.shape[1] == 1 else holds.argmax(axis=1)
     else:
@@ -140,7 +145,8 @@ def labels_of(response: Response, targets: FloatArray, like: Labels) -> Labels:
 
 
 def check_generative(model: Model, responses: int) -> None:
-    """Refuse a response that is no distribution of so many labels."""
+    """Refuse a block that is no distribution of so many labels."""
+    check_simulates(model)
     response = model.response
     if response is None:
         return

@@ -16,7 +16,7 @@ from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.cluster.connection import connected
 from ppl_topics.engine.cluster.tasks import Here, run_tasks
-from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics
+from ppl_topics.prediction.trained import TrainedLabels, TrainedTopics
 
 __all__ = ["by_documents"]
 
@@ -32,14 +32,14 @@ class _Shared:
     """What all tasks share."""
 
     function: Callable[..., Any]
-    fitted: TrainedTopics | TrainedResponse
+    fitted: TrainedTopics | TrainedLabels
     options: Any
     more: tuple[Any, ...]
 
 
 def by_documents(
     function: Callable[..., Result],
-    fitted: TrainedTopics | TrainedResponse,
+    fitted: TrainedTopics | TrainedLabels,
     corpus: Corpus,
     options: Any,
     *more: Any,

@@ -19,9 +19,10 @@ from ppl_topics._util.arrays import FloatArray
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.prediction.dask_texts import is_dask, transform_partitions
 from ppl_topics.prediction.documents import align_corpus, new_corpus
+from ppl_topics.prediction.expected_targets import expected_targets
 from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.predictor import choose, draw_scores, predict_corpus, transform_corpus
-from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics
+from ppl_topics.prediction.trained import TrainedLabels, TrainedResponse, TrainedTopics
 from ppl_topics.results.groups import Groups
 
 __all__ = ["classes", "decision_function", "predict", "predict_proba", "predictive", "transform"]
@@ -63,7 +64,8 @@ def predict(groups: Groups, /, new: Any, *, covariates: Any = None, **options: A
     -------
     ndarray
         Names of classes, shape (D,); for several labels, 1 where one is predicted, shape (D, C); for numbers
-        their means, shape (D,), or (D, C) if the training labels had columns.
+        their means, shape (D,), or (D, C) if the training labels had columns. By a block of labels that is no
+        `Response`, the means of the targets as it encodes them, and all draws are averaged over.
 
     Raises
     ------
@@ -81,7 +83,12 @@ def predict(groups: Groups, /, new: Any, *, covariates: Any = None, **options: A
     >>> fit.predict(["match goal goal", "an election, a vote, a law"]).tolist()
     ['sport', 'politics']
     """
-    response = trained_response(groups)
+    trained = TrainedTopics(groups)
+    if trained.model.supervised and trained.model.response is None:
+        labels = TrainedLabels.of(trained)
+        how = Options.of(options, "phi warmup draws seed threads cluster", eta="draws")
+        return _squeezed(labels, expected_targets(labels, new_corpus(new, labels, covariates), how))
+    response = TrainedResponse.of(trained)
     chosen = choose(response, predict_corpus(response, new_corpus(new, response, covariates), Options.of(options)))
     if response.kind == "class":
         return np.asarray(np.array(classes(groups), dtype=object)[chosen])
@@ -271,6 +278,6 @@ def trained_response(groups: Groups) -> TrainedResponse:
     return TrainedResponse.of(TrainedTopics(groups))
 
 
-def _squeezed(response: TrainedResponse, values: NDArray[Any]) -> NDArray[Any]:
+def _squeezed(labels: TrainedLabels, values: NDArray[Any]) -> NDArray[Any]:
     """Drop the dimension of the responses if the training labels had none."""
-    return values[:, 0] if response.classes is None else values
+    return values[:, 0] if labels.classes is None else values

@@ -26,10 +26,10 @@ from ppl_topics.errors import TraceError
 from ppl_topics.prediction.by_documents import by_documents
 from ppl_topics.prediction.infer import NewTopics, mean_shares, theta_of
 from ppl_topics.prediction.options import Options
-from ppl_topics.prediction.trained import Part, TrainedResponse, TrainedTopics, word_major
+from ppl_topics.prediction.trained import Part, TrainedLabels, TrainedResponse, TrainedTopics, word_major
 from ppl_topics.samplers.responses.features import Features, scores, without_topics
 
-__all__ = ["Predictions", "choose", "draw_scores", "predict_corpus", "transform_corpus"]
+__all__ = ["Predictions", "choose", "draw_scores", "predict_corpus", "topics_by_draw", "transform_corpus"]
 
 AFTER_PHI = 5
 """Sweeps given each draw of phi: consecutive draws differ little, and z goes on from the one before."""
@@ -208,29 +208,34 @@ def draws_of(
     response: TrainedResponse, tokens: Tokens, design: Design, options: Options, part: Part, at_most: int | None
 ) -> Iterator[tuple[int, FloatArray]]:
     """Yield the draws of `draws_by_eta` for responses that share one set of topics."""
-    trained = response.trained
-    topics = NewTopics(tokens, trained.alpha(part), options.seed, part.stream, options.first)
-
-    def with_design(features: Features) -> Features:
-        return features._replace(design=design)
-
-    if options.phi == "draws":
-        for draw, (phi, eta) in enumerate(zip(trained.phi_draws(part), response.eta(part), strict=True)):
-            topics.given(word_major(phi))
-            topics.sweep(AFTER_PHI if draw else options.warmup + 1)
-            yield draw, scores(with_design(topics.features(response.supervised)), eta)
-        return
-    n_eta = len(response.draws)
-    sweeps = options.draws if n_eta >= options.draws else n_eta * -(-options.draws // n_eta)
-    sweeps = sweeps if at_most is None else min(sweeps, at_most)
-    drawn = topics.draws(trained.phi_mean(part), options.warmup, sweeps, response.supervised)
     coefficients, at = enumerate(response.eta(part)), (-1, np.empty(0))
-    for sweep, features in enumerate(drawn):
-        first = sweep * n_eta // sweeps
-        for draw in range(first, max(first + 1, (sweep + 1) * n_eta // sweeps)):
+    for draws, features in topics_by_draw(response, tokens, options, part, response.supervised, at_most):
+        for draw in draws:
             if at[0] < draw:
                 at = next(coefficients)
-            yield draw, scores(with_design(features), at[1])
+            yield draw, scores(features._replace(design=design), at[1])
+
+
+def topics_by_draw(
+    labels: TrainedLabels, tokens: Tokens, options: Options, part: Part, n_topics: int, at_most: int | None = None
+) -> Iterator[tuple[range, Features]]:
+    """Yield draws of the first topics of new documents, each with the places of the draws of a fit that it goes with.
+
+    `at_most` limits the sweeps.
+    """
+    trained, size = labels.trained, len(labels.draws)
+    topics = NewTopics(tokens, trained.alpha(part), options.seed, part.stream, options.first)
+    if options.phi == "draws":
+        for draw, phi in enumerate(trained.phi_draws(part)):
+            topics.given(word_major(phi))
+            topics.sweep(AFTER_PHI if draw else options.warmup + 1)
+            yield range(draw, draw + 1), topics.features(n_topics)
+        return
+    sweeps = options.draws if size >= options.draws else size * -(-options.draws // size)
+    sweeps = sweeps if at_most is None else min(sweeps, at_most)
+    for sweep, features in enumerate(topics.draws(trained.phi_mean(part), options.warmup, sweeps, n_topics)):
+        first = sweep * size // sweeps
+        yield range(first, max(first + 1, (sweep + 1) * size // sweeps)), features
 
 
 def mean_of(draws: Iterator[FloatArray]) -> FloatArray:
@@ -252,8 +257,9 @@ def place_of(response: TrainedResponse, draw: Any) -> int:
     return int(found[0])
 
 
-def design_of(response: TrainedResponse, corpus: Corpus) -> Design:
+def design_of(labels: TrainedLabels, corpus: Corpus) -> Design:
     """Return the fixed features of new documents, whose covariates have the columns of training."""
-    if not response.covariates:
-        return fixed_columns(corpus.n_docs, None, None, response.block.intercept)
-    return fixed_columns(corpus.n_docs, corpus.covariates, response.scaling, response.block.intercept)
+    intercept = isinstance(labels, TrainedResponse) and labels.block.intercept
+    if not labels.covariates:
+        return fixed_columns(corpus.n_docs, None, None, intercept)
+    return fixed_columns(corpus.n_docs, corpus.covariates, labels.scaling, intercept)

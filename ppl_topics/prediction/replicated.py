@@ -29,7 +29,7 @@ from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.models.assignments import draw_rows
 from ppl_topics.prediction.infer import NewTopics
 from ppl_topics.prediction.likelihood import chosen_draws
-from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics
+from ppl_topics.prediction.trained import TrainedLabels, TrainedResponse, TrainedTopics
 from ppl_topics.prediction.training import LabelScores, given_draws, training_corpus, training_covariates
 from ppl_topics.results.groups import Groups
 from ppl_topics.spec import Model
@@ -59,7 +59,8 @@ def posterior_predictive(groups: Groups, *, draws: int = 20, seed: int = 0, thre
     xarray.Dataset
         The group ``posterior_predictive`` of a trace, in the form of ``observed_data``: ``words`` with dims (chain,
         draw, token), sorted in each document as there, unless each response has its own topics; ``labels`` with dims
-        (chain, draw, doc) or (chain, draw, doc, response), if the response is a distribution of the labels, not a loss.
+        (chain, draw, doc) or (chain, draw, doc, response), if the model has a `Response` that is a distribution of the
+        labels, not a loss.
 
     Raises
     ------
@@ -143,16 +144,18 @@ def prior_predictive(groups: Groups, *, draws: int = 100, seed: int = 0) -> xr.D
     corpus = training_corpus(trained)
     response = None if trained.model.response is None else TrainedResponse.of(trained)
     labels = covariates = None
-    if response is not None:
-        check_generative(trained.model, len(response.responses))
-        labels, covariates = response.labels(), training_covariates(response)
+    if trained.model.supervised:
+        of_fit = response or TrainedLabels.of(trained)
+        check_generative(trained.model, 1 if response is None else len(response.responses))
+        labels, covariates = of_fit.labels(), training_covariates(of_fit)
     simulator = Simulator(trained.model, corpus.doc_ptr, trained.vocabulary, labels, covariates, {})
-    into = _Replicates(groups, 1, draws, words=True, labels=response is not None)
+    into = _Replicates(groups, 1, draws, words=True, labels=labels is not None)
     for draw in range(draws):
         drawn = simulator.draw(seed, draw).corpus
         into.arrays["words"][0, draw] = drawn.words
-        if response is not None and drawn.labels is not None:
-            into.arrays["labels"][0, draw] = _in_units(response, drawn.labels.values)
+        if drawn.labels is not None:
+            values = drawn.labels.values
+            into.arrays["labels"][0, draw] = values if response is None else _in_units(response, values)
     return into.dataset(np.zeros(1, np.int64), np.arange(draws))
 
 

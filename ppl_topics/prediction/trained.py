@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import xarray as xr
 
 from ppl_topics._util.argument_names import recording
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
+from ppl_topics.core.block import Block
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.response import Response
 from ppl_topics.corpus.covariates import CovariateColumn, columns_from_json
@@ -24,7 +25,7 @@ from ppl_topics.results.mean_topics import has_mean_topics, mean_topics
 from ppl_topics.results.response_topics import chosen_response, own_topics
 from ppl_topics.spec import Model, load_spec
 
-__all__ = ["Part", "TrainedResponse", "TrainedTopics"]
+__all__ = ["Part", "TrainedLabels", "TrainedResponse", "TrainedTopics"]
 
 ETA_BYTES = 2**25
 """Of draws of the coefficients that are read at a time."""
@@ -134,21 +135,87 @@ class TrainedTopics:
 
 
 @dataclass(frozen=True)
-class TrainedResponse:
-    """The response of a fit: the block of its model, and what was drawn for it."""
+class TrainedLabels:
+    """The block of a fit that observes labels, and these."""
 
     trained: TrainedTopics
-    block: Response
+    block: Block
 
     @classmethod
-    def of(cls, trained: TrainedTopics) -> TrainedResponse:
-        """Take the response of a fit."""
+    def of(cls, trained: TrainedTopics) -> Self:
+        """Take the labels of a fit."""
         model = trained.model
-        block = model.response
-        if block is None:
+        if model.label_block is None:
             raise TraceError(
                 f"model {model.spec.name!r} has no response, so this fit has no coefficients and predicts nothing "
                 "about new documents but their topics (transform); run a supervised model, such as medlda"
+            )
+        if "labels" not in trained.groups.get("observed_data", xr.Dataset()):
+            raise TraceError("the trace lacks `labels` in `observed_data`, the names and the kind of what is predicted")
+        return cls(trained, model.label_block)
+
+    def detached(self, phi: str) -> Self:
+        """Return the same in memory; see `TrainedTopics.detached`."""
+        return replace(self, trained=self.trained.detached(phi))
+
+    @property
+    def _observed(self) -> xr.Dataset:
+        return self.trained.groups["observed_data"]
+
+    @cached_property
+    def covariates(self) -> tuple[CovariateColumn, ...]:
+        """Columns of the covariates that the model has coefficients for."""
+        if "x" not in self.trained.model.names:
+            return ()
+        constants = self.trained.groups.get("constant_data", xr.Dataset())
+        if not {"covariate_columns", "covariate_mean", "covariate_scale"} <= set(constants):
+            raise TraceError("the trace lacks the columns of the covariates; it was not written by ppl-topics")
+        return columns_from_json(str(constants["covariate_columns"].item()))
+
+    @property
+    def scaling(self) -> Scaling:
+        """How the covariates were centred and scaled."""
+        constants = self.trained.groups["constant_data"]
+        return Scaling(constants["covariate_mean"].values, constants["covariate_scale"].values)
+
+    @property
+    def kind(self) -> LabelKind:
+        """Kind of the training labels."""
+        kind: LabelKind = self._observed["labels"].attrs["kind"]
+        return kind
+
+    def labels(self, documents: slice = slice(None)) -> Labels:
+        """Return the training labels."""
+        names = np.empty(0, dtype=object) if self.classes is None else self.classes
+        return Labels(self.kind, self._observed["labels"].values[documents], names)
+
+    @cached_property
+    def classes(self) -> StrArray | None:
+        """Names of the classes, labels or targets of training; None if there is one target without a name."""
+        dim = "class" if self.kind == "class" else "response"
+        return strings(self._observed[dim]) if dim in self._observed.coords else None
+
+    @property
+    def draws(self) -> IntArray:
+        """Numbers of the kept draws, shape (M,)."""
+        return np.asarray(self.trained.groups["posterior"]["draw"].values)
+
+
+@dataclass(frozen=True)
+class TrainedResponse(TrainedLabels):
+    """The response of a fit: the block of its model, and what was drawn for it."""
+
+    block: Response
+
+    @classmethod
+    def of(cls, trained: TrainedTopics) -> Self:
+        """Take the response of a fit."""
+        made = super().of(trained)
+        model = trained.model
+        if model.response is None:
+            raise TraceError(
+                f"block {made.block.kind!r} is no pt.Response, so there are no linear predictors of new documents, nor "
+                "what follows from these, but only the means of their labels (predict) and their topics (transform)"
             )
         name = model.names["eta"]
         posterior = trained.groups["posterior"]
@@ -156,9 +223,6 @@ class TrainedResponse:
             raise TraceError(f"the trace does not hold the coefficients {name}; run the model with record {name}: all")
         if not posterior[name].sizes["response"]:
             raise TraceError("the trace has coefficients of no response")
-        if "labels" not in trained.groups.get("observed_data", xr.Dataset()):
-            raise TraceError("the trace lacks `labels` in `observed_data`, the names and the kind of what is predicted")
-        made = cls(trained, block)
         if posterior.sizes["coefficient"] != made.supervised + len(made.columns):
             raise TraceError(
                 f"{name} has {posterior.sizes['coefficient']} coefficients for {made.supervised} topics; new documents "
@@ -178,14 +242,6 @@ class TrainedResponse:
             )
         return made
 
-    def detached(self, phi: str) -> TrainedResponse:
-        """Return the same in memory; see `TrainedTopics.detached`."""
-        return replace(self, trained=self.trained.detached(phi))
-
-    @property
-    def _observed(self) -> xr.Dataset:
-        return self.trained.groups["observed_data"]
-
     @property
     def supervised(self) -> int:
         """Topics with coefficients, the first ones."""
@@ -198,22 +254,6 @@ class TrainedResponse:
         return (*names, INTERCEPT) if self.block.intercept else names
 
     @cached_property
-    def covariates(self) -> tuple[CovariateColumn, ...]:
-        """Columns of the covariates that the model has coefficients for."""
-        if "x" not in self.trained.model.names:
-            return ()
-        constants = self.trained.groups.get("constant_data", xr.Dataset())
-        if not {"covariate_columns", "covariate_mean", "covariate_scale"} <= set(constants):
-            raise TraceError("the trace lacks the columns of the covariates; it was not written by ppl-topics")
-        return columns_from_json(str(constants["covariate_columns"].item()))
-
-    @property
-    def scaling(self) -> Scaling:
-        """How the covariates were centred and scaled."""
-        constants = self.trained.groups["constant_data"]
-        return Scaling(constants["covariate_mean"].values, constants["covariate_scale"].values)
-
-    @cached_property
     def target_scaling(self) -> Scaling:
         """How the targets were centred and scaled, by response; not at all unless the trace says so."""
         constants = self.trained.groups.get("constant_data", xr.Dataset())
@@ -221,21 +261,10 @@ class TrainedResponse:
             return Scaling(np.zeros(len(self.responses)), np.ones(len(self.responses)))
         return Scaling(constants["target_mean"].values, constants["target_scale"].values)
 
-    @property
-    def kind(self) -> LabelKind:
-        """Kind of the training labels."""
-        kind: LabelKind = self._observed["labels"].attrs["kind"]
-        return kind
-
     @cached_property
     def targets(self) -> FloatArray:
         """The training labels as the response has them, encoded, centred and scaled, shape (D, C)."""
         return np.asarray(self.target_scaling.apply(self._encode(slice(None))))
-
-    def labels(self, documents: slice = slice(None)) -> Labels:
-        """Return the training labels."""
-        names = np.empty(0, dtype=object) if self.classes is None else self.classes
-        return Labels(self.kind, self._observed["labels"].values[documents], names)
 
     def _encode(self, documents: slice) -> FloatArray:
         try:
@@ -247,17 +276,6 @@ class TrainedResponse:
     def responses(self) -> StrArray:
         """Names of the responses, shape (C,)."""
         return strings(self.trained.groups["posterior"]["response"])
-
-    @cached_property
-    def classes(self) -> StrArray | None:
-        """Names of the classes, labels or targets of training; None if there is one target without a name."""
-        dim = "class" if self.kind == "class" else "response"
-        return strings(self._observed[dim]) if dim in self._observed.coords else None
-
-    @property
-    def draws(self) -> IntArray:
-        """Numbers of the kept draws, shape (M,)."""
-        return np.asarray(self.trained.groups["posterior"]["draw"].values)
 
     def eta(self, part: Part) -> Iterator[FloatArray]:
         """Yield the kept draws of the coefficients, shape (C, F), those of topics first; few are in memory at a time.

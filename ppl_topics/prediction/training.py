@@ -18,7 +18,7 @@ from ppl_topics.errors import TraceError
 from ppl_topics.prediction.infer import WARMUP, NewTopics
 from ppl_topics.prediction.likelihood import alpha_draws
 from ppl_topics.prediction.predictor import AFTER_PHI, design_of
-from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics, word_major
+from ppl_topics.prediction.trained import TrainedLabels, TrainedResponse, TrainedTopics, word_major
 from ppl_topics.results.documents import document_lengths, words_of_tokens
 from ppl_topics.samplers.responses.features import scores
 
@@ -117,11 +117,11 @@ class LabelScores:
         return np.hstack(columns)
 
 
-def training_covariates(response: TrainedResponse) -> Covariates | None:
+def training_covariates(labels: TrainedLabels) -> Covariates | None:
     """Return the covariates of the training documents, if the model has coefficients for any."""
-    if not response.covariates:
+    if not labels.covariates:
         return None
-    constants = response.trained.groups["constant_data"]
+    constants = labels.trained.groups["constant_data"]
     if "covariates" not in constants:
         raise TraceError("the trace does not hold the covariates of the training documents, for they were too many")
-    return Covariates(constants["covariates"].transpose("doc", "covariate").values, response.covariates)
+    return Covariates(constants["covariates"].transpose("doc", "covariate").values, labels.covariates)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ppl_topics._util.nearest import choices, nearest
+from ppl_topics.core.block import Block
 from ppl_topics.core.registry import blocks
 from ppl_topics.core.response import Response
 from ppl_topics.errors import SpecError
@@ -80,7 +81,7 @@ class Model:
         for name, block in spec.blocks.items():
             problem = block.check(roles[name], spec.topics) or block.check_references(roles)
             if roles[name] == "y" and not isinstance(block, Response):
-                problem = "it observes labels, so its class must be a pt.Response, which encodes them"
+                problem = problem or _label_problem(block, roles)
             if problem:
                 raise SpecError(f"{spec.locate('blocks', name)}: block {name!r} ({block.kind}): {problem}")
             dims = block.dims(roles[name])
@@ -126,15 +127,20 @@ class Model:
         return "y" in self.names
 
     @property
-    def response(self) -> Response | None:
+    def label_block(self) -> Block | None:
         """The block that observes labels, if there is one."""
-        block = self.spec.blocks.get(self.names.get("y", ""))
+        return self.spec.blocks.get(self.names.get("y", ""))
+
+    @property
+    def response(self) -> Response | None:
+        """The block that observes labels, if its density is quadratic given an augmentation."""
+        block = self.label_block
         return block if isinstance(block, Response) else None
 
     @property
     def apart(self) -> bool:
         """Whether each response has its own chains."""
-        return self.supervised and bool(getattr(self.spec.blocks[self.names["y"]], "apart", False))
+        return self.response is not None and self.response.apart
 
     def _check_record(self) -> None:
         for name, rule in self.spec.record.items():
@@ -162,6 +168,19 @@ def _check_given(name: str, place: Location, spec: Spec, variables: Mapping[str,
             f"{place}: model {spec.name!r} integrates {name} out, so it has no value of it that could be given; remove "
             f"`integrate_out: true` from {name}"
         )
+
+
+def _label_problem(block: Block, roles: Mapping[str, str]) -> str | None:
+    """Return what a block of labels lacks that is no response, or None."""
+    for method in ("encode", "log_density"):
+        if getattr(type(block), method) is getattr(Block, method):
+            return f"it observes labels, so its class needs the method `{method}`, or must be a pt.Response"
+    referred = {roles[name] for name in block.referred().values()}
+    if "z" not in referred:
+        # Kernels of z would leave its factor out, and nothing would say so.
+        return "it observes labels, so one of its `references` must name the assignments, on which these depend"
+    unused = next((name for name, role in roles.items() if role == "x" and role not in referred), None)
+    return None if unused is None else f"it does not refer to {unused!r}; let it, or remove that block"
 
 
 def _factor(name: str, spec: Spec, variables: Mapping[str, Variable]) -> Factor:

@@ -120,10 +120,10 @@ def linear_predictors(binding: Binding) -> Callable[[ChainState], FloatArray]:
     Raises
     ------
     SpecError
-        If the model has no response.
+        If the model has no labels, or no coefficients.
     """
     eta, n_topics = binding.names.get("eta"), binding.sizes.supervised
-    if binding.response is None or eta is None:
+    if "y" not in binding.names or eta is None:
         raise SpecError(f"{binding.target!r} belongs to no response; add a block that observes labels to the model")
 
     def predictors(state: ChainState) -> FloatArray:

@@ -4,11 +4,15 @@ from typing import ClassVar, Literal
 
 import pytest
 
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core import registry
 from ppl_topics.core.block import Block
 from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.registry import block, blocks, kernels
+from ppl_topics.core.state import ChainState
+from ppl_topics.corpus.labels import Labels
 from ppl_topics.errors import SpecError
+from ppl_topics.models.targets import encode_counts
 from ppl_topics.spec import Model, load_spec
 from ppl_topics.spec.shipped import shipped
 
@@ -186,6 +190,24 @@ def test_a_third_party_block_of_labels_that_is_no_response(monkeypatch):
         block: Literal["mine"] = "mine"
 
     message = refused(mine={"block": "mine"})
-    assert (
-        message == "m: block 'mine' (mine): it observes labels, so its class must be a pt.Response, which encodes them"
+    assert message == (
+        "m: block 'mine' (mine): it observes labels, so its class needs the method `encode`, or must be a pt.Response"
     )
+
+    @block("encodes")
+    class Encodes(Mine):
+        block: Literal["encodes"] = "encodes"
+
+        def encode(self, labels: Labels) -> tuple[FloatArray, list[str]]:
+            return encode_counts(labels)
+
+    assert "needs the method `log_density`" in refused(mine={"block": "encodes"})
+
+    @block("forgets_z")
+    class ForgetsZ(Encodes):
+        block: Literal["forgets_z"] = "forgets_z"
+
+        def log_density(self, value: FloatArray, state: ChainState) -> float:
+            return 0.0
+
+    assert "one of its `references` must name the assignments" in refused(mine={"block": "forgets_z"})
