@@ -31,11 +31,23 @@ INCLUSION = {
     "blocks": {"phi": {"inclusion": "pi"}, "pi": {"block": "beta", "a": 1.0, "b": 1.0, "per": "topic"}},
 }
 LISTED = {"extends": "lda_spike_slab", "name": "lda_listed", "parameters": {"storage": "sparse"}}
+HALF_CAUCHY = {"block": "half_cauchy"}
+COUNTS = {
+    "extends": "slda_counts",
+    "name": "counts_with_priors",
+    "blocks": {
+        "eta": {"variance": {"block": "inverse_gamma", "shape": 2.0, "rate": 1.0}},
+        "y": {"dispersion": {"block": "gamma", "shape": 2.0, "rate": 1.0}},
+    },
+}
+VARIANCE = {"extends": "slda_gaussian", "name": "variance", "blocks": {"eta": {"variance": HALF_CAUCHY}}}
+SCALE = {"extends": "dolda", "name": "scale", "blocks": {"eta": {"scale": HALF_CAUCHY}}}
 
 # Model, and kernels that replace those it would choose, by the case's name.
 CASES = {
     "dolda": ("dolda", {}),
     "dolda, slices": ("dolda", {"lambda": "slice_lambda", "tau": "slice_tau", "z": "partially_collapsed"}),
+    "dolda, scale": (SCALE, {}),
     "dolda_covariates": ("dolda_covariates", {}),
     "dolda_normal": ("dolda_normal", {"eta": "low_rank_normal", "z": "sparse_partially_collapsed"}),
     "dolda_spike_slab": ("dolda_spike_slab", {}),
@@ -72,8 +84,10 @@ CASES = {
     "medlda_one_vs_all": ("medlda_one_vs_all", {}),
     "medlda_regression": ("medlda_regression", {}),
     "slda_counts": ("slda_counts", {}),
+    "slda_counts, priors of numbers": (COUNTS, {}),
     "slda_covariates": ("slda_covariates", {}),
     "slda_gaussian": ("slda_gaussian", {}),
+    "slda_gaussian, variance": (VARIANCE, {}),
     "slda_gaussian, regularised": (REGULARISED, {}),
     "slda_logistic": ("slda_logistic", {}),
     "slda_logistic_one_vs_all": ("slda_logistic_one_vs_all", {}),
@@ -84,6 +98,7 @@ CASES = {
 # gives the draws that it gave: raise STREAMS, so that no run is resumed with other draws, and put the new digests here.
 DIGESTS = {
     "dolda": "64f9815b72f6bd61",
+    "dolda, scale": "ee623ab5caa20cef",
     "dolda, slices": "bcd1697363e99a7c",
     "dolda_covariates": "ec9dbdeb13a893f6",
     "dolda_normal": "65e1ef19abc439f4",
@@ -115,8 +130,10 @@ DIGESTS = {
     "medlda_one_vs_all": "434968d88b047428",
     "medlda_regression": "4f13ab6c83501188",
     "slda_counts": "14b4b94ef837c355",
+    "slda_counts, priors of numbers": "4b3a39d7ae15fa9e",
     "slda_covariates": "5c441ca77ba1053e",
     "slda_gaussian": "c60b372952a18342",
+    "slda_gaussian, variance": "bc4b91ef0ea356a4",
     "slda_gaussian, regularised": "0b36c2ed1bf2623c",
     "slda_logistic": "58d789d682aee3fc",
     "slda_logistic_one_vs_all": "58e7f2f12c2db68f",
@@ -138,7 +155,7 @@ def labels(model):
 def corpus_for(model):
     rng = np.random.default_rng(5)
     documents = [[f"w{i}" for i in rng.integers(0, 30, n)] for n in (40, 0, 1, 25, 60, 3, 1, 80)]
-    kind = "count" if model == "slda_counts" else None
+    kind = "count" if model in ("slda_counts", COUNTS) else None
     covariates = np.arange(16.0).reshape(8, 2) % 5 if str(model).endswith("_covariates") else None
     return pt.Corpus.from_tokens(documents, labels=labels(model), label_kind=kind, covariates=covariates)
 
