@@ -41,6 +41,20 @@ CASES = {
     "slda_multinomial": ("slda_multinomial", CLASSES, {**FIXED, "topics": 3, "alpha": 0.8, "variance": 2.4}),
     "slda_counts": ("slda_counts", COUNTS, {**FIXED, "variance": 2.4, "dispersion": 2.6}),
     "slda_covariates": ("slda_covariates", CLASSES, {**FIXED, "variance": 2.4}),
+    "slda_counts with priors": (
+        "slda_counts",
+        COUNTS,
+        {
+            **FIXED,
+            "variance": {"block": "inverse_gamma", "shape": 2.6, "rate": 1.9},
+            "dispersion": {"block": "gamma", "shape": 1.7, "rate": 2.4},
+        },
+    ),
+    "horseshoe with a prior of its scale": (
+        shrunk("horseshoe", "slda_gaussian", scale={"block": "half_cauchy", "scale": 0.7}),
+        NUMBERS,
+        FIXED,
+    ),
     "dolda": ("dolda", CLASSES, FIXED),
     "medlda": ("medlda", CLASSES, {**FIXED, "margin": 0.7}),
     "medlda_regression": ("medlda_regression", NUMBERS, {**FIXED, "cost": 1.4, "epsilon": 0.3}),
@@ -81,7 +95,7 @@ def our_density(spec, corpus, values):
     total = sum(stats.dirichlet.logpdf(row, state.alpha) for row in values["theta"])
     total += sum(stats.dirichlet.logpdf(row, state.beta) for row in values["phi"])
     for name, block in spec.blocks.items():
-        if block.kind == "gamma":
+        if block.kind in ("gamma", "inverse_gamma", "half_cauchy"):
             total += block.log_density(values[name], state)
         if isinstance(block, CoefficientPrior):
             total += block.log_density(values[name], state)
@@ -104,7 +118,7 @@ def our_density(spec, corpus, values):
                 counts = np.zeros((corpus.n_docs, topics))
                 counts[doc] = np.bincount(z, minlength=topics)
                 scores = document_features(counts, state)[[doc]] @ values["eta"].T
-                term += response.log_likelihood(observed.targets[[doc]], scores, sigma2).sum()
+                term += response.at(state.arrays).log_likelihood(observed.targets[[doc]], scores, sigma2).sum()
             terms.append(term)
         total += logsumexp(terms)
     return total
