@@ -278,8 +278,11 @@ def prepare(
     # What is given is checked with the rest of the model.
     made = Model.of(spec)
     _check_traced(traced, made, settings, in_folder)
-    parse_warmup(made)
-    written = None if spec.schedule is None else make_plan(spec)
+    written = None
+    if spec.schedule is not None:
+        written = make_plan(spec)
+    else:
+        parse_warmup(made)
     return Prepared(spec, settings, path, overwrite, checkpoints, written, init, given)
 
 

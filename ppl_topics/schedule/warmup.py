@@ -57,18 +57,17 @@ def make_warmup(model: Model, schedule: Node) -> Warmup | None:
     """Return what a model runs before its schedule, checked; None if nothing else."""
     if model.spec.warmup is None:
         return None
-    node, temperature = parse_warmup(model)
+    node, temperature = parse_warmup(model, schedule)
     if node is None:
         return Warmup(schedule, temperature)
-    check_warmup(node, model, schedule)
     drawn = {n for s in steps(node) for n in variables_in(s.kernel.updates + s.kernel.integrates_out, model)}
     return Warmup(node, temperature, tuple(name for name in model.latent if name not in drawn))
 
 
-def parse_warmup(model: Model) -> tuple[Node | None, float]:
+def parse_warmup(model: Model, schedule: Node | None = None) -> tuple[Node | None, float]:
     """Return the kernels that a model runs before its schedule, None if they are those of it, and their temperature.
 
-    All is checked that does not depend on the schedule.
+    Without a schedule, all is checked that does not depend on it.
     """
     data, temperature = model.spec.warmup, 1.0
     if isinstance(data, Mapping) and "temperature" in data:
@@ -77,7 +76,7 @@ def parse_warmup(model: Model) -> tuple[Node | None, float]:
     if data is None:
         return None, temperature
     node = parse(data, model, "warmup")
-    check_warmup(node, model)
+    check_warmup(node, model, schedule)
     return node, temperature
 
 
