@@ -8,7 +8,7 @@ from keyword import iskeyword
 from pathlib import Path
 
 import ppl_topics
-from ppl_topics.core.registry import NAME
+from ppl_topics.corpus.names import NAME
 from ppl_topics.errors import PplTopicsError
 
 __all__ = ["new_plugin"]

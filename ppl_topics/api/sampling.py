@@ -18,8 +18,8 @@ from ppl_topics._util.nearest import nearest
 from ppl_topics.api.destinations import check_run
 from ppl_topics.api.saving import save_somewhere
 from ppl_topics.api.starting import Given, Init, start_values, with_given
-from ppl_topics.core.registry import NAME
 from ppl_topics.corpus import Corpus
+from ppl_topics.corpus.names import NAME
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.cluster.connection import Cluster, ClusterLike, connected

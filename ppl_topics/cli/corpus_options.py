@@ -67,16 +67,34 @@ class Reading(Texts):
     """How to read documents."""
 
     first_id: Annotated[int | None, typer.Option(help="First word id in the file, 0 or 1.")] = None
+    more_labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Columns that models of several responses observe beside the label, separated by commas, each with "
+            "its kind after a colon if that is not to be inferred: stars:real.",
+            metavar="NAME[:KIND]",
+        ),
+    ] = None
 
     def read(self, data: str, **words: Any) -> Corpus:
         """Read the corpus in a file; all of its words are kept, unless `words` says which."""
         from ppl_topics.api.sampling import check_corpus
         from ppl_topics.corpus import read_corpus
 
-        corpus = read_corpus(data, first_id=self.first_id, **self.given(), **words)
+        more = self._more_labels()
+        corpus = read_corpus(data, first_id=self.first_id, more_labels=more, **self.given(), **words)
         with naming(data):
             check_corpus(corpus)
         return corpus
+
+    def _more_labels(self) -> dict[str, Any]:
+        kinds = {}
+        for part in (part for given in self.more_labels or () for part in given.split(",")):
+            name, _, kind = part.partition(":")
+            if name in kinds:
+                raise CorpusError(f"--more-labels: {name!r} is given twice; give each column once")
+            kinds[name] = kind or None
+        return kinds
 
 
 @dataclass(frozen=True, kw_only=True)

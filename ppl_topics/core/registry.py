@@ -7,7 +7,6 @@ Third parties register with the decorators, or through the entry-point groups ``
 from __future__ import annotations
 
 import inspect
-import re
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from ppl_topics._util.importing import load_entry_point
 from ppl_topics.core.block import Block
 from ppl_topics.core.kernel import FORMULA_NAMES, Distribution, KernelFunctions, KernelSpec
 from ppl_topics.core.proposal import ProposalSpec, TableInputs
+from ppl_topics.corpus.names import NAME
 from ppl_topics.errors import SpecError
 
 __all__ = [
@@ -34,7 +34,6 @@ __all__ = [
     "unregister_proposal",
 ]
 
-NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 TRIAL_SIZES: Mapping[str, float] = {
     "N": 1e6,
     "D": 1e4,

@@ -18,7 +18,7 @@ from ppl_topics.corpus import native, token_arrays
 from ppl_topics.corpus.constructors import CorpusConstructors
 from ppl_topics.corpus.covariates import as_covariates
 from ppl_topics.corpus.labels import LabelKind, Labels
-from ppl_topics.corpus.names import StrArray, as_doc_ids
+from ppl_topics.corpus.names import NAME, StrArray, as_doc_ids
 from ppl_topics.corpus.parts import DroppedWords, VocabularyLike, as_vocabulary
 from ppl_topics.corpus.splitting import choose_folds, choose_test
 from ppl_topics.errors import CorpusError
@@ -52,6 +52,8 @@ class Corpus(CorpusConstructors):
         A name for messages and reports.
     dropped : DroppedWords
         What was lost when a vocabulary was applied.
+    more_labels : mapping of str to Labels
+        What else is to be predicted, by name, for models of several responses.
 
     Raises
     ------
@@ -76,6 +78,7 @@ class Corpus(CorpusConstructors):
             parts.append(f"{self.n_empty_docs:,} empty")
         if self.labels is not None:
             parts.append(self.labels.summary)
+        parts += [f"{name}: {labels.summary}" for name, labels in self.more_labels.items()]
         if self.covariates is not None:
             parts.append(f"{self.covariates.n_columns:,} covariates")
         if self.dropped.tokens:
@@ -162,6 +165,7 @@ class Corpus(CorpusConstructors):
             labels=None if self.labels is None else self.labels.select(positions),
             covariates=None if self.covariates is None else self.covariates.select(positions),
             dropped=DroppedWords(),
+            more_labels={name: labels.select(positions) for name, labels in self.more_labels.items()},
         )
 
     def split(self, test: float | int, *, seed: int = 0, stratify: bool | None = None) -> tuple[Corpus, Corpus]:
@@ -254,10 +258,39 @@ class Corpus(CorpusConstructors):
         )
         return dataclasses.replace(self, doc_ptr=doc_ptr, words=words, vocabulary=target, dropped=dropped)
 
-    def with_labels(self, labels: Any, *, kind: LabelKind | None = None) -> Corpus:
-        """Return the same documents with other labels (`Labels`, or what `Labels.infer` takes), or None."""
+    def with_labels(self, labels: Any, *, kind: LabelKind | None = None, name: str = "labels") -> Corpus:
+        """Return the same documents with other labels, or with more of them under a name.
+
+        Parameters
+        ----------
+        labels : Labels, or what `Labels.infer` takes, or None
+            None removes them.
+        kind : {"class", "multi_label", "real", "count"}, optional
+            Their kind, where it should not be inferred.
+        name : str
+            What `observed` of a response calls them: ``labels``, or another name, for models of several responses.
+
+        Returns
+        -------
+        Corpus
+
+        Examples
+        --------
+        >>> films = Corpus.from_tokens([["a", "cat"], ["a", "dog"]], labels=["good", "bad"])
+        >>> films.with_labels([8.5, 3.0], name="rating")
+        Corpus: 2 documents, 4 tokens, 3 words, 2 classes, rating: real labels
+        """
         inferred = None if labels is None else Labels.infer(labels, kind=kind, doc_ids=self.ids)
-        return dataclasses.replace(self, labels=inferred)
+        if name == "labels":
+            return dataclasses.replace(self, labels=inferred)
+        if not isinstance(name, str) or not NAME.match(name):
+            raise CorpusError(f"name of labels: use lower-case letters, digits and _, a letter first, got {name!r}")
+        more = {each: kept for each, kept in self.more_labels.items() if each != name}
+        return dataclasses.replace(self, more_labels=more if inferred is None else {**more, name: inferred})
+
+    def labels_of(self, name: str) -> Labels | None:
+        """Return the labels that `observed` of a response calls by a name; None if there are none."""
+        return self.labels if name == "labels" else self.more_labels.get(name)
 
     def with_covariates(self, covariates: Any) -> Corpus:
         """Return the same documents with other covariates (`Covariates`, data frame or matrix), or None."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -16,6 +17,7 @@ from ppl_topics._util.arrays import IntArray, UInt8Array
 from ppl_topics.errors import CorpusError
 
 __all__ = [
+    "NAME",
     "DocIds",
     "DocumentError",
     "StrArray",
@@ -31,6 +33,9 @@ __all__ = [
     "storage_problem",
     "word_problem",
 ]
+
+NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+"""Of variables of models, and of labels that they observe."""
 
 StrArray: TypeAlias = npt.NDArray[np.object_]
 """An object array whose entries are all ``str``."""

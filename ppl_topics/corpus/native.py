@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Collection, Iterator
@@ -26,6 +27,7 @@ from scipy import sparse
 from ppl_topics.corpus.covariates import CovariateColumn, Covariates
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.corpus.names import (
+    NAME,
     StrArray,
     as_doc_ids,
     as_names,
@@ -72,6 +74,7 @@ _ARRAYS = {
 }
 """Type and number of dimensions of each file; those of the labels follow from their kind."""
 
+_MORE_LABELS = re.compile("labels_(0|[1-9][0-9]{0,2})")
 _NOT_IN_FINGERPRINT = ("ids", "ids_data", "ids_offsets")
 _BLOCK = 1 << 26
 
@@ -160,10 +163,11 @@ def load(path: Path, *, verify: bool) -> tuple[CorpusParts, str]:
             words=arrays["words"],
             vocabulary=vocabulary,
             ids=as_doc_ids(ids, len(arrays["doc_ptr"]) - 1),
-            labels=_labels(arrays, meta["parts"]),
+            labels=_labels(arrays, meta["parts"]["labels"], "labels"),
             covariates=_covariates(arrays, meta["parts"]),
             name=name,
             dropped=DroppedWords(**{what: _count(value) for what, value in meta["dropped"].items()}),
+            more_labels=_more_labels(arrays, meta["parts"]),
         )
         fingerprint = meta["fingerprint"]
         written, parts = _content(corpus)
@@ -187,6 +191,12 @@ def _content(corpus: CorpusParts) -> tuple[Arrays, dict[str, Any]]:
     if corpus.labels is not None:
         parts["labels"] = {"kind": corpus.labels.kind, "classes": list(corpus.labels.classes)}
         arrays["labels"] = corpus.labels.values
+    if corpus.more_labels:
+        # A list, so that their order is kept; nothing where there are none, as in folders of earlier versions.
+        parts["more_labels"] = [
+            [name, {"kind": each.kind, "classes": list(each.classes)}] for name, each in corpus.more_labels.items()
+        ]
+        arrays |= {f"labels_{i}": each.values for i, each in enumerate(corpus.more_labels.values())}
     if corpus.covariates is not None:
         matrix = corpus.covariates.matrix
         columns = [[column.name, column.levels, column.reference] for column in corpus.covariates.columns]
@@ -202,10 +212,11 @@ def _content(corpus: CorpusParts) -> tuple[Arrays, dict[str, Any]]:
 
 def _open(path: Path, name: str) -> npt.NDArray[Any]:
     """Open an array, which must have one of the names that `save` gives."""
-    if name not in _ARRAYS:
+    known = "labels" if _MORE_LABELS.fullmatch(name) else name
+    if known not in _ARRAYS:
         raise ValueError(f"a corpus has no array {name!r}")
     array = open_array(path / f"{name}.npy")
-    dtype, n_dims = _ARRAYS[name]
+    dtype, n_dims = _ARRAYS[known]
     if dtype is not None and (array.dtype != dtype or array.ndim != n_dims):
         raise ValueError(f"{name}.npy has {array.ndim} dimensions of {array.dtype}")
     return array
@@ -250,14 +261,23 @@ def _texts(values: Any) -> list[str]:
     return values
 
 
-def _labels(arrays: Arrays, parts: dict[str, Any]) -> Labels | None:
-    described = parts["labels"]
+def _labels(arrays: Arrays, described: dict[str, Any] | None, name: str) -> Labels | None:
     if described is None:
         return None
     classes = np.array(_texts(described["classes"]), dtype=object)
-    made = Labels(described["kind"], arrays["labels"], classes)
-    if made.values.dtype != arrays["labels"].dtype:
-        raise ValueError(f"labels.npy has {arrays['labels'].dtype}, expected {made.values.dtype}")
+    made = Labels(described["kind"], arrays[name], classes)
+    if made.values.dtype != arrays[name].dtype:
+        raise ValueError(f"{name}.npy has {arrays[name].dtype}, expected {made.values.dtype}")
+    return made
+
+
+def _more_labels(arrays: Arrays, parts: dict[str, Any]) -> dict[str, Labels]:
+    made = {}
+    for number, (name, described) in enumerate(parts.get("more_labels", [])):
+        labels = _labels(arrays, described, f"labels_{number}")
+        if labels is None or not isinstance(name, str) or not NAME.match(name):
+            raise ValueError(f"{META} has labels {str(name)[:40]!r} without a description, or with another name")
+        made[name] = labels
     return made
 
 

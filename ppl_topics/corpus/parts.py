@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -48,15 +48,16 @@ class CorpusParts:
     covariates: Covariates | None = None
     name: str = ""
     dropped: DroppedWords = DroppedWords()
+    more_labels: Mapping[str, Labels] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for field, dtype in (("doc_ptr", np.int64), ("words", np.uint32), ("vocabulary", np.object_)):
-            array = getattr(self, field)
+        for name, dtype in (("doc_ptr", np.int64), ("words", np.uint32), ("vocabulary", np.object_)):
+            array = getattr(self, name)
             if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype != dtype:
-                raise CorpusError(f"{field} must be a one-dimensional array of {np.dtype(dtype).name}")
+                raise CorpusError(f"{name} must be a one-dimensional array of {np.dtype(dtype).name}")
             view = array.view()
             view.flags.writeable = False
-            object.__setattr__(self, field, view)
+            object.__setattr__(self, name, view)
         if self.n_docs < 1:
             raise CorpusError("the corpus has no documents; at least one is needed")
         if self.doc_ptr[0] != 0 or self.doc_ptr[-1] != len(self.words):
@@ -64,7 +65,9 @@ class CorpusParts:
                 f"doc_ptr runs from {self.doc_ptr[0]} to {self.doc_ptr[-1]}; "
                 f"expected from 0 to the number of tokens, {len(self.words)}"
             )
-        for part, what in ((self.ids, "ids"), (self.labels, "labels"), (self.covariates, "covariates")):
+        object.__setattr__(self, "more_labels", dict(self.more_labels))
+        described = [(self.ids, "ids"), (self.labels, "labels"), (self.covariates, "covariates")]
+        for part, what in [*described, *((part, f"labels {name!r}") for name, part in self.more_labels.items())]:
             if part is not None and len(part) != self.n_docs:
                 raise CorpusError(
                     f"there are {what} for {len(part)} documents, but the corpus has {self.n_docs} documents; "

@@ -9,8 +9,9 @@ from typing import Any
 
 from ppl_topics._util.nearest import choices, did_you_mean, nearest
 from ppl_topics.core.block import Block
-from ppl_topics.core.registry import NAME, blocks
+from ppl_topics.core.registry import blocks
 from ppl_topics.core.tokens import MAX_TOPICS
+from ppl_topics.corpus.names import NAME
 from ppl_topics.errors import SpecError
 from ppl_topics.spec.extends import merge, read_model
 from ppl_topics.spec.inline_blocks import named_blocks
@@ -107,10 +108,14 @@ class Spec:
 
         # A parameter that only the old one uses goes with it.
         rest = {each: value for each, value in self.written.data.items() if each != key}
-        written = _only_used(put(self.written), substitute_parameters(replace(self.written, data=rest))[1])
-        parameters = {name: value for name, value in self.parameters.items() if name in written.data["parameters"]}
-        made = replace(self, parameters=parameters, source=put(self.source), written=written)
+        made = replace(self.rewritten(put(self.written), replace(self.written, data=rest)), source=put(self.source))
         return replace(made, warmup=tree) if key == "warmup" else replace(made, schedule=tree)
+
+    def rewritten(self, written: Source, using: Source | None = None) -> Spec:
+        """Return the same model, written otherwise, without the parameters that it, or a part of it, does not use."""
+        kept = _only_used(written, substitute_parameters(using or written)[1])
+        parameters = {name: value for name, value in self.parameters.items() if name in kept.data["parameters"]}
+        return replace(self, parameters=parameters, written=kept)
 
     def with_given(self, names: Iterable[str], call: str) -> Spec:
         """Return the same model with more variables held fixed; ``call`` is how messages name a variable."""

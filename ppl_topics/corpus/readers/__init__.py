@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -34,6 +34,7 @@ def read_corpus(
     id_column: str | None = None,
     covariates: Sequence[str] | None = None,
     label_kind: LabelKind | None = None,
+    more_labels: Sequence[str] | Mapping[str, LabelKind | None] | None = None,
     first_id: int | None = None,
     encoding: str = "utf-8",
     **options: Unpack[TextKeywords],
@@ -74,6 +75,9 @@ def read_corpus(
         Columns of the covariates (JSON Lines, CSV, TSV, Parquet).
     label_kind : {"class", "multi_label", "real", "count"}, optional
         Kind of the labels; by default as `Labels.infer` finds.
+    more_labels : sequence of str, or mapping of str to str, optional
+        Columns of further labels, for models of several responses that observe them by these names; or their kinds by
+        column, None where it is to be inferred (JSON Lines, CSV, TSV, Parquet).
     first_id : {0, 1}, optional
         The first word id of an svmlight or LDA-C file. By default, an svmlight file starts with 0 if id 0
         occurs in it, else with 1; LDA-C with 0. Give it if the training and the test file might differ in that.
@@ -118,6 +122,7 @@ def read_corpus(
         label_kind=label_kind,
         encoding=encoding,
         first_id=first_id,
+        more_labels=more_labels,
     )
     read_options.check(file, kind)
     try:

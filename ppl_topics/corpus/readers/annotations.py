@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
 from ppl_topics.corpus.keywords import DocumentKeywords
 from ppl_topics.corpus.label_inference import LabelKind, as_number, is_missing
+from ppl_topics.corpus.labels import Labels
 from ppl_topics.corpus.names import DocumentError
 from ppl_topics.corpus.readers.lines import file_error
 from ppl_topics.corpus.readers.records import Cell
@@ -35,6 +37,7 @@ class Annotations:
         *,
         typed: bool = True,
         absent_is_empty: bool = False,
+        more_labels: Mapping[str, LabelKind | None] = MappingProxyType({}),
     ) -> None:
         self._starts, self._files = [0], [str(path)]
         self._names = covariates
@@ -44,8 +47,17 @@ class Annotations:
         self._labels: list[Cell] = []
         self._doc_ids: list[str] = []
         self._covariates: list[tuple[Cell, ...]] = []
+        self._more_kinds = dict(more_labels)
+        self._more_labels: list[tuple[Cell, ...]] = []
 
-    def add(self, line: int, label: Cell = None, doc_id: str | None = None, covariates: tuple[Cell, ...] = ()) -> None:
+    def add(
+        self,
+        line: int,
+        label: Cell = None,
+        doc_id: str | None = None,
+        covariates: tuple[Cell, ...] = (),
+        more_labels: tuple[Cell, ...] = (),
+    ) -> None:
         """Add one document; ids are given for all documents or for none."""
         self._lines.append(line)
         self._labels.append(label)
@@ -53,6 +65,8 @@ class Annotations:
             self._doc_ids.append(doc_id)
         if self._names:
             self._covariates.append(covariates)
+        if self._more_kinds:
+            self._more_labels.append(more_labels)
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -65,6 +79,7 @@ class Annotations:
         self._labels += other._labels
         self._doc_ids += other._doc_ids
         self._covariates += other._covariates
+        self._more_labels += other._more_labels
 
     def arguments(
         self, label_kind: LabelKind | None, *, labelled: bool = False, unique_ids: bool = True
@@ -78,10 +93,18 @@ class Annotations:
         columns = zip(self._names, zip(*self._covariates, strict=True), strict=True) if self._covariates else ()
         return DocumentKeywords(
             doc_ids=self._doc_ids if usable and self._doc_ids else None,
-            labels=self._given_labels(label_kind, labelled),
+            labels=self._given_labels(self._labels, label_kind, "a label" if labelled else ""),
             label_kind=label_kind,
             covariates=pd.DataFrame({name: self._values(list(c)) for name, c in columns}) if self._names else None,
         )
+
+    def more_labels(self) -> dict[str, Labels]:
+        """Return the labels of other columns by their names; each has a document with a label."""
+        result = {}
+        for place, (name, kind) in enumerate(self._more_kinds.items()):
+            values = self._given_labels([row[place] for row in self._more_labels], kind, f"a label {name!r}")
+            result[name] = Labels.infer(values, kind, doc_ids=None)
+        return result
 
     @contextmanager
     def located(self) -> Iterator[None]:
@@ -92,11 +115,10 @@ class Annotations:
             file = self._files[bisect_right(self._starts, error.document) - 1]
             raise file_error(file, self._lines[error.document], str(error)) from None
 
-    def _given_labels(self, kind: LabelKind | None, labelled: bool) -> list[Any] | None:
-        labels = self._labels
+    def _given_labels(self, labels: list[Cell], kind: LabelKind | None, wanted: str) -> list[Any] | None:
         if all(map(is_missing, labels)):
-            if labels and (labelled or kind is not None):
-                raise CorpusError("no document has a label, expected at least one")
+            if labels and (wanted or kind is not None):
+                raise CorpusError(f"no document has {wanted or 'a label'}, expected at least one")
             return None
         if kind == "multi_label" or (kind is None and any(isinstance(label, list) for label in labels)):
             sets = ([str(label)] if isinstance(label, str | int | float) else label for label in labels)

@@ -29,7 +29,7 @@ def read_delimited(path: File, columns: Columns, delimiter: str, encoding: str =
     text_at = header.index(columns.text)
     label_at = None if columns.label is None else header.index(columns.label)
     id_at = None if columns.id is None else header.index(columns.id)
-    covariates_at = [header.index(name) for name in columns.covariates]
+    covariates_at, more_at = ([header.index(n) for n in names] for names in (columns.covariates, columns.more_labels))
     for line, row in rows:
         if len(row) != len(header):
             raise file_error(
@@ -44,6 +44,7 @@ def read_delimited(path: File, columns: Columns, delimiter: str, encoding: str =
             _cell(row[label_at]) if label_at is not None else None,
             row[id_at] if id_at is not None else None,
             tuple(_cell(row[at]) for at in covariates_at),
+            tuple(_cell(row[at]) for at in more_at),
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from ppl_topics._util.argument_names import argument, arguments
 from ppl_topics.corpus.label_inference import LabelKind, check_label_kind
-from ppl_topics.corpus.names import StrArray, iterate
+from ppl_topics.corpus.names import NAME, StrArray, iterate
 from ppl_topics.corpus.parts import VocabularyLike
 from ppl_topics.corpus.readers.formats import COUNT_FORMATS
 from ppl_topics.corpus.readers.lines import file_error
@@ -35,6 +35,7 @@ class ReadOptions:
     label_kind: LabelKind | None
     text: TextOptions
     name: str
+    more_kinds: Mapping[str, LabelKind | None]
 
     @classmethod
     def of(
@@ -48,17 +49,20 @@ class ReadOptions:
         label_kind: LabelKind | None,
         encoding: str,
         first_id: int | None = None,
+        more_labels: Sequence[str] | Mapping[str, LabelKind | None] | None = None,
     ) -> Self:
         """Gather the arguments of a call; `words` are those of `TextKeywords`."""
+        more = more_labels if isinstance(more_labels, Mapping) else dict.fromkeys(_names_of(more_labels, "more_labels"))
         return cls(
             encoding=encoding,
             vocabulary=load_vocabulary(vocabulary, encoding),
             first_id=first_id,
-            columns=columns._replace(covariates=_names_of(covariates)),
+            columns=columns._replace(covariates=_names_of(covariates), more_labels=tuple(more)),
             label_kind=label_kind,
             text=TextOptions.of(words),
             # Names of files need not be UTF-8.
             name=os.fsencode(name.split(".")[0]).decode(errors="replace"),
+            more_kinds=more,
         )
 
     def check(self, path: object, kind: str) -> None:
@@ -70,6 +74,18 @@ class ReadOptions:
         for name, value in ((argument("encoding"), self.encoding), *self.columns.named()):
             if not isinstance(value, str):
                 raise CorpusError(f"{name} is {value!r}, expected a string")
+        for name, kind_of in self.more_kinds.items():
+            if kind_of is not None:
+                check_label_kind(kind_of, f"{argument('more_labels')}: {name!r}")
+            if isinstance(name, str) and not NAME.match(name):
+                raise CorpusError(
+                    f"{argument('more_labels')}: {name!r}: models can observe columns whose names have lower-case "
+                    "letters, digits and _, a letter first; rename the column"
+                )
+            if name == "labels":
+                raise CorpusError(
+                    f"{argument('more_labels')}: 'labels' is the name of those of {argument('label_column')}"
+                )
         for name, value in (("label_column", self.columns.label), ("text_column", self.columns.text)):
             if value in self.columns.covariates:
                 raise CorpusError(
@@ -80,7 +96,7 @@ class ReadOptions:
             raise file_error(path, 0, f"{given} is given without {missing}; name the column of the labels")
         native, counts = kind == "native", kind in COUNT_FORMATS
         refused = {
-            ("text_column", "label_column", "id_column", "covariates"): self.columns != Columns("text")
+            ("text_column", "label_column", "id_column", "covariates", "more_labels"): self.columns != Columns("text")
             and kind not in _COLUMN_FORMATS,
             ("first_id",): self.first_id is not None and kind not in ("svmlight", "ldac"),
             ("token_pattern",): self.text.token_pattern != TOKEN_PATTERN and (counts or native),
@@ -94,7 +110,7 @@ class ReadOptions:
                 raise file_error(path, 0, f"{arguments(*names)} cannot be used with the format {kind}{hint}")
 
 
-def _names_of(covariates: Sequence[str] | None) -> tuple[str, ...]:
-    if isinstance(covariates, str):
-        raise CorpusError(f"covariates must be a list of columns, such as ['{covariates}']")
-    return () if covariates is None else tuple(iterate(covariates, "a list of columns as covariates"))
+def _names_of(columns: Sequence[str] | None, what: str = "covariates") -> tuple[str, ...]:
+    if isinstance(columns, str):
+        raise CorpusError(f"{what} must be a list of columns, such as ['{columns}']")
+    return () if columns is None else tuple(iterate(columns, f"a list of columns as {what}"))

@@ -23,16 +23,19 @@ class Columns(NamedTuple):
     label: str | None = None
     id: str | None = None
     covariates: tuple[str, ...] = ()
+    more_labels: tuple[str, ...] = ()
 
     def wanted(self) -> list[str]:
         """Return all names that are not None, that of the text first."""
-        return [name for name in (self.text, self.label, self.id, *self.covariates) if name is not None]
+        names = (self.text, self.label, self.id, *self.covariates, *self.more_labels)
+        return [name for name in names if name is not None]
 
     def named(self) -> list[tuple[str, object]]:
         """Return the arguments that name columns, always that of the text, with their values."""
         chosen = [(argument("label_column"), self.label), (argument("id_column"), self.id)]
         given: list[tuple[str, object]] = [(name, value) for name, value in chosen if value is not None]
         names = [(f"a name in {argument('covariates')}", value) for value in self.covariates]
+        names += [(f"a name in {argument('more_labels')}", value) for value in self.more_labels]
         return [(argument("text_column"), self.text), *given, *names]
 
 
@@ -44,6 +47,7 @@ class Record(NamedTuple):
     label: Cell = None
     doc_id: str | None = None
     covariates: tuple[Cell, ...] = ()
+    more_labels: tuple[Cell, ...] = ()
 
 
 def check_columns(path: object, line: int, wanted: Iterable[str], present: Sequence[str], where: str) -> None:
@@ -69,6 +73,7 @@ def typed_record(path: object, line: int, columns: Columns, entry: Mapping[str, 
         _label(path, line, columns.label, entry[columns.label]) if columns.label is not None else None,
         _doc_id(path, line, columns.id, entry[columns.id]) if columns.id is not None else None,
         tuple(_scalar(path, line, name, entry[name]) for name in columns.covariates),
+        tuple(_label(path, line, name, entry[name]) for name in columns.more_labels),
     )
 
 

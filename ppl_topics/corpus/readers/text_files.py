@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ppl_topics.corpus.assembler import CorpusAssembler
 from ppl_topics.corpus.keywords import DocumentKeywords
@@ -26,10 +27,11 @@ def read_texts(path: File, kind: str, options: ReadOptions) -> CorpusParts:
     annotations = new_annotations(path, kind, options)
     for record in read_records(path, kind, options):
         assembler.add_tokens(analyze(record.text))
-        annotations.add(record.line, record.label, record.doc_id, record.covariates)
+        annotations.add(record.line, record.label, record.doc_id, record.covariates, record.more_labels)
     known = document_keywords(annotations, kind, options)
     with annotations.located():
-        return assembler.assemble(pruning=options.text, **known)
+        made = assembler.assemble(pruning=options.text, **known)
+        return replace(made, more_labels=annotations.more_labels())
 
 
 def read_records(source: File | Partition, kind: str, options: ReadOptions) -> Iterator[Record]:
@@ -48,7 +50,8 @@ def read_records(source: File | Partition, kind: str, options: ReadOptions) -> I
 
 def new_annotations(source: object, kind: str, options: ReadOptions) -> Annotations:
     """Return what gathers the labels, ids and covariates of a file."""
-    return Annotations(source, options.columns.covariates, typed=kind in ("jsonl", "parquet"))
+    columns = options.columns
+    return Annotations(source, columns.covariates, typed=kind in ("jsonl", "parquet"), more_labels=options.more_kinds)
 
 
 def document_keywords(annotations: Annotations, kind: str, options: ReadOptions) -> DocumentKeywords:
