@@ -45,7 +45,6 @@ class EpsilonInsensitive(RealResponse):
     tiny_parameters: ClassVar[Mapping[str, Any]] = {"cost": 1.4, "epsilon": 0.3}
 
     block: Literal["epsilon_insensitive"] = "epsilon_insensitive"
-    observed: Literal["labels"] = "labels"
     cost: float = pydantic.Field(default=1.0, ge=0)
     epsilon: float = pydantic.Field(default=0.1, ge=0)
 

@@ -42,7 +42,6 @@ class Gaussian(RealResponse):
     tiny_parameters: ClassVar[Mapping[str, Any]] = {"shape": 2.8, "rate": 0.8}
 
     block: Literal["gaussian"] = "gaussian"
-    observed: Literal["labels"] = "labels"
     shape: float = pydantic.Field(default=1.0, gt=0)
     rate: float = pydantic.Field(default=1.0, gt=0)
 

@@ -52,7 +52,6 @@ class Hinge(LabelResponse):
     tiny_with_scales: ClassVar[Mapping[str, Any]] = {"cost": 0.8}
 
     block: Literal["hinge"] = "hinge"
-    observed: Literal["labels"] = "labels"
     cost: float = pydantic.Field(default=1.0, ge=0)
     margin: float = pydantic.Field(default=1.0, gt=0)
 

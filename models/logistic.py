@@ -48,7 +48,6 @@ class Logistic(LabelResponse):
     generative_parameters: ClassVar[Mapping[str, Any]] = {"c": 1.0}
 
     block: Literal["logistic"] = "logistic"
-    observed: Literal["labels"] = "labels"
     c: float = pydantic.Field(default=1.0, gt=0)
 
     @property

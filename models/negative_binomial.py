@@ -43,7 +43,6 @@ class NegativeBinomial(Response):
     tiny_parameters: ClassVar[Mapping[str, Any]] = {"dispersion": 2.6}
 
     block: Literal["negative_binomial"] = "negative_binomial"
-    observed: Literal["labels"] = "labels"
     dispersion: PositiveNumber = 1.0
 
     def encode(self, labels: Labels) -> tuple[FloatArray, list[str]]:

@@ -52,7 +52,6 @@ class ProbitDo(LabelResponse):
     handled_as: ClassVar[frozenset[str]] = frozenset({"quadratic_response", "shared_curvature"})
 
     block: Literal["probit_do"] = "probit_do"
-    observed: Literal["labels"] = "labels"
 
     def encode(self, labels: Labels) -> tuple[FloatArray, list[str]]:
         """Return the labels as -1 and +1."""

@@ -53,7 +53,6 @@ class StickBreakingLogistic(Response):
     augmentation: ClassVar[str] = "omega"
 
     block: Literal["stick_breaking_logistic"] = "stick_breaking_logistic"
-    observed: Literal["labels"] = "labels"
     start: Start = "labels"
 
     @property

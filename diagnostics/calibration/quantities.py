@@ -31,6 +31,18 @@ Quantity = Callable[[xr.Dataset, Corpus], float]
 MANY = {"topic", "word", "slope"}
 """Dims along which the numbers of one variable are alike."""
 
+TOPICS = (
+    "log p(w, z)",
+    "log p(w | theta, phi)",
+    "p(first word) in the first document",
+    "sum of squares of n_k",
+    "sum of squares of phi",
+    "entropy of theta, mean",
+    "entropy of theta, first document",
+    "words included",
+)
+"""Quantities of assignments and topics, which several responses have in common; the last is that of sparse topics."""
+
 APART = {"z", "theta", "phi", "eta", "included"}
 """Roles of the variables that have quantities of their own."""
 
@@ -43,6 +55,7 @@ class Quantities:
 
     def __init__(self, model: Model, corpus: Corpus, own: Mapping[str, Quantity]) -> None:
         self.model, self.corpus, self.own = model, corpus, own
+        self.alone = {name: Quantities(each.model, corpus, {}) for name, each in model.marginals.items()}
         observed = encode_observed(model, corpus)
         self.state = state_without_words(model, corpus.doc_ptr, corpus.n_words, observed)
         self.response = model.response
@@ -66,6 +79,18 @@ class Quantities:
         return {name: float(quantity(draw, self.corpus)) for name, quantity in self.own.items()}
 
     def _of(self, values: Mapping[str, NDArray[Any]]) -> dict[str, float]:
+        """Return the quantities of the model, or those of each of several responses alone, under its name."""
+        if not self.alone:
+            return self._of_one(values)
+        found: dict[str, float] = {}
+        for name, quantities in self.alone.items():
+            marginal = self.model.marginals[name]
+            own = {n: values[w] for n in marginal.model.variables if (w := marginal.whole_name(n)) in values}
+            of_one = quantities._of_one(own)
+            found |= {key if key in TOPICS else f"{name}: {key}": value for key, value in of_one.items()}
+        return found
+
+    def _of_one(self, values: Mapping[str, NDArray[Any]]) -> dict[str, float]:
         by_role = {role: values[name] for role, name in self.model.names.items() if name in values}
         state = self.state
         state.z[:] = by_role["z"]
@@ -102,17 +127,18 @@ class Quantities:
         docs = state.tokens.docs
         of_words = np.einsum("ik,ki->i", theta[docs], phi[:, words].astype(np.float64))
         entropy = -xlogy(theta, theta).sum(axis=1)
-        found = {
-            "log p(w, z)": log_p,
-            "log p(w | theta, phi)": np.log(np.maximum(of_words, SMALLEST)).sum(),
-            "p(first word) in the first document": theta[0] @ phi[:, 0],
-            "sum of squares of n_k": (n_kw.sum(axis=1) ** 2).sum(),
-            "sum of squares of phi": (phi.astype(np.float64) ** 2).sum(),
-            "entropy of theta, mean": entropy.mean(),
-            "entropy of theta, first document": entropy[0],
-        }
+        values = (
+            log_p,
+            np.log(np.maximum(of_words, SMALLEST)).sum(),
+            theta[0] @ phi[:, 0],
+            (n_kw.sum(axis=1) ** 2).sum(),
+            (phi.astype(np.float64) ** 2).sum(),
+            entropy.mean(),
+            entropy[0],
+        )
+        found = dict(zip(TOPICS, values, strict=False))
         if included is not None:
-            found["words included"] = included.sum()
+            found[TOPICS[-1]] = included.sum()
         return {name: float(value) for name, value in found.items()}
 
     def _of_response(

@@ -50,7 +50,7 @@ def calibrate(
     documents: int | None = None,
     lengths: int | Sequence[int] | IntArray | None = None,
     words: int | VocabularyLike | None = None,
-    responses: int | None = None,
+    responses: int | Mapping[str, int] | None = None,
     covariates: Any = None,
     replicates: int = 200,
     draws: int = 100,
@@ -220,13 +220,13 @@ def prepare_calibration(
     if spec.schedule is not None:
         make_plan(spec)
     made = Model.of(spec)
-    response = made.response
     simulator = prepare_simulation(spec, {}, **sizes)
-    if response is not None and getattr(response, "standardise", False):
-        raise SpecError(
-            f"block {made.names['y']!r} ({response.kind}) standardises the targets, so that a fit has other units than "
-            "the true values; set standardise: false"
-        )
+    for alone in (each.model for each in made.by_response.values()):
+        if alone.response is not None and getattr(alone.response, "standardise", False):
+            raise SpecError(
+                f"block {alone.names['y']!r} ({alone.response.kind}) standardises the targets, so that a fit has other "
+                "units than the true values; set standardise: false"
+            )
     job = _Job(_recording_all(made).to_dict(), sizes, replace(settings, cluster=None), own)
     return PreparedCalibration(job, simulator, replicates, processes, false_alarm, cluster)
 

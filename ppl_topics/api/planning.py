@@ -167,10 +167,12 @@ def planned(prepared: Prepared, corpus: Corpus | None, machines: Machines | None
         available_by=available.limit,
         spread=None if machines is None else _forecast_spread(prepared, plan, demand, machines, speed),
     )
-    response = model.response
     notes: list[str] = []
-    if response is not None and corpus.labels is not None:
-        notes = response.advice(corpus.labels, model.spec.blocks[response.coefficients])
+    for alone in [each.model for each in model.marginals.values()] or [model]:
+        response = alone.response
+        labels = None if response is None else corpus.labels_of(response.observed)
+        if response is not None and labels is not None:
+            notes += response.advice(labels, alone.spec.blocks[response.coefficients])
     return replace(plan, forecast=made, notes=tuple(notes))
 
 

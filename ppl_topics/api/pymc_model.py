@@ -164,6 +164,11 @@ def _few_digits(number: int) -> str:
 def _check_blocks(model: Model) -> None:
     """Refuse a block that has no translation, or a variable that has no value here."""
     spec = model.spec
+    if model.marginals:
+        raise SpecError(
+            f"model {spec.name!r} has several responses ({', '.join(model.marginals)}), which to_pymc does not "
+            "translate; take a model of one of them"
+        )
     for name, block in spec.blocks.items():
         why = ""
         if block.kind == "spike_slab":

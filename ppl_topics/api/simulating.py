@@ -45,7 +45,7 @@ def simulate(
     documents: int | None = None,
     lengths: int | Sequence[int] | IntArray | None = None,
     words: int | VocabularyLike | None = None,
-    responses: int | None = None,
+    responses: int | Mapping[str, int] | None = None,
     covariates: Any = None,
     given: Mapping[str, Any] | None = None,
     seed: int | None = None,
@@ -67,9 +67,9 @@ def simulate(
         Tokens of each document; by default 100. For random ones give, for example, ``rng.poisson(80, 500)``.
     words : int, sequence of str or Corpus, optional
         Size of the vocabulary, or its words; by default as `given` says, or 1,000.
-    responses : int, optional
+    responses : int, or mapping of str to int, optional
         Size of the dim ``response`` in a model with labels: targets, labels, or exclusive classes less one. By default
-        as `given` says, or 1: two classes, or one number for each document.
+        as `given` says, or 1: two classes, or one number for each document. Of several responses, the sizes by name.
     covariates : Covariates, pandas.DataFrame, matrix or int, optional
         For a model that has them: those of the documents, or how many standard normal ones; by default 1.
     given : mapping of str to array-like, optional
@@ -130,7 +130,7 @@ def prepare_simulation(
     lengths: int | Sequence[int] | IntArray | None = None,
     words: int | VocabularyLike | None = None,
     *,
-    responses: int | None = None,
+    responses: int | Mapping[str, int] | None = None,
     covariates: Any = None,
     given: Mapping[str, Any] | None = None,
 ) -> Simulator:
@@ -145,24 +145,54 @@ def prepare_simulation(
     check_whole(argument("documents"), documents, 1)
     each = _check_lengths(LENGTH if lengths is None else lengths, documents)
     vocabulary = _check_words(words, sizes.get("word", WORDS), _words_given(given))
-    labels = _check_labels(made, responses, sizes.get("response", 1), documents)
+    labels = _check_all_labels(made, responses, sizes, documents)
     doc_ptr = np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
     simulator = Simulator(made, doc_ptr, vocabulary, labels, x, {})
     # The sizes of all dims are those of a state; errors in covariates and concentrations show here as well.
     corpus = simulator.corpus(np.random.default_rng(0))
-    state = state_without_words(made, doc_ptr, len(vocabulary), encode_observed(made, corpus))
+    of_dims: dict[str, int] = {}
+    for alone in made.by_response.values():
+        state = state_without_words(alone.model, doc_ptr, len(vocabulary), encode_observed(alone.model, corpus))
+        of_dims |= {alone.whole_dim(dim): size for dim, size in state.sizes.by_dim.items()}
     checked = {}
     for name, array in values.items():
         variable = made.variables[name]
-        shape = tuple(state.sizes.of(dim) for dim in variable.dims)
+        shape = tuple(of_dims[dim] for dim in variable.dims)
         if array.shape != shape:
             wanted = ", ".join(f"{dim} {size:,}" for dim, size in zip(variable.dims, shape, strict=True))
             raise SpecError(f"{argument('given')}: {name}: expected the shape ({wanted}), got {array.shape}")
-        _check_value(name, variable.role, array, state.sizes.topics)
-        checked[variable.role] = np.ascontiguousarray(array.T) if variable.role in WORD_MAJOR else array
-    if "phi" in checked and "included" in made.names and "included" not in checked:
+        _check_value(name, variable.role, array, made.spec.topics)
+        checked[name] = np.ascontiguousarray(array.T) if variable.role in WORD_MAJOR else array
+    if made.names["phi"] in checked and "included" in made.names and made.names["included"] not in checked:
         raise SpecError(f"{argument('given')}: with phi, give included as well: the words that each topic has")
     return replace(simulator, given=checked)
+
+
+def _check_all_labels(
+    model: Model, responses: int | Mapping[str, int] | None, sizes: Mapping[str, int], documents: int
+) -> dict[str, Labels]:
+    """Return labels, by the names that they have in a corpus, for each block that observes some."""
+    if isinstance(responses, Mapping):
+        unknown = next((name for name in responses if name not in model.marginals), None)
+        if unknown is not None:
+            raise SpecError(
+                f"{argument('responses')}: model {model.spec.name!r} has no response {unknown!r} beside others; give "
+                f"one number{', or one for each of ' + ', '.join(model.marginals) if model.marginals else ''}"
+            )
+    labels: dict[str, Labels] = {}
+    for name, each in model.by_response.items():
+        number = responses.get(name) if isinstance(responses, Mapping) else responses
+        found = _check_labels(each.model, number, sizes.get(each.whole_dim("response"), 1), documents)
+        block = each.model.label_block
+        if block is None or found is None:
+            continue
+        if block.observed_labels in labels:
+            raise SpecError(
+                f"block {name!r} ({block.kind}) cannot be simulated: another response observes the same labels; give "
+                "it labels of its own by `observed: NAME`"
+            )
+        labels[block.observed_labels] = found
+    return labels
 
 
 def _check_labels(model: Model, responses: int | None, default: int, documents: int) -> Labels | None:

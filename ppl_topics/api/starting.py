@@ -142,7 +142,7 @@ class _Reader:
         return self.held[name]
 
     def _shape(self, variable: Variable) -> tuple[int, ...]:
-        return tuple(self.bound.sizes.of(dim) for dim in variable.dims)
+        return tuple(self.bound.size_of(dim) for dim in variable.dims)
 
     def _arrays(self, variable: Variable, value: Any, what: str, *, by_chain: bool) -> list[NDArray[Any]]:
         """Return values as a chain holds them, one for each chain if there are several."""

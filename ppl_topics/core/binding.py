@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from ppl_topics.core.block import Block
 from ppl_topics.core.response import Response
+from ppl_topics.core.response_view import ResponseView
+from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes, Tokens
 
 __all__ = ["Binding"]
@@ -26,6 +28,10 @@ class Binding:
     blocks : dict of str to Block
     sizes : Sizes
     tokens : Tokens
+    view : ResponseView, optional
+        Of one response of several, how states are seen that all of the above fits.
+    alone : tuple of Binding
+        Of several responses, the binding of each without the others.
     """
 
     target: str
@@ -33,9 +39,15 @@ class Binding:
     blocks: Mapping[str, Block]
     sizes: Sizes
     tokens: Tokens
+    view: ResponseView | None = None
+    alone: tuple[Binding, ...] = ()
+
+    def seen(self, state: ChainState) -> ChainState:
+        """Return a state of the whole model as this binding has it."""
+        return state if self.view is None else self.view.of(state)
 
     @property
     def response(self) -> Response | None:
-        """The block that observes labels, if the model has one."""
+        """The block that observes labels, if the model has one and no other."""
         block = self.blocks.get(self.names.get("y", ""))
         return block if isinstance(block, Response) else None

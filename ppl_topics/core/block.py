@@ -127,6 +127,11 @@ class Block(pydantic.BaseModel):
         return self.kind, *sorted(self.handled_as)
 
     @property
+    def observed_labels(self) -> str:
+        """What a block of labels calls those of the corpus that it observes; see `Corpus.with_labels`."""
+        return str(getattr(self, "observed", "labels"))
+
+    @property
     def integrated_out(self) -> bool:
         """Whether the model asks never to hold this variable."""
         return False

@@ -79,6 +79,8 @@ class Response(Block):
         Whether a coefficient of a constant feature is added.
     supervised_topics : int, optional
         How many topics, the first ones, have coefficients; all by default.
+    observed : str
+        Which labels of the corpus are observed: ``labels``, or the name of others, see `Corpus.with_labels`.
     """
 
     handled_as: ClassVar[frozenset[str]] = frozenset({"quadratic_response"})
@@ -95,6 +97,7 @@ class Response(Block):
     features: list[str]
     intercept: bool = False
     supervised_topics: int | None = pydantic.Field(default=None, ge=0)
+    observed: str = "labels"
 
     def reference_role(self, key: str, own_role: str) -> str:
         """Return ``eta`` for the coefficients; features have roles of their own."""

@@ -49,6 +49,8 @@ class ChainState:
         Instead of the counts by word, phi and the indicators, where the model asks for ``storage: sparse``.
     phi_name : str
         Name in the model of the topics that `sparse_topics` holds.
+    observed_by : dict of str to Observed
+        Of several responses, what each observes, by the name of its block; then there is no `observed`.
     """
 
     tokens: Tokens
@@ -61,6 +63,7 @@ class ChainState:
     observed: Observed | None = None
     sparse_topics: SparseTopics | None = None
     phi_name: str = "phi"
+    observed_by: Mapping[str, Observed] = field(default_factory=dict)
 
     @property
     def alpha(self) -> FloatArray:
@@ -145,6 +148,7 @@ class ChainState:
             self.observed,
             None if self.sparse_topics is None else self.sparse_topics.copy(),
             self.phi_name,
+            self.observed_by,
         )
 
     def check(self) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +17,7 @@ from ppl_topics.core.block import Block, sparse_topics_block
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.observed import MAX_COEFFICIENTS, Observed
 from ppl_topics.core.response import Response, Start, starts_by_label
+from ppl_topics.core.response_view import ResponseView
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes, Tokens, topic_dtype
 from ppl_topics.corpus import Corpus
@@ -28,7 +29,9 @@ from ppl_topics.samplers.assignments.initial import draw_by_group, draw_given_to
 from ppl_topics.samplers.counts import count_tokens, make_chunks, point_to_words, sort_by_word
 from ppl_topics.samplers.topics.sparse_counts import assigned_topics, set_mean_phi
 from ppl_topics.schedule import Plan
-from ppl_topics.spec import Model
+from ppl_topics.schedule.rules import steps_of
+from ppl_topics.spec import Model, Variable
+from ppl_topics.spec.marginals import OF_RESPONSE
 
 __all__ = ["BoundModel", "bind", "bind_tokens", "concentrations_of", "index_tokens", "sizes_of"]
 
@@ -41,13 +44,18 @@ DOC_GROUPS, DOCS_PER_GROUP = 16, 128
 
 @dataclass(frozen=True)
 class BoundModel:
-    """A plan and the data that it will run on; `concentrations` has a fixed vector or a variable by role."""
+    """A plan and the data that it will run on; `concentrations` has a fixed vector or a variable by role.
+
+    Several responses each have a model without the others among `marginals`, by the names of their blocks, with the
+    same tokens; then nothing is `observed` but by these.
+    """
 
     plan: Plan
     sizes: Sizes
     tokens: Tokens
     concentrations: Mapping[str, FloatArray | str]
     observed: Observed | None = None
+    marginals: Mapping[str, BoundModel] = field(default_factory=dict)
 
     @property
     def model(self) -> Model:
@@ -70,8 +78,39 @@ class BoundModel:
         )
 
     def binding(self, target: str) -> Binding:
-        """Return what a kernel on ``target`` gets to see."""
-        return Binding(target, self.model.names, self.model.spec.blocks, self.sizes, self.tokens)
+        """Return what a kernel on ``target`` gets to see: of what one response of several has, that one alone."""
+        owner = self.model.owner(target)
+        if owner is not None:
+            return self._alone(owner, target)
+        alone = tuple(self._alone(name, target) for name in self.marginals)
+        return Binding(target, self.model.names, self.model.spec.blocks, self.sizes, self.tokens, None, alone)
+
+    def _alone(self, response: str, target: str) -> Binding:
+        view, bound = self.view(response), self.marginals[response]
+        own = next((name for name, whole in view.variables.items() if whole == target), target)
+        return replace(bound.binding(own), view=view)
+
+    @property
+    def by_response(self) -> dict[str, BoundModel]:
+        """Of several responses `marginals`; else the model itself, under an empty name."""
+        return dict(self.marginals) or {"": self}
+
+    def seen_by(self, response: str, state: ChainState) -> ChainState:
+        """Return a state as one of `by_response` has it."""
+        return self.view(response).of(state) if self.marginals else state
+
+    def size_of(self, dim: str) -> int:
+        """Return the size of a dim of a variable; each of several responses has coefficients of its own."""
+        for name, marginal in self.model.marginals.items():
+            own = {marginal.whole_dim(each): each for each in OF_RESPONSE}
+            if dim in own:
+                return self.marginals[name].sizes.of(own[dim])
+        return self.sizes.of(dim)
+
+    def view(self, response: str) -> ResponseView:
+        """Return how one response of several is seen."""
+        marginal, bound = self.model.marginals[response], self.marginals[response]
+        return ResponseView(response, {n: marginal.whole_name(n) for n in marginal.model.variables}, bound.sizes)
 
     def block(self, name: str) -> Block:
         """Return the block that a variable belongs to."""
@@ -85,7 +124,15 @@ class BoundModel:
     @property
     def start(self) -> Start:
         """What the first topics of chains depend on; see `ppl_topics.core.response.starts_by_label`."""
+        if self.marginals:
+            return self._starting.start
         return self.response.first_topics if self.response is not None and self.sizes.supervised else "uniform"
+
+    @property
+    def _starting(self) -> BoundModel:
+        """The model whose labels the first topics depend on: of several, the first whose response asks for it."""
+        each = list(self.marginals.values())
+        return next((bound for bound in each if bound.start != "uniform"), each[0]) if each else self
 
     @property
     def sparse(self) -> bool:
@@ -114,9 +161,11 @@ class BoundModel:
         n_wk = np.zeros((0 if self.sparse else self.sizes.words, topics), dtype=np.int32)
         n_k = np.zeros(topics, dtype=np.int64)
         state = ChainState(self.tokens, self.sizes, z, n_wk, n_k, {}, self.concentrations, self.observed_by(chain))
+        state.observed_by = {name: bound.observed for name, bound in self.marginals.items() if bound.observed}
         group, n_groups = np.full(self.sizes.docs, -1), 1
-        supervised = self.sizes.supervised or topics
-        response, observed = self.response, state.observed
+        starting = self._starting
+        supervised = starting.sizes.supervised or topics
+        response, observed = starting.response, starting.observed_by(chain)
         if response is not None and observed is not None and starts_by_label(self.start, chain // self.parts):
             group, n_groups = label_groups(response.indicators(observed.targets))
         draw_by_group(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, supervised, group, n_groups, key)
@@ -134,8 +183,20 @@ class BoundModel:
 
     def fill(self, state: ChainState, values: Mapping[str, NDArray[Any]] = MappingProxyType({})) -> None:
         """Give every variable but z its starting value, concentrations before what depends on them."""
+        self._fill([v for v in self.model.held.values() if self.model.owner(v.name) is None], state, values)
+        for name, bound in self.marginals.items():
+            view, own = self.view(name), self.model.marginals[name].names
+            seen = view.of(state)
+            given = {alone: values[whole] for alone, whole in own.items() if whole in values}
+            bound._fill([v for v in bound.model.held.values() if v.name in own], seen, given)
+            view.put_back(seen, state)
+        if state.sparse_topics is not None:
+            set_mean_phi(state.sparse_topics, state.n_k, state.beta)
+
+    def _fill(self, variables: Iterable[Variable], state: ChainState, values: Mapping[str, NDArray[Any]]) -> None:
+        """Give some variables their starting values, but those of z and of sparse topics."""
         in_sparse = {"phi", "included"} if self.sparse else set()
-        held = [v for v in self.model.held.values() if v.role not in {"z", *in_sparse}]
+        held = [v for v in variables if v.role not in {"z", *in_sparse}]
         for variable in sorted(held, key=lambda v: v.role in ("theta", "phi", "augmentation")):
             value = self.block(variable.name).init(variable.role, state)
             if value is None:
@@ -143,8 +204,6 @@ class BoundModel:
             if variable.name in values:
                 value[...] = values[variable.name]
             state.arrays[variable.name] = value
-        if state.sparse_topics is not None:
-            set_mean_phi(state.sparse_topics, state.n_k, state.beta)
 
 
 def index_tokens(doc_ptr: IntArray, words: UInt32Array, n_words: int) -> Tokens:
@@ -174,13 +233,24 @@ def bind(plan: Plan, corpus: Corpus) -> BoundModel:
             f"the word {corpus.vocabulary[word]!r} occurs {tokens.word_counts[word]:,} times, and counts go up to "
             f"{MAX_OCCURRENCES:,}; leave it out, as {argument('stop_words')} and {argument('max_df')} do"
         )
-    return bind_tokens(plan, tokens, corpus.n_words, encode_observed(plan.model, corpus))
+    by_response = {name: encode_observed(each.model, corpus) for name, each in plan.model.marginals.items()}
+    return bind_tokens(plan, tokens, corpus.n_words, encode_observed(plan.model, corpus), by_response)
 
 
-def bind_tokens(plan: Plan, tokens: Tokens, n_words: int, observed: Observed | None = None) -> BoundModel:
-    """Bind a plan to indexed tokens; see :func:`bind`."""
+def bind_tokens(
+    plan: Plan,
+    tokens: Tokens,
+    n_words: int,
+    observed: Observed | None = None,
+    observed_by: Mapping[str, Observed | None] = MappingProxyType({}),
+) -> BoundModel:
+    """Bind a plan to indexed tokens, and to what the response observes, or each of several; see :func:`bind`."""
     sizes = sizes_of(plan.model, tokens, n_words, observed)
-    bound = BoundModel(plan, sizes, tokens, concentrations_of(plan.model, sizes), observed)
+    marginals = {
+        name: bind_tokens(Plan(each.model, steps_of(plan.schedule, each)), tokens, n_words, observed_by[name])
+        for name, each in plan.model.marginals.items()
+    }
+    bound = BoundModel(plan, sizes, tokens, concentrations_of(plan.model, sizes), observed, marginals)
     return bound if bound.parts == 1 else replace(bound, sizes=sizes._replace(responses=1))
 
 

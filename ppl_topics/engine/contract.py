@@ -22,7 +22,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.errors import RunError
-from ppl_topics.schedule.rules import reads_old_values, variables_in, variables_read
+from ppl_topics.schedule.rules import read_by, reads_old_values, variables_of
 from ppl_topics.schedule.tree import Step
 
 __all__ = ["Before", "Contract", "copy_memory"]
@@ -59,9 +59,9 @@ class Contract:
         kernel, model = step.kernel, bound.model
         self._functions, self._blocks, self._sparse = functions, model.spec.blocks, bound.sparse
         self._name, self._z = kernel.name, model.names["z"]
-        self._summed = frozenset(variables_in(kernel.integrates_out, model))
-        self.updates = frozenset(variables_in(kernel.updates, model))
-        read = {*variables_read(kernel, model), *(self.updates if reads_old_values(step) else ())}
+        self._summed = frozenset(variables_of(step.variable, kernel.integrates_out, model))
+        self.updates = frozenset(variables_of(step.variable, kernel.updates, model))
+        read = {*read_by(step, model), *(self.updates if reads_old_values(step) else ())}
         self.hidden = tuple(name for name in model.held if name not in read)
 
     def before(self, state: ChainState, memories: list[Any], place: int) -> Before:

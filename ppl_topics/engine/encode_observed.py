@@ -13,29 +13,25 @@ from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.observed import Design, Observed
 from ppl_topics.core.response import FixedFeatures
-from ppl_topics.corpus import Corpus, Covariates
+from ppl_topics.corpus import Corpus, Covariates, Labels
+from ppl_topics.corpus.names import listed
 from ppl_topics.corpus.scaling import Scaling
 from ppl_topics.errors import CorpusError
 from ppl_topics.spec import Model
 
-__all__ = ["INTERCEPT", "design_of", "encode_observed", "observed_of"]
+__all__ = ["INTERCEPT", "design_of", "encode_observed", "observed_labels", "observed_of"]
 
 INTERCEPT = "intercept"
 
 
 def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
     """Encode the labels and covariates of a corpus for the block that observes labels; None if a model has none."""
-    block = model.label_block
-    if block is None:
+    block, labels = model.label_block, observed_labels(model, corpus)
+    if block is None or labels is None:
         return None
     name = model.names["y"]
-    if corpus.labels is None:
-        raise CorpusError(
-            f"block {name!r} ({block.kind}) of model {model.spec.name!r} needs labels, and the corpus has none; "
-            f"name their column ({argument('label_column')}), or use a model without a response"
-        )
     try:
-        targets, responses = block.encode(corpus.labels)
+        targets, responses = block.encode(labels)
     except CorpusError as error:
         raise CorpusError(f"block {name!r} ({block.kind}): {error}") from None
     response = model.response
@@ -59,7 +55,35 @@ def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
     design = design_of(corpus.n_docs, covariates, scaling, intercept)
     columns = (*columns, INTERCEPT) if intercept else columns
     observed = observed_of(targets, design, responses, columns, intercept, scaling)
-    return replace(observed, exclusive=corpus.labels.kind == "class", target_scaling=target_scaling)
+    return replace(observed, exclusive=labels.kind == "class", target_scaling=target_scaling)
+
+
+def observed_labels(model: Model, corpus: Corpus) -> Labels | None:
+    """Return the labels of a corpus that the block of labels observes; None if a model has no such block, or several.
+
+    Raises
+    ------
+    CorpusError
+        If the corpus does not have these.
+    """
+    block = model.label_block
+    if block is None:
+        return None
+    called = block.observed_labels
+    labels = corpus.labels_of(called)
+    if labels is None:
+        what = f"block {model.names['y']!r} ({block.kind}) of model {model.spec.name!r} needs labels"
+        if called != "labels":
+            has = f"has {listed(list(corpus.more_labels))}" if corpus.more_labels else "has no others than `labels`"
+            raise CorpusError(
+                f"{what} {called!r}, and the corpus {has}; give them ({argument('more_labels')}, or "
+                f"Corpus.with_labels(..., name={called!r}))"
+            )
+        raise CorpusError(
+            f"{what}, and the corpus has none; name their column ({argument('label_column')}), or use a model without "
+            "a response"
+        )
+    return labels
 
 
 def design_of(n_docs: int, covariates: Covariates | None, scaling: Scaling | None, intercept: bool) -> Design:

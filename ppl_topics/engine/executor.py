@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
+from ppl_topics.core.response_view import ResponseView
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.contract import Contract
@@ -157,14 +159,14 @@ class Executor:
 
     def _build(self, step: Step) -> KernelFunctions:
         options = {name: getattr(step.options, name) for name in type(step.options).model_fields}
-        name = step.kernel.name
+        name, binding = step.kernel.name, self.bound.binding(step.variable)
         try:
-            functions = step.kernel.build(self.bound.binding(step.variable), **options)
+            functions = step.kernel.build(binding, **options)
         except Exception as error:
             raise RunError(f"kernel {name!r}: its builder failed: {type(error).__name__}: {error}") from error
         if not isinstance(functions, KernelFunctions):
             raise RunError(f"kernel {name!r}: its builder returned {functions!r}; expected KernelFunctions(step)")
-        return functions
+        return functions if binding.view is None else _of_response(functions, binding.view)
 
     def _run(self, node: Node, sweep: _Sweep) -> None:
         if isinstance(node, Step):
@@ -231,6 +233,28 @@ class Executor:
         if not ours and state.z.size and int(state.z.max()) >= state.sizes.topics:
             wrong = int(state.z.max())
             raise _breach(step, key, f"wrote topic {wrong} into z; there are {state.sizes.topics} topics")
+
+
+def _of_response(functions: KernelFunctions, view: ResponseView) -> KernelFunctions:
+    """Return the functions of a kernel that knows one response of several, for states of all."""
+
+    def step(state: ChainState, memory: Any, key: Key) -> Mapping[str, float] | None:
+        seen = view.of(state)
+        statistics = functions.step(seen, memory, key)
+        view.put_back(seen, state)
+        return statistics
+
+    def init(state: ChainState) -> Any:
+        return functions.init(view.of(state))
+
+    def restore(memory: Any, arrays: Mapping[str, NDArray[Any]], state: ChainState) -> None:
+        assert functions.restore is not None, "a kernel that keeps nothing"
+        functions.restore(memory, arrays, view.of(state))
+
+    made = init if functions.has_memory else functions.init
+    restored = None if functions.restore is None else restore
+    names = tuple(view.variables.get(name, name) for name in functions.checked)
+    return KernelFunctions(step, made, functions.keep, restored, functions.scratch, names)
 
 
 def _layout(state: ChainState) -> dict[str, Any]:

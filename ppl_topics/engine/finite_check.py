@@ -12,8 +12,10 @@ from ppl_topics._util.finite import all_finite, first_not_finite, spelled
 from ppl_topics.core.state import WORD_MAJOR, ChainState
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.errors import NotFiniteError
+from ppl_topics.schedule.rules import variables_of
 from ppl_topics.schedule.tree import Step
 from ppl_topics.spec import Variable
+from ppl_topics.spec.marginals import kind_of_dim
 
 __all__ = ["FiniteCheck", "check_recorded"]
 
@@ -30,10 +32,8 @@ class FiniteCheck:
     """
 
     def __init__(self, bound: BoundModel, step: Step, checked: tuple[str, ...] = ()) -> None:
-        names, variables = bound.model.names, bound.model.variables
-        updated = [names[role] for role in step.kernel.updates if role in names]
         self.kernel = step.kernel.name
-        self.variables = [variables[name] for name in updated if name in variables]
+        self.variables = list(variables_of(step.variable, step.kernel.updates, bound.model).values())
         self.looked_through = [
             v.name for v in self.variables if v.name not in checked and v.role not in ("z", "included")
         ]
@@ -117,6 +117,8 @@ def _place(variable: Variable, index: tuple[int, ...], state: ChainState) -> str
 
 def _part(dim: str, number: int, state: ChainState) -> str:
     observed, topics = state.observed, state.sizes.supervised
+    if state.observed_by and kind_of_dim(dim) == "response":
+        return f"response {state.observed_by[dim.partition('_')[2]].responses[number]!r}"
     if observed is not None and dim == "response" and number < len(observed.responses):
         return f"response {observed.responses[number]!r}"
     if observed is not None and dim in ("coefficient", "slope"):

@@ -19,12 +19,14 @@ from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.covariates import columns_to_json
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.chains import Settings
+from ppl_topics.engine.encode_observed import observed_labels
 from ppl_topics.engine.executor import step_labels
 from ppl_topics.engine.phases import in_warmup
 from ppl_topics.engine.recorder import ChainDraws, Selection, selections
 from ppl_topics.engine.traced import Traced
 from ppl_topics.errors import StoppedError
 from ppl_topics.results.groups import GROUPS, by_response, ends
+from ppl_topics.spec.marginals import OF_RESPONSE
 
 __all__ = ["GroupBuilder", "attributes_of", "build_groups", "coordinates"]
 
@@ -120,7 +122,12 @@ class GroupBuilder:
     def coords(self, dims: Sequence[str], selection: Selection | None) -> dict[str, Any]:
         """Return the coordinates of dims: of words and documents, those that are kept."""
         words, docs = (None, None) if selection is None else (selection.words, selection.docs)
-        return coordinates(dims, self.corpus, self.bound.sizes, self.bound.observed, words, docs)
+        result = coordinates(dims, self.corpus, self.bound.sizes, self.bound.observed, words, docs)
+        for name, bound in self.bound.marginals.items():
+            own = {self.bound.model.marginals[name].whole_dim(dim): dim for dim in OF_RESPONSE}
+            alone = coordinates([own[dim] for dim in dims if dim in own], self.corpus, bound.sizes, bound.observed)
+            result |= {dim: alone[own[dim]] for dim in dims if dim in own}
+        return result
 
     def statistics(self, chains: Sequence[Mapping[str, list[Any]]], draws: int, labels: Sequence[str]) -> xr.Dataset:
         """Build a group of statistics; those of kernels have the dim ``kernel``, of the steps with these labels."""
@@ -139,14 +146,18 @@ class GroupBuilder:
         """Build the group of observed data: the word of each token, and the labels with the names of their classes."""
         data: dict[str, Any] = {"words": ("token", np.asarray(self.corpus.words))}
         coords = self.coords(("doc",), None)
-        labels = self.corpus.labels
-        if labels is not None:
+        for name, bound in self._responses():
+            labels = (
+                self.corpus.labels if bound.model.label_block is None else observed_labels(bound.model, self.corpus)
+            )
+            if labels is None:
+                continue
             values = np.asarray(labels.values)
-            dims = ("doc",) if values.ndim == 1 else ("doc", "response")
-            data["labels"] = (dims, values, {"kind": labels.kind})
+            dims = ("doc",) if values.ndim == 1 else ("doc", f"response{name}")
+            data[f"labels{name}"] = (dims, values, {"kind": labels.kind})
             if len(labels.classes):
                 # Labels of one class of several are positions in `class`; the other kinds have a column for each.
-                coords["class" if values.ndim == 1 else "response"] = _text(labels.classes)
+                coords[f"class{name}" if values.ndim == 1 else f"response{name}"] = _text(labels.classes)
         return xr.Dataset(data, coords)
 
     def constants(self) -> xr.Dataset:
@@ -165,18 +176,25 @@ class GroupBuilder:
             matrix = covariates.matrix
             data["covariates"] = (("doc", "covariate"), matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
             coords["covariate"] = _text(covariates.names)
-        scaling = None if self.bound.observed is None else self.bound.observed.scaling
+        scalings = (None if bound.observed is None else bound.observed.scaling for _, bound in self._responses())
+        scaling = next((each for each in scalings if each is not None), None)
         if covariates is not None and scaling is not None:
             # Needed to encode new documents; a variable, since attributes are limited in size.
             data["covariate_columns"] = ((), columns_to_json(covariates.columns))
             data["covariate_mean"], data["covariate_scale"] = (("covariate", values) for values in scaling)
             coords["covariate"] = _text(covariates.names)
-        standardised = None if self.bound.observed is None else self.bound.observed.target_scaling
-        if standardised is not None:
-            # Needed to predict in the units of the targets.
-            data["target_mean"], data["target_scale"] = (("response", values) for values in standardised)
-            coords |= self.coords(("response",), None)
+        for name, bound in self._responses():
+            standardised = None if bound.observed is None else bound.observed.target_scaling
+            if standardised is not None:
+                # Needed to predict in the units of the targets.
+                dim = f"response{name}"
+                data[f"target_mean{name}"], data[f"target_scale{name}"] = ((dim, values) for values in standardised)
+                coords |= self.coords((dim,), None)
         return xr.Dataset(data, coords)
+
+    def _responses(self) -> list[tuple[str, BoundModel]]:
+        """Return the models of one response each, with what the names of their variables end in: nothing, if one."""
+        return [(f"_{name}", bound) for name, bound in self.bound.marginals.items()] or [("", self.bound)]
 
 
 def coordinates(

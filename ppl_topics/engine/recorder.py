@@ -185,47 +185,29 @@ class Recorder:
             sizes = self.bound.sizes
             summary = summarise(sizes.docs, sizes.topics, [documents], of_topics(self.topics, state))
         marginal = summary.log_marginal
-        blocks = self.bound.model.spec.blocks
         held = (
             state.arrays
             if state.sparse_topics is None
             else {**state.arrays, state.phi_name: state.sparse_topics.values}
         )
-        priors = sum(blocks[name].log_density(array, state) for name, array in held.items() if name in blocks)
-        fit = self._response_statistics(state)
+        common = {name: array for name, array in held.items() if self.bound.model.owner(name) is None}
+        priors = _log_priors(common, self.bound, state)
+        fit = _response_statistics(self.bound, state)
+        likelihood = fit.get("log_likelihood_y", 0.0)
+        for name, bound in self.bound.marginals.items():
+            seen, own = self.bound.view(name).of(state), self.bound.model.marginals[name].names
+            priors += _log_priors({n: array for n, array in seen.arrays.items() if n in own}, bound, seen)
+            of_response = _response_statistics(bound, seen)
+            likelihood += of_response["log_likelihood_y"]
+            fit |= {f"{statistic.removesuffix('_y')}_{name}": value for statistic, value in of_response.items()}
         return {
             **sweep.statistics,
             **fit,
-            "lp": marginal + priors + fit.get("log_likelihood_y", 0.0),
+            "lp": marginal + priors + likelihood,
             "log_marginal": marginal,
             **summary.densities,
             "step_seconds": sweep.seconds,
         }
-
-    def _response_statistics(self, state: ChainState) -> dict[str, float]:
-        """Return the log (pseudo-)likelihood of the targets, the augmentation summed over, and the training loss.
-
-        Of exclusive classes also their log likelihood normalised over classes, which DOLDA's authors monitor
-        (Magnusson, Jonsson, Villani 2020).
-        """
-        block, response, observed = self.bound.model.label_block, self.bound.response, state.observed
-        if block is None or observed is None:
-            return {}
-        if response is None:
-            return {"log_likelihood_y": block.log_density(observed.targets, state)}
-        names, response = self.bound.model.names, response.at(state.arrays)
-        features = features_of(state.tokens, state.z, state.sizes.supervised, observed.design)
-        fitted = scores(features, state.arrays[names["eta"]])
-        augmentation = state.arrays[names["augmentation"]]
-        result = {"log_likelihood_y": response.log_joint(observed.targets, fitted, augmentation)}
-        if observed.exclusive and response.probabilistic and not response.apart:
-            result["log_likelihood_class"] = response.class_log_likelihood(observed.targets, fitted)
-        if not np.isnan(observed.targets).all():
-            scaling, targets = observed.target_scaling, observed.targets
-            if scaling is not None:
-                targets, fitted = scaling.undo(targets), scaling.undo(fitted)
-            result["training_loss"] = response.loss(targets, fitted)
-        return result
 
     def _value(self, state: ChainState, selection: Selection, key: Key) -> NDArray[Any]:
         variable = selection.variable
@@ -264,3 +246,35 @@ def _topics_first(by_word: NDArray[Any], selection: Selection) -> NDArray[Any]:
     kept = by_word if selection.words is None else by_word[selection.words]
     # Always a copy: with one topic, the transposed array would be the chain's own, which the next sweep changes.
     return np.array(kept.T, order="C")
+
+
+def _log_priors(arrays: Mapping[str, NDArray[Any]], bound: BoundModel, state: ChainState) -> float:
+    """Return the log density of variables given what they depend on, beside p(w, z) and what observes labels."""
+    blocks = bound.model.spec.blocks
+    return sum(blocks[name].log_density(array, state) for name, array in arrays.items() if name in blocks)
+
+
+def _response_statistics(bound: BoundModel, state: ChainState) -> dict[str, float]:
+    """Return the log (pseudo-)likelihood of the targets, the augmentation summed over, and the training loss.
+
+    Of exclusive classes also their log likelihood normalised over classes, which DOLDA's authors monitor
+    (Magnusson, Jonsson, Villani 2020).
+    """
+    block, response, observed = bound.model.label_block, bound.response, state.observed
+    if block is None or observed is None:
+        return {}
+    if response is None:
+        return {"log_likelihood_y": block.log_density(observed.targets, state)}
+    names, response = bound.model.names, response.at(state.arrays)
+    features = features_of(state.tokens, state.z, state.sizes.supervised, observed.design)
+    fitted = scores(features, state.arrays[names["eta"]])
+    augmentation = state.arrays[names["augmentation"]]
+    result = {"log_likelihood_y": response.log_joint(observed.targets, fitted, augmentation)}
+    if observed.exclusive and response.probabilistic and not response.apart:
+        result["log_likelihood_class"] = response.class_log_likelihood(observed.targets, fitted)
+    if not np.isnan(observed.targets).all():
+        scaling, targets = observed.target_scaling, observed.targets
+        if scaling is not None:
+            targets, fitted = scaling.undo(targets), scaling.undo(fitted)
+        result["training_loss"] = response.loss(targets, fitted)
+    return result

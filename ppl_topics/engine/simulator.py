@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.keys import Key, Reserved
-from ppl_topics.core.response import Response
-from ppl_topics.core.state import WORD_MAJOR
+from ppl_topics.core.state import WORD_MAJOR, ChainState
 from ppl_topics.corpus import Corpus, Covariates, Labels
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.engine.encode_observed import encode_observed
@@ -30,6 +29,7 @@ from ppl_topics.engine.simulation import (
 )
 from ppl_topics.errors import RunError, SpecError
 from ppl_topics.spec import Model
+from ppl_topics.spec.model import Marginal
 
 __all__ = ["Simulation", "Simulator", "check_generative", "labels_of"]
 
@@ -60,59 +60,80 @@ class Simulation:
 
 @dataclass(frozen=True)
 class Simulator:
-    """What simulations of one model share: sizes, covariates or their number, and values by role, as a state has them.
+    """What simulations of one model share: sizes, covariates or their number, and given values by variable.
 
-    ``labels`` are of the kind that the response takes, and say nothing.
+    ``labels``, by the names that `observed` gives them, are of the kind that the response takes, and say nothing.
     """
 
     model: Model
     doc_ptr: IntArray
     vocabulary: StrArray
-    labels: Labels | None
+    labels: Mapping[str, Labels]
     covariates: Covariates | int | None
     given: Mapping[str, NDArray[Any]]
 
     def draw(self, seed: int, number: int = 0) -> Simulation:
         """Return a simulation; ``number`` tells those of one seed apart."""
         rng, model = Key(seed, number, 0).reserved(Reserved.SIMULATION).generator(), self.model
-        corpus = self.corpus(rng)
-        observed = encode_observed(model, corpus)
-        state = state_without_words(model, self.doc_ptr, corpus.n_words, observed)
-        order, values = drawing_order(model), None
-        for _ in range(TRIES):
-            values = draw_from_prior(model, order, state, rng, self.given)
-            if values is not None:
-                break
-        else:
-            raise RunError(
-                f"model {model.spec.name!r}: {TRIES:,} draws of the prior had a topic without words; give words a "
-                "larger probability of inclusion, or take more of them"
-            )
-        # As a corpus has them: sorted by word inside each document.
-        sort = np.lexsort((values["w"], state.tokens.docs))
-        values["z"] = values["z"].astype(state.z.dtype)[sort]
-        state.z[:] = values["z"]
-        labels, response, block = self.labels, self.response, model.label_block
-        if response is not None and labels is not None:
-            scores = document_features(state.n_dk, state) @ values["eta"].T
-            given = response.at(values, by_role=True)
-            targets, parameter = draw_targets(given, scores, rng, self.given.get("augmentation"))
-            labels = labels_of(response.indicators(targets), targets, labels)
-            if "doc" not in response.augmentation_dims:
-                values["augmentation"] = parameter
-        elif block is not None and labels is not None:
-            targets, others = draw_labels(block, values, state, rng, self.given)
-            labels, values = labels_of(targets, targets, labels), values | others
-        corpus = replace(corpus, words=values.pop("w")[sort].astype(np.uint32), labels=labels)
-        data = {}
-        for name, variable in model.variables.items():
-            if variable.role in values:
-                value = values[variable.role]
-                data[name] = (variable.dims, np.ascontiguousarray(value.T) if variable.role in WORD_MAJOR else value)
-        dims = dict.fromkeys(dim for of_variable, _ in data.values() for dim in of_variable)
-        dataset = xr.Dataset(data, coordinates(list(dims), corpus, state.sizes, observed))
+        corpus, labels = self.corpus(rng), dict(self.labels)
+        common: dict[str, NDArray[Any]] = {}
+        datasets = []
+        for marginal in model.by_response.values():
+            observed = encode_observed(marginal.model, corpus)
+            state = state_without_words(marginal.model, self.doc_ptr, corpus.n_words, observed)
+            values = self._parameters(marginal, state, rng, common)
+            if not common:
+                # As a corpus has them: sorted by word inside each document.
+                sort = np.lexsort((values["w"], state.tokens.docs))
+                values["z"], values["w"] = values["z"].astype(state.z.dtype)[sort], values["w"][sort]
+            state.z[:] = values["z"]
+            labels |= self._draw_labels(marginal, state, values, rng)
+            own = {role for name, role in _roles(marginal.model) if name in marginal.names}
+            datasets.append(_dataset(marginal, values, corpus, state, leaving_out=common))
+            common = {role: value for role, value in values.items() if role not in own}
+        corpus = _labelled(replace(corpus, words=common["w"].astype(np.uint32)), labels)
         about = {"model_name": model.spec.name, "model_yaml": self.yaml, "seed": seed}
-        return Simulation(corpus, dataset.assign_attrs(about))
+        return Simulation(corpus, xr.merge(datasets, join="exact", compat="override").assign_attrs(about))
+
+    def _parameters(
+        self, marginal: Marginal, state: ChainState, rng: np.random.Generator, common: Mapping[str, NDArray[Any]]
+    ) -> dict[str, NDArray[Any]]:
+        """Draw all that a response depends on, by role, but for what is given or common to several."""
+        model, order, given = marginal.model, drawing_order(marginal.model), {**self._given(marginal), **common}
+        for _ in range(TRIES):
+            values = draw_from_prior(model, order, state, rng, given)
+            if values is not None:
+                return values
+        raise RunError(
+            f"model {model.spec.name!r}: {TRIES:,} draws of the prior had a topic without words; give words a larger "
+            "probability of inclusion, or take more of them"
+        )
+
+    def _draw_labels(
+        self, marginal: Marginal, state: ChainState, values: dict[str, NDArray[Any]], rng: np.random.Generator
+    ) -> dict[str, Labels]:
+        """Draw the labels that a model observes, by name, and add to the values what they come with."""
+        model, given = marginal.model, self._given(marginal)
+        response, block = model.response, model.label_block
+        if block is None:
+            return {}
+        name = block.observed_labels
+        like = self.labels[name]
+        if response is None:
+            targets, others = draw_labels(block, values, state, rng, given)
+            values |= others
+            return {name: labels_of(targets, targets, like)}
+        scores = document_features(state.n_dk, state) @ values["eta"].T
+        with_numbers = response.at(values, by_role=True)
+        targets, parameter = draw_targets(with_numbers, scores, rng, given.get("augmentation"))
+        if "doc" not in response.augmentation_dims:
+            values["augmentation"] = parameter
+        return {name: labels_of(response.indicators(targets), targets, like)}
+
+    def _given(self, marginal: Marginal) -> dict[str, NDArray[Any]]:
+        """Return the given values that a model has, by role."""
+        given = {role: self.given.get(marginal.whole_name(name)) for name, role in _roles(marginal.model)}
+        return {role: value for role, value in given.items() if value is not None}
 
     def corpus(self, rng: np.random.Generator) -> Corpus:
         """Return the documents with their covariates, before words and labels are drawn."""
@@ -121,17 +142,43 @@ class Simulator:
             names = [f"x{i}" for i in range(covariates)]
             covariates = Covariates.from_matrix(rng.normal(size=(len(self.doc_ptr) - 1, covariates)), names)
         name = f"simulated, {self.model.spec.name}"
-        return Corpus(self.doc_ptr, words, self.vocabulary, labels=self.labels, covariates=covariates, name=name)
+        return _labelled(Corpus(self.doc_ptr, words, self.vocabulary, covariates=covariates, name=name), self.labels)
 
     @cached_property
     def yaml(self) -> str:
         """The model with its parameters."""
         return self.model.spec.to_yaml()
 
-    @property
-    def response(self) -> Response | None:
-        """The block that observes labels, if the model has one."""
-        return self.model.response
+
+def _labelled(corpus: Corpus, labels: Mapping[str, Labels]) -> Corpus:
+    """Return a corpus with labels of some names."""
+    for name, each in labels.items():
+        corpus = corpus.with_labels(each, name=name)
+    return corpus
+
+
+def _roles(model: Model) -> list[tuple[str, str]]:
+    """Return the variables of a model with their roles."""
+    return [(name, variable.role) for name, variable in model.variables.items()]
+
+
+def _dataset(
+    marginal: Marginal,
+    values: Mapping[str, NDArray[Any]],
+    corpus: Corpus,
+    state: ChainState,
+    leaving_out: Mapping[str, NDArray[Any]],
+) -> xr.Dataset:
+    """Return values by variable, but for those in some roles, with the dims and coordinates of a trace."""
+    data = {}
+    for name, variable in marginal.model.variables.items():
+        if variable.role in values and variable.role not in leaving_out:
+            value = values[variable.role]
+            data[name] = (variable.dims, np.ascontiguousarray(value.T) if variable.role in WORD_MAJOR else value)
+    dims = dict.fromkeys(dim for of_variable, _ in data.values() for dim in of_variable)
+    made = xr.Dataset(data, coordinates(list(dims), corpus, state.sizes, state.observed))
+    new = {each: marginal.whole_dim(each) for each in dims} | {name: marginal.whole_name(name) for name in data}
+    return made.rename({old: name for old, name in new.items() if old != name})
 
 
 def labels_of(indicators: FloatArray, targets: FloatArray, like: Labels) -> Labels:

@@ -32,6 +32,7 @@ from ppl_topics.prediction.likelihood import chosen_draws
 from ppl_topics.prediction.trained import TrainedLabels, TrainedResponse, TrainedTopics
 from ppl_topics.prediction.training import LabelScores, given_draws, training_corpus, training_covariates
 from ppl_topics.results.groups import Groups
+from ppl_topics.results.one_response import check_one_response
 from ppl_topics.spec import Model
 
 __all__ = ["posterior_predictive", "prior_predictive"]
@@ -80,6 +81,7 @@ def posterior_predictive(groups: Groups, *, draws: int = 20, seed: int = 0, thre
     """
     _check(draws, seed, threads)
     trained = TrainedTopics(groups)
+    check_one_response(trained.model)
     corpus = training_corpus(trained)
     tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
     response = None if trained.model.response is None else TrainedResponse.of(trained)
@@ -141,20 +143,23 @@ def prior_predictive(groups: Groups, *, draws: int = 100, seed: int = 0) -> xr.D
     """
     _check(draws, seed, None)
     trained = TrainedTopics(groups)
+    check_one_response(trained.model)
     corpus = training_corpus(trained)
     response = None if trained.model.response is None else TrainedResponse.of(trained)
-    labels = covariates = None
+    labels, covariates, name = {}, None, ""
     if trained.model.supervised:
         of_fit = response or TrainedLabels.of(trained)
         check_generative(trained.model, 1 if response is None else len(response.responses))
-        labels, covariates = of_fit.labels(), training_covariates(of_fit)
+        name, covariates = of_fit.block.observed_labels, training_covariates(of_fit)
+        labels[name] = of_fit.labels()
     simulator = Simulator(trained.model, corpus.doc_ptr, trained.vocabulary, labels, covariates, {})
-    into = _Replicates(groups, 1, draws, words=True, labels=labels is not None)
+    into = _Replicates(groups, 1, draws, words=True, labels=bool(labels))
     for draw in range(draws):
         drawn = simulator.draw(seed, draw).corpus
         into.arrays["words"][0, draw] = drawn.words
-        if drawn.labels is not None:
-            values = drawn.labels.values
+        found = drawn.labels_of(name)
+        if found is not None:
+            values = found.values
             into.arrays["labels"][0, draw] = values if response is None else _in_units(response, values)
     return into.dataset(np.zeros(1, np.int64), np.arange(draws))
 

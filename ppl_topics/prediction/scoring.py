@@ -146,9 +146,11 @@ def _loss_of_constant(block: Response, targets: FloatArray) -> float:
 
 def known_labels(response: TrainedResponse, corpus: Corpus) -> tuple[Labels, int]:
     """Return the labels of new documents in terms of the training labels, and the number of unknown classes."""
-    if corpus.labels is None:
-        raise CorpusError("the documents have no labels to compare predictions with; give their labels")
-    labels, unknown = align_labels(corpus.labels, response.kind, response.classes)
+    given = corpus.labels_of(response.block.observed_labels)
+    if given is None:
+        what = "" if response.block.observed_labels == "labels" else f" {response.block.observed_labels!r}"
+        raise CorpusError(f"the documents have no labels{what} to compare predictions with; give their labels")
+    labels, unknown = align_labels(given, response.kind, response.classes)
     if labels.missing.all():
         lost = f" ({unknown:,} are of classes that training lacks)" if unknown else ""
         raise CorpusError(f"no document has a label to compare its prediction with{lost}")

@@ -8,8 +8,8 @@ its word in 10.9, 37.6 and 128, at K = 20, 100 and 1000, where this gives 10.3, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ppl_topics._util.arrays import IntArray
 from ppl_topics.core.block import sparse_topics_block
 from ppl_topics.core.kernel import WordSelection
-from ppl_topics.corpus import Corpus
+from ppl_topics.corpus import Corpus, Labels
 from ppl_topics.schedule.tree import Cycle, Mixture, Node, Repeat, Step
 from ppl_topics.spec.model import Model
 
@@ -46,6 +46,8 @@ class CorpusSizes:
     """How many words have each of the corpus counts."""
     responses: int = 0
     """One of two classes, else one for each class, label or target."""
+    more_responses: Mapping[str, int] = field(default_factory=dict)
+    """Of labels of other names."""
     covariates: int = 0
     covariate_cells: int = 0
     """Values of the covariates that are not zero."""
@@ -53,6 +55,8 @@ class CorpusSizes:
     """Topics with coefficients; all by default."""
     held: float = 1.0
     """Share of the cells of phi that a chain holds."""
+    alone: Mapping[str, CorpusSizes] = field(default_factory=dict)
+    """Of several responses, the sizes of one alone, by the variables that only it has."""
 
     @classmethod
     def count(cls, doc_lengths: NDArray[Any], word_counts: NDArray[Any], responses: int = 0) -> CorpusSizes:
@@ -64,10 +68,8 @@ class CorpusSizes:
     @classmethod
     def of(cls, corpus: Corpus) -> CorpusSizes:
         """Tabulate a corpus."""
-        responses = 0 if corpus.labels is None else corpus.labels.n_responses
-        if corpus.labels is not None and corpus.labels.kind == "class" and responses == 2:
-            responses = 1
-        made = cls.count(np.diff(corpus.doc_ptr), corpus.word_counts, responses)
+        made = cls.count(np.diff(corpus.doc_ptr), corpus.word_counts, _responses(corpus.labels))
+        made = replace(made, more_responses={name: _responses(each) for name, each in corpus.more_labels.items()})
         if corpus.covariates is None:
             return made
         matrix: Any = corpus.covariates.matrix
@@ -91,11 +93,18 @@ class CorpusSizes:
         Without a response, there are no labels; if responses are apart, each chain has one. Covariates count if
         the model has coefficients for them.
         """
-        most = 0 if not model.supervised else 1 if model.apart else self.responses
+        if model.marginals:
+            each = {name: self.for_model(marginal.model) for name, marginal in model.marginals.items()}
+            own = {v: sizes for name, sizes in each.items() for v in model.marginals[name].names.values()}
+            widest = max(each.values(), key=lambda sizes: sizes.coefficients(model.spec.topics))
+            return replace(widest, responses=sum(sizes.responses for sizes in each.values()), alone=own)
+        called = "labels" if model.label_block is None else model.label_block.observed_labels
+        found = self.responses if called == "labels" else self.more_responses.get(called, 1)
+        most = 0 if not model.supervised else 1 if model.apart else found
         observes, listed = "x" in model.names, sparse_topics_block(model.spec.blocks)
         return replace(
             self,
-            responses=min(self.responses, most),
+            responses=min(found, most),
             covariates=self.covariates if observes else 0,
             covariate_cells=self.covariate_cells if observes else 0,
             supervised=None if model.response is None else model.response.supervised(model.spec.topics),
@@ -141,6 +150,13 @@ class CorpusSizes:
         }
 
 
+def _responses(labels: Labels | None) -> int:
+    """Return how many responses labels make."""
+    if labels is None:
+        return 0
+    return 1 if labels.kind == "class" and labels.n_responses == 2 else labels.n_responses
+
+
 def _met(sizes: IntArray, times: IntArray, topics: int) -> float:
     """Return how many topics a token meets in its document, or word, on average over tokens; at least 1."""
     tokens = sizes * times
@@ -176,7 +192,7 @@ def step_bytes(step: Step, corpus: CorpusSizes, topics: int) -> float:
 
 def _sizes(step: Step, corpus: CorpusSizes, topics: int) -> dict[str, float]:
     selections = tuple(value for _, value in step.options if isinstance(value, WordSelection))
-    return corpus.formula_sizes(topics, selections)
+    return corpus.alone.get(step.variable, corpus).formula_sizes(topics, selections)
 
 
 def runs(node: Node, times: float = 1.0) -> Iterator[tuple[Step, float]]:

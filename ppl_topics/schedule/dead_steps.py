@@ -7,7 +7,7 @@ is read, so only the trace needs it.
 from __future__ import annotations
 
 from ppl_topics.core.block import Block
-from ppl_topics.schedule.rules import UNRECORDED, reads_old_values, variables_in
+from ppl_topics.schedule.rules import UNRECORDED, reads_old_values, variables_of
 from ppl_topics.schedule.tree import Cycle, Node, Step, steps
 from ppl_topics.spec.model import Model
 
@@ -27,7 +27,7 @@ def dead_steps(schedule: Node, model: Model) -> dict[int, frozenset[str]]:
     number = 0
     for place, child in enumerate(schedule.children):
         if isinstance(child, Step):
-            drawn = frozenset(variables_in(child.kernel.updates, model))
+            drawn = frozenset(variables_of(child.variable, child.kernel.updates, model))
             following = (*schedule.children[place + 1 :], *schedule.children[: place + 1])
             if not reads_old_values(child) and all(_only_recorded(name, following, model) for name in drawn):
                 result[number] = drawn
@@ -40,7 +40,7 @@ def dead_variables(schedule: Node, model: Model) -> frozenset[str]:
     if not isinstance(schedule, Cycle):
         return frozenset()
     steps_of_all = [child for child in schedule.children if isinstance(child, Step) and not reads_old_values(child)]
-    drawn = {name for step in steps_of_all for name in variables_in(step.kernel.updates, model)}
+    drawn = {name for step in steps_of_all for name in variables_of(step.variable, step.kernel.updates, model)}
     return frozenset(name for name in drawn if _only_recorded(name, schedule.children, model))
 
 
@@ -53,7 +53,7 @@ def _only_recorded(name: str, following: tuple[Node, ...], model: Model) -> bool
     for node in following:
         for step in steps(node):
             drawn, read, summed = (
-                name in variables_in(roles, model)
+                name in variables_of(step.variable, roles, model)
                 for roles in (step.kernel.updates, step.kernel.reads, step.kernel.integrates_out)
             )
             if read or (drawn and reads_old_values(step)):

@@ -15,17 +15,28 @@ each of its kernels has what it reads, and the schedule that follows finds no va
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import NoReturn, TypeAlias
 
 from ppl_topics.core.kernel import KernelSpec, WordSelection
 from ppl_topics.errors import ScheduleError
 from ppl_topics.schedule.suggestions import Suggestion, additions, exchanged, redraws, replacements
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, steps
-from ppl_topics.spec.model import Model, Variable
+from ppl_topics.spec.model import Marginal, Model, Variable
 from ppl_topics.spec.source import KeyPath
 
-__all__ = ["UNRECORDED", "check", "check_warmup", "reads_old_values", "variables_in", "variables_read"]
+__all__ = [
+    "UNRECORDED",
+    "check",
+    "check_warmup",
+    "read_by",
+    "reads_old_values",
+    "steps_of",
+    "variables_in",
+    "variables_of",
+    "variables_read",
+]
 
 Stale = Mapping[str, Step]
 """Stale variables, each with the kernel that left it so."""
@@ -38,13 +49,45 @@ UNRECORDED = ("theta", "phi")
 
 
 def check(node: Node, model: Model, *, partial: bool = False) -> None:
-    """Refuse a schedule that breaks a rule."""
-    _refuse(node, model, "schedule", lambda tree: _check_rules(tree, model, partial))
+    """Refuse a schedule that breaks a rule, of several responses with any of them."""
+    for name, marginal in model.marginals.items():
+        with _of_response(name):
+            check(steps_of(node, marginal), marginal.model, partial=partial)
+    if not model.marginals:
+        _refuse(node, model, "schedule", lambda tree: _check_rules(tree, model, partial))
 
 
 def check_warmup(node: Node, model: Model, schedule: Node | None = None) -> None:
-    """Refuse a warmup that breaks a rule, or from which a schedule cannot go on."""
-    _refuse(node, model, "warmup", lambda tree: _check_warmup(tree, model, schedule))
+    """Refuse a warmup that breaks a rule, or from which a schedule cannot go on; see `check`."""
+    for name, marginal in model.marginals.items():
+        with _of_response(name):
+            following = None if schedule is None else steps_of(schedule, marginal)
+            check_warmup(steps_of(node, marginal), marginal.model, following)
+    if not model.marginals:
+        _refuse(node, model, "warmup", lambda tree: _check_warmup(tree, model, schedule))
+
+
+def steps_of(node: Node, marginal: Marginal) -> Node:
+    """Return a schedule without the steps that draw what only other responses have.
+
+    No kernel of these leaves anything stale that this response, or the assignments, need: so the rules hold for a model
+    of several responses if they hold for each of these.
+    """
+    if isinstance(node, Step):
+        name = next((own for own, whole in marginal.names.items() if whole == node.variable), node.variable)
+        return replace(node, variable=name) if name in marginal.model.variables else Cycle(())
+    if isinstance(node, Cycle | Mixture):
+        return replace(node, children=tuple(steps_of(child, marginal) for child in node.children))
+    return replace(node, child=steps_of(node.child, marginal))
+
+
+@contextmanager
+def _of_response(name: str) -> Iterator[None]:
+    """Say which response an error is about: variables have the names that they have in its model alone."""
+    try:
+        yield
+    except ScheduleError as error:
+        raise ScheduleError(f"{error} (as in the model of the response {name!r} alone)") from None
 
 
 def _refuse(node: Node, model: Model, key: str, rules: Rules) -> None:
@@ -151,6 +194,24 @@ def variables_read(kernel: KernelSpec, model: Model) -> dict[str, Variable]:
         if factor.touches & changed and factor.kind not in kernel.handles and factor.forms & set(kernel.handles):
             read |= {name: model.variables[name] for name in factor.numbers - changed if name in model.variables}
     return read
+
+
+def variables_of(target: str, roles: tuple[str, ...], model: Model) -> dict[str, Variable]:
+    """Return the variables in roles of a kernel that draws one of them, with that response, or with each of several."""
+    return _of_each(target, model, lambda alone: variables_in(roles, alone))
+
+
+def read_by(step: Step, model: Model) -> dict[str, Variable]:
+    """Return the variables that a step reads; see `variables_read`."""
+    return _of_each(step.variable, model, lambda alone: variables_read(step.kernel, alone))
+
+
+def _of_each(target: str, model: Model, of: Callable[[Model], dict[str, Variable]]) -> dict[str, Variable]:
+    """Return variables that a kernel has in the model, or in those of the responses that it is about."""
+    if not model.marginals:
+        return of(model)
+    names = [marginal.whole_name(name) for marginal in model.seen_by(target) for name in of(marginal.model)]
+    return {name: model.variables[name] for name in names}
 
 
 def _check_integrated(step: Step, node: Node, model: Model) -> None:

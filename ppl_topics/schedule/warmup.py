@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ppl_topics.errors import ScheduleError
-from ppl_topics.schedule.rules import check_warmup, variables_in
+from ppl_topics.schedule.rules import check_warmup, variables_of
 from ppl_topics.schedule.tree import Node, parse, steps
 from ppl_topics.spec.model import Model
 from ppl_topics.spec.model_file import MAX_TEMPERATURE
@@ -60,7 +60,9 @@ def make_warmup(model: Model, schedule: Node) -> Warmup | None:
     node, temperature = parse_warmup(model, schedule)
     if node is None:
         return Warmup(schedule, temperature)
-    drawn = {n for s in steps(node) for n in variables_in(s.kernel.updates + s.kernel.integrates_out, model)}
+    drawn = {
+        n for s in steps(node) for n in variables_of(s.variable, s.kernel.updates + s.kernel.integrates_out, model)
+    }
     return Warmup(node, temperature, tuple(name for name in model.latent if name not in drawn))
 
 

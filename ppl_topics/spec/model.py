@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ppl_topics._util.nearest import choices, nearest
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import blocks
 from ppl_topics.core.response import Response
 from ppl_topics.errors import SpecError
+from ppl_topics.spec.marginals import OF_RESPONSE, marginal_spec, own_names, responses_of
 from ppl_topics.spec.model_file import Docs, TopWords
 from ppl_topics.spec.source import KeyPath, Location
 from ppl_topics.spec.specification import Spec
 
-__all__ = ["Factor", "Model", "Variable"]
+__all__ = ["Factor", "Marginal", "Model", "Variable"]
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,34 @@ class Factor:
 
 
 @dataclass(frozen=True)
+class Marginal:
+    """A model of several responses without the others, with the names that its own variables have in that model."""
+
+    model: Model
+    names: Mapping[str, str]
+
+    def whole_name(self, name: str) -> str:
+        """Return the name of a variable, or of a dim of one, in the model of several responses."""
+        return self.names.get(name, name)
+
+    def whole(self, variable: Variable) -> Variable:
+        """Return a variable as the model of several responses has it."""
+        if variable.name not in self.names:
+            return variable
+        dims = tuple(self.whole_dim(dim) for dim in variable.dims)
+        return replace(variable, name=self.names[variable.name], dims=dims)
+
+    def whole_dim(self, dim: str) -> str:
+        """Return a dim of an own variable as the model of several responses has it: each has its own coefficients."""
+        return f"{dim}_{self.model.names['y']}" if dim in OF_RESPONSE and self.names else dim
+
+
+@dataclass(frozen=True)
 class Model:
     """The variables and factors of a specification.
+
+    Given the assignments, several responses are independent. Variables of one of them have the roles that they have in
+    its model alone, and no place in `names`.
 
     Attributes
     ----------
@@ -59,12 +86,15 @@ class Model:
     factors : tuple of Factor
     names : dict of str to str
         Variable (or observing block) by role.
+    marginals : dict of str to Marginal
+        Of several responses, the model of each without the others, by the name of its block; else empty.
     """
 
     spec: Spec
     variables: Mapping[str, Variable]
     factors: tuple[Factor, ...]
     names: Mapping[str, str]
+    marginals: Mapping[str, Marginal] = field(default_factory=dict)
 
     @classmethod
     def of(cls, spec: Spec) -> Model:
@@ -76,6 +106,8 @@ class Model:
             If a reference names no block or one that does not fit, a block is unused, two blocks have the same
             role, or ``record`` or ``given`` names an unknown variable.
         """
+        if len(responses_of(spec)) > 1:
+            return cls._of_several(spec)
         roles = _roles(spec)
         variables = {}
         for name, block in spec.blocks.items():
@@ -111,6 +143,58 @@ class Model:
         model._check_record()
         return model
 
+    @classmethod
+    def _of_several(cls, spec: Spec) -> Model:
+        """Put a model of several responses together from those of each."""
+        marginals: dict[str, Marginal] = {}
+        variables: dict[str, Variable] = {}
+        factors: dict[str, Factor] = {}
+        roles: dict[str, str] = {}
+        for response, names in {each: own_names(spec, each) for each in responses_of(spec)}.items():
+            model = cls.of(marginal_spec(spec, response))
+            if model.response is None:
+                raise SpecError(
+                    f"{spec.locate('blocks', response)}: block {response!r} ({spec.blocks[response].kind}): of several "
+                    "responses each must be a pt.Response; leave the others out"
+                )
+            if model.apart:
+                raise SpecError(
+                    f"{spec.locate('blocks', response)}: block {response!r}: one_vs_all gives each class topics of its "
+                    "own, which no other response can share; set one_vs_all: false"
+                )
+            marginals[response] = marginal = Marginal(model, names)
+            variables |= {marginal.whole_name(name): marginal.whole(v) for name, v in model.variables.items()}
+            for factor in model.factors:
+                touches, numbers = ({names.get(n, n) for n in of} for of in (factor.touches, factor.numbers))
+                factors[factor.name] = replace(factor, touches=frozenset(touches), numbers=frozenset(numbers))
+            roles |= {role: name for role, name in model.names.items() if name not in names}
+        unused = next((name for name in spec.blocks if name not in factors), None)
+        if unused is not None:
+            raise SpecError(
+                f"{spec.locate('blocks', unused)}: block {unused!r} is used by no other block; refer to it, or remove "
+                "it"
+            )
+        for place, name in enumerate(spec.given):
+            _check_given(name, spec.locate("given", place), spec, variables)
+        ordered = tuple(factors[name] for name in spec.blocks)
+        made = cls(spec, variables, ordered, roles, marginals)
+        made._check_record()
+        return made
+
+    @property
+    def by_response(self) -> dict[str, Marginal]:
+        """Of several responses `marginals`; else the model itself, under an empty name."""
+        return dict(self.marginals) or {"": Marginal(self, {})}
+
+    def owner(self, variable: str) -> str | None:
+        """Return the response, of several, that a variable belongs to; None if all have it."""
+        return next((name for name, m in self.marginals.items() if variable in m.names.values()), None)
+
+    def seen_by(self, variable: str) -> list[Marginal]:
+        """Return the models of one response, of several, that have a variable: that of its own, or all."""
+        owner = self.owner(variable)
+        return list(self.marginals.values()) if owner is None else [self.marginals[owner]]
+
     @property
     def held(self) -> dict[str, Variable]:
         """The variables that a chain has values of."""
@@ -124,16 +208,16 @@ class Model:
     @property
     def supervised(self) -> bool:
         """Whether a block observes labels."""
-        return "y" in self.names
+        return "y" in self.names or bool(self.marginals)
 
     @property
     def label_block(self) -> Block | None:
-        """The block that observes labels, if there is one."""
+        """The block that observes labels, if there is one and no other."""
         return self.spec.blocks.get(self.names.get("y", ""))
 
     @property
     def response(self) -> Response | None:
-        """The block that observes labels, if its density is quadratic given an augmentation."""
+        """The block that observes labels, if no other does and its density is quadratic given an augmentation."""
         block = self.label_block
         return block if isinstance(block, Response) else None
 

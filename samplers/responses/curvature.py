@@ -107,13 +107,17 @@ def bend(doc: Integer, topic: Integer, other: Integer, term: ResponseTerm, curva
 
 def omega_of(binding: Binding) -> Callable[[ChainState], FloatArray]:
     """Return the function that gives omega in a state, shape (D, C); C = 0 for a model without a response."""
+    if binding.alone:
+        each = [omega_of(alone) for alone in binding.alone]
+        return lambda state: np.concatenate([omega(state) for omega in each], axis=1)
     response = binding.response
     if response is None:
         return lambda state: np.zeros((binding.sizes.docs, 0))
     name = binding.names["augmentation"]
 
     def omega(state: ChainState) -> FloatArray:
-        assert state.observed is not None
-        return response.at(state.arrays).potential(state.observed.targets, state.arrays[name]).omega
+        seen = binding.seen(state)
+        assert seen.observed is not None
+        return response.at(seen.arrays).potential(seen.observed.targets, seen.arrays[name]).omega
 
     return omega

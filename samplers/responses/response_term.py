@@ -14,7 +14,7 @@ O(C) a token, where a draw from the full conditional takes O(C K).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,7 @@ __all__ = [
     "gain_of_move",
     "gain_of_topic",
     "new_term",
+    "side_by_side",
     "term_of",
     "topic_coefficients",
 ]
@@ -144,21 +145,43 @@ def topic_coefficients(eta: FloatArray, sizes: Sizes) -> FloatArray:
 
 
 def term_of(binding: Binding) -> Callable[[ChainState], ResponseTerm]:
-    """Return a function that computes the term of a state; `NO_RESPONSE` if the model has no response."""
-    response = binding.response
-    if response is None:
+    """Return a function that computes the term of a state, of several responses together.
+
+    It is `NO_RESPONSE` if the model has none.
+    """
+    if not binding.alone and binding.response is None:
         return lambda state: NO_RESPONSE
-    names, tokens, sizes = binding.names, binding.tokens, binding.sizes
-    lengths = tokens.doc_lengths
+    lengths, quadratics = binding.tokens.doc_lengths, [_quadratic(each) for each in binding.alone or (binding,)]
 
     def term(state: ChainState) -> ResponseTerm:
-        eta, observed = state.arrays[names["eta"]], state.observed
-        assert observed is not None
-        fitted = scores(features_of(tokens, state.z, sizes.supervised, observed.design), eta)
-        b, omega = response.at(state.arrays).potential(observed.targets, state.arrays[names["augmentation"]])
-        return new_term(topic_coefficients(eta, sizes), b, omega, fitted, lengths)
+        eta, b, omega, fitted = side_by_side([quadratic(state) for quadratic in quadratics])
+        return new_term(eta, b, omega, fitted, lengths)
 
     return term
+
+
+def _quadratic(binding: Binding) -> Callable[[ChainState], tuple[FloatArray, ...]]:
+    """Return a function that computes eta, shape (C, K), b, omega and the linear predictors, shape (D, C), of one."""
+    response, names, tokens, sizes = binding.response, binding.names, binding.tokens, binding.sizes
+    assert response is not None, "no response"
+
+    def quadratic(state: ChainState) -> tuple[FloatArray, ...]:
+        seen = binding.seen(state)
+        eta, observed = seen.arrays[names["eta"]], seen.observed
+        assert observed is not None
+        fitted = scores(features_of(tokens, seen.z, sizes.supervised, observed.design), eta)
+        b, omega = response.at(seen.arrays).potential(observed.targets, seen.arrays[names["augmentation"]])
+        return topic_coefficients(eta, sizes), b, omega, fitted
+
+    return quadratic
+
+
+def side_by_side(each: Sequence[tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:
+    """Put coefficients, shape (C, K), and arrays of shape (D, C) of several responses side by side."""
+    if len(each) == 1:
+        return each[0]
+    eta, *others = zip(*each, strict=True)
+    return np.concatenate(eta), *(np.concatenate(other, axis=1) for other in others)
 
 
 def acceptance(term: ResponseTerm, n_tokens: int) -> dict[str, float] | None:
