@@ -17,6 +17,7 @@ from ppl_topics.diagnostics.alignment import Alignment, aligned
 from ppl_topics.diagnostics.alignment.agreement import top_word_draws
 from ppl_topics.diagnostics.efficiency import all_statistics
 from ppl_topics.results.mean_topics import MEANS
+from ppl_topics.spec.marginals import kind_of_dim
 
 __all__ = ["ESS_WANTED", "Quantity", "Walk", "density_walks", "ess_by_chain", "quantities"]
 
@@ -176,10 +177,11 @@ def _agrees(alignment: Alignment, chains: Sequence[int]) -> BoolArray:
 
 def _variable(name: str, array: xr.DataArray, alignment: Alignment | None, chains: Sequence[int]) -> Quantity:
     """Return how well a variable was sampled; topics that the chains do not agree on are left out of R-hat."""
-    dim = next((each for each in ("topic", "coefficient", "slope") if each in array.dims), None)
+    named = {kind_of_dim(dim): str(dim) for dim in array.dims}
+    dim = next((named[kind] for kind in ("topic", "coefficient", "slope") if kind in named), None)
     if dim is None or (alignment is None and array.sizes["chain"] == 1):
         return _quantity(name, name, array.transpose("chain", "draw", ...).values, None, chains)
-    lead = ["chain", "draw", *(["response"] if "response" in array.dims else [])]
+    lead = ["chain", "draw", *([named["response"]] if "response" in named else [])]
     ordered = array.transpose(*lead, ..., dim)
     if alignment is None:
         # Chains number their topics independently, so R-hat has nothing to compare.

@@ -24,6 +24,7 @@ from scipy.optimize import linear_sum_assignment
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, RealArray
 from ppl_topics.diagnostics.alignment.topics import TOPIC_DIMS, by_response, check_comparable
 from ppl_topics.results.response_topics import own_topics
+from ppl_topics.spec.marginals import kind_of_dim
 
 __all__ = ["Switch", "base_numbers", "find_switches", "numbers_of", "unmixed"]
 
@@ -151,9 +152,11 @@ def _profiles(groups: Mapping[str, xr.Dataset], topics: int) -> FloatArray | Non
         share = by_response(posterior["topic_share"], ("chain", "response", "draw", "topic"))
         parts.append(np.sqrt(np.maximum(share, 0.0))[..., None])
     for array in posterior.data_vars.values():
-        if set(array.dims) == {"chain", "draw", "response", "coefficient"}:
-            eta = array.transpose("chain", "response", "draw", "coefficient").values[..., :topics].astype(np.float64)
-            own = [str(name) for name in array["coefficient"].values[:topics]]
+        named = {kind_of_dim(dim): dim for dim in array.dims}
+        if set(named) == {"chain", "draw", "response", "coefficient"}:
+            ordered = array.transpose("chain", named["response"], "draw", named["coefficient"])
+            eta = ordered.values[..., :topics].astype(np.float64)
+            own = [str(name) for name in array[named["coefficient"]].values[:topics]]
             if own == [f"topic {k}" for k in range(topics)]:
                 parts.append(eta[..., None] if own_topics(groups) else np.moveaxis(eta, 1, -1)[:, None])
     return np.concatenate(parts, axis=-1).astype(np.float64) if parts else None

@@ -17,8 +17,12 @@ from ppl_topics.errors import TraceError
 from ppl_topics.results.documents import checked_topics
 from ppl_topics.results.groups import GROUPS
 from ppl_topics.results.mean_topics import CHAIN, TOPIC
+from ppl_topics.spec.marginals import kind_of_dim
 
 __all__ = ["aligned"]
+
+OF_TOPICS = {"topic", "coefficient", "slope"}
+"""Dims with entries that are of topics."""
 
 Pieces: TypeAlias = list[tuple[int, int, IntArray]]
 """Runs of draws, first and end (-1 for all), and the number that each topic has in them."""
@@ -87,7 +91,7 @@ def aligned(groups: Mapping[str, xr.Dataset], alignment: Alignment | None = None
         changed = {
             str(key): _renumbered(array, by_group.get(name, first), topics, apart)
             for key, array in dataset.data_vars.items()
-            if "chain" in array.dims and {"topic", "coefficient", "slope"} & set(array.dims)
+            if "chain" in array.dims and OF_TOPICS & set(map(kind_of_dim, array.dims))
         }
         for key, array in dataset.data_vars.items():
             if {"chain", "token"} <= set(array.dims) and array.dtype.kind in "iu":
@@ -114,9 +118,7 @@ def _with_means(
 
 def _renumbered(array: xr.DataArray, lookups: Lookups, topics: int, apart: bool) -> xr.DataArray:
     """Take the entries along the dims of topics and coefficients in another order."""
-    for dim in ("topic", "coefficient", "slope"):
-        if dim not in array.dims:
-            continue
+    for dim in [str(dim) for dim in array.dims if kind_of_dim(dim) in OF_TOPICS]:
         at = np.arange(topics)
         if dim != "topic":
             names = [str(name) for name in array[dim].values]

@@ -15,6 +15,7 @@ from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.results import mean_topics as trace_means
 from ppl_topics.results.mean_topics import has_mean_topics
 from ppl_topics.spec import Model, load_spec
+from ppl_topics.spec.marginals import kind_of_dim
 
 __all__ = [
     "TOPIC_DIMS",
@@ -51,29 +52,32 @@ def exchangeable(groups: Mapping[str, xr.Dataset]) -> IntArray:
     (`supervised_topics`).
     """
     topics = n_topics(groups)
-    keys = np.zeros((topics, 2))
+    supervised = _supervised(groups, topics)
+    keys = np.zeros((topics, 1 + len(supervised)))
     constants = groups.get("constant_data", xr.Dataset())
     if "alpha" in constants and constants["alpha"].dims == ("topic",):
         keys[:, 0] = constants["alpha"].values
-    keys[: _supervised(groups, topics), 1] = 1.0
+    for column, number in enumerate(supervised, 1):
+        keys[:number, column] = 1.0
     _, classes = np.unique(keys, axis=0, return_inverse=True)
     return np.asarray(classes, dtype=np.int64).reshape(topics)
 
 
-def _supervised(groups: Mapping[str, xr.Dataset], topics: int) -> int:
-    """Return how many topics have coefficients (always the first ones), or all topics if none has."""
+def _supervised(groups: Mapping[str, xr.Dataset], topics: int) -> list[int]:
+    """Return how many topics, always the first ones, have coefficients of each of several responses, or of one."""
     posterior = groups["posterior"]
-    if "coefficient" in posterior.coords:
-        return sum(str(name) == f"topic {i}" for i, name in enumerate(posterior["coefficient"].values))
+    named = [posterior[dim].values for dim in posterior.coords if kind_of_dim(dim) == "coefficient"]
+    if named:
+        return [sum(str(name) == f"topic {i}" for i, name in enumerate(names)) for names in named]
     if "model_yaml" not in posterior.attrs:
-        return topics
+        return []
     try:
         model = Model.of(load_spec(posterior.attrs["model_yaml"]))
     except PplTopicsError:
         # The model uses blocks that are not installed here, and the trace has no coefficients.
-        return topics
-    response = model.response
-    return topics if response is None else response.supervised(topics)
+        return []
+    responses = [alone.model.response for alone in model.by_response.values()]
+    return [each.supervised(topics) for each in responses if each is not None]
 
 
 def mean_topics(groups: Mapping[str, xr.Dataset], by: str) -> RealArray:

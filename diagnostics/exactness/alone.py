@@ -97,7 +97,7 @@ class AloneTest:
         """Run a few chains with the documents in one place and in two, if the kernel declares that it can."""
         bound = self.starts.tiny.bound
         (step,) = Executor(bound).steps
-        if step.kernel.distributes is None or bound.sparse:
+        if step.kernel.distributes is None or bound.sparse or bound.marginals:
             return
         rng = Key(self.seed, 0, 6, Reserved.INITIAL).generator()
         for chain in self.starts.draws(SPREAD_CHAINS, rng):

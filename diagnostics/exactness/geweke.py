@@ -12,14 +12,16 @@ A. Gandy, J. Scott (2020). Unit testing for MCMC and other Monte Carlo methods. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.keys import Key, Reserved
-from ppl_topics.core.response import Response
 from ppl_topics.diagnostics.exactness.shared_draws import SharedDraws
 from ppl_topics.diagnostics.exactness.statistics import FEWEST, REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
@@ -46,7 +48,7 @@ class GewekeTest:
     def __init__(self, tiny: TinyModel, seed: int, sweeps: int, share: float = 1.0) -> None:
         self.tiny, self.seed, self.sweeps, self.share = tiny, seed, sweeps, share
         self.state = tiny.bound.initial_state(seed, 0)
-        self._order = drawing_order(tiny.model)
+        self._orders = {name: drawing_order(each.model) for name, each in tiny.model.by_response.items()}
         self._executors: dict[bytes, Executor] = {}
 
     def replicates(self, look: int, samples: int) -> dict[str, float]:
@@ -81,21 +83,36 @@ class GewekeTest:
         """Draw everything from the prior."""
         state = self.state
         while True:
-            values = draw_from_prior(self.tiny.model, self._order, state, rng)
+            first, *others = self.tiny.model.by_response
+            values = self._parameters(first, rng)
             if values is None:
                 continue
+            common = dict(values)
             state.tokens = self.tiny.tokens(values.pop("w"))
             state.set_z(values.pop("z"))
             self.tiny.set_values(state, values)
-            if state.observed is None:
+            if others:
+                self.tiny.set_response(state, first, values)
+            for response in others:
+                self.tiny.set_response(state, response, self._parameters(response, rng, common) or {})
+            if not self.tiny.model.supervised:
                 return
-            response = self.tiny.bound.response
-            if response is None:
-                targets = set_labels(self.tiny, state, {**values, "z": state.z}, rng)
+            if self.tiny.bound.response is None and not others:
+                targets = [set_labels(self.tiny, state, {**values, "z": state.z}, rng)]
             else:
-                targets = self._draw_targets(response, rng)
-            if np.nanmax(np.abs(targets)) <= LARGEST_TARGET:
+                targets = [self._draw_targets(response, rng) for response in (first, *others)]
+            if max(np.nanmax(np.abs(each)) for each in targets) <= LARGEST_TARGET:
                 return
+
+    def _parameters(
+        self, response: str, rng: np.random.Generator, common: Mapping[str, NDArray[Any]] = MappingProxyType({})
+    ) -> dict[str, NDArray[Any]] | None:
+        """Draw what a response depends on, by role, but for what it has in common with others that were drawn."""
+        marginal = self.tiny.model.by_response[response]
+        own = {v.role for name, v in marginal.model.variables.items() if name in marginal.names}
+        given = {role: value for role, value in common.items() if role not in own}
+        seen = self.tiny.bound.seen_by(response, self.state)
+        return draw_from_prior(marginal.model, self._orders[response], seen, rng, given)
 
     def executor(self) -> Executor:
         """Return an executor of the schedule on the state's words, which kernels may keep something of.
@@ -108,18 +125,23 @@ class GewekeTest:
             self._executors[key] = executor
         return executor
 
-    def _draw_targets(self, response: Response, rng: np.random.Generator) -> FloatArray:
-        """Draw targets, and the augmentation given them; missing targets stay missing."""
-        state = self.state
+    def _draw_targets(self, response: str, rng: np.random.Generator) -> FloatArray:
+        """Draw targets of a response, and the augmentation given them; missing targets stay missing."""
+        bound = self.tiny.bound.by_response[response]
+        state = self.tiny.bound.seen_by(response, self.state)
+        assert bound.response is not None, "the model has no response"
         assert state.observed is not None, "the corpus has no targets"
-        response = response.at(state.arrays)
-        features = document_features(state.n_dk, state)
-        scores = features @ state.arrays[self.tiny.model.names["eta"]].T
-        drawn, _ = draw_targets(response, scores, rng)
+        block = bound.response.at(state.arrays)
+        scores = document_features(state.n_dk, state) @ state.arrays[bound.model.names["eta"]].T
+        drawn, _ = draw_targets(block, scores, rng)
         targets = np.where(np.isnan(state.observed.targets), np.nan, drawn)
-        augmentation = response.draw_augmentation(targets, scores, rng)
-        self.tiny.set_values(state, {"augmentation": augmentation})
+        augmentation = block.draw_augmentation(targets, scores, rng)
+        self.tiny.set_response(self.state, response, {"augmentation": augmentation})
         # Compiled code takes arrays that cannot be written for another type.
         targets.flags.writeable = False
-        state.observed = replace(state.observed, targets=targets)
+        observed = replace(state.observed, targets=targets)
+        if response:
+            self.state.observed_by = {**self.state.observed_by, response: observed}
+        else:
+            self.state.observed = observed
         return targets

@@ -44,7 +44,7 @@ class SharedDraws:
 
 def _set(state: ChainState, to: ChainState) -> None:
     """Copy all values into a state's own arrays, and give it the same data."""
-    state.tokens, state.observed = to.tokens, to.observed
+    state.tokens, state.observed, state.observed_by = to.tokens, to.observed, to.observed_by
     state.z[:], state.n_wk[:], state.n_k[:] = to.z, to.n_wk, to.n_k
     for name, array in to.arrays.items():
         state.arrays[name][...] = array

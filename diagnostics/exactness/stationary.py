@@ -27,10 +27,11 @@ from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compa
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, draw_dirichlet
 from ppl_topics.diagnostics.exactness.tiny_indicators import TinyIndicators
 from ppl_topics.diagnostics.exactness.tiny_labels import draw_parents, redraw_targets, set_labels
-from ppl_topics.diagnostics.exactness.tiny_response import TinyResponse, numbers_of
+from ppl_topics.diagnostics.exactness.tiny_response import TinyResponses, moved_roles, numbers_of
 from ppl_topics.engine.executor import Executor
 from ppl_topics.models.assignments import draw_rows
 from ppl_topics.schedule import Plan
+from ppl_topics.schedule.rules import variables_of
 from ppl_topics.schedule.tree import steps
 
 __all__ = ["LongRun", "StationaryTest"]
@@ -89,43 +90,43 @@ class StationaryTest:
         if "included" not in self.tiny.model.names:
             return None
         rng = Key(self.seed, 0, 0, Reserved.INITIAL).generator(3)
-        return TinyIndicators(self.tiny.bound, self.state, self._moved(), rng)
+        return TinyIndicators(self.tiny.bound, self.state, moved_roles(self.tiny.bound), rng)
 
     def _given_phi(self) -> Float32Array | None:
         """Return phi if the schedule neither updates it nor integrates it out, so that it is given."""
         if self.indicators is not None:
             return self.indicators.given_phi
         name = self.tiny.model.names.get("phi", "")
-        if name not in self.state.arrays or "phi" in self._moved():
+        if name not in self.state.arrays or "phi" in moved_roles(self.tiny.bound):
             return None
         rng = Key(self.seed, 0, 0, Reserved.INITIAL).generator(1)
         phi = rng.dirichlet(self.state.beta, size=self.state.sizes.topics).T
         self.state.arrays[name][...] = phi
         return self.state.arrays[name].copy()
 
-    def _moved(self) -> set[str]:
-        """Return the roles that are not given: the schedule updates or integrates them out."""
-        touched = {
-            role for s in steps(self.tiny.bound.plan.schedule) for role in s.kernel.updates + s.kernel.integrates_out
-        }
-        return touched & self.tiny.model.names.keys()
+    def _moved(self) -> list[set[str]]:
+        """Return the roles that are not given, with each response."""
+        bound = self.tiny.bound
+        return [moved_roles(bound), *(moved_roles(alone) for alone in bound.marginals.values())]
 
-    def _response(self) -> TinyResponse | None:
-        """Return the response's distribution; what the schedule does not change is given."""
-        names = self.tiny.model.names
-        if self.tiny.bound.response is None or self.state.observed is None:
+    def _response(self) -> TinyResponses | None:
+        """Return the responses' distribution; what the schedule does not change is given."""
+        bound = self.tiny.bound
+        if any(alone.response is None or alone.observed is None for alone in bound.by_response.values()):
             return None
         rng = Key(self.seed, 0, 0, Reserved.INITIAL).generator(2)
-        given = self.state.arrays[names["eta"]]
-        given[...] = rng.normal(size=given.shape)
-        augmentation = self.state.arrays[names["augmentation"]]
-        augmentation[...] = rng.gamma(2.0, size=augmentation.shape)
-        for name in self.tiny.bound.block(names["eta"]).auxiliaries():
-            scale = self.state.arrays[name]
-            scale[...] = rng.gamma(2.0, size=scale.shape)
-        for name in numbers_of(self.tiny.model).values():
-            self.state.arrays[name][...] = rng.gamma(2.0)
-        return TinyResponse(self.tiny.bound, self.state, self._moved())
+        for response, alone in bound.by_response.items():
+            names, arrays = alone.model.names, bound.seen_by(response, self.state).arrays
+            given = arrays[names["eta"]]
+            given[...] = rng.normal(size=given.shape)
+            augmentation = arrays[names["augmentation"]]
+            augmentation[...] = rng.gamma(2.0, size=augmentation.shape)
+            for name in alone.block(names["eta"]).auxiliaries():
+                scale = arrays[name]
+                scale[...] = rng.gamma(2.0, size=scale.shape)
+            for name in numbers_of(alone.model).values():
+                arrays[name][...] = rng.gamma(2.0)
+        return TinyResponses(bound, self.state)
 
     @property
     def draws_labels(self) -> bool:
@@ -212,8 +213,12 @@ class StationaryTest:
 
     def _updated(self) -> list[str]:
         """Return the names of the continuous variables that the schedule updates."""
-        names = self.tiny.model.names
-        updated = {names[r] for s in steps(self.tiny.bound.plan.schedule) for r in s.kernel.updates if r in names}
+        model = self.tiny.model
+        updated = {
+            name
+            for step in steps(self.tiny.bound.plan.schedule)
+            for name in variables_of(step.variable, step.kernel.updates, model)
+        }
         return [name for name in self.state.values if name in updated]
 
     def _labels(self, names: list[str]) -> list[str]:
@@ -250,11 +255,12 @@ class StationaryTest:
             values |= {"alpha": _fit(alpha[i], state, "alpha"), "beta": _fit(beta[i], state, "beta")}
             if self.indicators is not None:
                 values |= self.indicators.draw(state.counts_by_word, rng)
-            if self.response is not None:
-                values |= self.response.draw(n_dk[start], rng)
+            of_responses = {} if self.response is None else self.response.draw(n_dk[start], rng)
             if self.given_phi is not None:
                 values["phi"] = self.given_phi
             self.tiny.set_values(state, values)
+            for response, of_one in of_responses.items():
+                self.tiny.set_response(state, response, of_one)
             if self.draws_labels:
                 values = draw_parents(self.tiny, state, {**values, "z": state.z}, rng)
                 self.tiny.set_values(state, values)

@@ -69,7 +69,8 @@ class _Copies:
     z, words : ndarray, shape (n, N)
     arrays : dict of str to ndarray
         Every other variable by name.
-    targets : ndarray of float64, shape (n, D, C), optional
+    targets : dict of str to ndarray of float64, shape (n, D, C)
+        By the names of `BoundModel.by_response`; empty without labels.
     """
 
     def __init__(self, tiny: TinyModel, size: int) -> None:
@@ -77,7 +78,7 @@ class _Copies:
         self.z = np.empty((size, tiny.bound.sizes.tokens), np.int64)
         self.words = np.empty_like(self.z)
         self.arrays: dict[str, NDArray[Any]] = {}
-        self.targets: FloatArray | None = None
+        self.targets: dict[str, FloatArray] = {}
 
     def record(self, number: int, state: ChainState) -> None:
         """Copy a state."""
@@ -86,10 +87,12 @@ class _Copies:
             if name not in self.arrays:
                 self.arrays[name] = np.empty((self.size, *array.shape))
             self.arrays[name][number] = array
-        if state.observed is not None:
-            if self.targets is None:
-                self.targets = np.empty((self.size, *state.observed.targets.shape))
-            self.targets[number] = state.observed.targets
+        for response in self.tiny.bound.by_response:
+            observed = self.tiny.bound.seen_by(response, state).observed
+            if observed is not None:
+                if response not in self.targets:
+                    self.targets[response] = np.empty((self.size, *observed.targets.shape))
+                self.targets[response][number] = observed.targets
 
     def of(self, role: str) -> FloatArray | None:
         """Return the values of a variable, or None if the chain does not hold it."""
@@ -151,12 +154,15 @@ def state_statistics(sample: _Copies) -> dict[str, FloatArray]:
     included, pi = sample.of("included"), sample.of("pi")
     if included is not None:
         values |= indicator_statistics(included, n_wk, pi)
-    if sample.targets is not None and tiny.bound.response is None:
-        roles = tiny.model.names.keys() - ENUMERATED
-        of_labels = {role: array for role in sorted(roles) if (array := sample.of(role)) is not None}
-        values |= label_statistics(n_dk, sample.targets, of_labels)
-    elif sample.targets is not None:
-        values |= response_statistics(tiny.bound, n_dk, sample.targets, _response_variables(sample))
+    for response, targets in sample.targets.items():
+        alone = tiny.bound.by_response[response]
+        if alone.response is None:
+            roles = tiny.model.names.keys() - ENUMERATED
+            of_labels = {role: array for role in sorted(roles) if (array := sample.of(role)) is not None}
+            values |= label_statistics(n_dk, targets, of_labels)
+        else:
+            found = response_statistics(alone, n_dk, targets, _response_variables(sample, response))
+            values |= {f"{response}: {name}" if response else name: value for name, value in found.items()}
     return values
 
 
@@ -178,11 +184,15 @@ def compare(before: Sample, after: Sample, reference: Sample) -> dict[str, float
     return p_values | {f"{a} * {b}": p_value(a, b) for i, a in enumerate(names) for b in names[i : i + 3]}
 
 
-def _response_variables(sample: _Copies) -> dict[str, FloatArray]:
+def _response_variables(sample: _Copies, response: str) -> dict[str, FloatArray]:
     """Return the coefficients, their augmentation, scales, and numbers that have priors, by role."""
-    names = sample.tiny.model.names
-    scales = [role for role, _ in sample.tiny.bound.block(names["eta"]).auxiliaries().values()]
-    held = {role: sample.of(role) for role in ("eta", "augmentation", *scales, *numbers_of(sample.tiny.model))}
+    marginal, bound = sample.tiny.model.by_response[response], sample.tiny.bound.by_response[response]
+    names = bound.model.names
+    scales = [role for role, _ in bound.block(names["eta"]).auxiliaries().values()]
+    held = {
+        role: sample.arrays.get(marginal.whole_name(names.get(role, role)))
+        for role in ("eta", "augmentation", *scales, *numbers_of(bound.model))
+    }
     return {role: array for role, array in held.items() if array is not None}
 
 

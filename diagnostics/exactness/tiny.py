@@ -95,14 +95,16 @@ def with_heavy_topics(plan: Plan) -> Plan | None:
 
 
 def with_a_distribution(plan: Plan) -> Plan | None:
-    """Return the plan with labels that have a distribution to be drawn from, or None if they have none."""
-    name, blocks, response = plan.model.names["y"], plan.model.spec.blocks, plan.model.response
-    if response is None:
-        return plan
-    response = response.model_copy(update=dict(response.generative_parameters))
-    if not response.generative:
-        return None
-    return replace(plan, model=Model.of(replace(plan.model.spec, blocks={**blocks, name: response})))
+    """Return the plan with labels that have a distribution to be drawn from, or None if some have none."""
+    blocks = dict(plan.model.spec.blocks)
+    for alone in (each.model for each in plan.model.by_response.values()):
+        if alone.response is None:
+            return plan
+        response = alone.response.model_copy(update=dict(alone.response.generative_parameters))
+        if not response.generative:
+            return None
+        blocks[alone.names["y"]] = response
+    return replace(plan, model=Model.of(replace(plan.model.spec, blocks=blocks)))
 
 
 class TinyModel:
@@ -117,7 +119,9 @@ class TinyModel:
     ) -> None:
         self.plan, self.responses, self._n_words = plan, responses, words
         self._doc_ptr, first = token_counts(documents)
-        self.observed = self._observed()
+        self.observed = self._observed(plan.model, 0)
+        others = enumerate(plan.model.marginals.items())
+        self.observed_by = {name: self._observed(each.model, place) for place, (name, each) in others}
         self.bound = self.with_tokens(self.tokens(first))
 
     def with_documents(self, documents: Sequence[Sequence[int]]) -> TinyModel:
@@ -140,13 +144,21 @@ class TinyModel:
 
     def with_tokens(self, tokens: Tokens) -> BoundModel:
         """Return the plan bound to other documents."""
-        return bind_tokens(self.plan, tokens, self._n_words, self.observed)
+        return bind_tokens(self.plan, tokens, self._n_words, self.observed, self.observed_by)
 
-    def _observed(self) -> Observed | None:
-        block = self.plan.model.label_block
+    def _observed(self, model: Model, shift: int) -> Observed | None:
+        block = model.label_block
         if block is None:
             return None
-        return tiny_observed(block, len(self._doc_ptr) - 1, self.responses, "x" in self.plan.model.names)
+        return tiny_observed(block, len(self._doc_ptr) - 1, self.responses, "x" in model.names, shift)
+
+    def set_response(self, state: ChainState, response: str, values: Mapping[str, NDArray[np.floating]]) -> None:
+        """Set the variables of one of `BoundModel.by_response`, given by role."""
+        marginal = self.model.by_response[response]
+        for role, value in values.items():
+            name = marginal.whole_name(marginal.model.names.get(role, role))
+            if name in state.arrays:
+                state.arrays[name][...] = value
 
     def set_values(self, state: ChainState, values: Mapping[str, NDArray[np.floating]]) -> None:
         """Set the variables that the chain holds, given by role."""

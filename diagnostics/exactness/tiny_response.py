@@ -26,9 +26,10 @@ from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.encode_observed import observed_of
 from ppl_topics.engine.simulation import document_features
 from ppl_topics.errors import CorpusError, SpecError
+from ppl_topics.schedule.tree import steps
 from ppl_topics.spec import Model
 
-__all__ = ["TinyResponse", "numbers_of", "response_statistics", "tiny_observed"]
+__all__ = ["TinyResponse", "TinyResponses", "moved_roles", "numbers_of", "response_statistics", "tiny_observed"]
 
 
 SIGNS = ((1, 0, -1), (0, 1, 0), (1, 1, 0), (0, 1, 1))
@@ -44,13 +45,17 @@ COVARIATES = ((0.8, 1.0), (-0.5, 0.0), (0.3, 1.0), (-0.9, 0.0))
 """Of the four documents: a number, and a category."""
 
 
-def tiny_observed(block: Block, n_docs: int, columns: int, covariates: bool = False) -> Observed:
-    """Return targets of the tiny corpus in a number of columns, of the kind that the block takes, and covariates."""
+def tiny_observed(block: Block, n_docs: int, columns: int, covariates: bool = False, shift: int = 0) -> Observed:
+    """Return targets of the tiny corpus in a number of columns, of the kind that the block takes, and covariates.
+
+    Those of another ``shift`` are others, so that responses that are mistaken for each other show.
+    """
     intercept = isinstance(block, Response) and block.intercept
-    rows = np.arange(n_docs) % len(NUMBERS)
+    rows, of_labels = (np.arange(n_docs) + by for by in (0, shift))
+    rows, of_labels = rows % len(NUMBERS), of_labels % len(NUMBERS)
     for kind, table in (("multi_label", SIGNS), ("class", CLASSES), ("real", NUMBERS), ("count", COUNTS)):
         by_class = kind == "class"
-        values = np.minimum(table, columns)[rows] if by_class else np.array(table)[rows, :columns]
+        values = np.minimum(table, columns)[of_labels] if by_class else np.array(table)[of_labels, :columns]
         names = np.array([f"y{i}" for i in range(columns + by_class)], dtype=object)
         try:
             targets, responses = block.encode(Labels(kind, values, names))  # type: ignore[arg-type]
@@ -199,6 +204,35 @@ class TinyResponse:
             cov = np.asarray(np.linalg.inv(inverse), dtype=np.float64)
             result.append((cov @ (features.T @ b[:, c]), cov))
         return result
+
+
+class TinyResponses:
+    """The distribution of all responses given z, which makes them independent; see `TinyResponse`."""
+
+    def __init__(self, bound: BoundModel, state: ChainState) -> None:
+        self.each = {
+            name: TinyResponse(alone, bound.seen_by(name, state), moved_roles(alone))
+            for name, alone in bound.by_response.items()
+        }
+
+    def log_evidence(self, n_dk: NDArray[Any]) -> FloatArray:
+        """Return log p(targets | z) up to a constant for each state."""
+        return np.asarray(sum(each.log_evidence(n_dk) for each in self.each.values()))
+
+    def draw(self, n_dk: NDArray[Any], rng: np.random.Generator) -> dict[str, dict[str, FloatArray]]:
+        """Draw coefficients, scales and augmentations given the assignments; by response and role."""
+        return {name: each.draw(n_dk, rng) for name, each in self.each.items()}
+
+    @property
+    def summed_roughly(self) -> set[str]:
+        """Roles of scales and numbers that are summed over by nodes."""
+        return {role for each in self.each.values() for role in (*each.nodes.scales, *each.nodes.numbers)}
+
+
+def moved_roles(bound: BoundModel) -> set[str]:
+    """Return the roles that are not given: the schedule updates or integrates them out."""
+    touched = {role for s in steps(bound.plan.schedule) for role in s.kernel.updates + s.kernel.integrates_out}
+    return touched & bound.model.names.keys()
 
 
 def numbers_of(model: Model) -> dict[str, str]:

@@ -193,23 +193,24 @@ def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Setti
     alone = _Alone(model, settings)
     for candidate in candidates:
         try:
-            plan = _plan_with(model, candidate)
+            plans = _plans_with(model, candidate)
         except ScheduleError as error:
             if asked is not None:
                 raise
             refused[candidate.name] = str(error)
             continue
-        step = next(s for s in steps(plan.schedule) if s.kernel is candidate)
         # To find and measure what is wrong with a kernel that says so itself takes long: only if it is asked for.
         tested = candidate.exact or asked is not None
-        certificate = alone.certify(step, tested)
-        if tested and not certificate.failed:
-            remembers = not certificate.refused_by and _remembers(model, step)
-            at_length = settings.times(WITH_MEMORY) if remembers else settings
-            exact = [test.of(plan, at_length.sweeps) for test in (alone.exact if remembers else alone.exact[:1])]
-            looks = _looks(plan, exact, at_length) if remembers else []
-            certificate = _certify(certificate, at_length, exact[0], looks)
-        certificates.append(certificate)
+        for target, plan in plans.items():
+            step = next(s for s in steps(plan.schedule) if s.kernel is candidate and s.variable == target)
+            certificate = alone.certify(step, tested)
+            if tested and not certificate.failed:
+                remembers = not certificate.refused_by and _remembers(model, step)
+                at_length = settings.times(WITH_MEMORY) if remembers else settings
+                exact = [test.of(plan, at_length.sweeps) for test in (alone.exact if remembers else alone.exact[:1])]
+                looks = _looks(plan, exact, at_length) if remembers else []
+                certificate = _certify(certificate, at_length, exact[0], looks)
+            certificates.append(certificate)
     if asked is None:
         plan = make_plan(spec)
         exact = [test.of(plan, settings.sweeps) for test in alone.exact]
@@ -217,14 +218,33 @@ def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Setti
     return Verification(spec.name, settings.false_alarm, tuple(certificates), refused)
 
 
-def _plan_with(model: Model, kernel: KernelSpec) -> Plan:
-    """Return the default schedule, with ``kernel`` in place of the one for the same variable."""
-    targets = [name for role in kernel.updates if (name := model.names.get(role)) in model.variables]
-    if not targets:
+def _plans_with(model: Model, kernel: KernelSpec) -> dict[str, Plan]:
+    """Return the default schedule with ``kernel`` in place of the one for the same variable, by that variable.
+
+    Several responses may have one each.
+    """
+    plans: dict[str, Plan] = {}
+    error = None
+    for each in model.by_response.values():
+        drawn = {role: each.whole_name(name) for role, name in each.model.names.items()}
+        targets = [drawn[role] for role in kernel.updates if drawn.get(role) in model.variables]
+        if targets and targets[0] not in plans:
+            try:
+                plans[targets[0]] = _plan_with(model, kernel, targets)
+            except ScheduleError as refusal:
+                error = refusal
+    if error is not None and not plans:
+        raise error
+    if not plans:
         raise ScheduleError(
             f"kernel {kernel.name!r} updates {', '.join(kernel.updates)}; "
             f"model {model.spec.name!r} has no such variable"
         )
+    return plans
+
+
+def _plan_with(model: Model, kernel: KernelSpec, targets: Sequence[str]) -> Plan:
+    """Return the default schedule, with ``kernel`` in place of those for variables that it updates."""
     default = assign(model)
     options = kernel.options()
     entries = tuple(
@@ -248,7 +268,7 @@ class _Alone:
 
     def __init__(self, model: Model, settings: _Settings) -> None:
         self.model, self.settings = model, settings
-        self._certified: list[tuple[KernelSpec, Any]] = []
+        self._certified: list[tuple[str, KernelSpec, Any]] = []
 
     @cached_property
     def exact(self) -> list[StationaryTest]:
@@ -272,12 +292,12 @@ class _Alone:
         else:
             certificate = certificate.judged("alone", verdicts) if tested else certificate
         if certificate.certified and not _remembers(self.model, step):
-            self._certified.append((step.kernel, step.options))
+            self._certified.append((step.variable, step.kernel, step.options))
         return replace(certificate, seconds=time.perf_counter() - started)
 
     def certifies(self, plan: Plan) -> bool:
         """Tell whether each step of a schedule has passed by itself, and has no memory that another could spoil."""
-        return all((step.kernel, step.options) in self._certified for step in steps(plan.schedule))
+        return all((step.variable, step.kernel, step.options) in self._certified for step in steps(plan.schedule))
 
     def tests(self, plan: Plan) -> list[AloneTest]:
         """Return the tests of the plan's only kernel: from the enumerated posterior, and with data drawn as well.
@@ -289,7 +309,7 @@ class _Alone:
         seed, sweeps = self.settings.seed, self.settings.sweeps
         drawn = _tiny_distributions(plan)
         response = self.exact[0].response
-        scales = set() if response is None else {*response.nodes.scales, *response.nodes.numbers}
+        scales = set() if response is None else response.summed_roughly
         rough = scales and any({"eta", *scales} & set(step.kernel.updates) for step in steps(plan.schedule))
         enumerated = [] if drawn and rough else self.exact
         starts: list[Starts] = [ExactStarts(plan, exact) for exact in enumerated]

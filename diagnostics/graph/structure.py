@@ -11,8 +11,8 @@ import pydantic
 
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import kernels
-from ppl_topics.schedule.rules import variables_in
-from ppl_topics.spec.model import Model, Variable
+from ppl_topics.schedule.rules import variables_of
+from ppl_topics.spec.model import Marginal, Model, Variable
 
 __all__ = ["FactorGraph", "FactorNode", "Kind", "PlatePath", "VariableNode"]
 
@@ -120,17 +120,21 @@ class FactorGraph:
     def of(cls, model: Model, steps: Iterable[tuple[str, str]] = ()) -> Self:
         """Return the graph of a model, given variable and kernel of each step of its schedule."""
         updated = _kernels_of(model, steps)
-        roles = {name: role for role, name in model.names.items()}
         variables: dict[str, VariableNode] = {}
         factors: list[FactorNode] = []
+        each = list(model.by_response.values())
         for name, block in model.spec.blocks.items():
-            role = roles[name]
-            own = model.variables.get(name)
-            plates = _plates(OBSERVED_DIMS.get(role, ("doc",)) if own is None else _rows(block, own.dims), model.apart)
+            marginal = next((m for m in each if name in m.names), next(m for m in each if name in m.model.spec.blocks))
+            alone, called = marginal.model, marginal.whole_name if name in marginal.names else str
+            role = next(role for role, other in alone.names.items() if other == name)
+            own = alone.variables.get(name)
+            dims = OBSERVED_DIMS.get(role, ("doc",)) if own is None else _rows(block, own.dims)
+            plates = _of_whole(_plates(dims, model.apart), marginal)
             kind = _kind(own)
             variables[name] = VariableNode(name, kind, _symbol(name), plates, tuple(updated.get(name, ())))
-            for other, (_, dims) in block.auxiliaries().items():
-                inside = _plates(dims, model.apart)
+            brought = {called(other): dims for other, (_, dims) in block.auxiliaries().items()}
+            for other, dims in brought.items():
+                inside = _of_whole(_plates(dims, model.apart), marginal)
                 kind = _kind(model.variables[other])
                 variables[other] = VariableNode(other, kind, _symbol(other), inside, tuple(updated.get(other, ())))
             fixed = _fixed(name, block, role)
@@ -138,7 +142,7 @@ class FactorGraph:
             parents = (*dict.fromkeys(block.referred().values()), *(each.name for each in fixed))
             # What is observed and depends on nothing is given: it has no distribution.
             if own is not None or parents:
-                children = (name, *block.auxiliaries())
+                children = (name, *brought)
                 factors.append(FactorNode(name, block.kind, plates, parents, children, _numbers(block)))
         used = dict.fromkeys(dim for variable in variables.values() for dim in variable.plates)
         labels = {dim: PLATES.get(dim, dim) for dim in used}
@@ -161,6 +165,11 @@ def _kind(variable: Variable | None) -> Kind:
     return "integrated out" if variable.integrated_out else "latent"
 
 
+def _of_whole(plates: PlatePath, marginal: Marginal) -> PlatePath:
+    """Return plates by the names that they have in a model of several responses."""
+    return tuple(marginal.whole_dim(dim) for dim in plates)
+
+
 def _kernels_of(model: Model, steps: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """Return the kernels that update each variable, in the order of the schedule."""
     known = kernels()
@@ -168,7 +177,7 @@ def _kernels_of(model: Model, steps: Iterable[tuple[str, str]]) -> dict[str, lis
     for variable, kernel in steps:
         spec = known.get(kernel)
         text = kernel if spec is None or spec.exact else f"{kernel} (not exact)"
-        for name in [variable] if spec is None else variables_in(spec.updates, model):
+        for name in [variable] if spec is None else variables_of(variable, spec.updates, model):
             if text not in result.setdefault(name, []):
                 result[name].append(text)
     return result

@@ -17,6 +17,7 @@ from ppl_topics.results.best_words import best_words
 from ppl_topics.results.documents import mean_phi, part_of, topic_numbers
 from ppl_topics.results.mean_topics import has_mean_topics
 from ppl_topics.results.response_topics import own_topics
+from ppl_topics.spec.marginals import kind_of_dim
 
 __all__ = ["Scalar", "scalars"]
 
@@ -97,7 +98,7 @@ def _of_variable(
     if number > MOST_PANELS:
         raise TraceError(f"{name!r} has {number:,} scalars, too many for one figure; name some of them (coords=)")
     chains = array["chain"].values.tolist()
-    label = _labels(groups, chains) if "topic" in others or "coefficient" in others else str
+    label = _labels(groups, chains) if {"topic", "coefficient"} & set(map(kind_of_dim, others)) else str
     array = array.transpose("chain", "draw", *others)
     early = None if warmup is None or set(warmup.dims) != set(array.dims) else warmup.transpose(*array.dims)
     values = [array[dim].values.tolist() for dim in others]
@@ -134,9 +135,10 @@ def _coordinate(dim: str, value: Any, label: Callable[[str], str]) -> str:
     """Return the part of a title that names a coordinate."""
     if dim == "topic":
         return label(f"topic {value}")
-    if dim == "coefficient":
+    kind = kind_of_dim(dim)
+    if kind == "coefficient":
         return label(str(value))
-    return plain(str(value) if dim in ("word", "kernel", "response") else f"{dim} {value}")
+    return plain(str(value) if kind in ("word", "kernel", "response") else f"{dim} {value}")
 
 
 def _labels(groups: Mapping[str, xr.Dataset], chains: Sequence[int]) -> Callable[[str], str]:
