@@ -21,7 +21,7 @@ from ppl_topics.diagnostics import report as html_report
 from ppl_topics.diagnostics.tables import export
 from ppl_topics.engine.recorder import LARGE_DIMS
 from ppl_topics.errors import TraceError, on_one_line
-from ppl_topics.results import topic_labels, topics
+from ppl_topics.results import one_response, topic_labels, topics
 from ppl_topics.results.arviz_compat import from_groups
 from ppl_topics.results.export import topic_model
 from ppl_topics.results.groups import Groups
@@ -208,6 +208,23 @@ class Fit:
         if twice is not None:
             raise TraceError(f"the fit has a group {twice!r}; give another name")
         return Fit({**self.groups, **groups})
+
+    def of_response(self, response: str) -> Fit:
+        """Return the fit with one of several responses, which predicts, and has coefficients, as of a model of its own.
+
+        The draws are those of the posterior given the labels of all responses, and ``lp`` is that of the whole model.
+
+        Parameters
+        ----------
+        response : str
+            The name of its block.
+
+        Raises
+        ------
+        TraceError
+            If the model has not several responses, or none of this name.
+        """
+        return Fit(one_response.of_response(self.groups, response))
 
     def aligned(self) -> Fit:
         """Return the fit with the topics of all chains numbered as in one of them, so that chains can be combined.

@@ -8,7 +8,7 @@ import typer
 
 from ppl_topics.cli.options import AsJson, ChainOption, Probability
 from ppl_topics.cli.output import number, print_frame, print_json, records, say
-from ppl_topics.cli.traces import Run, naming_run
+from ppl_topics.cli.traces import OfResponse, Run, load_one, naming_run
 from ppl_topics.errors import TraceError
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def coefficients(
         int | None, typer.Option(help=f"Only the largest of each response; {TOP} by default, all with --json.")
     ] = None,
     words: Annotated[int, typer.Option(help="Words of each topic.")] = 5,
+    of_response: OfResponse = None,
     json: AsJson = False,
 ) -> None:
     """Print the coefficients of the classes of RUN, the largest first, with the words of their topics.
@@ -44,9 +45,8 @@ def coefficients(
       ppl-topics coefficients run.nc --probability 0.99 --json
     """
     from ppl_topics.diagnostics.tables import effective_coefficients, signal_topics
-    from ppl_topics.fit import load_fit
 
-    fit = load_fit(run)
+    fit = load_one(run, of_response)
     most = top if json or top is not None else TOP
     table = fit.coefficients(response, chain=chain, probability=probability, top=most, n_words=words)
     what: dict[str, Any] = {"chain": chain, "probability": probability, "draws": fit.posterior.sizes["draw"]}

@@ -10,7 +10,7 @@ from typer.core import TyperCommand
 from ppl_topics.api.destinations import check_file
 from ppl_topics.cli.options import ChainOption, Overwrite
 from ppl_topics.cli.output import working
-from ppl_topics.cli.traces import Run, naming_run
+from ppl_topics.cli.traces import OfResponse, Run, load_one, naming_run
 from ppl_topics.errors import PplTopicsError
 
 __all__ = ["ExportCommand", "export"]
@@ -56,6 +56,7 @@ def export(
             "auto, the default: draws if all documents have them."
         ),
     ] = None,
+    of_response: OfResponse = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Write a part of one chain of RUN to a file for other programs.
@@ -68,7 +69,6 @@ def export(
     WHAT can be one of these, with the endings of the file:
     """
     from ppl_topics.diagnostics.tables.export import destination
-    from ppl_topics.fit import load_fit
 
     place, _ = destination(what, out)
     asked = {"n_words": words, "all_words": all_words or None, "probability": probability, "estimate": estimate}
@@ -76,7 +76,7 @@ def export(
     check_options(what, given)
     given["n_words"] = None if given.pop("all_words", False) else given.get("n_words", WORDS)
     check_file(out, overwrite)
-    fit = load_fit(run)
+    fit = load_one(run, of_response)
     with working(f"writing {out}"):
         fit.export(what, place, chain=chain, response=response, **given)
     print(f"written: {out}")

@@ -78,10 +78,16 @@ def check_test(test: Corpus, data: str, training: Corpus) -> Corpus:
 
 
 def measure(fit: Fit, test: Corpus, data: str, threads: int | None) -> dict[str, float]:
-    """Return the metrics of a fit on test documents, and say what was left out."""
-    found = fit.metrics(test, seed=int(fit.posterior.attrs["seed"]), threads=threads)
-    say_left_out(found, data)
-    return {name: found[name] for name in METRICS if name in found}
+    """Return the metrics of a fit on test documents, of several responses each by its name; say what was left out."""
+    from ppl_topics.spec import Model
+
+    result: dict[str, float] = {}
+    for response in Model.of(fit.spec).by_response:
+        alone = fit.of_response(response) if response else fit
+        found = alone.metrics(test, seed=int(fit.posterior.attrs["seed"]), threads=threads)
+        say_left_out(found, data)
+        result |= {f"{name}_{response}" if response else name: found[name] for name in METRICS if name in found}
+    return result
 
 
 def say_left_out(metrics: Mapping[str, float | int], data: str) -> None:
@@ -94,4 +100,4 @@ def say_left_out(metrics: Mapping[str, float | int], data: str) -> None:
 
 def metric_lines(metrics: Mapping[str, float | int]) -> list[str]:
     """Return a line for each metric."""
-    return [f"{name} {metrics[name]:.4f}" for name in METRICS if name in metrics]
+    return [f"{name} {value:.4f}" for name, value in metrics.items() if name.startswith(METRICS)]

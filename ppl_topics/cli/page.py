@@ -11,7 +11,7 @@ import typer
 from ppl_topics.api.destinations import check_file
 from ppl_topics.cli.options import AsJson, Overwrite, Probability
 from ppl_topics.cli.output import print_json, working
-from ppl_topics.cli.traces import Run, naming_run
+from ppl_topics.cli.traces import OfResponse, Run, load_one, naming_run
 from ppl_topics.errors import PplTopicsError
 
 __all__ = ["report"]
@@ -30,6 +30,7 @@ def report(
     ] = None,
     probability: Probability = 0.9,
     title: Annotated[str | None, typer.Option(help="By default the model, and the corpus if it has a name.")] = None,
+    of_response: OfResponse = None,
     overwrite: Overwrite = False,
     json: AsJson = False,
 ) -> None:
@@ -41,13 +42,13 @@ def report(
       ppl-topics report run.nc -o report.html
     """
     from ppl_topics.diagnostics.report.formats import size
-    from ppl_topics.fit import load_fit, trace_path
+    from ppl_topics.fit import trace_path
 
     place = Path(run) if os.path.isfile(run) else trace_path(run)
     target = place.with_suffix(".html") if out is None else Path(out)
     if os.path.exists(place) and os.path.exists(target) and os.path.samefile(place, target):
         raise PplTopicsError(f"{out}: that is the run itself; name another file, such as report.html")
-    fit = load_fit(run)
+    fit = load_one(run, of_response)
     check_file(target if out is None else out, overwrite)
     with working("writing the report"):
         path = fit.report(

@@ -14,7 +14,7 @@ from ppl_topics.cli.corpus_options import Data, Reading, describe
 from ppl_topics.cli.new_documents import as_trained, metric_lines, say_left_out
 from ppl_topics.cli.options import AsJson, OnCluster, Overwrite, Threads
 from ppl_topics.cli.output import print_json, say, write_text
-from ppl_topics.cli.traces import Run, naming_run
+from ppl_topics.cli.traces import OfResponse, Run, load_one, naming_run
 from ppl_topics.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def predict(
     seed: Annotated[int, typer.Option(help="Same seed, same predictions, at any number of threads.")] = 0,
     threads: Threads = None,
     cluster: OnCluster = None,
+    of_response: OfResponse = None,
     overwrite: Overwrite = False,
     json: AsJson = False,
 ) -> None:
@@ -53,7 +54,6 @@ def predict(
       ppl-topics predict run.nc --data new.jsonl --id-column id --out predictions.csv
       ppl-topics predict run.nc --data test.svmlight.gz --vocabulary vocab.txt --json
     """
-    from ppl_topics.fit import load_fit
     from ppl_topics.prediction.options import Options
     from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics
 
@@ -62,7 +62,7 @@ def predict(
     how = Options(which, cast(Any, phi), seed=seed, threads=threads, cluster=cluster, **given)
     if out is not None:
         check_file(out, overwrite)
-    response = TrainedResponse.of(TrainedTopics(load_fit(run).groups))
+    response = TrainedResponse.of(TrainedTopics(load_one(run, of_response).groups))
     new = as_trained(response, corpus.read(data), data)
     say(f"{data}: {describe(new)}")
     predictions, metrics = predict_and_measure(response, new, how, data)
@@ -89,7 +89,7 @@ def predict_and_measure(
     from ppl_topics.prediction.predictor import predict_corpus
     from ppl_topics.prediction.scoring import evaluate
 
-    if corpus.labels is None:
+    if corpus.labels_of(response.block.observed_labels) is None:
         return predict_corpus(response, corpus, how), {}
     try:
         metrics, predictions, _ = evaluate(response, corpus, how)

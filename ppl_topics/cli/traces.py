@@ -22,9 +22,22 @@ if TYPE_CHECKING:
 
     from ppl_topics.fit import Fit
 
-__all__ = ["Run", "diagnose", "naming_run", "topics"]
+__all__ = ["OfResponse", "Run", "diagnose", "load_one", "naming_run", "topics"]
 
 Run = Annotated[str, typer.Argument(metavar="RUN", help="What `ppl-topics run --out` wrote: a .nc file or a folder.")]
+
+OfResponse = Annotated[
+    str | None,
+    typer.Option("--of-response", help="Of a model of several responses, take this one.", metavar="NAME"),
+]
+
+
+def load_one(run: str, response: str | None) -> Fit:
+    """Open a run, with one of several responses if it is named."""
+    from ppl_topics.fit import load_fit
+
+    fit = load_fit(run)
+    return fit if response is None else fit.of_response(response)
 
 
 def naming_run(command: Callable[..., None]) -> Callable[..., None]:

@@ -22,6 +22,7 @@ from ppl_topics.corpus.scaling import Scaling
 from ppl_topics.engine.encode_observed import INTERCEPT
 from ppl_topics.errors import CorpusError, TraceError
 from ppl_topics.results.mean_topics import has_mean_topics, mean_topics
+from ppl_topics.results.one_response import check_one_response
 from ppl_topics.results.response_topics import chosen_response, own_topics
 from ppl_topics.spec import Model, load_spec
 
@@ -145,6 +146,7 @@ class TrainedLabels:
     def of(cls, trained: TrainedTopics) -> Self:
         """Take the labels of a fit."""
         model = trained.model
+        check_one_response(model)
         if model.label_block is None:
             raise TraceError(
                 f"model {model.spec.name!r} has no response, so this fit has no coefficients and predicts nothing "

@@ -12,6 +12,7 @@ import xarray as xr
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.errors import TraceError
+from ppl_topics.results.one_response import check_one_response
 from ppl_topics.results.response_topics import check_chain, own_topics
 from ppl_topics.results.topics import top_words
 from ppl_topics.spec import Model, load_spec
@@ -96,6 +97,7 @@ def _without_coefficients(posterior: xr.Dataset) -> str:
     if "model_yaml" not in posterior.attrs:
         return "the trace has no coefficients: no variable with the dimensions chain, draw, response, coefficient"
     model = Model.of(load_spec(posterior.attrs["model_yaml"]))
+    check_one_response(model)
     name = model.names.get("eta")
     if name is None:
         return (

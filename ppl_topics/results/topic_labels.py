@@ -12,6 +12,7 @@ from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
 from ppl_topics.results.mean_topics import mean_topics
 from ppl_topics.results.response_topics import check_chain, own_topics
+from ppl_topics.spec.marginals import kind_of_dim
 
 __all__ = ["labelled"]
 
@@ -63,8 +64,8 @@ def _renamed(group: xr.Dataset, names: list[str], chain: int | None) -> xr.Datas
     changed = {}
     if "topic" in group.dims:
         changed["topic"] = np.array(names, dtype=object)
-    for dim in ("coefficient", "slope"):
-        if dim in group.dims:
-            numbers = {f"{TOPIC}{k}": name for k, name in enumerate(names)}
+    numbers = {f"{TOPIC}{k}": name for k, name in enumerate(names)}
+    for dim in map(str, group.dims):
+        if kind_of_dim(dim) in ("coefficient", "slope"):
             changed[dim] = np.array([numbers.get(str(each), each) for each in group[dim].values], dtype=object)
     return group.assign_coords(changed)
