@@ -8,7 +8,7 @@ import pytest
 from homes import exact_kernels, scale_kernels
 
 import ppl_topics as pt
-from ppl_topics.diagnostics.exactness.verify import _plan_with
+from ppl_topics.diagnostics.exactness.verify import _plans_with
 from ppl_topics.spec import Model
 from ppl_topics.spec.shipped import shipped
 
@@ -124,7 +124,7 @@ def everything():
 def admitted(model, kernel):
     """Whether `verify` can test a kernel in a model."""
     try:
-        _plan_with(Model.of(pt.load_spec(model)), pt.kernels()[kernel])
+        _plans_with(Model.of(pt.load_spec(model)), pt.kernels()[kernel])
     except pt.ScheduleError:
         return False
     return True

@@ -73,12 +73,12 @@ def stationary(spec, *steps):
 def test_the_evidence_sums_over_numbers_that_responses_share():
     """Given the coefficients, against quadrature over the dispersion; the responses are not independent."""
     test = stationary(DISPERSION, pt.step("y_dispersion", "slice_dispersion"), pt.step("omega", "polya_gamma"))
-    state, response = test.state, test.response.response
+    state, response = test.state, test.response.each[""].response
     prior = stats.gamma(1.7, scale=1 / 2.4)
     n_dk = np.stack([[[3, 0, 0], [0, 2, 0], [0, 0, 0], [1, 0, 0]], [[0, 3, 0], [2, 0, 0], [0, 0, 0], [0, 0, 1]]])
     expected = []
     for counts in n_dk:
-        fitted = test.response.features(counts) @ state.arrays["eta"].T
+        fitted = test.response.each[""].features(counts) @ state.arrays["eta"].T
 
         def density(r, fitted=fitted):
             return prior.pdf(r) * np.exp(
@@ -86,7 +86,7 @@ def test_the_evidence_sums_over_numbers_that_responses_share():
             )
 
         expected.append(np.log(integrate.quad(density, 0, 30, limit=200)[0]))
-    assert np.diff(test.response.log_evidence(n_dk)) == pytest.approx(np.diff(expected), abs=0.02)
+    assert np.diff(test.response.each[""].log_evidence(n_dk)) == pytest.approx(np.diff(expected), abs=0.02)
     assert abs(np.diff(expected)) > 0.2
 
 

@@ -93,8 +93,8 @@ def stationary(spec, *steps):
 def test_scales_given_the_coefficients_have_their_exact_distribution():
     """Of a global scale, with the local ones given; a right sum is refused with probability 1e-6."""
     test = stationary(model("slda_gaussian", "horseshoe"), scales("slice")[1])
-    state, rng, prior = test.state, np.random.default_rng(2), test.response.prior
-    draws = np.stack([test.response.draw(state.n_dk, rng)["tau"] for _ in range(4000)])
+    state, rng, prior = test.state, np.random.default_rng(2), test.response.each[""].prior
+    draws = np.stack([test.response.each[""].draw(state.n_dk, rng)["tau"] for _ in range(4000)])
     for c in range(state.sizes.responses):
         eta, local = state.arrays["eta"][c], state.arrays["lambda"][c]
 
@@ -118,18 +118,18 @@ def test_evidence_sums_over_the_scales():
         pt.step("sigma2", "inverse_gamma"),
         pt.step("eta", "joint_normal"),
     )
-    state, rng, response = test.state, np.random.default_rng(3), test.response.response
-    prior, targets = test.response.prior, state.observed.targets
+    state, rng, response = test.state, np.random.default_rng(3), test.response.each[""].response
+    prior, targets = test.response.each[""].prior, state.observed.targets
     n_dk = np.stack([[[3, 0, 0], [0, 2, 0], [0, 0, 0], [1, 0, 0]], [[3, 0, 0], [2, 0, 0], [0, 0, 0], [1, 0, 0]]])
     size = 300_000
     tau, local = prior.quantile("tau", rng.random((size, 1))), prior.quantile("lambda", rng.random((size, 3)))
     eta = tau * local * rng.normal(size=(size, 3))
     expected = []
     for counts in n_dk:
-        fitted = eta @ test.response.features(counts).T
+        fitted = eta @ test.response.each[""].features(counts).T
         values = response.log_evidence(targets, np.repeat(fitted[:, :, None], 3, axis=2))
         expected.append(np.log(np.exp(values).mean(axis=0)).sum())
-    error = test.response.log_evidence(n_dk) - np.array(expected)
+    error = test.response.each[""].log_evidence(n_dk) - np.array(expected)
     assert np.abs(error).max() < 0.05
     assert np.ptp(expected) > 0.5
 
