@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,7 +35,7 @@ class ReadOptions:
     label_kind: LabelKind | None
     text: TextOptions
     name: str
-    more_kinds: Mapping[str, LabelKind | None]
+    more_kinds: Mapping[str, LabelKind | None] = field(default_factory=dict)
 
     @classmethod
     def of(
