@@ -53,13 +53,6 @@ class Shrinkage(CoefficientPrior):
         scale: Any = {"tau": self.scale, "lambda": 1.0}[role]
         return np.asarray(np.clip(scale * np.tan(0.5 * np.pi * probability), SMALLEST_SCALE, LARGEST_SCALE))
 
-    def init(self, role: str, state: ChainState) -> FloatArray:
-        """Return ones for the scales, zeros for the coefficients."""
-        for own, dims in self.auxiliaries().values():
-            if own == role:
-                return np.ones([state.sizes.of(dim) for dim in dims])
-        return super().init(role, state)
-
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
     ) -> FloatArray:

@@ -75,5 +75,11 @@ class CoefficientPrior(Block):
         return float(-0.5 * (value.size * np.log(2.0 * np.pi) - np.log(precision).sum() + (precision * value**2).sum()))
 
     def init(self, role: str, state: ChainState) -> FloatArray:
-        """Return zeros: without the response, documents are a plain topic model's."""
+        """Return ones for what the precision depends on, zeros for the coefficients.
+
+        At zero the response says nothing of topics: documents are a plain topic model's.
+        """
+        for own, dims in self.auxiliaries().values():
+            if own == role:
+                return np.ones([state.sizes.of(dim) for dim in dims])
         return np.zeros((state.sizes.responses, state.sizes.coefficients))
