@@ -18,6 +18,7 @@ from ppl_topics._util.nearest import nearest
 from ppl_topics.api.destinations import check_run
 from ppl_topics.api.saving import save_somewhere
 from ppl_topics.api.starting import Given, Init, start_values, with_given
+from ppl_topics.core.tokens import Sizes
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.names import NAME
 from ppl_topics.engine.bind import bind
@@ -312,10 +313,13 @@ def _split_record(record: Any) -> tuple[Any, list[Traced]]:
 
 def _check_traced(traced: Sequence[Traced], model: Model, settings: Settings, in_folder: bool) -> None:
     """Refuse functions whose names are taken, or that cannot go where they are needed."""
+    dims = {"chain", "draw", *Sizes(0, 0, 0, 0).by_dim, *(dim for each in traced for dim in each.dims)}
     for each in traced:
         what = f"{argument('record')}: {each.name}"
         if each.name in {*model.variables, "topic_share"}:
             raise SpecError(f"{what}: is a variable of model {model.spec.name!r}; give the function another name")
+        if each.name in dims:
+            raise SpecError(f"{what}: is a dim of the trace; give the function another name")
         if in_folder:
             raise SpecError(
                 f"{what}: a run in a folder cannot keep a function, with which it would be resumed; write to a file "

@@ -245,6 +245,8 @@ class TestFunctionsOfTheState:
             ({"x": (lambda state: [1, 2], "topic")}, {}, "expected numbers: topic 3"),
             ({"x": lambda state: 1 / 0}, {}, "record: x: the function failed: ZeroDivisionError"),
             ({"phi": lambda state: 1}, {}, "record: phi: is a variable of model 'lda'; give the function another name"),
+            ({"topic": (lambda state: state.n_k, "topic")}, {}, "record: topic: is a dim of the trace; give the"),
+            ({"own": (lambda state: [1, 2], "own")}, {}, "record: own: is a dim of the trace; give the"),
             ({"X y": lambda state: 1}, {}, "a function and its dims need names of lower-case letters"),
             ({"x": (lambda state: 1, 3)}, {}, "a function and its dims need names of lower-case letters"),
             ({"x": lambda state: 1}, {"processes": 2}, "define the function at the top of a module, or leave out proc"),
