@@ -229,7 +229,7 @@ class Executor:
             changed = ", ".join(sorted(dict(layout.items() ^ _layout(state).items())))
             raise _breach(step, key, f"changed the type, shape or name of {changed}")
         # Our kernels are tested; in those of others, a topic that does not exist would crash the process.
-        ours = step.kernel.build.__module__.startswith("ppl_topics.")
+        ours = (step.kernel.build.__module__ or "").startswith("ppl_topics.")
         if not ours and state.z.size and int(state.z.max()) >= state.sizes.topics:
             wrong = int(state.z.max())
             raise _breach(step, key, f"wrote topic {wrong} into z; there are {state.sizes.topics} topics")

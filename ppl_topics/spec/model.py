@@ -9,6 +9,7 @@ from ppl_topics._util.nearest import choices, nearest
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import blocks
 from ppl_topics.core.response import Response
+from ppl_topics.core.tokens import Sizes
 from ppl_topics.errors import SpecError
 from ppl_topics.spec.marginals import OF_RESPONSE, marginal_spec, own_names, responses_of
 from ppl_topics.spec.model_file import Docs, TopWords
@@ -16,6 +17,10 @@ from ppl_topics.spec.source import KeyPath, Location
 from ppl_topics.spec.specification import Spec
 
 __all__ = ["Factor", "Marginal", "Model", "Variable"]
+
+
+DIMS = tuple(Sizes(0, 0, 0, 0).by_dim)
+"""Of variables of models."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +126,12 @@ class Model:
                 variables[name] = Variable(name, roles[name], dims, block.integrated_out, name)
         for name, block in spec.blocks.items():
             for own, (role, dims) in block.auxiliaries().items():
+                unknown = next((dim for dim in dims if dim not in DIMS), None)
+                if unknown is not None:
+                    raise SpecError(
+                        f"{spec.locate('blocks', name)}: block {name!r} ({block.kind}): its variable {own!r} has the "
+                        f"dim {unknown!r}, which no model has{nearest(unknown, DIMS)}"
+                    )
                 if own in spec.blocks:
                     raise SpecError(
                         f"{spec.locate('blocks', own)}: {own!r} is the auxiliary variable of block {name!r} "
