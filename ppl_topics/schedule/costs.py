@@ -46,8 +46,6 @@ class CorpusSizes:
     """How many words have each of the corpus counts."""
     responses: int = 0
     """One of two classes, else one for each class, label or target."""
-    more_responses: Mapping[str, int] = field(default_factory=dict)
-    """Of labels of other names."""
     covariates: int = 0
     covariate_cells: int = 0
     """Values of the covariates that are not zero."""
@@ -55,6 +53,8 @@ class CorpusSizes:
     """Topics with coefficients; all by default."""
     held: float = 1.0
     """Share of the cells of phi that a chain holds."""
+    more_responses: Mapping[str, int] = field(default_factory=dict)
+    """Responses of labels of other names."""
     alone: Mapping[str, CorpusSizes] = field(default_factory=dict)
     """Of several responses, the sizes of one alone, by the variables that only it has."""
 
