@@ -10,6 +10,7 @@ import pydantic
 from scipy.special import gammaln
 
 from ppl_topics._util.arrays import FloatArray
+from ppl_topics.core.number import PositiveNumber
 from ppl_topics.core.registry import block
 from ppl_topics.core.response import Potential, RealResponse
 from ppl_topics.corpus.labels import Labels
@@ -28,8 +29,10 @@ class Gaussian(RealResponse):
     ----------
     coefficients, features : str, list of str
         Names of the blocks of coefficients and of assignments.
-    shape, rate : float
-        Of the prior of the error variance of a standardised target, whose density falls as exp(-rate / sigma2).
+    shape, rate : float, and float or str
+        Of the prior of the error variance of a standardised target, whose density falls as exp(-rate / sigma2); the
+        rate may be the name of a prior, which all targets share. With ``shape: 0.5`` and a gamma prior of shape 0.5 and
+        rate 1 / A^2, the error standard deviation is half-Cauchy with scale A (Gelman 2006).
     intercept : bool
         Whether a coefficient of a constant feature is added.
     standardise : bool
@@ -37,13 +40,14 @@ class Gaussian(RealResponse):
     """
 
     handled_as: ClassVar[frozenset[str]] = frozenset({"quadratic_response", "shared_curvature"})
+    references: ClassVar[Mapping[str, str]] = {**RealResponse.references, "rate": "positive"}
     augmentation: ClassVar[str] = "sigma2"
     augmentation_dims: ClassVar[tuple[str, ...]] = ("response",)
     tiny_parameters: ClassVar[Mapping[str, Any]] = {"shape": 2.8, "rate": 0.8}
 
     block: Literal["gaussian"] = "gaussian"
     shape: float = pydantic.Field(default=1.0, gt=0)
-    rate: float = pydantic.Field(default=1.0, gt=0)
+    rate: PositiveNumber = 1.0
 
     def encode(self, labels: Labels) -> tuple[FloatArray, list[str]]:
         """Return the targets as they are."""
@@ -67,7 +71,7 @@ class Gaussian(RealResponse):
 
     def arguments_given(self, number: FloatArray, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return shape and rate of the distribution of each sigma2, given what `errors` returns for all documents."""
-        return self.shape + number / 2.0, self.rate + squares / 2.0
+        return self.shape + number / 2.0, self._b + squares / 2.0
 
     def draw_augmentation(self, targets: FloatArray, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw sigma2 given the linear predictors."""
@@ -80,8 +84,10 @@ class Gaussian(RealResponse):
         number = known.sum(axis=0)
         squares = (np.where(known, targets - scores, 0.0) ** 2).sum(axis=-2)
         shape = self.shape + number / 2.0
-        constant = self.shape * np.log(self.rate) - gammaln(self.shape) - number / 2.0 * np.log(2.0 * np.pi)
-        return np.asarray(constant + gammaln(shape) - shape * np.log(self.rate + squares / 2.0))
+        # Where it has values along the first dim, the sum over documents has a dim less than these.
+        rate = self._b if np.ndim(self._b) < 2 else np.squeeze(self._b, axis=-2)
+        constant = self.shape * np.log(rate) - gammaln(self.shape) - number / 2.0 * np.log(2.0 * np.pi)
+        return np.asarray(constant + gammaln(shape) - shape * np.log(rate + squares / 2.0))
 
     def log_likelihood(self, targets: FloatArray, scores: FloatArray, augmentation: FloatArray) -> FloatArray:
         """Return the log density of the targets given sigma2."""
@@ -92,7 +98,7 @@ class Gaussian(RealResponse):
         """Return the log likelihood of all targets with the log prior of sigma2."""
         from scipy.stats import invgamma
 
-        prior = invgamma.logpdf(augmentation, self.shape, scale=self.rate).sum()
+        prior = invgamma.logpdf(augmentation, self.shape, scale=self._b).sum()
         return float(self.log_likelihood(targets, scores, augmentation).sum() + prior)
 
     def expectation(self, scores: FloatArray) -> FloatArray:
@@ -102,3 +108,8 @@ class Gaussian(RealResponse):
     def draw_targets(self, scores: FloatArray, augmentation: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw targets with errors of variance sigma2."""
         return np.asarray(scores + np.sqrt(augmentation) * rng.normal(size=scores.shape))
+
+    @property
+    def _b(self) -> Any:
+        """The rate, a number once `at` has put it in the place of its prior's name."""
+        return self.rate

@@ -275,7 +275,8 @@ def _likelihood(response: Response, model: Model, pm: Any) -> Callable[[FloatArr
     if block.kind == "gaussian":
         # The prior is of the variance, not of its root.
         name = next(name for name, variable in model.variables.items() if variable.role == "augmentation")
-        sigma2 = pm.InverseGamma(name, alpha=block.shape, beta=block.rate, dims=model.variables[name].dims)
+        dims, rate = model.variables[name].dims, _number(block.rate, model, pm)
+        sigma2 = pm.InverseGamma(name, alpha=block.shape, beta=rate, dims=dims)
         return lambda y, s: -0.5 * (pm.math.log(2.0 * np.pi * sigma2) + (y - s) ** 2 / sigma2)
     if block.kind == "negative_binomial":
         from pytensor.tensor import gammaln as log_gamma

@@ -47,7 +47,7 @@ def draw_inverse_gammas(shapes: FloatArray, rates: FloatArray, key: Key, out: Fl
 @kernel(
     "inverse_gamma",
     updates="augmentation",
-    reads=("z", "eta"),
+    reads=("z", "eta", "rate"),
     handles="gaussian",
     exact=True,
     full_conditional=True,
@@ -75,7 +75,7 @@ def inverse_gamma(binding: Binding) -> KernelFunctions:
         return in_order([number for number, _ in errors]), in_order([squares for _, squares in errors])
 
     def draw(state: ChainState, key: Key, errors: tuple[FloatArray, FloatArray]) -> None:
-        shapes, rates = response.arguments_given(*errors)
+        shapes, rates = response.at(state.arrays).arguments_given(*errors)
         draw_inverse_gammas(shapes, rates, key, state.arrays[name])
 
     return KernelFunctions.of_statistic(statistic, combine, draw, by_group=True)

@@ -93,6 +93,30 @@ def of_dispersion(binding, state, bug):
     return lambda r: (gammaln(y + r) - normaliser * gammaln(r)).sum() - r * odds
 
 
+def of_rate(binding, state, bug):
+    sigma2 = state.arrays[binding.names["augmentation"]]
+    number = 1 if bug == "shape of one response" else sigma2.size
+    power = number * (1.0 if bug == "shape taken for 1" else binding.response.shape)
+    of = sigma2 if bug == "variance for precision" else 1 / sigma2
+    return lambda rate: power * math.log(rate) - rate * of.sum()
+
+
+def error_variances(bug):
+    """Inverse gamma given the rate."""
+
+    def build(binding):
+        def step(state, memory, key):
+            given = Responses(binding, state)
+            rate = 1.0 if bug == "rate taken for fixed" else state.arrays[binding.names["rate"]]
+            number, squares = given.response.errors(given.targets, given.scores)
+            shapes = given.response.shape + number / 2
+            given.augmentation[...] = (rate + squares / 2) / key.generator().gamma(shapes)
+
+        return pt.KernelFunctions(step)
+
+    return build
+
+
 def coefficients(bug):
     """Jointly from their normal distribution given the variance."""
 
@@ -159,10 +183,18 @@ OMEGA = {
     "handles": "negative_binomial",
     "full_conditional": True,
 }
+ERRORS = {"updates": "rate", "reads": ("z", "eta", "augmentation"), "handles": ("positive", "gaussian")}
+SIGMA2 = {
+    "updates": "augmentation",
+    "reads": ("z", "eta", "rate"),
+    "handles": "gaussian",
+    "full_conditional": True,
+}
 VARIANCE_BUGS = ["exponent p for p / 2", "slopes of one response", "intercepts counted", "prior forgotten"]
 VARIANCE = model("slda_gaussian", {"variance": INVERSE_GAMMA})
 SCALE = model("slda_gaussian", {"block": "horseshoe", "scale": GAMMA})
 DISPERSION = model("slda_counts", y={"dispersion": GAMMA})
+RATE = model("slda_gaussian", y={"rate": GAMMA})
 
 PLANTED_NUMBERS = {
     "inverse_gamma_variance": (VARIANCE, {**NORMAL, "full_conditional": True}, conjugate_variance, {
@@ -182,6 +214,15 @@ PLANTED_NUMBERS = {
         "quick": [],
         "slow": ["Jacobian forgotten", "normaliser forgotten", "prior forgotten", "exponent of the odds forgotten",
                  "only the first response", "does nothing"],
+    }),
+    "slice_rate_of_sigma2": (RATE, ERRORS, lambda bug: metropolis("rate", of_rate, bug), {
+        "quick": [],
+        "slow": ["Jacobian forgotten", "prior forgotten", "shape taken for 1", "shape of one response",
+                 "variance for precision", "does nothing"],
+    }),
+    "inverse_gamma, with a rate that has a prior": (RATE, SIGMA2, error_variances, {
+        "quick": [],
+        "slow": ["rate taken for fixed"],
     }),
     "joint_normal, with a variance that has a prior": (VARIANCE, ETA, coefficients, {
         "quick": [],

@@ -7,7 +7,7 @@
 import numpy as np
 import pytest
 from homes import exact_kernels
-from planted_numbers import DISPERSION, GAMMA, INVERSE_GAMMA, SCALE, VARIANCE
+from planted_numbers import DISPERSION, GAMMA, INVERSE_GAMMA, RATE, SCALE, VARIANCE
 from scipy import integrate, stats
 
 import ppl_topics as pt
@@ -34,6 +34,7 @@ CERTIFIED = {
     "slice_variance": SLICED,
     "slice_scale_of_tau": SCALE,
     "slice_dispersion": DISPERSION,
+    "slice_rate_of_sigma2": RATE,
 }
 
 
@@ -44,7 +45,7 @@ def certified(spec, **options):
 
 
 def test_every_kernel_of_numbers_is_covered():
-    roles = {"variance", "scale", "dispersion"}
+    roles = {"variance", "scale", "dispersion", "rate"}
     assert CERTIFIED.keys() == {name for name, kernel in exact_kernels().items() if roles & set(kernel.updates)}
 
 

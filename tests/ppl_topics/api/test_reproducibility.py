@@ -41,6 +41,7 @@ COUNTS = {
     },
 }
 VARIANCE = {"extends": "slda_gaussian", "name": "variance", "blocks": {"eta": {"variance": HALF_CAUCHY}}}
+RATE = {"extends": "slda_gaussian", "name": "rate", "blocks": {"y": {"rate": HALF_CAUCHY}}}
 SCALE = {"extends": "dolda", "name": "scale", "blocks": {"eta": {"scale": HALF_CAUCHY}}}
 
 # Model, and kernels that replace those it would choose, by the case's name.
@@ -88,6 +89,7 @@ CASES = {
     "slda_covariates": ("slda_covariates", {}),
     "slda_gaussian": ("slda_gaussian", {}),
     "slda_gaussian, variance": (VARIANCE, {}),
+    "slda_gaussian, rate": (RATE, {}),
     "slda_gaussian, regularised": (REGULARISED, {}),
     "slda_logistic": ("slda_logistic", {}),
     "slda_logistic_one_vs_all": ("slda_logistic_one_vs_all", {}),
@@ -134,6 +136,7 @@ DIGESTS = {
     "slda_covariates": "5c441ca77ba1053e",
     "slda_gaussian": "c60b372952a18342",
     "slda_gaussian, variance": "bc4b91ef0ea356a4",
+    "slda_gaussian, rate": "6c9df58a04cf4870",
     "slda_gaussian, regularised": "0b36c2ed1bf2623c",
     "slda_logistic": "58d789d682aee3fc",
     "slda_logistic_one_vs_all": "58e7f2f12c2db68f",

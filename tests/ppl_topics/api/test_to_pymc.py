@@ -55,6 +55,11 @@ CASES = {
         NUMBERS,
         FIXED,
     ),
+    "slda_gaussian with a prior of the rate": (
+        "slda_gaussian",
+        NUMBERS,
+        {**FIXED, "variance": 2.4, "error_shape": 2.8, "error_rate": {"block": "gamma", "shape": 1.7, "rate": 2.4}},
+    ),
     "dolda": ("dolda", CLASSES, FIXED),
     "medlda": ("medlda", CLASSES, {**FIXED, "margin": 0.7}),
     "medlda_regression": ("medlda_regression", NUMBERS, {**FIXED, "cost": 1.4, "epsilon": 0.3}),
@@ -107,7 +112,7 @@ def our_density(spec, corpus, values):
     sigma2 = values.get("sigma2", np.ones(1))
     response = model.response
     if "sigma2" in values:
-        total += stats.invgamma.logpdf(sigma2, response.shape, scale=response.rate).sum()
+        total += stats.invgamma.logpdf(sigma2, response.shape, scale=response.at(state.arrays).rate).sum()
     topics = spec.topics
     for doc in range(corpus.n_docs):
         words, terms = corpus.tokens(doc), []
