@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from shipped_calibration import LENGTH, MODELS, SIZES, arguments, calibrate
 
 import ppl_topics as pt
 from ppl_topics.api import calibrating
@@ -17,29 +18,14 @@ from ppl_topics.engine.bind import BoundModel
 from ppl_topics.errors import StoppedError
 from ppl_topics.models.dirichlet import Dirichlet
 
-LDA = {"topics": 2, "documents": 8, "lengths": 8, "words": 6, "alpha": 0.6, "beta": 0.6}
+LDA = SIZES
 FAST = {"replicates": 60, "draws": 60, "warmup": 40, "seed": 1, "progress": False}
-LONG = {"replicates": 150, "draws": 150, "warmup": 100, "thin": 2, "seed": 1, "progress": False}
-RIGHT = {
-    "lda": {},
-    "lda_learned": {"alpha": None, "beta": None, "beta_rate": 1.0},
-    "lda_spike_slab": {"inclusion": 0.6},
-    "slda_gaussian": {"standardise": False, "error_shape": 3.0},
-    "slda_counts": {},
-    "slda_logistic": {"c": 1.0, "responses": 2},
-    "slda_multinomial": {"responses": 2},
-    "slda_covariates": {"responses": 2, "covariates": 2},
-}
 
 
 @pytest.fixture
 def own_registry(monkeypatch):
     known = registry._Registry(pt.blocks(), pt.kernels(), loaded=True)
     monkeypatch.setattr(registry, "_registry", known)
-
-
-def arguments(model):
-    return {name: value for name, value in {**LDA, **RIGHT[model]}.items() if value is not None}
 
 
 @pytest.mark.parametrize("model", ["lda", "slda_multinomial"])
@@ -51,9 +37,9 @@ def test_right_models_pass(model):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", RIGHT)
-def test_right_models_pass_at_length(model):
-    result = pt.calibrate(model, **arguments(model), **LONG)
+@pytest.mark.parametrize("model", MODELS)
+def test_shipped_models_pass_at_length(model):
+    result = calibrate(model)
     assert result.passed, str(result)
 
 
@@ -116,7 +102,7 @@ def test_a_wrong_kernel_is_seen(own_registry, factor, passed):
 
 @pytest.mark.slow
 def test_a_kernel_that_is_a_little_wrong_is_seen(own_registry):
-    result = pt.calibrate("lda", **LDA, **LONG, schedule=planted_kernel(1.5))
+    result = pt.calibrate("lda", **LDA, **LENGTH, schedule=planted_kernel(1.5))
     assert not result.passed
 
 

@@ -1,0 +1,91 @@
+"""Simulation-based calibration of the shipped models that are distributions of words and labels, and its table.
+
+python tests/models/shipped_calibration.py                              # some 20 minutes
+python tests/models/shipped_calibration.py --write docs/simulation.md   # and put the table into a page
+python tests/models/shipped_calibration.py --models lda slda_counts
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import ppl_topics as pt
+
+SIZES = {"topics": 2, "documents": 8, "lengths": 8, "words": 6, "alpha": 0.6, "beta": 0.6}
+LENGTH = {"replicates": 150, "draws": 150, "warmup": 100, "thin": 2, "seed": 1, "progress": False}
+
+MODELS: dict[str, dict[str, Any]] = {
+    "lda": {},
+    "lda_collapsed": {},
+    "lda_learned": {"alpha": None, "beta": None, "beta_rate": 1.0},
+    "lda_spike_slab": {"inclusion": 0.6},
+    "slda_gaussian": {"standardise": False, "error_shape": 3.0},
+    "slda_counts": {},
+    "slda_logistic": {"c": 1.0, "responses": 2},
+    "slda_multinomial": {"responses": 2},
+    "slda_covariates": {"responses": 2, "covariates": 2},
+    "dolda_normal": {"responses": 2, "variance": 1.0},
+}
+"""Arguments that differ, by model; None leaves one out."""
+
+PRIORS: dict[str, dict[str, Any]] = {"dolda_normal": {"eta": {"intercept_variance": 1.0}}}
+"""Blocks that differ: with an intercept of variance 100 labels are often all alike, and chains hardly move."""
+
+BEGIN, END = "<!-- shipped models -->", "<!-- end of shipped models -->"
+
+
+def arguments(model: str) -> dict[str, Any]:
+    """Return sizes and parameters of a model."""
+    return {name: value for name, value in {**SIZES, **MODELS[model]}.items() if value is not None}
+
+
+def calibrate(model: str, **how: Any) -> pt.Calibration:
+    """Calibrate a shipped model."""
+    blocks = PRIORS.get(model)
+    spec: Any = {"name": model, "extends": model, "blocks": blocks} if blocks else model
+    return pt.calibrate(spec, **arguments(model), **{**LENGTH, **how})
+
+
+def row(model: str, result: pt.Calibration) -> str:
+    """Return the row of a model: the most suspicious quantity, and what all intervals hold together."""
+    table = result.table()
+    least = table["p"].idxmin()
+    differs = {name: value for name, value in MODELS[model].items() if value is not None}
+    differs |= {f"{name}.{key}": value for name, block in PRIORS.get(model, {}).items() for key, value in block.items()}
+    how = ", ".join(f"`{name}={value}`" for name, value in differs.items())
+    cells = [
+        f"`{model}`",
+        how,
+        f"{len(table)}",
+        f"{table['p'].min():.3f} ({least})",
+        ", ".join(result.refused) or "none",
+    ]
+    return f"| {' | '.join([*cells, *(f'{table[name].mean():.3f}' for name in ('coverage_50', 'coverage_90'))])} |"
+
+
+def main() -> None:
+    """Calibrate models, and print the table or put it into a page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="*", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--write", type=Path, metavar="PAGE")
+    given = parser.parse_args()
+    lines = [
+        "| model | differs in | quantities | smallest p | refused | 50% intervals hold | 90% intervals hold |",
+        "|---|---|---:|---|---|---:|---:|",
+    ]
+    for model in given.models:
+        lines.append(row(model, calibrate(model)))
+        print(lines[-1], flush=True)
+    if given.write is None:
+        return
+    before, _, rest = given.write.read_text().partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise SystemExit(f"{given.write}: expected the lines {BEGIN} and {END}")
+    given.write.write_text("\n".join([before + BEGIN, *lines, END + after]))
+
+
+if __name__ == "__main__":
+    main()
