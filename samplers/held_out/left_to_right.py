@@ -16,7 +16,8 @@ any number of particles and of moves (Del Moral 2004, theorem 7.4.2), as Buntine
 with one particle it is the product of its own p(w_n | z_<n). The order of the tokens may be any that does not depend on
 the draws. Those whose words say most about the topic come first, by the entropy of p(k | w): this halves the variance.
 
-Each document has `REPLICATES` independent estimates.
+Each document has `REPLICATES` independent estimates. The particles of all of them stand side by side, eight in a
+vector: they are at the same token, and so read the same row of phi.
 
 References
 ----------
@@ -34,22 +35,15 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt32Array
-from ppl_topics._util.compiled import compiled, inlined, parallel
+from ppl_topics._util.compiled import compiled, inlined, parallel, tight
 from ppl_topics.core.keys import Key
 from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.samplers.counts import make_chunks
-from ppl_topics.samplers.held_out.replicates import (
-    CHUNKS,
-    REPLICATES,
-    Factors,
-    Particle,
-    count,
-    draw_topic,
-    gather_factors,
-    total_of,
-)
-from ppl_topics.samplers.variates.simd_categorical import new_sums
-from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform
+from ppl_topics.samplers.held_out.replicates import CHUNKS, REPLICATES
+from ppl_topics.samplers.variates.philox import POSITION, refill
+from ppl_topics.samplers.variates.simd import LANES
+from ppl_topics.samplers.variates.simd_particles import find_by_particle, new_particle_sums, running_sums_by_particle
+from ppl_topics.samplers.variates.streams import FULL, Stream, new_stream, start, uniform
 
 __all__ = ["estimate_left_to_right", "left_to_right", "word_entropies"]
 
@@ -124,9 +118,8 @@ def left_to_right(
                 if scale == -np.inf:
                     result[doc] = scale
                     continue
-                for replicate in range(REPLICATES):
-                    start(stream, key, doc * REPLICATES + replicate)
-                    result[doc, replicate] = scale + run_particles(stream, rows, factors, alpha, particles, moves)
+                start(stream, key, doc * REPLICATES)
+                result[doc] = scale + run_particles(stream, rows, Factors(factors, alpha), particles, moves)
 
 
 @compiled
@@ -152,96 +145,144 @@ def order_tokens(words: UInt32Array, entropy: FloatArray) -> tuple[IntArray, Int
     return rows, distinct
 
 
-class Particles(NamedTuple):
-    """All particles of a replicate, and their weights.
+@compiled
+def gather_factors(distinct: IntArray, phi: Float32Array, factors: Float32Array, log_scale: FloatArray) -> None:
+    """Copy the rows of phi that a document needs, each divided by its largest entry, so that they stay in the cache.
+
+    `log_scale` is overwritten with the logarithms of the largest entries.
+    """
+    for row in range(distinct.size):
+        largest = np.float32(0.0)
+        for topic in range(phi.shape[1]):
+            largest = max(largest, phi[distinct[row], topic])
+        log_scale[row] = np.log(np.float64(largest))
+        for topic in range(phi.shape[1]):
+            factors[row, topic] = phi[distinct[row], topic] / largest if largest > 0.0 else np.float32(0.0)
+
+
+class Factors(NamedTuple):
+    """What is given in the distribution of a token's topic, p(z_n = k | z) proportional to (n_k + alpha_k) phi_kw.
 
     Attributes
     ----------
-    z : ndarray of int32 of shape (P, N_d)
-    counts : ndarray of int32 of shape (P, K)
-    weight : ndarray of float32 of shape (P, K)
-        As of each `Particle`.
+    phi : ndarray of float32 of shape (U, K)
+        Rows of phi, each perhaps multiplied by a constant.
+    alpha : ndarray of float64 of shape (K,)
+    """
+
+    phi: Float32Array
+    alpha: FloatArray
+
+
+class Particles(NamedTuple):
+    """All particles of a document, side by side: those of each replicate are neighbours.
+
+    Their number is rounded up to a multiple of 8; those at the end belong to no replicate.
+
+    Attributes
+    ----------
+    z : ndarray of int32 of shape (N_d, P)
+    counts : ndarray of int32 of shape (K, P)
+        Counts of the topics so far.
+    weight : ndarray of float64 of shape (K, P)
+        counts + alpha.
     log_weight : ndarray of float64 of shape (P,)
         Logarithm of the importance weight of each.
+    sums : ndarray of float64 of shape (K, 8)
+        Working memory, from `new_particle_sums`.
     """
 
     z: Int32Array
     counts: Int32Array
-    weight: Float32Array
+    weight: FloatArray
     log_weight: FloatArray
+    sums: FloatArray
 
 
 @compiled
 def new_particles(number: int, n_tokens: int, alpha: FloatArray) -> Particles:
     """Allocate particles without topics."""
-    weight = np.empty((number, alpha.size), dtype=np.float32)
-    for index in range(number):
-        for topic in range(alpha.size):
-            weight[index, topic] = alpha[topic]
-    counts = np.zeros((number, alpha.size), dtype=np.int32)
-    return Particles(np.zeros((number, n_tokens), dtype=np.int32), counts, weight, np.zeros(number))
+    width = LANES * ((number + LANES - 1) // LANES)
+    weight = np.empty((alpha.size, width))
+    for topic in range(alpha.size):
+        weight[topic] = alpha[topic]
+    z, counts = np.zeros((n_tokens, width), dtype=np.int32), np.zeros((alpha.size, width), dtype=np.int32)
+    return Particles(z, counts, weight, np.zeros(width), new_particle_sums(alpha.size))
 
 
 @compiled
-def run_particles(
-    stream: Stream, rows: IntArray, factors: Float32Array, alpha: FloatArray, particles: int, moves: int
-) -> float:
-    """Return the logarithm of an unbiased estimate of the product over tokens of p(w_n | w_<n), by `factors`."""
+def run_particles(stream: Stream, rows: IntArray, given: Factors, particles: int, moves: int) -> FloatArray:
+    """Return the logarithms of unbiased estimates of the product over tokens of p(w_n | w_<n), one by replicate."""
     n_tokens = rows.size
-    given, every = Factors(factors, alpha, new_sums(alpha.size)), new_particles(particles, n_tokens, alpha)
-    mass, log_total, turn = alpha.sum(), 0.0, 0
+    every, log_total = new_particles(REPLICATES * particles, n_tokens, given.alpha), np.zeros(REPLICATES)
+    mass, turn = given.alpha.sum(), 0
     for position in range(n_tokens):
         number = min(position, moves)
-        for index in range(particles):
-            particle = Particle(every.z[index], every.counts[index], every.weight[index])
-            move_earlier(stream, rows, position, turn, number, given, particle)
-            every.log_weight[index] += log_predictive(rows[position], position + mass, given, particle)
+        move_earlier(stream, rows, position, turn, number, given, every)
         turn = (turn + number) % position if position > 0 else 0
+        weigh(rows[position], position + mass, given, every)
         if position + 1 < n_tokens:
-            log_total += resample(stream, position, every)
-            for index in range(particles):
-                particle = Particle(every.z[index], every.counts[index], every.weight[index])
-                draw_token(stream, position, rows[position], given, particle)
-    return log_total + log_mean(every.log_weight)
+            for replicate in range(REPLICATES):
+                log_total[replicate] += resample(stream, replicate * particles, particles, position, every)
+            draw_token(stream, position, rows[position], given, every)
+    for replicate in range(REPLICATES):
+        log_total[replicate] += log_mean(every.log_weight[replicate * particles : (replicate + 1) * particles])
+    return log_total
 
 
 @compiled
-def log_predictive(row: int, mass: float, given: Factors, particle: Particle) -> float:
-    """Return log p(w_n | z_<n); `mass` is the number of earlier tokens plus the sum of alpha."""
-    return math.log(total_of(row, given, particle) / mass)
+def weigh(row: int, mass: float, given: Factors, every: Particles) -> None:
+    """Multiply the weights by p(w_n | z_<n); `mass` is the number of earlier tokens plus the sum of alpha."""
+    for lane in range(0, every.log_weight.size, LANES):
+        running_sums_by_particle(every.weight, lane, given.phi, row, every.sums)
+        for place in range(LANES):
+            every.log_weight[lane + place] += math.log(every.sums[given.alpha.size - 1, place] / mass)
 
 
 @inlined
-def draw_token(stream: Stream, token: Any, row: Any, given: Factors, particle: Particle) -> None:
-    """Draw the topic of a token that is not counted, and count it."""
-    new = draw_topic(stream, row, given, particle)
-    particle.z[token] = new
-    count(new, 1, given, particle)
+def count(token: Any, change: int, given: Factors, every: Particles) -> None:
+    """Add a token to its topics (change 1), or remove it (-1)."""
+    for particle in range(every.log_weight.size):
+        topic = every.z[token, particle]
+        every.counts[topic, particle] += change
+        every.weight[topic, particle] = every.counts[topic, particle] + given.alpha[topic]
 
 
-@compiled
+@inlined
+def draw_token(stream: Stream, token: Any, row: Any, given: Factors, every: Particles) -> None:
+    """Draw the topics of a token that is not counted, and count it."""
+    for lane in range(0, every.log_weight.size, LANES):
+        running_sums_by_particle(every.weight, lane, given.phi, row, every.sums)
+        refill(stream)
+        find_by_particle(stream, every.sums, every.z, token, lane)
+    # What is left in the buffer has been used.
+    stream[POSITION] = FULL
+    count(token, 1, given, every)
+
+
+@tight
 def move_earlier(
-    stream: Stream, rows: IntArray, position: int, turn: int, number: int, given: Factors, particle: Particle
+    stream: Stream, rows: IntArray, position: int, turn: int, number: int, given: Factors, every: Particles
 ) -> None:
     """Draw again the topics of `number` of the tokens before `position`, beginning with token `turn`, cyclically."""
     token = turn
     for _ in range(number):
         if token >= position:
             token = 0
-        count(particle.z[token], -1, given, particle)
-        draw_token(stream, token, rows[token], given, particle)
+        count(token, -1, given, every)
+        draw_token(stream, token, rows[token], given, every)
         token += 1
 
 
 @compiled
-def resample(stream: Stream, position: int, every: Particles) -> float:
-    """Resample the particles systematically if their weights are uneven; return the log mean weight, or else 0.
+def resample(stream: Stream, first: int, particles: int, position: int, every: Particles) -> float:
+    """Resample a replicate's particles systematically if their weights are uneven; return the log mean weight, or 0.
 
     They are uneven if the effective number of particles, (sum of weights)^2 / sum of their squares, is below half of
-    the number of particles.
+    the number of particles. Those of the replicate begin with `first`.
     """
-    z, counts, weight, log_weight = every
-    particles = log_weight.size
+    z, counts, weight = every.z, every.counts, every.weight
+    log_weight = every.log_weight[first : first + particles]
     largest = log_weight.max()
     total, squares = 0.0, 0.0
     for particle in range(particles):
@@ -267,11 +308,12 @@ def resample(stream: Stream, position: int, every: Particles) -> float:
         while offspring[particle] > 1:
             while offspring[free] > 0:
                 free += 1
+            source, target = first + particle, first + free
             for token in range(position):
-                z[free, token] = z[particle, token]
-            for topic in range(counts.shape[1]):
-                counts[free, topic] = counts[particle, topic]
-                weight[free, topic] = weight[particle, topic]
+                z[token, target] = z[token, source]
+            for topic in range(counts.shape[0]):
+                counts[topic, target] = counts[topic, source]
+                weight[topic, target] = weight[topic, source]
             offspring[free] += 1
             offspring[particle] -= 1
     result: float = largest + math.log(total / particles)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray
-from ppl_topics._util.compiled import compiled, inlined
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array
+from ppl_topics._util.compiled import inlined
 from ppl_topics.samplers.assignments.given_phi import GivenPhi, draw_in_float64
-from ppl_topics.samplers.variates.simd_categorical import SAFE_TOTAL, draw_cell, running_sums_of_products
+from ppl_topics.samplers.variates.simd_categorical import draw_cell, running_sums_of_products
 from ppl_topics.samplers.variates.streams import Stream
 
-__all__ = ["CHUNKS", "REPLICATES", "Factors", "Particle", "count", "draw_topic", "gather_factors", "total_of"]
+__all__ = ["CHUNKS", "REPLICATES", "Factors", "Particle", "count", "draw_topic"]
 
 REPLICATES = 4
 """Independent estimates of the likelihood of each document; their spread gives the Monte Carlo error."""
@@ -70,29 +68,3 @@ def draw_topic(stream: Stream, row: Any, given: Factors, particle: Particle) -> 
         both = GivenPhi(given.alpha, given.phi)
         new = draw_in_float64(stream, 0, row, particle.counts, both, given.sums, total)
     return new
-
-
-@compiled
-def total_of(row: Any, given: Factors, particle: Particle) -> float:
-    """Return the sum over topics of (counts_k + alpha_k) phi[row, k], in float64 if float32 would underflow."""
-    total = float(running_sums_of_products(particle.weight, given.phi, row, given.sums))
-    if total < SAFE_TOTAL:
-        total = 0.0
-        for topic in range(given.alpha.size):
-            total += (particle.counts[topic] + given.alpha[topic]) * np.float64(given.phi[row, topic])
-    return total
-
-
-@compiled
-def gather_factors(distinct: IntArray, phi: Float32Array, factors: Float32Array, log_scale: FloatArray) -> None:
-    """Copy the rows of phi that a document needs, each divided by its largest entry, so that they stay in the cache.
-
-    `log_scale` is overwritten with the logarithms of the largest entries.
-    """
-    for row in range(distinct.size):
-        largest = np.float32(0.0)
-        for topic in range(phi.shape[1]):
-            largest = max(largest, phi[distinct[row], topic])
-        log_scale[row] = np.log(np.float64(largest))
-        for topic in range(phi.shape[1]):
-            factors[row, topic] = phi[distinct[row], topic] / largest if largest > 0.0 else np.float32(0.0)

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ppl_topics._util.arrays import Float32Array, IntegerArray, RealArray, UInt8Array, UInt16Array, UInt64Array
+from ppl_topics._util.arrays import (
+    Float32Array,
+    FloatArray,
+    Int32Array,
+    IntegerArray,
+    RealArray,
+    UInt8Array,
+    UInt16Array,
+    UInt64Array,
+)
 from ppl_topics.samplers.variates.philox import BUFFER
 from ppl_topics.samplers.variates.simd import LANES
 from ppl_topics.samplers.variates.simd_exponential_weights import (
@@ -29,8 +38,10 @@ __all__ = [
     "eight_positive",
     "eight_set",
     "exponential",
+    "find_by_particle",
     "lowest_bit",
     "running_sums",
+    "running_sums_by_particle",
     "running_sums_of_counts",
     "running_sums_of_exponentials",
     "running_sums_of_list",
@@ -164,6 +175,21 @@ def count_probes_below(sums: Float32Array, place: int, stride: int, rows: int, t
         row = min(stride * probe, rows) - 1
         below += bool(sums[place + LANES * row] <= np.float32(target))
     return below
+
+
+def running_sums_by_particle(weight: FloatArray, lane: int, factors: Float32Array, row: int, sums: FloatArray) -> None:
+    """Compute the running sums over k of ``weight[k, lane : lane + 8] * factors[row, k]``."""
+    reached = np.zeros(LANES)
+    for topic in range(len(weight)):
+        reached = reached + weight[topic, lane : lane + LANES] * np.float64(factors[row, topic])
+        sums[topic] = reached
+
+
+def find_by_particle(stream: UInt64Array, sums: FloatArray, z: Int32Array, token: int, lane: int) -> None:
+    """Write into ``z[token, lane : lane + 8]`` how many sums are at most a point, a multiple of 2^-52 of the total."""
+    for place in range(LANES):
+        point = int(stream[BUFFER + place] >> np.uint64(12)) * 2.0**-52 * sums[-1, place]
+        z[token, lane + place] = sum(bool(reached <= point) for reached in sums[:-1, place])
 
 
 def compare_bytes(stream: UInt64Array, level: int) -> tuple[int, int]:

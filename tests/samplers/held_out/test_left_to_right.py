@@ -11,8 +11,8 @@ from ppl_topics._util.compiled import specialised
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.samplers.held_out import left_to_right
-from ppl_topics.samplers.held_out.left_to_right import estimate_left_to_right
-from ppl_topics.samplers.held_out.replicates import REPLICATES, count, draw_topic
+from ppl_topics.samplers.held_out.left_to_right import count, draw_token, estimate_left_to_right
+from ppl_topics.samplers.held_out.replicates import REPLICATES
 
 KEY = Key(1, 0, 0).reserved(Reserved.LEFT_TO_RIGHT)
 
@@ -71,77 +71,99 @@ def build(moves=8, **faults):
     return estimate
 
 
-def counts_the_token(row, mass, given, particle):
+def counts_the_token(row, mass, given, every):
     """The counts are those of after the token: its most probable topic is counted in."""
-    factors, alpha, counts, weight = given.phi, given.alpha, particle.counts, particle.weight
-    best, total = 0, 0.0
-    for k in range(alpha.size):
-        if weight[k] * factors[row, k] > weight[best] * factors[row, best]:
-            best = k
-    for k in range(alpha.size):
-        total += (counts[k] + alpha[k] + (1.0 if k == best else 0.0)) * factors[row, k]
-    return math.log(total / (mass + 1.0))
-
-
-def forgets_alpha(row, mass, given, particle):
-    """The predictive probability is by counts alone, where there are any."""
-    factors, alpha, counts = given.phi, given.alpha, particle.counts
-    total, number = 0.0, 0.0
-    for k in range(alpha.size):
-        total += counts[k] * factors[row, k]
-        number += counts[k]
-    if number == 0.0 or total == 0.0:
-        total, number = 0.0, mass
+    factors, alpha, counts, weight = given.phi, given.alpha, every.counts, every.weight
+    for p in range(every.log_weight.size):
+        best, total = 0, 0.0
         for k in range(alpha.size):
-            total += (counts[k] + alpha[k]) * factors[row, k]
-    return math.log(total / number)
+            if weight[k, p] * factors[row, k] > weight[best, p] * factors[row, best]:
+                best = k
+        for k in range(alpha.size):
+            total += (counts[k, p] + alpha[k] + (1.0 if k == best else 0.0)) * factors[row, k]
+        every.log_weight[p] += math.log(total / (mass + 1.0))
 
 
-def counts_itself(stream, rows, position, turn, number, given, particle):
+def forgets_alpha(row, mass, given, every):
+    """The predictive probability is by counts alone, where there are any."""
+    factors, alpha, counts = given.phi, given.alpha, every.counts
+    for p in range(every.log_weight.size):
+        total, number = 0.0, 0.0
+        for k in range(alpha.size):
+            total += counts[k, p] * factors[row, k]
+            number += counts[k, p]
+        if number == 0.0 or total == 0.0:
+            total, number = 0.0, mass
+            for k in range(alpha.size):
+                total += (counts[k, p] + alpha[k]) * factors[row, k]
+        every.log_weight[p] += math.log(total / number)
+
+
+def counts_itself(stream, rows, position, turn, number, given, every):
     """A token's own topic stays in the counts when it is drawn again."""
     token = turn
     for _ in range(number):
         if token >= position:
             token = 0
-        new = draw_topic(stream, rows[token], given, particle)
-        count(particle.z[token], -1, given, particle)
-        particle.z[token] = new
-        count(new, 1, given, particle)
+        old = every.z[token].copy()
+        draw_token(stream, token, rows[token], given, every)
+        new = every.z[token].copy()
+        every.z[token] = old
+        count(token, -1, given, every)
+        every.z[token] = new
         token += 1
 
 
-def copies_half(stream, position, every):
+def reads_a_neighbour(stream, rows, position, turn, number, given, every):
+    """A particle's token is drawn again by the counts of the particle beside it."""
+    token = turn
+    for _ in range(number):
+        if token >= position:
+            token = 0
+        count(token, -1, given, every)
+        weight = every.weight.copy()
+        for p in range(every.log_weight.size):
+            every.weight[:, p] = weight[:, p ^ 1]
+        draw_token(stream, token, rows[token], given, every)
+        for k in range(given.alpha.size):
+            for p in range(every.log_weight.size):
+                every.weight[k, p] = every.counts[k, p] + given.alpha[k]
+        token += 1
+
+
+def copies_half(stream, first, particles, position, every):
     """The heaviest particle takes the place of all others, whatever the weights."""
-    log_weight = every.log_weight
+    log_weight = every.log_weight[first : first + particles]
     largest = log_weight.max()
     total = 0.0
     best = 0
-    for particle in range(log_weight.size):
+    for particle in range(particles):
         total += math.exp(log_weight[particle] - largest)
         if log_weight[particle] > log_weight[best]:
             best = particle
-    for particle in range(log_weight.size):
-        every.z[particle] = every.z[best]
-        every.counts[particle] = every.counts[best]
-        every.weight[particle] = every.weight[best]
+    for particle in range(particles):
+        every.z[:, first + particle] = every.z[:, first + best]
+        every.counts[:, first + particle] = every.counts[:, first + best]
+        every.weight[:, first + particle] = every.weight[:, first + best]
         log_weight[particle] = 0.0
-    return largest + math.log(total / log_weight.size)
+    return largest + math.log(total / particles)
 
 
-def averages_by_position(stream, position, every):
+def averages_by_position(stream, first, particles, position, every):
     """As Wallach et al.: the mean over particles at each position, with the particles never weighted."""
-    log_weight = every.log_weight
+    log_weight = every.log_weight[first : first + particles]
     total = 0.0
-    for particle in range(log_weight.size):
+    for particle in range(particles):
         total += math.exp(log_weight[particle])
         log_weight[particle] = 0.0
-    return math.log(total / log_weight.size)
+    return math.log(total / particles)
 
 
 FAULTS = {
-    "the token itself is counted": ("log_predictive", counts_the_token),
-    "alpha is forgotten": ("log_predictive", forgets_alpha),
+    "the token itself is counted": ("weigh", counts_the_token),
+    "alpha is forgotten": ("weigh", forgets_alpha),
     "moved tokens count themselves": ("move_earlier", counts_itself),
+    "moves read another particle": ("move_earlier", reads_a_neighbour),
     "the heaviest particle takes all": ("resample", copies_half),
     "means are taken by position": ("resample", averages_by_position),
 }

@@ -4,7 +4,14 @@ import numba
 import numpy as np
 import pytest
 
-from ppl_topics.samplers.variates import plain_simd, simd_categorical, simd_exponential_weights, simd_masks
+from ppl_topics.samplers.variates import (
+    plain_simd,
+    simd_categorical,
+    simd_exponential_weights,
+    simd_masks,
+    simd_particles,
+)
+from ppl_topics.samplers.variates.philox import BUFFER
 from ppl_topics.samplers.variates.simd import prefetch_row
 from ppl_topics.samplers.variates.simd_categorical import new_sums
 from ppl_topics.samplers.variates.streams import open_stream, uint64
@@ -30,6 +37,8 @@ compare_bytes = caller(simd_masks.compare_bytes, 2)
 eight_positive = caller(simd_masks.eight_positive, 3)
 eight_set = caller(simd_masks.eight_set, 3)
 lowest_bit = caller(simd_masks.lowest_bit, 1)
+running_sums_by_particle = caller(simd_particles.running_sums_by_particle, 5)
+find_by_particle = caller(simd_particles.find_by_particle, 5)
 
 
 def float32(rng, *shape):
@@ -101,6 +110,30 @@ def test_counts_of_sums_below_a_target(target):
     for stride, rows in ((1, 4), (1, 16), (2, 25), (3, 48), (4, 50)):
         arguments = sums, 3, stride, rows, goal
         assert count_probes_below(*arguments) == plain_simd.count_probes_below(*arguments)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 50])
+def test_particles_side_by_side(size):
+    rng = np.random.default_rng(size)
+    weight, factors = float32(rng, size, 24).astype(float), float32(rng, 3, size)
+    stream, z, expected_z = open_stream(seed=3), np.zeros((4, 24), np.int32), np.zeros((4, 24), np.int32)
+    for turn in range(20):
+        sums, expected = simd_particles.new_particle_sums(size), simd_particles.new_particle_sums(size)
+        token, lane, row = turn % 4, 8 * (turn % 3), turn % 3
+        for _ in range(8):
+            uint64(stream)
+        if turn == 0:
+            # Random numbers all of whose bits are one: no cell without weight is found.
+            stream[BUFFER : BUFFER + 8] = np.uint64(2**64 - 1)
+        running_sums_by_particle(weight, lane, factors, row, sums)
+        plain_simd.running_sums_by_particle(weight, lane, factors, row, expected)
+        assert np.array_equal(sums.view(np.int64), expected.view(np.int64))
+        find_by_particle(stream, sums, z, token, lane)
+        plain_simd.find_by_particle(stream, sums, expected_z, token, lane)
+        assert np.array_equal(z, expected_z)
+        found = z[token, lane : lane + 8]
+        possible = weight[found, lane + np.arange(8)] * factors[row, found] > 0.0
+        assert (possible | (sums[-1] == 0.0)).all()
 
 
 def test_masks():
