@@ -15,17 +15,18 @@ H. M. Wallach, I. Murray, R. Salakhutdinov, D. Mimno (2009). Evaluation methods 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
-from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, UInt32Array
-from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt32Array
+from ppl_topics._util.compiled import compiled, inlined, parallel
 from ppl_topics.core.keys import Key
+from ppl_topics.samplers.assignments.given_phi import GivenPhi, draw_in_float64
 from ppl_topics.samplers.counts import make_chunks
-from ppl_topics.samplers.held_out.replicates import CHUNKS, REPLICATES, Factors, Particle, count, draw_topic
-from ppl_topics.samplers.variates.simd_categorical import new_sums
+from ppl_topics.samplers.held_out.replicates import CHUNKS, REPLICATES
+from ppl_topics.samplers.variates.simd_categorical import draw_cell, new_sums, running_sums_of_products
 from ppl_topics.samplers.variates.streams import Stream, integer, new_stream, start
 
 __all__ = ["DRAWS", "WARMUP", "estimate_completion", "split_tokens"]
@@ -93,6 +94,57 @@ def complete(
                     for topic in range(alpha.size):
                         value += theta[topic] * phi[word, topic]
                     result[replicate, token] = value
+
+
+class Factors(NamedTuple):
+    """What is given in the distribution of a token's topic, p(z_n = k | z) proportional to (n_k + alpha_k) phi_kw.
+
+    Attributes
+    ----------
+    phi : ndarray of float32 of shape (V, K)
+    alpha : ndarray of float64 of shape (K,)
+    sums : ndarray of float32
+        Working memory, from `new_sums`.
+    """
+
+    phi: Float32Array
+    alpha: FloatArray
+    sums: Float32Array
+
+
+class Particle(NamedTuple):
+    """Topics of the tokens of a document.
+
+    Attributes
+    ----------
+    z : ndarray of int32 of shape (N_d,)
+    counts : ndarray of int32 of shape (K,)
+        Counts of the topics so far.
+    weight : ndarray of float32 of shape (K,)
+        counts + alpha.
+    """
+
+    z: Int32Array
+    counts: Int32Array
+    weight: Float32Array
+
+
+@inlined
+def count(topic: Any, change: int, given: Factors, particle: Particle) -> None:
+    """Add a token to a topic (change 1), or remove it (-1)."""
+    particle.counts[topic] += change
+    particle.weight[topic] = particle.counts[topic] + given.alpha[topic]
+
+
+@inlined
+def draw_topic(stream: Stream, row: Any, given: Factors, particle: Particle) -> Any:
+    """Draw a topic with probability proportional to (counts_k + alpha_k) phi[row, k]."""
+    total = running_sums_of_products(particle.weight, given.phi, row, given.sums)
+    new = draw_cell(stream, given.sums, given.alpha.size, total)
+    if new < 0:
+        both = GivenPhi(given.alpha, given.phi)
+        new = draw_in_float64(stream, 0, row, particle.counts, both, given.sums, total)
+    return new
 
 
 @compiled

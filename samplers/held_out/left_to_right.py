@@ -38,6 +38,7 @@ from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Ar
 from ppl_topics._util.compiled import compiled, inlined, parallel, tight
 from ppl_topics.core.keys import Key
 from ppl_topics.core.tokens import TokensByDocument
+from ppl_topics.samplers.assignments.given_phi import GivenPhi
 from ppl_topics.samplers.counts import make_chunks
 from ppl_topics.samplers.held_out.replicates import CHUNKS, REPLICATES
 from ppl_topics.samplers.variates.philox import POSITION, refill
@@ -119,7 +120,7 @@ def left_to_right(
                     result[doc] = scale
                     continue
                 start(stream, key, doc * REPLICATES)
-                result[doc] = scale + run_particles(stream, rows, Factors(factors, alpha), particles, moves)
+                result[doc] = scale + run_particles(stream, rows, GivenPhi(alpha, factors), particles, moves)
 
 
 @compiled
@@ -160,20 +161,6 @@ def gather_factors(distinct: IntArray, phi: Float32Array, factors: Float32Array,
             factors[row, topic] = phi[distinct[row], topic] / largest if largest > 0.0 else np.float32(0.0)
 
 
-class Factors(NamedTuple):
-    """What is given in the distribution of a token's topic, p(z_n = k | z) proportional to (n_k + alpha_k) phi_kw.
-
-    Attributes
-    ----------
-    phi : ndarray of float32 of shape (U, K)
-        Rows of phi, each perhaps multiplied by a constant.
-    alpha : ndarray of float64 of shape (K,)
-    """
-
-    phi: Float32Array
-    alpha: FloatArray
-
-
 class Particles(NamedTuple):
     """All particles of a document, side by side: those of each replicate are neighbours.
 
@@ -211,7 +198,7 @@ def new_particles(number: int, n_tokens: int, alpha: FloatArray) -> Particles:
 
 
 @compiled
-def run_particles(stream: Stream, rows: IntArray, given: Factors, particles: int, moves: int) -> FloatArray:
+def run_particles(stream: Stream, rows: IntArray, given: GivenPhi, particles: int, moves: int) -> FloatArray:
     """Return the logarithms of unbiased estimates of the product over tokens of p(w_n | w_<n), one by replicate."""
     n_tokens = rows.size
     every, log_total = new_particles(REPLICATES * particles, n_tokens, given.alpha), np.zeros(REPLICATES)
@@ -231,7 +218,7 @@ def run_particles(stream: Stream, rows: IntArray, given: Factors, particles: int
 
 
 @compiled
-def weigh(row: int, mass: float, given: Factors, every: Particles) -> None:
+def weigh(row: int, mass: float, given: GivenPhi, every: Particles) -> None:
     """Multiply the weights by p(w_n | z_<n); `mass` is the number of earlier tokens plus the sum of alpha."""
     for lane in range(0, every.log_weight.size, LANES):
         running_sums_by_particle(every.weight, lane, given.phi, row, every.sums)
@@ -240,7 +227,7 @@ def weigh(row: int, mass: float, given: Factors, every: Particles) -> None:
 
 
 @inlined
-def count(token: Any, change: int, given: Factors, every: Particles) -> None:
+def count(token: Any, change: int, given: GivenPhi, every: Particles) -> None:
     """Add a token to its topics (change 1), or remove it (-1)."""
     for particle in range(every.log_weight.size):
         topic = every.z[token, particle]
@@ -249,7 +236,7 @@ def count(token: Any, change: int, given: Factors, every: Particles) -> None:
 
 
 @inlined
-def draw_token(stream: Stream, token: Any, row: Any, given: Factors, every: Particles) -> None:
+def draw_token(stream: Stream, token: Any, row: Any, given: GivenPhi, every: Particles) -> None:
     """Draw the topics of a token that is not counted, and count it."""
     for lane in range(0, every.log_weight.size, LANES):
         running_sums_by_particle(every.weight, lane, given.phi, row, every.sums)
@@ -262,7 +249,7 @@ def draw_token(stream: Stream, token: Any, row: Any, given: Factors, every: Part
 
 @tight
 def move_earlier(
-    stream: Stream, rows: IntArray, position: int, turn: int, number: int, given: Factors, every: Particles
+    stream: Stream, rows: IntArray, position: int, turn: int, number: int, given: GivenPhi, every: Particles
 ) -> None:
     """Draw again the topics of `number` of the tokens before `position`, beginning with token `turn`, cyclically."""
     token = turn
