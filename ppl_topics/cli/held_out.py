@@ -21,7 +21,7 @@ __all__ = ["Estimator", "Particles", "held_out"]
 
 Estimator = Annotated[str, typer.Option("--method", help="left_to_right, or document_completion.")]
 Particles = Annotated[
-    int | None, typer.Option(help="Particles of each document, a multiple of 4; by default 40, or 4 chains of draws.")
+    int | None, typer.Option(help="Particles of each document, a multiple of 4; by default 128, or 4 chains of draws.")
 ]
 
 
@@ -35,7 +35,7 @@ def held_out(
     phi: Annotated[str, typer.Option(help="Topics: the mean of each chain, or its draws.")] = "mean",
     draws: Annotated[int | None, typer.Option(help="Draws of each chain, with --phi draws; 10 by default.")] = None,
     moves: Annotated[
-        int | None, typer.Option(help="Number of earlier tokens drawn again before each token; 32 by default.")
+        int | None, typer.Option(help="Number of earlier tokens drawn again before each token; 4 by default.")
     ] = None,
     response: Annotated[
         str | None, typer.Option(help="Whose topics, if each has its own (one-vs-all).", metavar="NAME")

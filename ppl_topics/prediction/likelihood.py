@@ -42,17 +42,17 @@ __all__ = ["DRAWS", "MOVES", "PARTICLES", "HeldOut", "HeldOutOptions", "Method",
 
 Method: TypeAlias = Literal["left_to_right", "document_completion"]
 
-PARTICLES: dict[str, int] = {"left_to_right": 40, "document_completion": REPLICATES}
+PARTICLES: dict[str, int] = {"left_to_right": 128, "document_completion": REPLICATES}
 """Particles of each document by default, for each chain or draw."""
 
 DRAWS = 10
 """Draws of phi of each chain that are averaged over at most, by default."""
 
-MOVES = 32
+MOVES = 4
 """Earlier tokens whose topics are drawn again before each token, by default.
 
 The cost of a document is in proportion to its length times this number, or its own length where that is less; the
-estimate of its likelihood is unbiased for any.
+estimate of its likelihood is unbiased for any. Time is better spent on particles than on more moves.
 """
 
 HALVES = Key(0, 0, 0).reserved(Reserved.SPLITTING)
@@ -247,7 +247,7 @@ def held_out(
         Score all tokens; or half of each document given the other half, cut at random but the same for every model and
         seed.
     particles : int, optional
-        Particles of each document, for each chain or draw; a multiple of 4. By default 40, or 4 chains of draws.
+        Particles of each document, for each chain or draw; a multiple of 4. By default 128, or 4 chains of draws.
     phi : {"mean", "draws"}
         Average over the mean topics of each chain, or over draws of the topics, if they were recorded whole.
     draws : int

@@ -29,7 +29,7 @@ __all__ = ["Pointwise", "log_likelihood"]
 
 Pointwise: TypeAlias = Literal["words", "labels"]
 
-PARTICLES = {"words": 8, "labels": 40}
+PARTICLES = {"words": 24, "labels": 40}
 """Of each document in each draw by default: over the draws their errors average out."""
 
 
@@ -58,7 +58,8 @@ def log_likelihood(
     draws : int, optional
         Draws of each chain at most, evenly spread; by default all.
     particles : int, optional
-        Of each document in each draw, a multiple of 4; of labels, draws of z_d. By default 8 of words, 40 of labels.
+        Of each document in each draw, a multiple of 4; of labels, draws of z_d. By default 24 of words, 40 of
+        labels.
     moves : int
         Earlier tokens, at most, whose topics are drawn again before each token; of words.
     seed : int

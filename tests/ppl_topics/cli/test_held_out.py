@@ -35,7 +35,7 @@ def test_lines(capsys):
     assert "new.jsonl: 3 documents" in err
     found = pt.load_fit("lda.nc").held_out(["red orange red", "", "blue violet teal"], seed=3)
     lines = out.splitlines()
-    assert lines[0] == "left_to_right, phi mean (2 chains), particles 40"
+    assert lines[0] == "left_to_right, phi mean (2 chains), particles 128"
     assert lines[1] == "3 documents, 5 tokens scored"
     assert lines[2].startswith(f"log likelihood {found.log_likelihood:,.1f} (Monte Carlo error ")
     assert lines[4].startswith(f"perplexity {found.perplexity:,.2f} (Monte Carlo error ")
