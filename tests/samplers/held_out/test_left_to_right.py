@@ -13,6 +13,7 @@ from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.samplers.held_out import left_to_right
 from ppl_topics.samplers.held_out.left_to_right import count, draw_token, estimate_left_to_right
 from ppl_topics.samplers.held_out.replicates import REPLICATES
+from ppl_topics.samplers.variates.streams import uniform
 
 KEY = Key(1, 0, 0).reserved(Reserved.LEFT_TO_RIGHT)
 
@@ -114,20 +115,25 @@ def counts_itself(stream, rows, position, turn, number, given, every):
         token += 1
 
 
-def reads_a_neighbour(stream, rows, position, turn, number, given, every):
-    """A particle's token is drawn again by the counts of the particle beside it."""
-    token = turn
+def takes_a_neighbours_total(stream, rows, position, turn, number, given, every):
+    """A particle's token is drawn again by its own sums, to a point below the total of the particle beside it."""
+    token, last = turn, given.alpha.size - 1
     for _ in range(number):
         if token >= position:
             token = 0
         count(token, -1, given, every)
-        weight = every.weight.copy()
+        row = rows[token]
         for p in range(every.log_weight.size):
-            every.weight[:, p] = weight[:, p ^ 1]
-        draw_token(stream, token, rows[token], given, every)
-        for k in range(given.alpha.size):
-            for p in range(every.log_weight.size):
-                every.weight[k, p] = every.counts[k, p] + given.alpha[k]
+            total = 0.0
+            for k in range(last + 1):
+                total += every.weight[k, p ^ 1] * given.phi[row, k]
+            point, topic = uniform(stream) * total, 0
+            reached = every.weight[0, p] * given.phi[row, 0]
+            while topic < last and reached <= point:
+                topic += 1
+                reached += every.weight[topic, p] * given.phi[row, topic]
+            every.z[token, p] = topic
+        count(token, 1, given, every)
         token += 1
 
 
@@ -163,7 +169,7 @@ FAULTS = {
     "the token itself is counted": ("weigh", counts_the_token),
     "alpha is forgotten": ("weigh", forgets_alpha),
     "moved tokens count themselves": ("move_earlier", counts_itself),
-    "moves read another particle": ("move_earlier", reads_a_neighbour),
+    "moves take the total of another particle": ("move_earlier", takes_a_neighbours_total),
     "the heaviest particle takes all": ("resample", copies_half),
     "means are taken by position": ("resample", averages_by_position),
 }
