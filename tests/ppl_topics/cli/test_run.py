@@ -195,7 +195,7 @@ FILES = {
         (["--encoding", "rot13"], "encoding 'rot13' is unknown"),
         (["--label-kind", "class"], "--label-kind is given without --label-column"),
         (["--vocabulary", "v.txt"], "all 3 documents are empty, for none of their 6 tokens is in the vocabulary"),
-        (["--data", "past.svmlight", "--covariates", "v"], "--id-column and --covariates cannot be used"),
+        (["--data", "past.svmlight", "--covariates", "v"], "--covariates and --more-labels cannot be used"),
         (["--set", "topics=0"], "--set topics: topics must be a whole number from 1 to 65,535, got 0"),
         (["--set", "topics=70000"], "--set topics: "),
         (["--set", "alpha=-1"], "--set alpha: "),
