@@ -42,7 +42,7 @@ QUESTIONS = {
     "How does a supervised model scale with classes?": "Beyond 20 classes, documents are dealt to them at random.",
     "How sparse are spike-and-slab topics?": "After 150 sweeps.",
     "What does it save to store topics as lists?": "`lda_spike_slab`; memory beside Python and the corpus.",
-    "How fast are held-out likelihoods?": "Left to right: 40 particles, 32 moves. Completion: 4 chains of 120 sweeps.",
+    "How fast are held-out likelihoods?": "Left to right: 128 particles, 4 moves. Completion: 4 chains of 120 sweeps.",
     "How inefficient are draws of each kernel?": "The mean inefficiency factor: draws for one independent draw.",
     "What do checks for non-finite numbers cost?": "",
     "How much memory do draws take?": "The largest resident memory of the process.",
