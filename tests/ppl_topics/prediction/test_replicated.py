@@ -137,6 +137,8 @@ def test_labels_of_several_kinds(corpus):
         apart.posterior_predictive()
 
 
+# ArviZ 1.x advises another plot for two classes.
+@pytest.mark.filterwarnings("ignore:Variables labels in:UserWarning")
 def test_arviz_draws_them(fit):
     whole = fit.with_groups(posterior_predictive=fit.posterior_predictive(), prior_predictive=fit.prior_predictive())
     arviz = _arviz()
