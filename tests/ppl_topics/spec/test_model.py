@@ -167,6 +167,24 @@ def test_a_variable_that_two_blocks_bring_along(monkeypatch, brought):
     assert str(failure.value).partition(": ")[2] in expected
 
 
+def test_a_variable_with_a_dim_that_no_model_has(monkeypatch):
+    monkeypatch.setattr(registry, "_registry", registry._Registry(blocks(), kernels(), loaded=True))
+
+    @block("mine")
+    class Mine(CoefficientPrior):
+        block: Literal["mine"] = "mine"
+
+        def auxiliaries(self):
+            return {"scale": ("scale", ("response", "slopes"))}
+
+        def precision(self, state):
+            raise AssertionError
+
+    spec = load_spec({"extends": "slda_gaussian", "name": "m", "blocks": {"eta": {"block": "mine"}}})
+    with pytest.raises(SpecError, match=r"has the dim 'slopes', which no model has; did you mean 'slope'"):
+        Model.of(spec)
+
+
 def test_a_third_party_block_without_roles(monkeypatch):
     monkeypatch.setattr(registry, "_registry", registry._Registry(blocks(), kernels(), loaded=True))
 
