@@ -168,7 +168,7 @@ def planned(prepared: Prepared, corpus: Corpus | None, machines: Machines | None
         spread=None if machines is None else _forecast_spread(prepared, plan, demand, machines, speed),
     )
     notes: list[str] = []
-    for alone in [each.model for each in model.marginals.values()] or [model]:
+    for alone in (each.model for each in model.by_response.values()):
         response = alone.response
         labels = None if response is None else corpus.labels_of(response.observed)
         if response is not None and labels is not None:

@@ -18,7 +18,7 @@ from ppl_topics._util.nearest import nearest
 from ppl_topics.api.destinations import check_run
 from ppl_topics.api.saving import save_somewhere
 from ppl_topics.api.starting import Given, Init, start_values, with_given
-from ppl_topics.core.tokens import Sizes
+from ppl_topics.core.tokens import DIMS
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.names import NAME
 from ppl_topics.engine.bind import bind
@@ -313,7 +313,7 @@ def _split_record(record: Any) -> tuple[Any, list[Traced]]:
 
 def _check_traced(traced: Sequence[Traced], model: Model, settings: Settings, in_folder: bool) -> None:
     """Refuse functions whose names are taken, or that cannot go where they are needed."""
-    dims = {"chain", "draw", *Sizes(0, 0, 0, 0).by_dim, *(dim for each in traced for dim in each.dims)}
+    dims = {"chain", "draw", *DIMS, *(dim for each in traced for dim in each.dims)}
     for each in traced:
         what = f"{argument('record')}: {each.name}"
         if each.name in {*model.variables, "topic_share"}:

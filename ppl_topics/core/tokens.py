@@ -13,6 +13,7 @@ from ppl_topics._util.arrays import BoolArray, IntArray, UInt32Array
 from ppl_topics.errors import RunError
 
 __all__ = [
+    "DIMS",
     "MAX_POSITIONS",
     "MAX_TOPICS",
     "Elsewhere",
@@ -68,6 +69,10 @@ class Sizes(NamedTuple):
             "slope": self.slopes,
             "side": 2,
         }
+
+
+DIMS = tuple(Sizes(0, 0, 0, 0).by_dim)
+"""Names of the dims that variables of models have."""
 
 
 def topic_dtype(topics: int) -> type[np.uint8] | type[np.uint16]:

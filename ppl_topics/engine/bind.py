@@ -31,7 +31,6 @@ from ppl_topics.samplers.topics.sparse_counts import assigned_topics, set_mean_p
 from ppl_topics.schedule import Plan
 from ppl_topics.schedule.rules import steps_of
 from ppl_topics.spec import Model, Variable
-from ppl_topics.spec.marginals import OF_RESPONSE
 
 __all__ = ["BoundModel", "bind", "bind_tokens", "concentrations_of", "index_tokens", "sizes_of"]
 
@@ -86,9 +85,8 @@ class BoundModel:
         return Binding(target, self.model.names, self.model.spec.blocks, self.sizes, self.tokens, None, alone)
 
     def _alone(self, response: str, target: str) -> Binding:
-        view, bound = self.view(response), self.marginals[response]
-        own = next((name for name, whole in view.variables.items() if whole == target), target)
-        return replace(bound.binding(own), view=view)
+        own = self.model.marginals[response].own_name(target)
+        return replace(self.marginals[response].binding(own), view=self.view(response))
 
     @property
     def by_response(self) -> dict[str, BoundModel]:
@@ -102,9 +100,8 @@ class BoundModel:
     def size_of(self, dim: str) -> int:
         """Return the size of a dim of a variable; each of several responses has coefficients of its own."""
         for name, marginal in self.model.marginals.items():
-            own = {marginal.whole_dim(each): each for each in OF_RESPONSE}
-            if dim in own:
-                return self.marginals[name].sizes.of(own[dim])
+            if dim in marginal.dims:
+                return self.marginals[name].sizes.of(marginal.dims[dim])
         return self.sizes.of(dim)
 
     def view(self, response: str) -> ResponseView:

@@ -26,7 +26,6 @@ from ppl_topics.engine.recorder import ChainDraws, Selection, selections
 from ppl_topics.engine.traced import Traced
 from ppl_topics.errors import StoppedError
 from ppl_topics.results.groups import GROUPS, by_response, ends
-from ppl_topics.spec.marginals import OF_RESPONSE
 
 __all__ = ["GroupBuilder", "attributes_of", "build_groups", "coordinates"]
 
@@ -124,7 +123,7 @@ class GroupBuilder:
         words, docs = (None, None) if selection is None else (selection.words, selection.docs)
         result = coordinates(dims, self.corpus, self.bound.sizes, self.bound.observed, words, docs)
         for name, bound in self.bound.marginals.items():
-            own = {self.bound.model.marginals[name].whole_dim(dim): dim for dim in OF_RESPONSE}
+            own = self.bound.model.marginals[name].dims
             alone = coordinates([own[dim] for dim in dims if dim in own], self.corpus, bound.sizes, bound.observed)
             result |= {dim: alone[own[dim]] for dim in dims if dim in own}
         return result
@@ -194,7 +193,7 @@ class GroupBuilder:
 
     def _responses(self) -> list[tuple[str, BoundModel]]:
         """Return the models of one response each, with what the names of their variables end in: nothing, if one."""
-        return [(f"_{name}", bound) for name, bound in self.bound.marginals.items()] or [("", self.bound)]
+        return [(f"_{name}" if name else "", bound) for name, bound in self.bound.by_response.items()]
 
 
 def coordinates(

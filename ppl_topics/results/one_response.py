@@ -13,13 +13,12 @@ from ppl_topics._util.nearest import nearest
 from ppl_topics.errors import TraceError
 from ppl_topics.results.validation import check_groups
 from ppl_topics.spec import Model, load_spec
-from ppl_topics.spec.marginals import OF_RESPONSE
 from ppl_topics.spec.model import Marginal
 
 __all__ = ["check_one_response", "of_response"]
 
-OF_LABELS = ("labels", "target_mean", "target_scale", "training_loss", "log_likelihood_class")
-"""Variables of observed data, constants and statistics that each response has."""
+OF_LABELS = ("labels", "class", "target_mean", "target_scale", "training_loss", "log_likelihood_class")
+"""Variables and coordinates of observed data, constants and statistics that each response has."""
 
 
 def of_response(groups: Mapping[str, xr.Dataset], response: str) -> dict[str, xr.Dataset]:
@@ -74,10 +73,8 @@ def check_one_response(model: Model) -> None:
 def _names(response: str, marginal: Marginal) -> dict[str, str]:
     """Return the names of all that one response has, of variables and dims, by those in the whole trace."""
     names = {whole: own for own, whole in marginal.names.items()}
-    names |= {marginal.whole_dim(dim): dim for dim in OF_RESPONSE} | {f"class_{response}": "class"}
-    return (
-        names | {f"{name}_{response}": name for name in OF_LABELS} | {f"log_likelihood_{response}": "log_likelihood_y"}
-    )
+    names |= marginal.dims | {f"{name}_{response}": name for name in OF_LABELS}
+    return names | {f"log_likelihood_{response}": "log_likelihood_y"}
 
 
 def _of_group(group: xr.Dataset, chosen: Mapping[str, str], others: set[str], yaml: str) -> xr.Dataset:

@@ -74,7 +74,7 @@ def steps_of(node: Node, marginal: Marginal) -> Node:
     of several responses if they hold for each of these.
     """
     if isinstance(node, Step):
-        name = next((own for own, whole in marginal.names.items() if whole == node.variable), node.variable)
+        name = marginal.own_name(node.variable)
         return replace(node, variable=name) if name in marginal.model.variables else Cycle(())
     if isinstance(node, Cycle | Mixture):
         return replace(node, children=tuple(steps_of(child, marginal) for child in node.children))

@@ -9,7 +9,7 @@ from ppl_topics._util.nearest import choices, nearest
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import blocks
 from ppl_topics.core.response import Response
-from ppl_topics.core.tokens import Sizes
+from ppl_topics.core.tokens import DIMS
 from ppl_topics.errors import SpecError
 from ppl_topics.spec.marginals import OF_RESPONSE, marginal_spec, own_names, responses_of
 from ppl_topics.spec.model_file import Docs, TopWords
@@ -17,10 +17,6 @@ from ppl_topics.spec.source import KeyPath, Location
 from ppl_topics.spec.specification import Spec
 
 __all__ = ["Factor", "Marginal", "Model", "Variable"]
-
-
-DIMS = tuple(Sizes(0, 0, 0, 0).by_dim)
-"""Of variables of models."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +58,17 @@ class Marginal:
     names: Mapping[str, str]
 
     def whole_name(self, name: str) -> str:
-        """Return the name of a variable, or of a dim of one, in the model of several responses."""
+        """Return the name of a variable in the model of several responses."""
         return self.names.get(name, name)
+
+    def own_name(self, whole: str) -> str:
+        """Return the name here of a variable of the model of several responses."""
+        return next((own for own, name in self.names.items() if name == whole), whole)
+
+    @property
+    def dims(self) -> dict[str, str]:
+        """The dims that each response has of its own, by their names in the model of several responses."""
+        return {self.whole_dim(dim): dim for dim in sorted(OF_RESPONSE)}
 
     def whole(self, variable: Variable) -> Variable:
         """Return a variable as the model of several responses has it."""

@@ -274,15 +274,20 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="PAGE")
     page = parser.parse_args().write
     results = {response: calibrate(response) for response in CASES}
-    tables = f"{BEGIN}\n{coverage_table(results)}\n\n{calibration_table(results)}\n\n{END}"
+    tables = f"{coverage_table(results)}\n\n{calibration_table(results)}\n"
     if page is None:
         print(tables)
-        return
-    before, _, rest = page.read_text().partition(BEGIN)
-    _, found, after = rest.partition(END)
+    else:
+        put_between(page, BEGIN, tables, END)
+
+
+def put_between(page: Path, begin: str, text: str, end: str) -> None:
+    """Put a text between two lines of a page."""
+    before, _, rest = page.read_text().partition(begin)
+    _, found, after = rest.partition(end)
     if not found:
-        raise SystemExit(f"{page}: expected the lines {BEGIN} and {END}")
-    page.write_text(before + tables + after)
+        raise SystemExit(f"{page}: expected the lines {begin} and {end}")
+    page.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
 if __name__ == "__main__":

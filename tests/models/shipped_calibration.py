@@ -11,6 +11,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from calibration import put_between
+
 import ppl_topics as pt
 
 SIZES = {"topics": 2, "documents": 8, "lengths": 8, "words": 6, "alpha": 0.6, "beta": 0.6}
@@ -41,11 +43,11 @@ def arguments(model: str) -> dict[str, Any]:
     return {name: value for name, value in {**SIZES, **MODELS[model]}.items() if value is not None}
 
 
-def calibrate(model: str, **how: Any) -> pt.Calibration:
+def calibrate(model: str) -> pt.Calibration:
     """Calibrate a shipped model."""
     blocks = PRIORS.get(model)
     spec: Any = {"name": model, "extends": model, "blocks": blocks} if blocks else model
-    return pt.calibrate(spec, **arguments(model), **{**LENGTH, **how})
+    return pt.calibrate(spec, **arguments(model), **LENGTH)
 
 
 def row(model: str, result: pt.Calibration) -> str:
@@ -78,13 +80,8 @@ def main() -> None:
     for model in given.models:
         lines.append(row(model, calibrate(model)))
         print(lines[-1], flush=True)
-    if given.write is None:
-        return
-    before, _, rest = given.write.read_text().partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
-        raise SystemExit(f"{given.write}: expected the lines {BEGIN} and {END}")
-    given.write.write_text("\n".join([before + BEGIN, *lines, END + after]))
+    if given.write is not None:
+        put_between(given.write, BEGIN, "\n".join(lines), END)
 
 
 if __name__ == "__main__":
