@@ -110,13 +110,25 @@ AT_HOME = {
 }
 
 
+# What kernels update that are certified in `test_certified_{supervised,shrinkage,spike_slab,numbers}.py`.
+ELSEWHERE = {"eta", "augmentation", "included", "pi", "variance", "scale", "dispersion", "rate"}
+
+
+def at_home_here():
+    """The exact kernels of the registry that no other file certifies; listed words are in `test_sparse_topics.py`."""
+    elsewhere = ELSEWHERE.union(role for _, found in scale_kernels() for role in found)
+    return [
+        name
+        for name, kernel in exact_kernels().items()
+        if not elsewhere & set(kernel.updates) and "listed_words" not in kernel.handles
+    ]
+
+
 def everything():
     """`AT_HOME`, with any other exact kernel of the registry in the first of the models that admits it."""
     pairs = [(name, kernel) for name, kernels in AT_HOME.items() for kernel in kernels]
-    others = {"eta", "augmentation", "included", "pi", *(role for _, found in scale_kernels() for role in found)}
-    for name, kernel in exact_kernels().items():
-        elsewhere = others & set(kernel.updates) or "listed_words" in kernel.handles
-        if not elsewhere and name not in {known for _, known in pairs}:
+    for name in at_home_here():
+        if name not in {known for _, known in pairs}:
             pairs += [(name_of(model), name) for model in MODELS if admitted(model, name)][:1]
     return pairs
 
@@ -144,15 +156,7 @@ def test_kernels_are_certified(name, kernel):
 
 
 def test_every_exact_kernel_is_at_home_somewhere():
-    """Others are in `test_certified_{supervised,shrinkage,spike_slab,numbers}.py` and `test_sparse_topics.py`."""
-    roles = {"eta", "augmentation", "included", "pi", "variance", "scale", "dispersion"}
-    others = roles.union(role for _, found in scale_kernels() for role in found)
-    exact = {
-        name
-        for name, kernel in exact_kernels().items()
-        if not others & set(kernel.updates) and "listed_words" not in kernel.handles
-    }
-    assert exact == {kernel for _, kernel in everything()}
+    assert set(at_home_here()) == {kernel for _, kernel in everything()}
 
 
 @pytest.mark.parametrize("name", ["frequent words collapsed, rare ones given phi", "mixture of all kernels of z"])
