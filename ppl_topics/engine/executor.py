@@ -251,10 +251,24 @@ def _of_response(functions: KernelFunctions, view: ResponseView) -> KernelFuncti
         assert functions.restore is not None, "a kernel that keeps nothing"
         functions.restore(memory, arrays, view.of(state))
 
-    made = init if functions.has_memory else functions.init
-    restored = None if functions.restore is None else restore
-    names = tuple(view.variables.get(name, name) for name in functions.checked)
-    return KernelFunctions(step, made, functions.keep, restored, functions.scratch, names)
+    def statistic(state: ChainState) -> list[Any]:
+        assert functions.statistic is not None, "a kernel that draws given a statistic"
+        return functions.statistic(view.of(state))
+
+    def draw_given(state: ChainState, key: Key, given: Any) -> None:
+        assert functions.draw_given is not None, "a kernel that draws given a statistic"
+        seen = view.of(state)
+        functions.draw_given(seen, key, given)
+        view.put_back(seen, state)
+
+    return functions._replace(
+        step=step,
+        init=init if functions.has_memory else functions.init,
+        restore=None if functions.restore is None else restore,
+        checked=tuple(view.variables.get(name, name) for name in functions.checked),
+        statistic=None if functions.statistic is None else statistic,
+        draw_given=None if functions.draw_given is None else draw_given,
+    )
 
 
 def _layout(state: ChainState) -> dict[str, Any]:

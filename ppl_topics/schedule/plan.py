@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ppl_topics.errors import ScheduleError, on_one_line
+from ppl_topics.errors import on_one_line
 from ppl_topics.schedule.assign import assign
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.forecast import Forecast
@@ -101,12 +101,6 @@ def make_plan(
 ) -> Plan:
     """Parse or choose the schedule of a model, and check it; see `assign` for `distributed`."""
     model = Model.of(spec)
-    if distributed and model.marginals:
-        place, names = spec.locate("blocks", next(iter(model.marginals))), ", ".join(model.marginals)
-        raise ScheduleError(
-            f"{place}: a model of several responses ({names}) needs all documents in one place; split the chains over "
-            "the workers, not the documents"
-        )
     if spec.schedule is None:
         node = assign(model, corpus_sizes, distributed=distributed)
     else:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from commands import call, refused
+from two_responses import BOTH
 
 import ppl_topics as pt
 from ppl_topics.engine.bind import bind
@@ -12,25 +13,6 @@ from ppl_topics.samplers.responses import response_term
 from ppl_topics.samplers.responses.features import features_of, scores
 from ppl_topics.schedule.plan import make_plan
 from ppl_topics.spec import Model
-
-BOTH = {
-    "extends": "lda",
-    "name": "both",
-    "parameters": {"topics": 3, "alpha": 0.3, "beta": 0.1},
-    "blocks": {
-        "eta_party": {"block": "normal", "per": "response"},
-        "party": {"block": "logistic", "coefficients": "eta_party", "features": ["z"], "observed": "labels"},
-        "eta_rating": {"block": "horseshoe", "per": "response"},
-        "rating": {
-            "block": "gaussian",
-            "coefficients": "eta_rating",
-            "features": ["z"],
-            "intercept": True,
-            "observed": "rating",
-        },
-    },
-}
-"""With scales, an augmentation a document and one that all documents share."""
 
 SHORT = {"draws": 6, "warmup": 4, "chains": 2, "seed": 3, "progress": False}
 
@@ -197,9 +179,7 @@ def test_names_of_responses_are_checked(fit):
         fit.of_response("party").of_response("party")
 
 
-def test_what_takes_no_model_of_several_responses(fit):
-    with pytest.raises(pt.ScheduleError, match="split the chains"):
-        pt.plan(BOTH, corpus(), machines=2)
+def test_labels_that_a_corpus_lacks_are_named():
     with pytest.raises(pt.CorpusError, match="needs labels 'rating', and the corpus has no others"):
         pt.sample(BOTH, pt.Corpus.from_texts(["red blue", "blue green"], labels=["x", "y"]), **SHORT)
 

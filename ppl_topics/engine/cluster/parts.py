@@ -72,6 +72,8 @@ class Documents:
     elsewhere : Elsewhere
         All other documents.
     observed : Observed, optional
+    observed_by : dict of str to Observed
+        Of several responses, what each observes.
     pieces : ndarray of int64
         Boundaries of those of the corpus, from 0.
     """
@@ -82,6 +84,7 @@ class Documents:
     groups: IntArray
     elsewhere: Elsewhere
     observed: Observed | None = None
+    observed_by: Mapping[str, Observed] = field(default_factory=dict)
     pieces: IntArray = field(default_factory=lambda: np.zeros(1, np.int64))
 
     @property
@@ -151,21 +154,26 @@ class Part:
 
 def cut(state: ChainState, first: int, last: int) -> Documents:
     """Return documents `first` to `last` - 1 of a chain."""
-    tokens, observed = state.tokens, state.observed
+    tokens = state.tokens
     ptr = tokens.doc_ptr[first : last + 1]
     words = tokens.words[ptr[0] : ptr[-1]]
     here = np.bincount(words, minlength=state.sizes.words)
-    if observed is not None:
-        design = observed.design
-        span = slice(design.ptr[first], design.ptr[last])
-        rows = Design(
-            design.ptr[first : last + 1] - design.ptr[first], design.columns[span], design.values[span], design.width
-        )
-        observed = replace(observed, targets=observed.targets[first:last], design=rows)
+    observed = None if state.observed is None else _rows(state.observed, first, last)
+    observed_by = {response: _rows(each, first, last) for response, each in state.observed_by.items()}
     groups = np.unique(np.clip(tokens.groups, first, last)) - first
     elsewhere = Elsewhere(tokens.word_counts - here, state.sizes.docs - (last - first), first, int(ptr[0]))
     pieces = np.unique(np.clip(tokens.chunk_ptr, first, last)) - first
-    return Documents(first, ptr - ptr[0], words, groups, elsewhere, observed, pieces)
+    return Documents(first, ptr - ptr[0], words, groups, elsewhere, observed, observed_by, pieces)
+
+
+def _rows(observed: Observed, first: int, last: int) -> Observed:
+    """Return what documents `first` to `last` - 1 have of it."""
+    design = observed.design
+    span = slice(design.ptr[first], design.ptr[last])
+    rows = Design(
+        design.ptr[first : last + 1] - design.ptr[first], design.columns[span], design.values[span], design.width
+    )
+    return replace(observed, targets=observed.targets[first:last], design=rows)
 
 
 def open_part(store: Store, name: Name, model: Model, documents: Documents, values: Values) -> None:
@@ -177,7 +185,8 @@ def open_part(store: Store, name: Name, model: Model, documents: Documents, valu
     # The whole schedule has been checked where the plan was made.
     plan = make_plan(load_spec(model.plan), partial=True) if isinstance(model.plan, dict) else model.plan
     assert values.z is not None
-    bound = bind_tokens(plan, documents.tokens, len(documents.elsewhere.word_counts), documents.observed)
+    n_words = len(documents.elsewhere.word_counts)
+    bound = bind_tokens(plan, documents.tokens, n_words, documents.observed, documents.observed_by)
     sizes = bound.sizes
     state = ChainState(
         bound.tokens,
@@ -188,6 +197,7 @@ def open_part(store: Store, name: Name, model: Model, documents: Documents, valu
         {name: array.copy() for name, array in values.arrays.items()},
         bound.concentrations,
         bound.observed,
+        observed_by=documents.observed_by,
     )
     bound.count(state)
     executor = Executor(bound)

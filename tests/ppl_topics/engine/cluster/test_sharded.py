@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from two_responses import BOTH
 
 import ppl_topics as pt
 from ppl_topics.core.keys import Key
@@ -363,11 +364,20 @@ LABELLED = {
 }
 KINDS = {"medlda_regression": "real", "slda_gaussian": "real", "slda_counts": "count"}
 """Labels of models that need others than classes."""
+TWO_LABELS = LABELLED["class"].with_labels(LABELLED["real"].labels.values, name="rating")
 
 
 @pytest.mark.parametrize("model", [name for name in shipped() if not name.startswith("lda") and name != "medlda_light"])
 def test_shipped_models_with_responses(model: str) -> None:
-    corpus = LABELLED[KINDS.get(model, "class")]
+    assert_spreads(model, LABELLED[KINDS.get(model, "class")])
+
+
+def test_several_responses() -> None:
+    """Sums over documents are those of each response."""
+    assert_spreads(BOTH, TWO_LABELS)
+
+
+def assert_spreads(model: Any, corpus: pt.Corpus) -> None:
     spec, sizes = load_spec(model, {"topics": 7}), CorpusSizes.of(corpus)
     plan = make_plan(spec, sizes, distributed=True)
     spread = bind(plan, corpus)
@@ -392,10 +402,8 @@ def test_shipped_models_on_workers(workers: int) -> None:
     distributed = pytest.importorskip("distributed")
     how: dict[str, Any] = {"draws": 3, "warmup": 2, "chains": 1, "seed": 1, "progress": False, "record": {"z": "all"}}
     with distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster:
-        for model in shipped():
-            if model == "medlda_light":
-                continue
-            corpus = LABELLED[KINDS.get(model, "class")]
+        corpora = {model: LABELLED[KINDS.get(model, "class")] for model in shipped() if model != "medlda_light"}
+        for model, corpus in [*corpora.items(), (BOTH, TWO_LABELS)]:
             plan = make_plan(load_spec(model, {"topics": 7}), CorpusSizes.of(corpus), distributed=True)
             cycle = to_data(plan.schedule).get("cycle", [to_data(plan.schedule)])
             schedules = [cycle]
