@@ -43,11 +43,11 @@ def arguments(model: str) -> dict[str, Any]:
     return {name: value for name, value in {**SIZES, **MODELS[model]}.items() if value is not None}
 
 
-def calibrate(model: str) -> pt.Calibration:
+def calibrate(model: str, **how: Any) -> pt.Calibration:
     """Calibrate a shipped model."""
     blocks = PRIORS.get(model)
     spec: Any = {"name": model, "extends": model, "blocks": blocks} if blocks else model
-    return pt.calibrate(spec, **arguments(model), **LENGTH)
+    return pt.calibrate(spec, **{**arguments(model), **LENGTH, **how})
 
 
 def row(model: str, result: pt.Calibration) -> str:

@@ -95,11 +95,11 @@ def covered(prior, sweeps, data_sets, shift=0.0):
 @pytest.mark.slow
 @pytest.mark.parametrize("prior", COVERAGE)
 def test_coverage_of_intervals(prior):
-    """Of 1,200 coefficients from the prior, 90% lie in their intervals; sd 0.9% were they independent."""
-    assert 0.87 <= covered(*COVERAGE[prior], 200).mean() <= 0.93
+    """Of 360 coefficients from the prior, 90% lie in their intervals; sd 1.6% were they independent."""
+    assert 0.85 <= covered(*COVERAGE[prior], 60).mean() <= 0.95
 
 
 @pytest.mark.slow
 def test_coverage_falls_where_intervals_are_off():
     """The planted bug: coefficients that are off by one."""
-    assert covered(*COVERAGE["normal"], 20, shift=1.0).mean() < 0.87
+    assert covered(*COVERAGE["normal"], 20, shift=1.0).mean() < 0.85

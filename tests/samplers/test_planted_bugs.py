@@ -110,9 +110,8 @@ def test_a_false_declaration_is_refused_in_a_schedule():
 @pytest.mark.slow
 @pytest.mark.parametrize(("entry", "bug"), cases("slow"))
 def test_subtler_planted_bug_is_refused(entry, bug):
-    # The other parts refuse nearly all; only what passes them needs the long chain, or more chains than by default.
-    refused_early = certificate(entry, bug, long_run=1).refused_by in ("declaration", "alone", "schedule")
-    assert refused_early or not certificate(entry, bug, replicates=4000).certified
+    # Some need more chains than by default.
+    assert not certificate(entry, bug).certified or not certificate(entry, bug, replicates=4000).certified
 
 
 @pytest.mark.slow
