@@ -1,4 +1,4 @@
-"""The augmentation of the hinge and of the epsilon-insensitive loss.
+"""The augmentation of the hinge, of the epsilon-insensitive loss and of quantiles.
 
 References
 ----------
@@ -37,8 +37,8 @@ draw_cells = compile_cells(draw_cell, "inverse_gaussian")
 @kernel(
     "inverse_gaussian",
     updates="augmentation",
-    reads=("z", "eta"),
-    handles=("hinge", "epsilon_insensitive"),
+    reads=("z", "eta", "sigma"),
+    handles=("hinge", "epsilon_insensitive", "quantile"),
     exact=True,
     full_conditional=True,
     automatic=True,
@@ -50,5 +50,5 @@ draw_cells = compile_cells(draw_cell, "inverse_gaussian")
     reference="Zheng, Yu, Xing 2015, section 3.2; Michael, Schucany, Haas 1976",
 )
 def inverse_gaussian(binding: Binding) -> KernelFunctions:
-    """Draw the augmentation of a max-margin response given z and eta: inverse Gaussian, parallel over documents."""
+    """Draw the augmentation of a max-margin response, or of quantiles, given z and eta: inverse Gaussian variates."""
     return cells_kernel(binding, draw_cells)

@@ -6,7 +6,8 @@ the literature and use nothing of the blocks: with u = cost (margin - y s) and x
 
     exp(-2 max(0, u)) = int_0^inf (2 pi lambda)^-1/2 exp(-(u + lambda)^2 / (2 lambda)) d lambda
 
-(Polson, Scott 2011), and the Laplace transform of PG(b, 0) at s^2 / 2 is cosh(s / 2)^-b (Polson, Scott, Windle 2013).
+(Polson, Scott 2011), which is exp(-u - |u|); the Laplace transform of PG(b, 0) at s^2 / 2 is cosh(s / 2)^-b (Polson,
+Scott, Windle 2013); and Student errors are normal with gamma weights (Lange, Little, Taylor 1989).
 Planted bugs of each block are refused by the same assertions.
 """
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from homes import kinds_of
 from polyagamma import polyagamma_pdf
+from scipy import stats
 from scipy.special import logsumexp
 
 from ppl_topics.core.response import Potential, Response
@@ -21,7 +23,9 @@ from ppl_topics.models.epsilon_insensitive import EpsilonInsensitive
 from ppl_topics.models.hinge import Hinge
 from ppl_topics.models.logistic import Logistic
 from ppl_topics.models.negative_binomial import NegativeBinomial
+from ppl_topics.models.quantile import Quantile
 from ppl_topics.models.stick_breaking_logistic import StickBreakingLogistic
+from ppl_topics.models.student_t import StudentT
 
 KEYS = {"coefficients": "eta", "features": ["z"]}
 SCORES = np.array([-6.13, -2.57, -1.21, -0.36, 0.0, 0.23, 0.9, 1.71, 4.13, 11.3])
@@ -50,6 +54,21 @@ def epsilon_base(block, y):
     return np.stack([first.ravel(), second.ravel()], axis=1)[:, None, :], (above[:, None] + below).ravel()
 
 
+def quantile_base(block, y):
+    error = y / (2 * block.sigma)
+    return np.exp(GRID)[:, None], log_hinge_base(error) + error - (2 * block.quantile - 1) * error
+
+
+WEIGHTS = np.arange(-25.0, 6.0, STEP)
+"""Logarithms of weights, which may be small."""
+
+
+def student_base(block, y):
+    normal = WEIGHTS / 2 - np.exp(WEIGHTS) * y**2 / (2 * block.sigma**2)
+    gamma = block.df / 2 * (WEIGHTS - np.exp(WEIGHTS))
+    return np.exp(WEIGHTS)[:, None], normal + gamma + np.log(STEP)
+
+
 def log_polya_gamma(values, shape, tilt=0.0):
     """Log density on a grid of equal steps in the logarithm, with the step."""
     density = polyagamma_pdf(values[:, 0], h=shape, z=tilt)
@@ -68,6 +87,10 @@ def base_of(block, y):
         return hinge_base(block, y)
     if isinstance(block, EpsilonInsensitive):
         return epsilon_base(block, y)
+    if isinstance(block, Quantile):
+        return quantile_base(block, y)
+    if isinstance(block, StudentT):
+        return student_base(block, y)
     return polya_gamma_base(shape_of(block, y))
 
 
@@ -98,6 +121,8 @@ QUADRATIC = [
         for y in SIGNS
     ],
     *[(EpsilonInsensitive(**KEYS, cost=cost, epsilon=e), y) for cost, e in ((1.0, 0.0), (0.4, 1.3)) for y in REALS],
+    *[(Quantile(**KEYS, quantile=q, sigma=v), y) for q, v in ((0.5, 1.0), (0.8, 0.4), (0.1, 1.7)) for y in REALS],
+    *[(StudentT(**KEYS, df=df, sigma=v), y) for df, v in ((4.0, 1.0), (1.0, 0.4), (12.5, 1.7)) for y in REALS],
     *[(Logistic(**KEYS, c=c), y) for c in (0.6, 1.0, 3.0, 7.5) for y in (0.0, 1.0)],
     *[(StickBreakingLogistic(**KEYS), y) for y in (0.0, 1.0)],
     *[(NegativeBinomial(**KEYS, dispersion=r), y) for r in (0.7, 2.0) for y in COUNTS],
@@ -174,6 +199,33 @@ class EpsilonForgotten(EpsilonInsensitive):
         return Potential(total * targets, total)
 
 
+class TiltForgotten(Quantile):
+    def potential(self, targets, augmentation):
+        _, omega = super().potential(targets, augmentation)
+        return Potential(omega * targets, omega)
+
+
+class SigmaNotSquared(Quantile):
+    def potential(self, targets, augmentation):
+        b, omega = super().potential(targets, augmentation)
+        return Potential(b, self.sigma * omega)
+
+
+class QuantilesSwapped(Quantile):
+    def log_likelihood(self, targets, scores, augmentation):
+        return super().log_likelihood(-targets, -scores, augmentation)
+
+
+class DeviationForVariance(StudentT):
+    def potential(self, targets, augmentation):
+        return Potential(targets * augmentation / self.sigma, augmentation / self.sigma)
+
+
+class WeightInverted(StudentT):
+    def potential(self, targets, augmentation):
+        return super().potential(targets, 1.0 / augmentation)
+
+
 class SignsForLabels(Logistic):
     def potential(self, targets, augmentation):
         return Potential(self.c * (2 * targets - 1), augmentation)
@@ -215,6 +267,8 @@ HINGE_BUGS = (WrongSign, NoMargin, OnlyTheMargin, CostNotSquared, LossNotTwice)
 BUGS = [
     *[(bug(**KEYS, cost=1.6, margin=0.5), 1.0) for bug in HINGE_BUGS],
     *[(bug(**KEYS, cost=0.4, epsilon=1.3), 2.0) for bug in (SidesSwapped, OneSide, EpsilonForgotten)],
+    *[(bug(**KEYS, quantile=0.8, sigma=0.4), 2.0) for bug in (TiltForgotten, SigmaNotSquared, QuantilesSwapped)],
+    *[(bug(**KEYS, df=4.0, sigma=0.4), 2.0) for bug in (DeviationForVariance, WeightInverted)],
     *[(bug(**KEYS, c=3.0), 1.0) for bug in (SignsForLabels, WeightForgotten, WeightTwice)],
     *[(bug(**KEYS), 1.0) for bug in (StopsForPasses, HalfForgotten)],
     *[(bug(**KEYS, dispersion=2.0), 5.0) for bug in (CountsForExcess, DispersionAdded)],
@@ -228,7 +282,7 @@ def test_planted_bugs_of_quadratic_forms(block, y):
 
 def log_distribution(block, arguments, grid):
     """Log density that the arguments give to the augmentation on the grid, for one cell."""
-    if isinstance(block, Hinge | EpsilonInsensitive):
+    if isinstance(block, Hinge | EpsilonInsensitive | Quantile):
         value = np.zeros(len(grid))
         for side, mean in enumerate(np.ravel(arguments)):
             x = grid.reshape(len(grid), -1)[:, side]
@@ -237,6 +291,8 @@ def log_distribution(block, arguments, grid):
             value += -0.5 * (np.log(2 * np.pi) + 3 * np.log(x) + square) + np.log(x * STEP)
         return value
     shape, tilt = (float(np.ravel(array)[0]) for array in arguments)
+    if isinstance(block, StudentT):
+        return stats.gamma.logpdf(grid[:, 0], shape, scale=1.0 / tilt) + np.log(grid[:, 0] * STEP)
     return log_polya_gamma(grid, shape, tilt)
 
 
@@ -259,7 +315,11 @@ def test_distribution_of_the_augmentation(block, y, s):
 
 @pytest.mark.parametrize(
     ("block", "y", "s"),
-    [(Hinge(**KEYS, margin=2.0), -1.0, -2.0), (EpsilonInsensitive(**KEYS, epsilon=0.5), 1.0, 0.5)],
+    [
+        (Hinge(**KEYS, margin=2.0), -1.0, -2.0),
+        (EpsilonInsensitive(**KEYS, epsilon=0.5), 1.0, 0.5),
+        (Quantile(**KEYS), 1.0, 1.0),
+    ],
     ids=label,
 )
 def test_distribution_of_the_augmentation_at_the_kink(block, y, s):
@@ -286,6 +346,22 @@ class MeanWithoutTheMargin(Hinge):
 class MeansSwapped(EpsilonInsensitive):
     def augmentation_arguments(self, targets, scores):
         return super().augmentation_arguments(targets, scores)[..., ::-1]
+
+
+class MeanHalved(Quantile):
+    def augmentation_arguments(self, targets, scores):
+        return super().augmentation_arguments(targets, scores) / 2.0
+
+
+class ErrorForgotten(StudentT):
+    def augmentation_arguments(self, targets, scores):
+        return super().augmentation_arguments(targets, targets)
+
+
+class ShapeOfThePrior(StudentT):
+    def augmentation_arguments(self, targets, scores):
+        shape, rate = super().augmentation_arguments(targets, scores)
+        return shape - 0.5, rate
 
 
 class NoTilt(Logistic):
@@ -316,6 +392,8 @@ class ShapeOfTheCount(NegativeBinomial):
     [
         *[(bug(**KEYS, cost=1.6, margin=0.5), 1.0) for bug in (MeanInverted, CostOutside, MeanWithoutTheMargin)],
         (MeansSwapped(**KEYS, cost=0.4, epsilon=1.3), 2.0),
+        (MeanHalved(**KEYS, quantile=0.8, sigma=0.4), 2.0),
+        *[(bug(**KEYS, df=4.0, sigma=0.4), 2.0) for bug in (ErrorForgotten, ShapeOfThePrior)],
         *[(bug(**KEYS, c=3.0), 1.0) for bug in (NoTilt, HalfTilt, ShapeOne)],
         (ShapeOfTheCount(**KEYS, dispersion=2.0), 5.0),
     ],

@@ -82,6 +82,15 @@ def of_scale(binding, state, bug):
     return lambda scale: -normaliser * math.log(scale) - np.log1p((tau / scale) ** power).sum()
 
 
+def of_scale_of_slopes(binding, state, bug):
+    slopes = np.abs(state.arrays[binding.names["eta"]])
+    if bug != "intercepts counted":
+        slopes = slopes[:, : state.sizes.slopes]
+    number = 0 if bug == "normaliser forgotten" else slopes.size
+    total = slopes.sum() / (2 if bug == "slopes halved" else 1)
+    return lambda scale: -number * math.log(scale) - total / scale
+
+
 def of_dispersion(binding, state, bug):
     given = Responses(binding, state)
     known = ~np.isnan(given.targets)
@@ -99,6 +108,47 @@ def of_rate(binding, state, bug):
     power = number * (1.0 if bug == "shape taken for 1" else binding.response.shape)
     of = sigma2 if bug == "variance for precision" else 1 / sigma2
     return lambda rate: power * math.log(rate) - rate * of.sum()
+
+
+def of_sigma(binding, state, bug):
+    """Of asymmetric Laplace errors and, given their weights, of Student errors."""
+    given = Responses(binding, state)
+    known = ~np.isnan(given.targets)
+    if bug == "only the first response":
+        known[:, 1:] = False
+    errors = (given.targets - given.scores)[known]
+    number = 0 if bug == "normaliser forgotten" else errors.size
+    if given.response.kind == "quantile":
+        q = 0.5 if bug == "median for quantile" else given.response.quantile
+        total = np.maximum(q * errors, (q - 1) * errors).sum()
+        return lambda sigma: -number * math.log(sigma) - total / sigma
+    weights = np.ones(errors.size) if bug == "weights forgotten" else given.augmentation[known]
+    total = (weights * errors**2).sum()
+    return lambda sigma: (
+        -number * math.log(sigma) - total / (2 * (sigma if bug == "sigma for its square" else sigma**2))
+    )
+
+
+def student_weights(bug):
+    """Gamma variates."""
+
+    def build(binding):
+        def step(state, memory, key):
+            given = Responses(binding, state)
+            df, sigma = given.response.df, given.response.at(state.arrays).sigma
+            known = ~np.isnan(given.targets)
+            scores = np.roll(given.scores, 1, axis=0) if bug == "scores of the document before" else given.scores
+            errors = np.where(known, given.targets - scores, 0)
+            ratio = errors / (1 if bug == "sigma forgotten" else sigma)
+            shape = df / 2 if bug == "shape of the prior" else (df + 1) / 2
+            rate = (df + (abs(ratio) if bug == "error not squared" else ratio**2)) / 2
+            rate = 1 / rate if bug == "scale for rate" else rate
+            if bug != "does nothing":
+                given.augmentation[...] = np.where(known, key.generator().gamma(shape, size=rate.shape) / rate, 1)
+
+        return pt.KernelFunctions(step)
+
+    return build
 
 
 def error_variances(bug):
@@ -165,6 +215,12 @@ def model(base, eta=None, y=None):
 
 NORMAL = {"updates": "variance", "reads": "eta", "handles": ("inverse_gamma", "normal")}
 SHRUNK = {"updates": "scale", "reads": ("eta", "scales"), "handles": ("positive", "horseshoe")}
+SLOPES = {
+    "updates": "scale",
+    "integrates_out": "lambda",
+    "reads": "eta",
+    "handles": ("positive", "laplace"),
+}
 COUNTS = {
     "updates": "dispersion",
     "integrates_out": "augmentation",
@@ -190,11 +246,28 @@ SIGMA2 = {
     "handles": "gaussian",
     "full_conditional": True,
 }
+WEIGHTS = {
+    "updates": "augmentation",
+    "reads": ("z", "eta", "sigma"),
+    "handles": "student_t",
+    "full_conditional": True,
+}
 VARIANCE_BUGS = ["exponent p for p / 2", "slopes of one response", "intercepts counted", "prior forgotten"]
 VARIANCE = model("slda_gaussian", {"variance": INVERSE_GAMMA})
 SCALE = model("slda_gaussian", {"block": "horseshoe", "scale": GAMMA})
+LAPLACE = model("slda_gaussian", {"block": "laplace", "scale": GAMMA})
 DISPERSION = model("slda_counts", y={"dispersion": GAMMA})
 RATE = model("slda_gaussian", y={"rate": GAMMA})
+
+
+def errors(kind, sigma):
+    """A model of real targets with other errors."""
+    eta = {"block": "normal", "per": "response"}
+    y = {"block": kind, "coefficients": "eta", "features": ["z"], "intercept": True, "sigma": sigma}
+    return {"extends": "lda", "name": f"{kind}_with_a_prior", "blocks": {"eta": eta, "y": y}}
+
+
+QUANTILE, STUDENT = errors("quantile", GAMMA), errors("student_t", GAMMA)
 
 PLANTED_NUMBERS = {
     "inverse_gamma_variance": (VARIANCE, {**NORMAL, "full_conditional": True}, conjugate_variance, {
@@ -210,6 +283,11 @@ PLANTED_NUMBERS = {
         "slow": ["Jacobian forgotten", "normaliser forgotten", "prior forgotten", "tau without its square",
                  "does nothing"],
     }),
+    "slice_scale_of_slopes": (LAPLACE, SLOPES, lambda bug: metropolis("scale", of_scale_of_slopes, bug), {
+        "quick": [],
+        "slow": ["Jacobian forgotten", "normaliser forgotten", "prior forgotten", "slopes halved", "intercepts counted",
+                 "does nothing"],
+    }),
     "slice_dispersion": (DISPERSION, COUNTS, lambda bug: metropolis("dispersion", of_dispersion, bug), {
         "quick": [],
         "slow": ["Jacobian forgotten", "normaliser forgotten", "prior forgotten", "exponent of the odds forgotten",
@@ -219,6 +297,36 @@ PLANTED_NUMBERS = {
         "quick": [],
         "slow": ["Jacobian forgotten", "prior forgotten", "shape taken for 1", "shape of one response",
                  "variance for precision", "does nothing"],
+    }),
+    "slice_sigma_of_quantile": (
+        QUANTILE,
+        {
+            "updates": "sigma",
+            "integrates_out": "augmentation",
+            "reads": ("z", "eta"),
+            "handles": ("positive", "quantile"),
+        },
+        lambda bug: metropolis("sigma", of_sigma, bug),
+        {
+            "quick": [],
+            "slow": ["Jacobian forgotten", "normaliser forgotten", "prior forgotten", "median for quantile",
+                     "only the first response", "does nothing"],
+        },
+    ),
+    "slice_sigma_of_student_t": (
+        STUDENT,
+        {"updates": "sigma", "reads": ("z", "eta", "augmentation"), "handles": ("positive", "student_t")},
+        lambda bug: metropolis("sigma", of_sigma, bug),
+        {
+            "quick": [],
+            "slow": ["Jacobian forgotten", "normaliser forgotten", "prior forgotten", "weights forgotten",
+                     "sigma for its square", "does nothing"],
+        },
+    ),
+    "gamma_weights": (STUDENT, WEIGHTS, student_weights, {
+        "quick": [],
+        "slow": ["sigma forgotten", "shape of the prior", "error not squared", "scale for rate",
+                 "scores of the document before", "does nothing"],
     }),
     "inverse_gamma, with a rate that has a prior": (RATE, SIGMA2, error_variances, {
         "quick": [],

@@ -84,6 +84,33 @@ def mixed_local_scales(bug):
     return build
 
 
+def mixed_scales(bug):
+    """Inverse roots of gamma or of inverse Gaussian variates, for Student and Laplace slopes."""
+
+    def build(binding):
+        eta, name = binding.names["eta"], binding.names["lambda"]
+        prior = binding.blocks[eta]
+
+        def step(state, memory, key):
+            lambdas, rng = state.arrays[name], key.generator()
+            scale = 1.0 if bug == "scale forgotten" else prior.scale
+            ratio = np.abs(state.arrays[eta][:, : lambdas.shape[1]]) / scale
+            ratio = np.roll(ratio, 1, axis=1) if bug == "slope before" else ratio
+            if prior.kind == "laplace":
+                mean = np.minimum(ratio if bug == "mean inverted" else 1 / ratio, 1e8)
+                g = rng.wald(mean**2 if bug == "mean squared" else mean, 1.0)
+            else:
+                shape = prior.df / 2 if bug == "shape of the prior" else (prior.df + 1) / 2
+                rate = prior.df + (ratio if bug == "slope not squared" else ratio**2)
+                g = rng.gamma(shape, size=ratio.shape) / (rate if bug == "rate not halved" else rate / 2)
+            if bug != "does nothing":
+                lambdas[...] = 1 / np.sqrt(np.clip(g, 1e-12, 1e12))
+
+        return pt.KernelFunctions(step)
+
+    return build
+
+
 def rate_and_size(given, bug):
     """What the distribution of 1 / tau^2 given the coefficients is made of, with the error asked for."""
     scaled = given.slopes if bug == "rate without lambda" else given.slopes / given.lambdas
@@ -225,6 +252,8 @@ def model(prior):
     }
 
 
+LAPLACE, STUDENT = model("laplace"), model("student_t_coefficients")
+MIXED = {"updates": "lambda", "reads": ("eta", "scale"), "full_conditional": True}
 SHRUNK, REGULARISED = model("horseshoe"), model("regularised_horseshoe")
 LOCAL = {"updates": "lambda", "reads": ("eta", "tau"), "handles": "horseshoe"}
 GLOBAL = {"updates": "tau", "reads": ("eta", "lambda"), "handles": "horseshoe"}
@@ -270,6 +299,14 @@ PLANTED_SHRINKAGE = {
         "quick": [],
         "slow": ["Jacobian forgotten", "determinant forgotten", "slab for slab^2",
                  "scale of the slab without its square"],
+    }),
+    "inverse_gaussian_lambda": (LAPLACE, {**MIXED, "handles": "laplace"}, mixed_scales, {
+        "quick": [],
+        "slow": ["scale forgotten", "slope before", "mean inverted", "mean squared", "does nothing"],
+    }),
+    "gamma_lambda": (STUDENT, {**MIXED, "handles": "student_t_coefficients"}, mixed_scales, {
+        "quick": [],
+        "slow": ["scale forgotten", "slope before", "shape of the prior", "slope not squared", "rate not halved"],
     }),
     "joint_normal, with a horseshoe": (SHRUNK, ETA, coefficients, {
         "quick": [],

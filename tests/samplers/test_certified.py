@@ -111,7 +111,7 @@ AT_HOME = {
 
 
 # What kernels update that are certified in `test_certified_{supervised,shrinkage,spike_slab,numbers}.py`.
-ELSEWHERE = {"eta", "augmentation", "included", "pi", "variance", "scale", "dispersion", "rate"}
+ELSEWHERE = {"eta", "augmentation", "included", "pi", "variance", "scale", "dispersion", "rate", "sigma"}
 
 
 def at_home_here():

@@ -158,9 +158,16 @@ def test_geweke_is_for_responses_that_are_distributions():
     assert distributions["slda_logistic"].model.spec.blocks["y"].c == 1.0
 
 
+def in_turn():
+    """Each set of kernels with two responses or more, and each response with two sets."""
+    kinds, bases = list(KERNELS), list(AUGMENTATION)
+    number = max(len(kinds), len(bases))
+    pairs = [(bases[i % len(bases)], kinds[i % len(kinds)]) for i in range(number)]
+    return pairs + [(bases[i % len(bases)], kinds[(i + 1) % len(kinds)]) for i in range(number)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KERNELS)
-@pytest.mark.parametrize("base", AUGMENTATION)
+@pytest.mark.parametrize(("base", "kind"), in_turn())
 def test_schedules_are_certified_by_the_full_test(base, kind):
     assert certified(model(base, PRIOR[kind]), schedule=whole(base, kind))
 

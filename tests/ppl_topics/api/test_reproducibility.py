@@ -42,6 +42,17 @@ COUNTS = {
 }
 VARIANCE = {"extends": "slda_gaussian", "name": "variance", "blocks": {"eta": {"variance": HALF_CAUCHY}}}
 RATE = {"extends": "slda_gaussian", "name": "rate", "blocks": {"y": {"rate": HALF_CAUCHY}}}
+QUANTILE, STUDENT = (
+    {
+        "extends": "lda",
+        "name": f"real_{kind}",
+        "blocks": {
+            "eta": {"block": prior, "per": "response", "scale": HALF_CAUCHY},
+            "y": {"block": kind, "coefficients": "eta", "features": ["z"], "sigma": HALF_CAUCHY},
+        },
+    }
+    for kind, prior in (("quantile", "laplace"), ("student_t", "student_t_coefficients"))
+)
 SCALE = {"extends": "dolda", "name": "scale", "blocks": {"eta": {"scale": HALF_CAUCHY}}}
 
 # Model, and kernels that replace those it would choose, by the case's name.
@@ -84,6 +95,7 @@ CASES = {
     "medlda_light": ("medlda_light", {}),
     "medlda_one_vs_all": ("medlda_one_vs_all", {}),
     "medlda_regression": ("medlda_regression", {}),
+    "quantile": (QUANTILE, {}),
     "slda_counts": ("slda_counts", {}),
     "slda_counts, priors of numbers": (COUNTS, {}),
     "slda_covariates": ("slda_covariates", {}),
@@ -94,6 +106,7 @@ CASES = {
     "slda_logistic": ("slda_logistic", {}),
     "slda_logistic_one_vs_all": ("slda_logistic_one_vs_all", {}),
     "slda_multinomial": ("slda_multinomial", {}),
+    "student_t": (STUDENT, {}),
 }
 
 # Of the last assignments of each case, under the current version of the streams. Where one differs, a seed no longer
@@ -131,6 +144,7 @@ DIGESTS = {
     "medlda_light": "6c5ed1715bef6ac8",
     "medlda_one_vs_all": "434968d88b047428",
     "medlda_regression": "4f13ab6c83501188",
+    "quantile": "d571fe1c677af3e6",
     "slda_counts": "14b4b94ef837c355",
     "slda_counts, priors of numbers": "4b3a39d7ae15fa9e",
     "slda_covariates": "5c441ca77ba1053e",
@@ -141,12 +155,15 @@ DIGESTS = {
     "slda_logistic": "58d789d682aee3fc",
     "slda_logistic_one_vs_all": "58e7f2f12c2db68f",
     "slda_multinomial": "91dcbca2ca32985a",
+    "student_t": "cc6dd0589de035f0",
 }
 
 
 def labels(model):
     """Labels of a kind that the model observes."""
     name = model if isinstance(model, str) else model["extends"]
+    if model in (QUANTILE, STUDENT):
+        return np.linspace(-1.0, 1.0, 8)
     if name.startswith("lda"):
         return None
     if "regression" in name or "gaussian" in name:

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import logsumexp
+from two_responses import BOTH
 
 import ppl_topics as pt
 from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.engine.encode_observed import encode_observed
 from ppl_topics.engine.simulation import document_features, state_without_words
+from ppl_topics.models.scale_mixture import ScaleMixture
 
 # Of PyTensor, about the speed of a machine without BLAS or a compiler.
 pytestmark = [
@@ -22,6 +24,7 @@ pytestmark = [
 
 TEXTS = ["red green red", "green blue", "blue blue red green", "", "red"]
 CLASSES, NUMBERS, COUNTS = ["a", "b", "c", "a", None], [0.3, -1.2, None, 0.5, 2.0], [3, 0, 1, None, 7]
+TWO = {"labels": CLASSES, "rating": NUMBERS}
 COVARIATES = np.array([[0.2], [1.5], [-0.7], [0.1], [-2.0]])
 
 
@@ -31,6 +34,18 @@ def shrunk(prior, response, **options):
     return {"name": "shrunk", "extends": response, "parameters": {"variance": None}, "blocks": blocks}
 
 
+def errors(response, **options):
+    eta = {"block": "normal", "per": "response", "variance": 2.4}
+    y = {"block": response, "coefficients": "eta", "features": ["z"], "observed": "labels", **options}
+    return {"name": "errors", "extends": "lda", "blocks": {"eta": eta, "y": y}}
+
+
+RATING = {**BOTH["blocks"]["rating"], "rate": "$error_rate"}
+TWO_RESPONSES = {
+    **BOTH,
+    "parameters": {**BOTH["parameters"], "error_rate": 1.0},
+    "blocks": {**BOTH["blocks"], "rating": RATING},
+}
 FIXED = {"topics": 2, "alpha": [0.7, 1.4], "beta": 0.6}
 CASES = {
     "lda": ("lda", None, FIXED),
@@ -64,6 +79,15 @@ CASES = {
     "medlda": ("medlda", CLASSES, {**FIXED, "margin": 0.7}),
     "medlda_regression": ("medlda_regression", NUMBERS, {**FIXED, "cost": 1.4, "epsilon": 0.3}),
     "horseshoe": (shrunk("horseshoe", "slda_gaussian"), NUMBERS, FIXED),
+    "student_t": (errors("student_t", sigma={"block": "half_cauchy", "scale": 0.7}), NUMBERS, FIXED),
+    "quantile": (errors("quantile", sigma=0.4, quantile=0.8), NUMBERS, FIXED),
+    "laplace": (shrunk("laplace", "slda_gaussian"), NUMBERS, FIXED),
+    "student_t_coefficients": (
+        shrunk("student_t_coefficients", "slda_logistic", df=3.0, scale={"block": "gamma", "shape": 1.7, "rate": 2.4}),
+        CLASSES,
+        FIXED,
+    ),
+    "two responses": (TWO_RESPONSES, TWO, {**FIXED, "error_rate": 0.8}),
     "regularised_horseshoe": (
         shrunk("regularised_horseshoe", "slda_logistic", slab_scale=1.4, slab_df=3.0),
         CLASSES,
@@ -74,6 +98,8 @@ CASES = {
 
 def made_corpus(labels):
     kind = {id(NUMBERS): "real", id(COUNTS): "count"}.get(id(labels))
+    if labels is TWO:
+        return made_corpus(CLASSES).with_labels(NUMBERS, name="rating", kind="real")
     options = {"covariates": COVARIATES} if labels is not None else {}
     if labels is not None:
         options |= {"labels": labels, "label_kind": kind or "class"}
@@ -94,38 +120,58 @@ def densities(made, points=4):
 def our_density(spec, corpus, values):
     """Return the log density by the blocks' own formulas, a sum over z written out."""
     model = pt.Model.of(spec)
-    observed = encode_observed(model, corpus)
-    state = state_without_words(model, corpus.doc_ptr, corpus.n_words, observed)
-    state.arrays.update(values)
-    total = sum(stats.dirichlet.logpdf(row, state.alpha) for row in values["theta"])
+    total, responses, done = 0.0, [], set()
+    for each in model.by_response.values():
+        observed = encode_observed(each.model, corpus)
+        state = state_without_words(each.model, corpus.doc_ptr, corpus.n_words, observed)
+        wholes = {name: each.whole_name(name) for name in each.model.variables}
+        state.arrays.update({name: values[whole] for name, whole in wholes.items() if whole in values})
+        for name, block in each.model.spec.blocks.items():
+            if name not in done:
+                total += of_prior(name, block, state, wholes, values)
+        done.update(each.model.spec.blocks)
+        if each.model.response is not None:
+            sigma2 = state.arrays.get("sigma2", np.ones(1))
+            response = each.model.response.at(state.arrays)
+            if "sigma2" in state.arrays:
+                total += stats.invgamma.logpdf(sigma2, response.shape, scale=response.rate).sum()
+            responses.append((response, observed, state, state.arrays[each.model.names["eta"]], sigma2))
+    total += sum(stats.dirichlet.logpdf(row, state.alpha) for row in values["theta"])
     total += sum(stats.dirichlet.logpdf(row, state.beta) for row in values["phi"])
-    for name, block in spec.blocks.items():
-        if block.kind in ("gamma", "inverse_gamma", "half_cauchy"):
-            total += block.log_density(values[name], state)
-        if isinstance(block, CoefficientPrior):
-            total += block.log_density(values[name], state)
-            if f"{name}_unit" in values:
-                # Densities of eta and of slab, times the derivatives of the change to the variables of the PyMC model.
-                total -= 0.5 * np.log(block.precision(state)).sum()
-            if "slab" in values:
-                total -= np.log(2.0 * values["slab"]).sum()
-    sigma2 = values.get("sigma2", np.ones(1))
-    response = model.response
-    if "sigma2" in values:
-        total += stats.invgamma.logpdf(sigma2, response.shape, scale=response.at(state.arrays).rate).sum()
     topics = spec.topics
     for doc in range(corpus.n_docs):
         words, terms = corpus.tokens(doc), []
         for z in itertools.product(range(topics), repeat=len(words)):
             z = np.array(z, dtype=int)
             term = np.log(values["theta"][doc, z]).sum() + np.log(values["phi"][z, words]).sum()
-            if response is not None:
-                counts = np.zeros((corpus.n_docs, topics))
-                counts[doc] = np.bincount(z, minlength=topics)
-                scores = document_features(counts, state)[[doc]] @ values["eta"].T
-                term += response.at(state.arrays).log_likelihood(observed.targets[[doc]], scores, sigma2).sum()
+            counts = np.zeros((corpus.n_docs, topics))
+            counts[doc] = np.bincount(z, minlength=topics)
+            for response, observed, state, eta, sigma2 in responses:
+                scores = document_features(counts, state)[[doc]] @ eta.T
+                term += response.log_likelihood(observed.targets[[doc]], scores, sigma2).sum()
             terms.append(term)
         total += logsumexp(terms)
+    return total
+
+
+def of_prior(name, block, state, wholes, values):
+    """Return the log density of a block's variable, of a number or of coefficients, in the terms of the PyMC model."""
+    if block.kind in ("gamma", "inverse_gamma", "half_cauchy"):
+        return block.log_density(state.arrays[name], state)
+    if not isinstance(block, CoefficientPrior):
+        return 0.0
+    if isinstance(block, ScaleMixture):
+        # The PyMC model has slopes of scale 1, and no lambda.
+        scale, slopes = block.at(state.arrays).scale, state.arrays[name][:, : state.sizes.slopes]
+        intercepts = state.arrays[name][:, state.sizes.slopes :]
+        of_slopes = block.log_likelihood_of_scale(scale, slopes) + slopes.size * np.log(scale)
+        return of_slopes + stats.norm.logpdf(intercepts, scale=block.intercept_variance**0.5).sum()
+    total = block.log_density(state.arrays[name], state)
+    if f"{wholes[name]}_unit" in values:
+        # Densities of eta and of slab, times the derivatives of the change to the variables of the PyMC model.
+        total -= 0.5 * np.log(block.precision(state)).sum()
+    if "slab" in state.arrays:
+        total -= np.log(2.0 * state.arrays["slab"]).sum()
     return total
 
 
@@ -151,6 +197,7 @@ def test_the_density_is_ours_up_to_a_constant(case):
         ("slda_gaussian", {"error_rate": 1 / 0.8}),
         ("lda_learned", {"beta_rate": 1 / 3.0}),
         ("slda_counts", {"dispersion": 2.5}),
+        ("two responses", {"error_rate": 1 / 0.8}),
     ],
 )
 def test_a_variance_taken_as_a_deviation_or_a_rate_as_a_scale_is_seen(case, changes):

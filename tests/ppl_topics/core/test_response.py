@@ -12,6 +12,8 @@ from ppl_topics.models.gaussian import Gaussian
 from ppl_topics.models.hinge import Hinge
 from ppl_topics.models.logistic import Logistic
 from ppl_topics.models.negative_binomial import NegativeBinomial
+from ppl_topics.models.quantile import Quantile
+from ppl_topics.models.student_t import StudentT
 
 KEYS = {"coefficients": "eta", "features": ["z"]}
 SCORES = np.array([[-6.13], [-2.57], [-1.21], [-0.36], [0.0], [0.23], [0.9], [1.71], [4.13], [11.3]])
@@ -104,6 +106,10 @@ def polya_gamma(shape, s):
     [
         (Hinge(**KEYS, cost=0.7, margin=2.0), inverse_gaussian(2.0 - 0.9)),
         (EpsilonInsensitive(**KEYS, cost=0.7, epsilon=0.4), inverse_gaussian(1 - 0.9 - 0.4, 0.9 - 1 - 0.4)),
+        # The mean is 2 sigma / 0.1.
+        (Quantile(**KEYS, quantile=0.3, sigma=0.05 / 0.77), inverse_gaussian(1.1)),
+        # Shape 2 and rate 1.5 + 0.02, the error being a fifth of sigma.
+        (StudentT(**KEYS, df=3.0, sigma=0.5), (2.0 / 1.52, np.sqrt(2.0) / 1.52)),
         (Logistic(**KEYS, c=2.5), polya_gamma(2.5, 0.9)),
         (NegativeBinomial(**KEYS, dispersion=1.5), polya_gamma(2.5, 0.9)),
     ],

@@ -30,6 +30,8 @@ RESPONSES = {
     "negative_binomial": {"dispersion": 2.5},
     "gaussian": {"shape": 2.0, "rate": 0.5},
     "probit_do": {"intercept": True},
+    "quantile": {"quantile": 0.7, "sigma": 0.8},
+    "student_t": {"df": 3.0, "sigma": 0.6},
 }
 KERNELS = {
     "hinge": "inverse_gaussian",
@@ -38,6 +40,8 @@ KERNELS = {
     "negative_binomial": "polya_gamma",
     "gaussian": "inverse_gamma",
     "probit_do": "truncated_normal",
+    "quantile": "inverse_gaussian",
+    "student_t": "gamma_weights",
 }
 
 
@@ -118,6 +122,11 @@ def probabilities(kind, state, drawn):
     if kind == "epsilon_insensitive":
         gaps = np.stack([y - s - given["epsilon"], s - y - given["epsilon"]], axis=2)
         return stats.invgauss.cdf(drawn[known].ravel(), 1.0 / (given["cost"] * np.abs(gaps[known].ravel())))
+    if kind == "quantile":
+        return stats.invgauss.cdf(drawn[known], 2.0 * given["sigma"] / np.abs(y - s)[known])
+    if kind == "student_t":
+        rates = (given["df"] + ((y - s)[known] / given["sigma"]) ** 2) / 2.0
+        return stats.gamma.cdf(drawn[known] * rates, (given["df"] + 1.0) / 2.0)
     if kind == "probit_do":
         # On the wrong side of zero, the distribution function is not between 0 and 1.
         inside, distance = (y * s)[known], (y * drawn)[known]
@@ -224,6 +233,10 @@ def extreme(kind, targets, eta, **changes):
         ("hinge", 1.0, 2.0),
         ("epsilon_insensitive", 0.4, 0.0),
         ("epsilon_insensitive", 1e9, -1e6),
+        ("quantile", 0.0, 0.0),
+        ("quantile", 1e9, -1e6),
+        ("student_t", 0.0, 0.0),
+        ("student_t", 1e9, -1e6),
         ("logistic", 1.0, 1e6),
         ("negative_binomial", 1e9, -1e6),
         ("negative_binomial", 1e9, 0.0),

@@ -17,6 +17,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.samplers.shrinkage import (
     inverse_gamma_lambda,
     inverse_gamma_tau,
+    scale_mixtures,
     slice_lambda,
     slice_regularised_lambda,
     slice_regularised_tau,
@@ -96,6 +97,28 @@ def test_local_scales(kernel, eta, tau):
         kernel.draw_scales(horseshoe(coefficients(eta), tau), *args)
 
     assert p_value(local_distribution(eta, tau), step) > FALSE_ALARM
+
+
+MIXTURES = {
+    "laplace": (scale_mixtures.draw_laplace, lambda x: 2 * x - np.exp(2 * x) / 2),
+    "student": (scale_mixtures.draw_student, lambda x: -3.0 * x - 1.5 * np.exp(-2 * x)),
+}
+"""The log density of the logarithm of a scale; Student variates have 3 degrees of freedom."""
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+@pytest.mark.parametrize(("eta", "scale"), [*LOCALS, (0.0, 1.0)])
+def test_scales_of_mixtures(name, eta, scale):
+    draw, log_prior = MIXTURES[name]
+
+    def p(factor=1.0):
+        slopes = scale_mixtures.Slopes(coefficients(factor * eta), scale, 3.0)
+        return p_value(distribution, lambda *args: draw(slopes, *args))
+
+    distribution = Distribution(lambda x: log_prior(x) + normal(eta, np.exp(-2 * x)[:, None] / scale**2))
+    assert p() > FALSE_ALARM
+    if eta > scale:
+        assert p(1.5) < FALSE_ALARM
 
 
 @pytest.mark.parametrize(("eta", "tau"), LOCALS)
