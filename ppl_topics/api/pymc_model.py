@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import comb
@@ -23,6 +23,7 @@ from ppl_topics.engine.encode_observed import encode_observed
 from ppl_topics.engine.group_builder import coordinates
 from ppl_topics.errors import PplTopicsError, SpecError
 from ppl_topics.spec import Model
+from ppl_topics.spec.model import Marginal
 
 __all__ = ["MAX_ASSIGNMENTS", "to_pymc"]
 
@@ -78,19 +79,45 @@ def to_pymc(model: ModelLike, corpus: Corpus, **parameters: Any) -> Any:
     """
     made = Model.of(resolve(model, parameters))
     _check_blocks(made)
-    observed = encode_observed(made, corpus)
     tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
-    sizes = sizes_of(made, tokens, corpus.n_words, observed)
+    sizes = sizes_of(made, tokens, corpus.n_words, None)
+    responses = []
+    for each in made.by_response.values():
+        observed = encode_observed(each.model, corpus)
+        if observed is not None:
+            responses.append(_Labels(each, sizes_of(each.model, tokens, corpus.n_words, observed), observed))
     concentrations = concentrations_of(made, sizes)
-    patterns = [] if observed is None else _patterns(corpus, sizes.topics)
+    patterns = _patterns(corpus, sizes.topics) if responses else []
     try:
         import pymc
     except ImportError:
         raise PplTopicsError(
             "to_pymc needs PyMC, which is not installed; pip install 'ppl-topics[pymc]', or pymc itself"
         ) from None
-    builder = _Builder(made, corpus, sizes, observed, pymc)
-    return builder.build(concentrations, patterns)
+    return _Builder(made, corpus, sizes, responses, pymc).build(concentrations, patterns)
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """A response, of several as in its model alone, and what it observes."""
+
+    marginal: Marginal
+    sizes: Sizes
+    observed: Observed
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """Variables by role."""
+        return self.marginal.model.names
+
+    def block(self, name: str) -> Any:
+        """Return a block."""
+        return self.marginal.model.spec.blocks[name]
+
+    def whole(self, name: str) -> tuple[str, tuple[str, ...]]:
+        """Return the name of a variable in the model of several responses, and its dims there."""
+        variable = self.marginal.whole(self.marginal.model.variables[name])
+        return variable.name, variable.dims
 
 
 @dataclass(frozen=True)
@@ -164,11 +191,6 @@ def _few_digits(number: int) -> str:
 def _check_blocks(model: Model) -> None:
     """Refuse a block that has no translation, or a variable that has no value here."""
     spec = model.spec
-    if model.marginals:
-        raise SpecError(
-            f"model {spec.name!r} has several responses ({', '.join(model.marginals)}), which to_pymc does not "
-            "translate; take a model of one of them"
-        )
     for name, block in spec.blocks.items():
         why = ""
         if block.kind == "spike_slab":
@@ -191,30 +213,37 @@ def _check_blocks(model: Model) -> None:
 class _Builder:
     """Builds a PyMC model from the blocks of one of ours."""
 
-    def __init__(self, model: Model, corpus: Corpus, sizes: Sizes, observed: Observed | None, pymc: Any) -> None:
-        self.model, self.corpus, self.sizes, self.observed, self.pm = model, corpus, sizes, observed, pymc
+    def __init__(self, model: Model, corpus: Corpus, sizes: Sizes, responses: Sequence[_Labels], pymc: Any) -> None:
+        self.model, self.corpus, self.sizes, self.responses, self.pm = model, corpus, sizes, responses, pymc
 
     def build(self, concentrations: Mapping[str, FloatArray | str], patterns: list[_Pattern]) -> Any:
         """Return the PyMC model."""
-        dims = ["doc", "topic", "word", *(() if self.observed is None else ("response", "coefficient", "slope"))]
-        coords = coordinates(dims, self.corpus, self.sizes, self.observed)
-        with self.pm.Model(coords={dim: list(values) for dim, values in coords.items()}) as made:
+        with self.pm.Model(coords={dim: list(values) for dim, values in self._coordinates().items()}) as made:
             rows = {}
             for role, concentration, size in (("theta", "alpha", "topic"), ("phi", "beta", "word")):
                 name = self.model.names[role]
                 value = self._concentration(concentrations[concentration], self.sizes.of(size))
                 rows[role] = self.pm.Dirichlet(name, a=value, dims=self.model.variables[name].dims)
-            if self.observed is None:
-                self._words(rows["theta"], rows["phi"])
+            if self.responses:
+                self._words_and_labels(rows["theta"], rows["phi"], patterns)
             else:
-                self._words_and_labels(rows["theta"], rows["phi"], self.observed, patterns)
+                self._words(rows["theta"], rows["phi"])
         return made
+
+    def _coordinates(self) -> dict[str, Any]:
+        """Return those of all dims, each response having dims of its own."""
+        result = coordinates(["doc", "topic", "word"], self.corpus, self.sizes, None)
+        for each in self.responses:
+            found = coordinates(["response", "coefficient", "slope"], self.corpus, each.sizes, each.observed)
+            result |= {each.marginal.whole_dim(dim): values for dim, values in found.items()}
+        return result
 
     def _concentration(self, value: FloatArray | str, size: int) -> Any:
         """Return a concentration as a vector: fixed, or with its gamma prior."""
         if not isinstance(value, str):
             return value
-        return _number(value, self.model, self.pm) * np.ones(size)
+        prior = self.model.spec.blocks[value]
+        return _distribution(prior, value, self.model.variables[value].dims, self.pm) * np.ones(size)
 
     def _words(self, theta: Any, phi: Any) -> None:
         """Add the likelihood of the words, each token's topic summed out by itself."""
@@ -223,65 +252,92 @@ class _Builder:
         word = (theta[docs] * phi.T[words]).sum(axis=1)
         self.pm.Potential(self.model.names["w"], (counts.data * self.pm.math.log(word)).sum())
 
-    def _words_and_labels(self, theta: Any, phi: Any, observed: Observed, patterns: list[_Pattern]) -> None:
+    def _words_and_labels(self, theta: Any, phi: Any, patterns: list[_Pattern]) -> None:
         """Add the likelihood of words and labels together, all assignments of each document summed over."""
-        response = self.model.response
-        assert response is not None, "labels are observed by a response"
-        eta = self._coefficients(self.model.names["eta"], observed)
-        likelihood = _likelihood(response, self.model, self.pm)
-        log_theta, log_phi = self.pm.math.log(theta), self.pm.math.log(phi)
-        design, supervised, total = observed.design.toarray(), self.sizes.supervised, 0.0
+        terms = [_of_labels(each, self.pm) for each in self.responses]
+        log_theta, log_phi, total = self.pm.math.log(theta), self.pm.math.log(phi), 0.0
         for pattern in patterns:
             cells = log_theta[pattern.docs][:, None, :] + log_phi.T[pattern.words]
             flat = pattern.assignments.reshape(len(pattern.log_number), -1)
             of_words = cells.reshape((len(pattern.docs), flat.shape[1])) @ flat.T + pattern.log_number
-            scores = (pattern.shares[:, :supervised] @ eta[:, :supervised].T)[None]
-            scores = scores + (design[pattern.docs] @ eta[:, supervised:].T)[:, None]
-            targets = observed.targets[pattern.docs][:, None, :]
-            known = ~np.isnan(targets)
-            of_labels = (known * likelihood(np.where(known, targets, 0.0), scores)).sum(axis=2)
-            total = total + self.pm.math.logsumexp(of_words + of_labels, axis=1).sum()
-        self.pm.Potential(f"{self.model.names['w']}_{self.model.names['y']}", total)
-
-    def _coefficients(self, name: str, observed: Observed) -> Any:
-        """Return the coefficients, with their prior: normal, or normal given scales."""
-        pm, block = self.pm, self.model.spec.blocks[name]
-        prior: Any = block
-        dims, sizes = self.model.variables[name].dims, self.sizes
-        if block.kind == "normal":
-            variance = np.zeros((sizes.responses, sizes.coefficients))
-            if observed.intercept:
-                variance[:, -1] = prior.intercept_variance
-            slopes = np.arange(sizes.coefficients) < sizes.slopes
-            variance = variance + slopes * _number(prior.variance, self.model, pm)
-            return pm.Normal(name, 0.0, pm.math.sqrt(variance), dims=dims)
-        tau = pm.HalfCauchy("tau", _number(prior.scale, self.model, pm), dims="response")
-        scale = tau[:, None] * pm.HalfCauchy("lambda", 1.0, dims=("response", "slope"))
-        if block.kind == "regularised_horseshoe":
-            shape, rate = prior.slab_df / 2.0, prior.slab_df * prior.slab_scale**2 / 2.0
-            square = pm.InverseGamma("slab_squared", alpha=shape, beta=rate, dims="response")
-            pm.Deterministic("slab", pm.math.sqrt(square), dims="response")
-            scale = scale / pm.math.sqrt(1.0 + scale**2 / square[:, None])
-        if observed.intercept:
-            own = np.full((sizes.responses, 1), np.sqrt(prior.intercept_variance))
-            scale = pm.math.concatenate([scale, own], axis=1)
-        return pm.Deterministic(name, scale * pm.Normal(f"{name}_unit", 0.0, 1.0, dims=dims), dims=dims)
+            of_all = of_words + sum(term(pattern) for term in terms)
+            total = total + self.pm.math.logsumexp(of_all, axis=1).sum()
+        self.pm.Potential("_".join([self.model.names["w"], *(each.names["y"] for each in self.responses)]), total)
 
 
-def _likelihood(response: Response, model: Model, pm: Any) -> Callable[[FloatArray, Any], Any]:
+def _of_labels(labels: _Labels, pm: Any) -> Callable[[_Pattern], Any]:
+    """Return the log likelihood of the labels of documents of a pattern, given each assignment of their words."""
+    eta, likelihood = _coefficients(labels, pm), _likelihood(labels, pm)
+    design, supervised = labels.observed.design.toarray(), labels.sizes.supervised
+
+    def term(pattern: _Pattern) -> Any:
+        scores = (pattern.shares[:, :supervised] @ eta[:, :supervised].T)[None]
+        scores = scores + (design[pattern.docs] @ eta[:, supervised:].T)[:, None]
+        targets = labels.observed.targets[pattern.docs][:, None, :]
+        known = ~np.isnan(targets)
+        return (known * likelihood(np.where(known, targets, 0.0), scores)).sum(axis=2)
+
+    return term
+
+
+def _coefficients(labels: _Labels, pm: Any) -> Any:
+    """Return the coefficients, with their prior: normal, or normal given scales."""
+    (name, dims), sizes, intercept = labels.whole(labels.names["eta"]), labels.sizes, labels.observed.intercept
+    prior = labels.block(labels.names["eta"])
+    if prior.kind in ("laplace", "student_t_coefficients"):
+        return _independent(prior, labels, pm)
+    if prior.kind == "normal":
+        variance = np.zeros((sizes.responses, sizes.coefficients))
+        if intercept:
+            variance[:, -1] = prior.intercept_variance
+        slopes = np.arange(sizes.coefficients) < sizes.slopes
+        variance = variance + slopes * _number(prior.variance, labels, pm)
+        return pm.Normal(name, 0.0, pm.math.sqrt(variance), dims=dims)
+    tau_name, of_response = labels.whole("tau")
+    lambda_name, of_slopes = labels.whole("lambda")
+    tau = pm.HalfCauchy(tau_name, _number(prior.scale, labels, pm), dims=of_response)
+    scale = tau[:, None] * pm.HalfCauchy(lambda_name, 1.0, dims=of_slopes)
+    if prior.kind == "regularised_horseshoe":
+        slab, _ = labels.whole("slab")
+        shape, rate = prior.slab_df / 2.0, prior.slab_df * prior.slab_scale**2 / 2.0
+        square = pm.InverseGamma(f"{slab}_squared", alpha=shape, beta=rate, dims=of_response)
+        pm.Deterministic(slab, pm.math.sqrt(square), dims=of_response)
+        scale = scale / pm.math.sqrt(1.0 + scale**2 / square[:, None])
+    if intercept:
+        own = np.full((sizes.responses, 1), np.sqrt(prior.intercept_variance))
+        scale = pm.math.concatenate([scale, own], axis=1)
+    return pm.Deterministic(name, scale * pm.Normal(f"{name}_unit", 0.0, 1.0, dims=dims), dims=dims)
+
+
+def _independent(prior: Any, labels: _Labels, pm: Any) -> Any:
+    """Return Laplace or Student coefficients, beside a normal intercept."""
+    (name, dims), sizes, scale = labels.whole(labels.names["eta"]), labels.sizes, _number(prior.scale, labels, pm)
+    shape = (sizes.responses, sizes.slopes)
+    unit = (
+        pm.Laplace(f"{name}_unit", 0.0, 1.0, shape=shape)
+        if prior.kind == "laplace"
+        else pm.StudentT(f"{name}_unit", prior.df, shape=shape)
+    )
+    parts = [scale * unit]
+    if labels.observed.intercept:
+        deviation = prior.intercept_variance**0.5
+        parts.append(pm.Normal(f"{name}_intercept", 0.0, deviation, shape=(sizes.responses, 1)))
+    return pm.Deterministic(name, pm.math.concatenate(parts, axis=1), dims=dims)
+
+
+def _likelihood(labels: _Labels, pm: Any) -> Callable[[FloatArray, Any], Any]:
     """Return the log likelihood of targets given linear predictors, an element each."""
-    block: Any = response
+    block = labels.block(labels.names["y"])
     softplus = pm.math.log1pexp
     if block.kind == "gaussian":
         # The prior is of the variance, not of its root.
-        name = next(name for name, variable in model.variables.items() if variable.role == "augmentation")
-        dims, rate = model.variables[name].dims, _number(block.rate, model, pm)
-        sigma2 = pm.InverseGamma(name, alpha=block.shape, beta=rate, dims=dims)
+        name, dims = labels.whole(labels.names["augmentation"])
+        sigma2 = pm.InverseGamma(name, alpha=block.shape, beta=_number(block.rate, labels, pm), dims=dims)
         return lambda y, s: -0.5 * (pm.math.log(2.0 * np.pi * sigma2) + (y - s) ** 2 / sigma2)
     if block.kind == "negative_binomial":
         from pytensor.tensor import gammaln as log_gamma
 
-        r = _number(block.dispersion, model, pm)
+        r = _number(block.dispersion, labels, pm)
         return lambda y, s: log_gamma(y + r) - log_gamma(r) - gammaln(y + 1.0) + y * s - (y + r) * softplus(s)
     if block.kind == "stick_breaking_logistic":
         return lambda y, s: (y >= 0.0) * (y * s - softplus(s))
@@ -292,26 +348,35 @@ def _likelihood(response: Response, model: Model, pm: Any) -> Callable[[FloatArr
     if block.kind == "probit_do":
         # The distribution function of a normal distribution, exact in the tails.
         return lambda y, s: pm.logcdf(pm.Normal.dist(0.0, 1.0), y * s)
+    if block.kind in ("student_t", "quantile"):
+        sigma = _number(block.sigma, labels, pm)
+        if block.kind == "student_t":
+            return lambda y, s: (
+                pm.logp(pm.StudentT.dist(nu=block.df, mu=0.0, sigma=1.0), (y - s) / sigma) - pm.math.log(sigma)
+            )
+        q = block.quantile
+        return lambda y, s: -pm.math.maximum(q * (y - s), (q - 1.0) * (y - s)) / sigma - pm.math.log(sigma)
     return lambda y, s: block.c * (y * s - softplus(s))
 
 
-def _number(value: float | str, model: Model, pm: Any) -> Any:
+def _number(value: float | str, labels: _Labels, pm: Any) -> Any:
     """Return a number: fixed, or with its prior."""
-    if not isinstance(value, str):
-        return value
-    prior: Any = model.spec.blocks[value]
-    dims = model.variables[value].dims
+    return _distribution(labels.block(value), *labels.whole(value), pm) if isinstance(value, str) else value
+
+
+def _distribution(prior: Any, name: str, dims: Sequence[str], pm: Any) -> Any:
+    """Return a positive number with its prior."""
     if prior.kind == "half_cauchy":
-        return pm.HalfCauchy(value, prior.scale, dims=dims)
+        return pm.HalfCauchy(name, prior.scale, dims=dims)
     # PyMC's beta is the rate.
     distribution = {"gamma": pm.Gamma, "inverse_gamma": pm.InverseGamma}[prior.kind]
-    return distribution(value, alpha=prior.shape, beta=prior.rate, dims=dims)
+    return distribution(name, alpha=prior.shape, beta=prior.rate, dims=dims)
 
 
 TRANSLATED = frozenset(
     {"assignments", "covariates", "dirichlet", "gamma", "half_cauchy", "horseshoe", "inverse_gamma", "normal"}
-    | {"regularised_horseshoe", "words"}
-    | {"epsilon_insensitive", "gaussian", "hinge", "logistic", "negative_binomial", "probit_do"}
-    | {"stick_breaking_logistic"}
+    | {"laplace", "regularised_horseshoe", "student_t_coefficients", "words"}
+    | {"epsilon_insensitive", "gaussian", "hinge", "logistic", "negative_binomial", "probit_do", "quantile"}
+    | {"stick_breaking_logistic", "student_t"}
 )
 """Kinds of blocks that have a translation."""
