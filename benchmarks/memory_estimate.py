@@ -24,7 +24,7 @@ from common import Results, default_threads, load, name_of, parser, print_table,
 from supervised import simulate
 
 import ppl_topics as pt
-from ppl_topics.api.sampling import run_settings
+from ppl_topics.api.run_arguments import run_settings
 from ppl_topics.engine.model_sizes import Demand
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes

@@ -20,7 +20,8 @@ from ppl_topics._util.argument_names import argument, arguments
 from ppl_topics._util.arguments import check_whole
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics._util.user_warning import warn_user
-from ppl_topics.api.sampling import ModelLike, Prepared, check_warmup_schedule, resolve, run_settings
+from ppl_topics.api.run_arguments import check_warmup_schedule, run_settings
+from ppl_topics.api.sampling import ModelLike, Prepared, resolve
 from ppl_topics.api.simulating import prepare_simulation
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.corpus.parts import VocabularyLike

@@ -13,7 +13,8 @@ from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
 from ppl_topics._util.nearest import choices
 from ppl_topics._util.threads import using_threads
-from ppl_topics.api.sampling import ModelLike, check_corpus, check_warmup_schedule, resolve
+from ppl_topics.api.run_arguments import check_corpus, check_warmup_schedule
+from ppl_topics.api.sampling import ModelLike, resolve
 from ppl_topics.api.starting import Given, Init, start_values, with_given
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState

@@ -17,7 +17,8 @@ from ppl_topics._util.arguments import check_whole, is_whole
 from ppl_topics._util.paths import as_path, file_names
 from ppl_topics.api.destinations import check_file
 from ppl_topics.api.grid_table import Row, as_table, measure, over_folds, write_table
-from ppl_topics.api.sampling import ModelLike, check_corpus, check_warmup_schedule, resolve, run_settings
+from ppl_topics.api.run_arguments import check_corpus, check_warmup_schedule, run_settings
+from ppl_topics.api.sampling import ModelLike, resolve
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.cluster.connection import Cluster, ClusterLike, connected

@@ -11,7 +11,7 @@ from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import MAX_SWEEPS, check_threads, check_whole
 from ppl_topics._util.files import remove_parts
 from ppl_topics._util.paths import as_path
-from ppl_topics.api.sampling import Split, check_split
+from ppl_topics.api.run_arguments import Split, check_split
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.cluster.connection import ClusterLike, connected

@@ -78,7 +78,7 @@ class Reading(Texts):
 
     def read(self, data: str, **words: Any) -> Corpus:
         """Read the corpus in a file; all of its words are kept, unless `words` says which."""
-        from ppl_topics.api.sampling import check_corpus
+        from ppl_topics.api.run_arguments import check_corpus
         from ppl_topics.corpus import read_corpus
 
         more = self._more_labels()
