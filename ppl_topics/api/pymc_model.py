@@ -67,7 +67,8 @@ def to_pymc(model: ModelLike, corpus: Corpus, **parameters: Any) -> Any:
 
     The log density differs from ``lp`` of a trace by the sums over z, and by constants. Auxiliary variables of labels
     (``omega``, ``xi``, ``a``, ``weight``) are integrated out, and so is ``lambda`` of Laplace and Student coefficients.
-    The coefficients of a horseshoe are their scale times ``eta_unit``, standard normal, and ``slab`` is the root of ``slab_squared``: NUTS moves better so, and the posterior is the same.
+    The coefficients of a horseshoe are their scale times ``eta_unit``, standard normal, and ``slab`` is the root of
+    ``slab_squared``: NUTS moves better so, and the posterior is the same.
 
     Examples
     --------
