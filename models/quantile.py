@@ -49,7 +49,8 @@ class Quantile(RealResponse):
 
     references: ClassVar[Mapping[str, str]] = {**RealResponse.references, "sigma": "positive"}
     augmentation: ClassVar[str] = "xi"
-    tiny_parameters: ClassVar[Mapping[str, Any]] = {"quantile": 0.7, "sigma": 0.6}
+    tiny_parameters: ClassVar[Mapping[str, Any]] = {"quantile": 0.3, "sigma": 0.3}
+    tiny_with_scales: ClassVar[Mapping[str, Any]] = {"sigma": 0.8}
 
     block: Literal["quantile"] = "quantile"
     quantile: float = pydantic.Field(default=0.5, gt=0, lt=1)

@@ -47,7 +47,8 @@ class StudentT(RealResponse):
 
     references: ClassVar[Mapping[str, str]] = {**RealResponse.references, "sigma": "positive"}
     augmentation: ClassVar[str] = "weight"
-    tiny_parameters: ClassVar[Mapping[str, Any]] = {"df": 3.4, "sigma": 0.8}
+    tiny_parameters: ClassVar[Mapping[str, Any]] = {"df": 3.4, "sigma": 0.6}
+    tiny_with_scales: ClassVar[Mapping[str, Any]] = {"sigma": 0.8}
 
     block: Literal["student_t"] = "student_t"
     df: float = pydantic.Field(default=4.0, gt=0)

@@ -1,4 +1,4 @@
-"""Every exact kernel of supervised models is certified: z, augmentation and coefficients, on the six responses.
+"""Every exact kernel of supervised models is certified: z, augmentation and coefficients, on every response.
 
 `verify` tests three responses and one, some labels missing, and refuses a right schedule with probability at most
 1e-5. That it refuses wrong ones is shown in `test_planted_bugs.py`. The distribution that it holds chains to is tested
