@@ -159,11 +159,9 @@ def test_geweke_is_for_responses_that_are_distributions():
 
 
 def in_turn():
-    """Each set of kernels with two responses or more, and each response with two sets."""
+    """Each set of kernels with two responses, and each response with a set, or more."""
     kinds, bases = list(KERNELS), list(AUGMENTATION)
-    number = max(len(kinds), len(bases))
-    pairs = [(bases[i % len(bases)], kinds[i % len(kinds)]) for i in range(number)]
-    return pairs + [(bases[i % len(bases)], kinds[(i + 1) % len(kinds)]) for i in range(number)]
+    return [(bases[i % len(bases)], kinds[i % len(kinds)]) for i in range(max(2 * len(kinds), len(bases)))]
 
 
 @pytest.mark.slow
