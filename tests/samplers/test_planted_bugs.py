@@ -110,8 +110,9 @@ def test_a_false_declaration_is_refused_in_a_schedule():
 @pytest.mark.slow
 @pytest.mark.parametrize(("entry", "bug"), cases("slow"))
 def test_subtler_planted_bug_is_refused(entry, bug):
-    # Some need more chains than by default.
-    assert not certificate(entry, bug).certified or not certificate(entry, bug, replicates=4000).certified
+    # Most are refused by few chains; some need more than by default.
+    tries = quick(entry), {}, {"replicates": 4000}
+    assert any(not certificate(entry, bug, **how).certified for how in tries)
 
 
 @pytest.mark.slow
