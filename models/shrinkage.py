@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-import pydantic
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray
+from ppl_topics.core.number import ScaleNumber
 from ppl_topics.core.prior import LARGEST_SCALE, SMALLEST_SCALE, CoefficientPrior
 from ppl_topics.core.state import ChainState
 
@@ -34,7 +34,7 @@ class Shrinkage(CoefficientPrior):
     references: ClassVar[Mapping[str, str]] = {"scale": "positive"}
 
     per: Literal["response"] = "response"
-    scale: Annotated[float, pydantic.Field(ge=1e-20, le=1e20)] | str = 1.0
+    scale: ScaleNumber = 1.0
 
     def auxiliaries(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
         """Return the scales, with their roles and dims."""

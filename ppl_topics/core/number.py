@@ -15,10 +15,16 @@ from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.block import Block
 from ppl_topics.core.state import ChainState
 
-__all__ = ["LARGEST", "SMALLEST", "PositiveNumber", "PositivePrior"]
+__all__ = ["LARGEST", "SCALE_RANGE", "SMALLEST", "PositiveNumber", "PositivePrior", "ScaleNumber"]
 
 PositiveNumber: TypeAlias = Annotated[float, pydantic.Field(gt=0)] | str
 """A field that takes a positive number, or the name of the block that is its prior; its key is in ``references``."""
+
+SCALE_RANGE = 1e-20, 1e20
+"""Of the scale of a prior of coefficients, given or drawn."""
+
+ScaleNumber: TypeAlias = Annotated[float, pydantic.Field(ge=SCALE_RANGE[0], le=SCALE_RANGE[1])] | str
+"""A field that takes such a scale, or the name of its prior."""
 
 SMALLEST, LARGEST = 1e-100, 1e100
 """Where priors of positive numbers are cut, so that neither they nor their squares leave floating point."""

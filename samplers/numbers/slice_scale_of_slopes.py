@@ -12,15 +12,12 @@ from typing import Any
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
+from ppl_topics.core.number import SCALE_RANGE
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.numbers.slice_positive import slice_positive
 
 __all__ = ["slice_scale_of_slopes"]
-
-
-SMALLEST, LARGEST = 1e-20, 1e20
-"""The range that a scale may have that is given as a number."""
 
 
 @kernel(
@@ -38,7 +35,7 @@ SMALLEST, LARGEST = 1e-20, 1e20
 def slice_scale_of_slopes(binding: Binding) -> KernelFunctions:
     """Slice sampling of the log of the scale of Laplace or Student coefficients, with any prior."""
     eta, slopes = binding.names["eta"], binding.sizes.slopes
-    update = slice_positive(binding, "scale", smallest=SMALLEST, largest=LARGEST)
+    update = slice_positive(binding, "scale", smallest=SCALE_RANGE[0], largest=SCALE_RANGE[1])
     prior: Any = binding.blocks[eta]
 
     def step(state: ChainState, memory: None, key: Key) -> None:

@@ -16,15 +16,12 @@ from ppl_topics._util.compiled import compiled
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
+from ppl_topics.core.number import SCALE_RANGE
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.numbers.slice_positive import slice_positive
 
 __all__ = ["log_likelihood", "slice_scale_of_tau"]
-
-
-SMALLEST, LARGEST = 1e-20, 1e20
-"""The range that a scale may have that is given as a number."""
 
 
 @compiled
@@ -49,7 +46,10 @@ def log_likelihood(scale: float, tau: FloatArray) -> float:
 )
 def slice_scale_of_tau(binding: Binding) -> KernelFunctions:
     """Slice sampling of the log of the scale that the global scales of a horseshoe share, with any prior."""
-    tau, update = binding.names["tau"], slice_positive(binding, "scale", smallest=SMALLEST, largest=LARGEST)
+    tau, update = (
+        binding.names["tau"],
+        slice_positive(binding, "scale", smallest=SCALE_RANGE[0], largest=SCALE_RANGE[1]),
+    )
 
     def step(state: ChainState, memory: None, key: Key) -> None:
         scales = state.arrays[tau]
