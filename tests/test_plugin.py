@@ -96,6 +96,7 @@ def test_its_parts_are_found_by_their_entry_points(installed: tuple[str, Path, s
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("installed", ["x"], indirect=True)  # Another test says that the example differs by its name.
 def test_its_tests_pass(installed: tuple[str, Path, str]) -> None:
     _, folder, target = installed
     assert " passed" in run("-m", "pytest", "-q", "-p", "no:cacheprovider", path=target, folder=folder)
