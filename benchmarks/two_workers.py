@@ -37,6 +37,7 @@ from sklearn.datasets import dump_svmlight_file
 
 import ppl_topics as pt
 from ppl_topics._util.threads import use_threads
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.engine.cluster.connection import connected
 from ppl_topics.engine.cluster.sharded import ShardedExecutor
@@ -158,7 +159,7 @@ PROGRAMS: dict[str, tuple[str, Callable[[int], AbstractContextManager[Begin]]]] 
 
 def held_out(test: pt.Corpus, phi: np.ndarray) -> float:
     """Return the log likelihood of a token of the second halves of documents given the first halves."""
-    doc_ptr, alpha = np.array(test.doc_ptr), np.full(phi.shape[1], ALPHA)
+    doc_ptr, alpha = np.array(test.doc_ptr), Alpha.shared(np.full(phi.shape[1], ALPHA))
     halves = split_tokens(doc_ptr, np.array(test.words), HALVES)
     each = estimate_completion(doc_ptr, halves, phi, alpha, 1, Key(1, 0, 0).reserved(Reserved.COMPLETION))
     return float(np.log(each.mean(axis=0)).sum() / (test.doc_lengths - test.doc_lengths // 2).sum())

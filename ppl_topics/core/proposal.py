@@ -19,6 +19,7 @@ class TableInputs(NamedTuple):
     phi : ndarray of float32, shape (V, K)
         The topics; where they are integrated out, their expectation given the counts at the time of building.
     alpha : ndarray of float64, shape (K,)
+        Where it differs from document to document, such as one might have.
     word_ptr : ndarray of int64, shape (V + 1,)
         Differences are the corpus counts of the words.
     selected : ndarray of bool, shape (V,)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray
+from ppl_topics.core.alpha import Alpha, LogLinear
 from ppl_topics.core.observed import Observed
 from ppl_topics.core.sparse_topics import SparseTopics
 from ppl_topics.core.tokens import Sizes, Tokens
@@ -42,7 +43,8 @@ class ChainState:
         Every other variable by its name in the model: phi (V x K, float32, word-major), theta
         (D x K, float32), concentrations (float64).
     concentrations : dict
-        By role (``alpha``, ``beta``): a fixed vector, or the name of the variable that holds it.
+        By role (``alpha``, ``beta``): a fixed vector, the name of the variable that holds it, a fixed one for each
+        document, or how it depends on the features of documents.
     observed : Observed, optional
         Of a supervised model.
     sparse_topics : SparseTopics, optional
@@ -59,7 +61,7 @@ class ChainState:
     n_wk: Int32Array
     n_k: IntArray
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
-    concentrations: Mapping[str, FloatArray | str] = field(default_factory=dict)
+    concentrations: Mapping[str, FloatArray | str | Alpha | LogLinear] = field(default_factory=dict)
     observed: Observed | None = None
     sparse_topics: SparseTopics | None = None
     phi_name: str = "phi"
@@ -67,8 +69,18 @@ class ChainState:
 
     @property
     def alpha(self) -> FloatArray:
-        """Concentration of each topic in a document's weights, shape (K,)."""
+        """Concentration of each topic in the weights of every document, shape (K,)."""
         return self._concentration("alpha", self.sizes.topics)
+
+    @property
+    def document_alpha(self) -> Alpha:
+        """Concentration of each topic in a document's weights, the same in all documents or not."""
+        value = self.concentrations["alpha"]
+        if isinstance(value, LogLinear):
+            return value.of(self.arrays[value.coefficients])
+        if isinstance(value, Alpha):
+            return value
+        return Alpha.shared(self.alpha)
 
     @property
     def beta(self) -> FloatArray:
@@ -77,6 +89,7 @@ class ChainState:
 
     def _concentration(self, role: str, size: int) -> FloatArray:
         value = self.concentrations[role]
+        assert not isinstance(value, Alpha | LogLinear), f"{role} differs from document to document"
         array = self.arrays[value] if isinstance(value, str) else value
         # A copy: kernels cannot change what is fixed, and compiled code sees one array type.
         each = np.empty(size)

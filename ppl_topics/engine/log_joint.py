@@ -14,6 +14,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt8Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.samplers.concentration.log_pochhammer import log_pochhammer
 from ppl_topics.samplers.counts import make_chunks
 
@@ -49,27 +50,32 @@ def log_marginal(
 @compiled
 def log_theta_part(doc_ptr: IntArray, z: UnsignedArray, alpha: FloatArray) -> float:
     """Log p(z | alpha), theta integrated out (Griffiths and Steyvers 2004, equation 3)."""
-    return add_in_order(theta_terms(make_chunks(doc_ptr, CHUNKS), doc_ptr, z, alpha))
+    shared = Alpha(alpha.reshape((1, alpha.size)), np.empty(0, np.int64), alpha)
+    return add_in_order(theta_terms(make_chunks(doc_ptr, CHUNKS), doc_ptr, z, shared))
 
 
 @parallel
-def theta_terms(chunk_ptr: IntArray, doc_ptr: IntArray, z: UnsignedArray, alpha: FloatArray) -> FloatArray:
+def theta_terms(chunk_ptr: IntArray, doc_ptr: IntArray, z: UnsignedArray, alpha: Alpha) -> FloatArray:
     """Return the terms of `log_theta_part`, one for each chunk of documents."""
-    alpha_sum = 0.0
-    for topic in range(alpha.size):
-        alpha_sum += alpha[topic]
+    sums = np.empty(alpha.rows.shape[0])
+    for row in range(sums.size):
+        total = 0.0
+        for topic in range(alpha.rows.shape[1]):
+            total += alpha.rows[row, topic]
+        sums[row] = total
     partial = np.zeros(chunk_ptr.size - 1)
     for chunk in numba.prange(chunk_ptr.size - 1):
-        in_doc = np.zeros(alpha.size, dtype=np.int64)
+        in_doc = np.zeros(alpha.rows.shape[1], dtype=np.int64)
         value = 0.0
         for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
+            own = alpha.row[doc] if alpha.row.size > 0 else 0
             for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
                 in_doc[z[token]] += 1
             for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
                 topic = z[token]
-                value += log_pochhammer(alpha[topic], in_doc[topic])
+                value += log_pochhammer(alpha.rows[own, topic], in_doc[topic])
                 in_doc[topic] = 0
-            value -= log_pochhammer(alpha_sum, doc_ptr[doc + 1] - doc_ptr[doc])
+            value -= log_pochhammer(sums[own], doc_ptr[doc + 1] - doc_ptr[doc])
         partial[chunk] = value
     return partial
 

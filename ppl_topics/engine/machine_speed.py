@@ -38,7 +38,7 @@ def machine_speed() -> float:
     np.add.at(n_wk, (words, z), 1)
     n_k = n_wk.sum(axis=0, dtype=np.int64)
     tokens = TokensByDocument(np.array([0, DOCS]), doc_ptr, words, np.ones(WORDS, np.bool_))
-    priors = Priors(np.full(TOPICS, 0.1), np.full(WORDS, 0.01), 0.01 * WORDS)
+    priors = Priors(np.full((1, TOPICS), 0.1), np.empty(0, np.int64), np.full(WORDS, 0.01), 0.01 * WORDS)
     for array in (doc_ptr, words):
         # As in a run, so that the function is compiled for these types once.
         array.flags.writeable = False

@@ -153,7 +153,7 @@ def copy_counts(shard: int, shards: Shards, counts: Counts, own: ShardCounts) ->
     updates="z",
     integrates_out=("theta", "phi"),
     reads=("alpha", "beta", "eta", "augmentation"),
-    handles=("dirichlet", "assignments", "words", "quadratic_response"),
+    handles=("dirichlet", "document_alpha", "assignments", "words", "quadratic_response"),
     exact=False,
     automatic=False,
     parallel_over="doc",

@@ -45,6 +45,7 @@ from ppl_topics.core.proposal import Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.given_phi import (
+    AllGivenPhi,
     GivenPhi,
     compile_sweep,
     draw_in_float64,
@@ -109,9 +110,10 @@ def new_parts(selected: BoolArray, word_counts: IntArray, n_topics: int) -> Prio
 
 
 @parallel
-def build_parts(word_ptr: IntArray, selected: BoolArray, given: GivenPhi, parts: PriorParts) -> None:
+def build_parts(
+    word_ptr: IntArray, selected: BoolArray, alpha: FloatArray, phi: Float32Array, parts: PriorParts
+) -> None:
     """Sum alpha_k phi_kw for each selected word that occurs, and build the alias tables, in parallel over words."""
-    alpha, phi = given.alpha, given.phi
     mass, table, probability, alias = parts.mass, parts.table, parts.probability, parts.alias
     chunk_ptr = make_chunks(word_ptr, WORD_CHUNKS)
     for chunk in numba.prange(WORD_CHUNKS):
@@ -172,9 +174,9 @@ class ListScratch(NamedTuple):
 
 
 @compiled
-def new_scratch(task: int, given: GivenPhi, parts: PriorParts) -> ListScratch:
+def new_scratch(task: int, given: AllGivenPhi, parts: PriorParts) -> ListScratch:
     """Allocate the memory of a task."""
-    n_topics = given.alpha.size
+    n_topics = given.rows.shape[1]
     counts, place = np.zeros(n_topics, np.int32), np.full(n_topics, np.int32(ABSENT), np.int32)
     topics, listed = np.zeros(n_topics + LANES, np.uint16), np.zeros(n_topics + LANES, np.int32)
     sums, none = new_sums(n_topics), np.zeros(n_topics, np.int32)
@@ -325,9 +327,9 @@ def alias_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_WO
         return new_parts(selected, tokens.word_counts, binding.sizes.topics)
 
     def step(state: ChainState, memory: PriorParts, key: Key) -> dict[str, float] | None:
-        given, term = GivenPhi(state.alpha, state.arrays[phi]), make_term(state)
-        parts = memory._replace(alpha=state.alpha.astype(np.float32))
-        build_parts(tokens.word_ptr, selected, given, parts)
+        given, term, alpha = AllGivenPhi.of(state.document_alpha, state.arrays[phi]), make_term(state), state.alpha
+        parts = memory._replace(alpha=alpha.astype(np.float32))
+        build_parts(tokens.word_ptr, selected, alpha, given.phi, parts)
         sweep_alias_partially_collapsed(by_document, state.z, given, parts, term, key)
         recount(tokens, state)
         return acceptance(term, n_drawn)

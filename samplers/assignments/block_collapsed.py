@@ -45,7 +45,7 @@ NumberOfBlocks = Annotated[int, pydantic.Field(ge=1, le=1024)]
     updates="z",
     integrates_out=("theta", "phi"),
     reads=("alpha", "beta", "eta", "augmentation"),
-    handles=("dirichlet", "assignments", "words", "quadratic_response"),
+    handles=("dirichlet", "document_alpha", "assignments", "words", "quadratic_response"),
     exact=True,
     automatic=True,
     parallel_over="doc and word",

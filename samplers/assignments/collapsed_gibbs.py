@@ -19,6 +19,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import TokensByDocument
+from ppl_topics.samplers.assignments.given_phi import row_of
 from ppl_topics.samplers.counts import Counts
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, accepts, term_of
 from ppl_topics.samplers.variates.categorical import find_cumulated
@@ -33,20 +34,23 @@ class Priors(NamedTuple):
 
     Attributes
     ----------
-    alpha : ndarray of float64 of shape (K,)
+    rows : ndarray of float64 of shape (R, K)
+    row : ndarray of int64 of shape (D,) or (0,)
+        See `ppl_topics.core.alpha.Alpha`.
     beta : ndarray of float64 of shape (V,)
     beta_sum : float
     """
 
-    alpha: FloatArray
+    rows: FloatArray
+    row: IntArray
     beta: FloatArray
     beta_sum: float
 
     @classmethod
     def of(cls, state: ChainState) -> Priors:
         """Return those of a state."""
-        beta = state.beta
-        return cls(state.alpha, beta, float(beta.sum()))
+        alpha, beta = state.document_alpha, state.beta
+        return cls(alpha.rows, alpha.row, beta, float(beta.sum()))
 
 
 class Factors(NamedTuple):
@@ -54,6 +58,7 @@ class Factors(NamedTuple):
 
     Attributes
     ----------
+    alpha : ndarray of float64 of shape (K,)
     n_dk : ndarray of int64 of shape (K,)
     doc : ndarray of float64 of shape (K,)
         n_dk + alpha_k.
@@ -63,6 +68,7 @@ class Factors(NamedTuple):
         Working memory of a draw.
     """
 
+    alpha: FloatArray
     n_dk: IntArray
     doc: FloatArray
     topic: FloatArray
@@ -88,7 +94,7 @@ def count_token(k: Integer, change: int, row: Integer, counts: Counts, priors: P
     counts.n_wk[row, k] += change
     counts.n_k[k] += change
     factors.n_dk[k] += change
-    factors.doc[k] = factors.n_dk[k] + priors.alpha[k]
+    factors.doc[k] = factors.n_dk[k] + factors.alpha[k]
     factors.topic[k] = 1.0 / (counts.n_k[k] + priors.beta_sum)
 
 
@@ -118,18 +124,20 @@ def sweep_documents(
 ) -> None:
     """Sweep over some documents, as `sweep_collapsed` does; n_wk has word w in ``rows[w]``."""
     n_topics, supervised = counts.n_k.size, term.eta.shape[1] > 0
-    doc_ptr, words, selected, alpha, beta = tokens.doc_ptr, tokens.words, tokens.selected, priors.alpha, priors.beta
-    factors = Factors(np.empty(n_topics, np.int64), np.empty(n_topics), np.empty(n_topics), np.empty(n_topics))
+    doc_ptr, words, selected, beta = tokens.doc_ptr, tokens.words, tokens.selected, priors.beta
+    n_dk = np.empty(n_topics, np.int64)
+    of_doc, of_topic, sums = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
     for k in range(n_topics):
-        factors.topic[k] = 1.0 / (counts.n_k[k] + priors.beta_sum)
+        of_topic[k] = 1.0 / (counts.n_k[k] + priors.beta_sum)
     stream = new_stream()
     for doc in docs:
         start(stream, key, doc)
-        factors.n_dk[:] = 0
+        factors = Factors(priors.rows[row_of(doc, priors.row)], n_dk, of_doc, of_topic, sums)
+        n_dk[:] = 0
         for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
-            factors.n_dk[z[token]] += 1
+            n_dk[z[token]] += 1
         for k in range(n_topics):
-            factors.doc[k] = factors.n_dk[k] + alpha[k]
+            of_doc[k] = n_dk[k] + factors.alpha[k]
         for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
             word = words[token]
             if not selected[word]:
@@ -148,7 +156,7 @@ def sweep_documents(
     updates="z",
     integrates_out=("theta", "phi"),
     reads=("alpha", "beta", "eta", "augmentation"),
-    handles=("dirichlet", "assignments", "words", "quadratic_response"),
+    handles=("dirichlet", "document_alpha", "assignments", "words", "quadratic_response"),
     exact=True,
     automatic=True,
     cost="N * (38 + 1.08 * K) + N * (16 * min(1, C) + 0.9 * C)",

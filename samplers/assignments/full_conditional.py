@@ -33,8 +33,13 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.proposal import Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.assignments.given_phi import GivenPhi, compile_sweep, prefetch_phi
-from ppl_topics.samplers.assignments.light_collapsed import GivenCounts, count_everywhere, weigh_by_counts
+from ppl_topics.samplers.assignments.given_phi import AllGivenPhi, compile_sweep, prefetch_phi
+from ppl_topics.samplers.assignments.light_collapsed import (
+    AllGivenCounts,
+    count_everywhere,
+    in_document,
+    weigh_by_counts,
+)
 from ppl_topics.samplers.assignments.light_partially_collapsed import count_topics, metropolis_hooks, weigh_given_phi
 from ppl_topics.samplers.counts import recount
 from ppl_topics.samplers.responses.response_term import ResponseTerm, follow_move, term_of
@@ -69,7 +74,7 @@ class FullScratch(NamedTuple):
 @compiled
 def new_scratch(task: int, given: Any, tables: Any) -> FullScratch:
     """Allocate the memory of a task."""
-    n_topics = given.alpha.size
+    n_topics = given.rows.shape[1]
     return FullScratch(np.zeros(n_topics, np.int64), np.zeros(n_topics), np.empty(n_topics))
 
 
@@ -145,7 +150,7 @@ sweep_full_partially_collapsed = compile_full_sweep(
     "full_partially_collapsed", weigh_given_phi, look_ahead=prefetch_phi
 )
 sweep_full_collapsed_gibbs = compile_full_sweep(
-    "full_collapsed_gibbs", weigh_by_counts, in_parallel=False, count=count_everywhere
+    "full_collapsed_gibbs", weigh_by_counts, in_parallel=False, count=count_everywhere, in_document=in_document
 )
 
 
@@ -159,7 +164,7 @@ def tables_of(term: ResponseTerm) -> tuple[FloatArray]:
     updates="z",
     integrates_out="theta",
     reads=("alpha", "phi", "eta", "augmentation"),
-    handles=("dirichlet", "assignments", "words", "quadratic_response"),
+    handles=("dirichlet", "document_alpha", "assignments", "words", "quadratic_response"),
     exact=True,
     parallel_over="doc",
     distributes="doc",
@@ -173,7 +178,7 @@ def full_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_WOR
     by_document, make_term = tokens.by_document(words.mask(tokens.word_counts)), term_of(binding)
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        given, term = GivenPhi(state.alpha, state.arrays[phi]), make_term(state)
+        given, term = AllGivenPhi.of(state.document_alpha, state.arrays[phi]), make_term(state)
         sweep_full_partially_collapsed(by_document, state.z, given, tables_of(term), term, key)
         recount(tokens, state)
 
@@ -185,7 +190,7 @@ def full_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_WOR
     updates="z",
     integrates_out=("theta", "phi"),
     reads=("alpha", "beta", "eta", "augmentation"),
-    handles=("dirichlet", "assignments", "words", "quadratic_response"),
+    handles=("dirichlet", "document_alpha", "assignments", "words", "quadratic_response"),
     exact=True,
     cost="N * (40 + 3.5 * K + 0.14 * K * C)",
     memory="50 * D * C",
@@ -197,8 +202,7 @@ def full_collapsed_gibbs(binding: Binding, *, words: WordSelection = ALL_WORDS) 
     one_task = tokens.by_document(words.mask(tokens.word_counts))._replace(chunk_ptr=np.array([0, binding.sizes.docs]))
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        beta, term = state.beta, make_term(state)
-        given = GivenCounts(state.alpha, beta, float(beta.sum()), state.n_wk, state.n_k)
-        sweep_full_collapsed_gibbs(0, one_task, state.z, given, tables_of(term), term, key)
+        term = make_term(state)
+        sweep_full_collapsed_gibbs(0, one_task, state.z, AllGivenCounts.of(state), tables_of(term), term, key)
 
     return KernelFunctions(step)

@@ -20,8 +20,17 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntegerArray, UInt32Array, UnsignedArray
+from ppl_topics._util.arrays import (
+    Float32Array,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    IntegerArray,
+    UInt32Array,
+    UnsignedArray,
+)
 from ppl_topics._util.compiled import compiled, inlined, signed, specialised
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key
 from ppl_topics.core.proposal import Token
 from ppl_topics.core.tokens import TokensByDocument
@@ -32,21 +41,53 @@ from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row
 from ppl_topics.samplers.variates.simd_categorical import Real, is_safe, new_sums
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start
 
-__all__ = ["GivenPhi", "Scratch", "compile_sweep", "count_document", "draw_in_float64", "new_scratch", "prefetch_phi"]
+__all__ = [
+    "AllGivenPhi",
+    "GivenPhi",
+    "Scratch",
+    "compile_sweep",
+    "count_document",
+    "draw_in_float64",
+    "new_scratch",
+    "prefetch_phi",
+    "row_of",
+]
 
 
 class GivenPhi(NamedTuple):
-    """What the distribution of a token's topic depends on besides its document.
+    """What the distribution of a token's topic depends on besides the other tokens of its document.
 
     Attributes
     ----------
     alpha : ndarray of float64 of shape (K,)
+        Of its document.
     phi : ndarray of float32 of shape (V, K)
         Probability of each word in each topic.
     """
 
     alpha: FloatArray
     phi: Float32Array
+
+
+class AllGivenPhi(NamedTuple):
+    """The same for all documents.
+
+    Attributes
+    ----------
+    rows : ndarray of float64 of shape (R, K)
+    row : ndarray of int64 of shape (D,) or (0,)
+        See `ppl_topics.core.alpha.Alpha`.
+    phi : ndarray of float32 of shape (V, K)
+    """
+
+    rows: FloatArray
+    row: IntArray
+    phi: Float32Array
+
+    @classmethod
+    def of(cls, alpha: Alpha, phi: Float32Array) -> AllGivenPhi:
+        """Return what is given, in one flat tuple."""
+        return cls(alpha.rows, alpha.row, phi)
 
 
 class Scratch(NamedTuple):
@@ -98,13 +139,14 @@ def sweep_document(
     doc: int,
     tokens: TokensByDocument,
     z: UnsignedArray,
-    given: Any,
+    every: Any,
     tables: Any,
     term: ResponseTerm,
     scratch: Any,
 ) -> None:
     """Draw the topics of a document's tokens one after another; a template."""
     words, selected, counts = tokens.words, tokens.selected, scratch.counts
+    given = in_document(doc, every)
     begin, end = tokens.doc_ptr[doc], tokens.doc_ptr[doc + 1]
     topics = z[begin:end]
     responds = term.eta.shape[1] > 0
@@ -126,10 +168,22 @@ def sweep_document(
     end_document(topics, scratch)
 
 
+@inlined
+def row_of(doc: int, row: IntArray) -> int:
+    """Return which row of the concentrations of the topics a document has."""
+    return row[doc] if row.size > 0 else 0
+
+
+@inlined
+def in_document(doc: int, given: AllGivenPhi) -> GivenPhi:
+    """Return what is given in a document."""
+    return GivenPhi(given.rows[row_of(doc, given.row)], given.phi)
+
+
 @compiled
 def new_scratch(task: int, given: Any, tables: Any) -> Scratch:
     """Allocate the memory of a task."""
-    n_topics = given.alpha.size
+    n_topics = given.rows.shape[1]
     weight = np.empty(n_topics, np.float32)
     return Scratch(np.empty(n_topics, np.int32), weight, weight.reshape(1, n_topics), new_sums(n_topics))
 
@@ -186,7 +240,8 @@ def compile_sweep(
     sweep : compiled function
         ``sweep(tokens, z, given, tables, term, key)`` draws the topic of each selected token. It updates z, and the
         slopes and rejected moves of the response term, but not the counts by word. `given` and `tables` are flat
-        tuples of arrays and numbers: what the distribution depends on, and what the sampler has computed from it.
+        tuples of arrays and numbers: what the distribution depends on, such as `AllGivenPhi`, of which `in_document`
+        makes that of a document; and what the sampler has computed from it.
     """
     document = specialised(
         sweep_document, label, cached=cached, in_line=True, counting=False, **{"draw": draw, **names}

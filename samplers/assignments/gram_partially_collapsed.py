@@ -29,7 +29,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.proposal import Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.assignments.given_phi import GivenPhi, compile_sweep, count_document, prefetch_phi
+from ppl_topics.samplers.assignments.given_phi import AllGivenPhi, GivenPhi, compile_sweep, count_document, prefetch_phi
 from ppl_topics.samplers.counts import recount
 from ppl_topics.samplers.responses.curvature import Curvature, bend, curvature_of, omega_of
 from ppl_topics.samplers.responses.response_term import ResponseTerm, term_of
@@ -85,9 +85,9 @@ class GramScratch(NamedTuple):
 
 
 @compiled
-def new_scratch(task: int, given: GivenPhi, curvature: Curvature) -> GramScratch:
+def new_scratch(task: int, given: AllGivenPhi, curvature: Curvature) -> GramScratch:
     """Allocate the memory of a task."""
-    n_topics, largest = given.alpha.size, 0.0
+    n_topics, largest = given.rows.shape[1], 0.0
     for topic in range(n_topics):
         largest = max(largest, curvature.gram[topic, topic])
     counts, weight, sums = np.empty(n_topics, np.int32), np.empty(n_topics, np.float32), new_sums(n_topics)
@@ -245,7 +245,7 @@ sweep_gram_partially_collapsed = compile_sweep(
     updates="z",
     integrates_out="theta",
     reads=("alpha", "phi", "eta", "augmentation"),
-    handles=("dirichlet", "assignments", "words", "shared_curvature"),
+    handles=("dirichlet", "document_alpha", "assignments", "words", "shared_curvature"),
     exact=True,
     automatic=True,
     parallel_over="doc",
@@ -262,7 +262,7 @@ def gram_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_WOR
     n_topics = binding.sizes.topics
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        given, term = GivenPhi(state.alpha, state.arrays[phi]), make_term(state)
+        given, term = AllGivenPhi.of(state.document_alpha, state.arrays[phi]), make_term(state)
         eta = term.eta if len(term.eta) else np.zeros((n_topics, 0))
         curvature = curvature_of(eta, make_omega(state), lengths)
         sweep_gram_partially_collapsed(by_document, state.z, given, curvature, term, key)

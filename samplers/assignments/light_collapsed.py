@@ -31,7 +31,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.proposal import ProposalSpec, Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.assignments.given_phi import compile_sweep
+from ppl_topics.samplers.assignments.given_phi import compile_sweep, row_of
 from ppl_topics.samplers.assignments.light_partially_collapsed import MetropolisScratch, metropolis_hooks
 from ppl_topics.samplers.proposals.checkpointing import arrays_of_tables, restored_tables
 from ppl_topics.samplers.proposals.composition import (
@@ -49,15 +49,16 @@ from ppl_topics.samplers.proposals.table_inputs import inputs_of
 from ppl_topics.samplers.responses.response_term import term_of
 from ppl_topics.samplers.topics.expected import update_mean_phi
 
-__all__ = ["GivenCounts", "compile_light_collapsed_sweep", "light_collapsed"]
+__all__ = ["AllGivenCounts", "GivenCounts", "compile_light_collapsed_sweep", "light_collapsed"]
 
 
 class GivenCounts(NamedTuple):
-    """What the distribution of a token's topic depends on besides its document.
+    """What the distribution of a token's topic depends on besides the other tokens of its document.
 
     Attributes
     ----------
     alpha : ndarray of float64 of shape (K,)
+        Of its document.
     beta : ndarray of float64 of shape (V,)
     beta_sum : float
     n_wk : ndarray of int32 of shape (V, K)
@@ -70,6 +71,37 @@ class GivenCounts(NamedTuple):
     beta_sum: float
     n_wk: Int32Array
     n_k: IntArray
+
+
+class AllGivenCounts(NamedTuple):
+    """The same for all documents.
+
+    Attributes
+    ----------
+    rows : ndarray of float64 of shape (R, K)
+    row : ndarray of int64 of shape (D,) or (0,)
+        See `ppl_topics.core.alpha.Alpha`.
+    beta, beta_sum, n_wk, n_k
+    """
+
+    rows: FloatArray
+    row: IntArray
+    beta: FloatArray
+    beta_sum: float
+    n_wk: Int32Array
+    n_k: IntArray
+
+    @classmethod
+    def of(cls, state: ChainState) -> AllGivenCounts:
+        """Return what a state gives."""
+        alpha, beta = state.document_alpha, state.beta
+        return cls(alpha.rows, alpha.row, beta, float(beta.sum()), state.n_wk, state.n_k)
+
+
+@inlined
+def in_document(doc: int, given: AllGivenCounts) -> GivenCounts:
+    """Return what is given in a document."""
+    return GivenCounts(given.rows[row_of(doc, given.row)], given.beta, given.beta_sum, given.n_wk, given.n_k)
 
 
 @compiled
@@ -93,7 +125,7 @@ def count_everywhere(word: int, topic: int, change: int, given: GivenCounts, scr
 def compile_light_collapsed_sweep(specs: tuple[ProposalSpec, ...], forms: tuple[TableForm, ...]) -> Callable[..., None]:
     """Compile the sweep of the kernel for given proposals: serial, and with counts by word kept up to date."""
     label, cached, draw = compile_moves(specs, forms, weigh_by_counts)
-    hooks = metropolis_hooks() | {"count": count_everywhere}
+    hooks = metropolis_hooks() | {"count": count_everywhere, "in_document": in_document}
     return compile_sweep(f"light_collapsed_{label}", draw, cached=cached, in_parallel=False, **hooks)
 
 
@@ -120,7 +152,7 @@ class Stale:
     updates="z",
     integrates_out=("theta", "phi"),
     reads=("alpha", "beta", "eta", "augmentation"),
-    handles=("dirichlet", "assignments", "words", "quadratic_response"),
+    handles=("dirichlet", "document_alpha", "assignments", "words", "quadratic_response"),
     exact=False,
     cost="91 * N + 10.7 * V * K + steps * N * (19 * min(1, C) + 1.05 * C)",
     memory="10 * V * K + 50 * D * C + 10 * N * min(1, C)",
@@ -146,10 +178,9 @@ def light_collapsed(
         return Stale(np.zeros((sizes.words, sizes.topics), np.float32))
 
     def step(state: ChainState, memory: Stale, key: Key) -> dict[str, float]:
-        beta = state.beta
-        given = GivenCounts(state.alpha, beta, float(beta.sum()), state.n_wk, state.n_k)
+        given = AllGivenCounts.of(state)
         if memory.sweeps % rebuild == 0:
-            update_mean_phi(state.n_wk, state.n_k, beta, 1.0, memory.phi)
+            update_mean_phi(state.n_wk, state.n_k, given.beta, 1.0, memory.phi)
             memory.tables = composition.build(make_inputs(memory.phi, state), memory.tables)
         memory.sweeps += 1
         moves = composition.moves(1, key.sweep)

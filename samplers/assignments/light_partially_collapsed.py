@@ -31,7 +31,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.proposal import ProposalSpec, Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.assignments.given_phi import GivenPhi, compile_sweep
+from ppl_topics.samplers.assignments.given_phi import AllGivenPhi, GivenPhi, compile_sweep
 from ppl_topics.samplers.counts import recount
 from ppl_topics.samplers.proposals.composition import (
     DOC_AND_WORD,
@@ -83,7 +83,7 @@ class MetropolisScratch(NamedTuple):
 def new_scratch(task: int, given: Any, tables: Any) -> MetropolisScratch:
     """Allocate the memory of a task."""
     moves = Moves(*tables[:N_MOVES])
-    n_topics = given.alpha.size
+    n_topics = given.rows.shape[1]
     counts = np.zeros(n_topics, np.int64)
     return MetropolisScratch(counts, moves.tried[task], moves.accepted[task], new_gains(n_topics))
 
@@ -141,7 +141,7 @@ def compile_light_sweep(specs: tuple[ProposalSpec, ...], forms: tuple[TableForm,
     updates="z",
     integrates_out="theta",
     reads=("alpha", "phi", "eta", "augmentation"),
-    handles=("dirichlet", "assignments", "words", "quadratic_response"),
+    handles=("dirichlet", "document_alpha", "assignments", "words", "quadratic_response"),
     exact=True,
     parallel_over="doc",
     distributes="doc",
@@ -168,7 +168,7 @@ def light_partially_collapsed(
         return []
 
     def step(state: ChainState, memory: list[Any], key: Key) -> dict[str, float]:
-        given, term = GivenPhi(state.alpha, state.arrays[phi]), make_term(state)
+        given, term = AllGivenPhi.of(state.document_alpha, state.arrays[phi]), make_term(state)
         memory[:] = composition.build(make_inputs(given.phi, state), memory)
         moves = composition.moves(len(tokens.chunk_ptr) - 1, key.sweep)
         sweep = compile_light_sweep(composition.specs, forms_of(memory))

@@ -23,13 +23,15 @@ import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, UInt16Array
 from ppl_topics._util.compiled import compiled, inlined
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import ALL_WORDS, KernelFunctions, WordSelection
 from ppl_topics.core.keys import Key
 from ppl_topics.core.proposal import Token
 from ppl_topics.core.registry import kernel
+from ppl_topics.core.sparse_topics import SparseTopics
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.assignments.given_phi import Scratch, compile_sweep
+from ppl_topics.samplers.assignments.given_phi import Scratch, compile_sweep, row_of
 from ppl_topics.samplers.responses.response_term import ResponseTerm, acceptance, term_of
 from ppl_topics.samplers.topics.sparse_counts import count_topics
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
@@ -38,15 +40,16 @@ from ppl_topics.samplers.variates.simd import unlikely
 from ppl_topics.samplers.variates.simd_categorical import Real, draw_entry, is_safe, running_sums_of_list
 from ppl_topics.samplers.variates.streams import Stream
 
-__all__ = ["GivenSparse", "listed_partially_collapsed", "sweep_listed_partially_collapsed"]
+__all__ = ["AllGivenSparse", "listed_partially_collapsed", "sweep_listed_partially_collapsed"]
 
 
 class GivenSparse(NamedTuple):
-    """What the distribution of a token's topic depends on besides its document.
+    """What the distribution of a token's topic depends on besides the other tokens of its document.
 
     Attributes
     ----------
     alpha : ndarray of float64 of shape (K,)
+        Of its document.
     pointer, topics, values : ndarray
         Topics of each word and their phi_kw: see `ppl_topics.core.sparse_topics.SparseTopics`.
     """
@@ -55,6 +58,27 @@ class GivenSparse(NamedTuple):
     pointer: IntArray
     topics: UInt16Array
     values: Float32Array
+
+
+class AllGivenSparse(NamedTuple):
+    """The same for all documents; `rows` and `row` as in `ppl_topics.core.alpha.Alpha`."""
+
+    rows: FloatArray
+    row: IntArray
+    pointer: IntArray
+    topics: UInt16Array
+    values: Float32Array
+
+    @classmethod
+    def of(cls, alpha: Alpha, sparse: SparseTopics) -> AllGivenSparse:
+        """Return what is given, in one flat tuple."""
+        return cls(alpha.rows, alpha.row, sparse.pointer, sparse.topics, sparse.values)
+
+
+@inlined
+def in_document(doc: int, given: AllGivenSparse) -> GivenSparse:
+    """Return what is given in a document."""
+    return GivenSparse(given.rows[row_of(doc, given.row)], given.pointer, given.topics, given.values)
 
 
 @inlined
@@ -101,7 +125,7 @@ def draw_in_log_space(stream: Stream, token: Token, old: int, given: GivenSparse
     return drawn
 
 
-sweep_listed_partially_collapsed = compile_sweep("listed_partially_collapsed", draw)
+sweep_listed_partially_collapsed = compile_sweep("listed_partially_collapsed", draw, in_document=in_document)
 
 
 @kernel(
@@ -109,7 +133,7 @@ sweep_listed_partially_collapsed = compile_sweep("listed_partially_collapsed", d
     updates="z",
     integrates_out="theta",
     reads=("alpha", "phi", "eta", "augmentation"),
-    handles=("dirichlet", "assignments", "listed_words", "quadratic_response"),
+    handles=("dirichlet", "document_alpha", "assignments", "listed_words", "quadratic_response"),
     exact=True,
     automatic=True,
     parallel_over="doc",
@@ -127,7 +151,7 @@ def listed_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_W
     def step(state: ChainState, memory: None, key: Key) -> dict[str, float] | None:
         sparse, term = state.sparse_topics, make_term(state)
         assert sparse is not None, "a state without sparse topics"
-        given = GivenSparse(state.alpha, sparse.pointer, sparse.topics, sparse.values)
+        given = AllGivenSparse.of(state.document_alpha, sparse)
         sweep_listed_partially_collapsed(by_document, state.z, given, (), term, key)
         count_topics(state.z, tokens.word_ptr, tokens.by_word, sparse, state.n_k)
         return acceptance(term, n_drawn)

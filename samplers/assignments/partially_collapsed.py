@@ -25,6 +25,7 @@ from ppl_topics.core.proposal import Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.given_phi import (
+    AllGivenPhi,
     GivenPhi,
     compile_sweep,
     draw_in_float64,
@@ -57,7 +58,7 @@ sweep_partially_collapsed = compile_sweep("partially_collapsed", draw, look_ahea
     updates="z",
     integrates_out="theta",
     reads=("alpha", "phi", "eta", "augmentation"),
-    handles=("dirichlet", "assignments", "words", "quadratic_response"),
+    handles=("dirichlet", "document_alpha", "assignments", "words", "quadratic_response"),
     exact=True,
     automatic=True,
     parallel_over="doc",
@@ -75,7 +76,8 @@ def partially_collapsed(binding: Binding, *, words: WordSelection = ALL_WORDS) -
 
     def step(state: ChainState, memory: None, key: Key) -> dict[str, float] | None:
         term = make_term(state)
-        sweep_partially_collapsed(by_document, state.z, GivenPhi(state.alpha, state.arrays[phi]), (), term, key)
+        given = AllGivenPhi.of(state.document_alpha, state.arrays[phi])
+        sweep_partially_collapsed(by_document, state.z, given, (), term, key)
         recount(tokens, state)
         return acceptance(term, n_drawn)
 

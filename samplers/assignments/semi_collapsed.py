@@ -29,7 +29,7 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.samplers.assignments.block_collapsed import NumberOfBlocks
 from ppl_topics.samplers.assignments.block_masses import sum_by_block
-from ppl_topics.samplers.assignments.given_phi import GivenPhi
+from ppl_topics.samplers.assignments.given_phi import AllGivenPhi
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
 from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper, most_listed
 from ppl_topics.samplers.assignments.tiling import Tiling, block_at, default_blocks, make_tiling
@@ -91,7 +91,7 @@ class Memory(NamedTuple):
     updates="z",
     integrates_out=("theta", "phi"),
     reads=("alpha", "beta", "eta", "augmentation"),
-    handles=("dirichlet", "assignments", "words", "quadratic_response"),
+    handles=("dirichlet", "document_alpha", "assignments", "words", "quadratic_response"),
     exact=True,
     parallel_over="doc",
     distributes="rotate",
@@ -125,7 +125,8 @@ def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: NumberOfB
         betas = np.concatenate([beta[whole.frequent], beta_sum])
         draw_phi(counts, state.n_k, betas, key._replace(kernel=key.kernel + Reserved.PHI_WITHIN_KERNEL), phi)
         by_document = key if elsewhere is None else key._replace(first=elsewhere.docs_before)
-        sweep_partially_collapsed(frequent, state.z, GivenPhi(state.alpha, phi), (), term, by_document)
+        given = AllGivenPhi.of(state.document_alpha, phi)
+        sweep_partially_collapsed(frequent, state.z, given, (), term, by_document)
         # The counts of rare words are those of all documents, wherever these are.
         of_rare = None if elsewhere is None else state.n_wk[is_rare]
         recount(tokens, state)

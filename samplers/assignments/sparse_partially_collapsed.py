@@ -32,7 +32,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.proposal import Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.assignments.given_phi import GivenPhi, compile_sweep, count_document
+from ppl_topics.samplers.assignments.given_phi import AllGivenPhi, GivenPhi, compile_sweep, count_document
 from ppl_topics.samplers.assignments.likely_topics import LikelyTopics, list_likely_topics
 from ppl_topics.samplers.assignments.partially_collapsed import draw as draw_from_all
 from ppl_topics.samplers.counts import recount
@@ -74,9 +74,9 @@ class SparseScratch(NamedTuple):
 
 
 @compiled
-def new_scratch(task: int, given: GivenPhi, likely: LikelyTopics) -> SparseScratch:
+def new_scratch(task: int, given: AllGivenPhi, likely: LikelyTopics) -> SparseScratch:
     """Allocate the memory of a task."""
-    n_topics = given.alpha.size
+    n_topics = given.rows.shape[1]
     counts, weight, sums = np.empty(n_topics, np.int32), np.empty(n_topics, np.float32), new_sums(n_topics)
     others, heaviest = np.empty((1, n_topics), np.float32), np.empty(1, np.float32)
     return SparseScratch(counts, weight, weight.reshape(1, n_topics), sums, others, heaviest)
@@ -192,7 +192,7 @@ sweep_sparse_partially_collapsed = compile_sweep(
     updates="z",
     integrates_out="theta",
     reads=("alpha", "phi", "eta", "augmentation"),
-    handles=("dirichlet", "assignments", "words", "quadratic_response"),
+    handles=("dirichlet", "document_alpha", "assignments", "words", "quadratic_response"),
     exact=True,
     automatic=True,
     parallel_over="doc",
@@ -209,7 +209,7 @@ def sparse_partially_collapsed(binding: Binding, *, words: WordSelection = ALL_W
     make_term = term_of(binding)
 
     def step(state: ChainState, memory: None, key: Key) -> dict[str, float] | None:
-        given, term = GivenPhi(state.alpha, state.arrays[phi]), make_term(state)
+        given, term = AllGivenPhi.of(state.document_alpha, state.arrays[phi]), make_term(state)
         likely = list_likely_topics(tokens.word_ptr, selected, given.phi)
         sweep_sparse_partially_collapsed(by_document, state.z, given, likely, term, key)
         recount(tokens, state)

@@ -148,8 +148,8 @@ def draw_remainder(old: Integer, tile: Tile, bound: float) -> Any:
 @tight
 def visit_briefly(token: Integer, tile: Tile, tiling: Tiling, z: UnsignedArray) -> Any:
     """Do as `visit` does, but between short documents without a pass over all topics."""
-    n_dk, n_topics = tile.scratch.n_dk, tile.n_k.size
-    was_short = (tile.cursor[2] - tile.cursor[1]) * SHORT < n_topics
+    n_dk, n_topics, shared = tile.scratch.n_dk, tile.n_k.size, tile.row.size == 0
+    was_short = shared and (tile.cursor[2] - tile.cursor[1]) * SHORT < n_topics
     if was_short:
         for other in range(tile.cursor[1], tile.cursor[2]):
             topic = np.int64(z[other])
@@ -159,7 +159,7 @@ def visit_briefly(token: Integer, tile: Tile, tiling: Tiling, z: UnsignedArray) 
     else:
         n_dk[:] = 0
     begin, end = turn_to_document(token, tile, tiling)
-    is_short = (end - begin) * SHORT < n_topics
+    is_short = shared and (end - begin) * SHORT < n_topics
     if is_short and not was_short:
         weigh_all(tile)
         tile.smooth[0] = sum_weights(tile)

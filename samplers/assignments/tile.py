@@ -44,6 +44,7 @@ __all__ = [
     "new_scratch",
     "ratio_of",
     "refresh",
+    "set_alpha",
     "turn_to_document",
     "weigh",
     "weigh_all",
@@ -103,7 +104,11 @@ class Tile(NamedTuple):
         Counts of z over the words of the block: n_bk.
     mass : ndarray of float64 of shape (K,)
         m_k.
+    rows : ndarray of float64 of shape (R, K)
+    row : ndarray of int64 of shape (D,) or (0,)
+        See `ppl_topics.core.alpha.Alpha`.
     alpha : ndarray of float64 of shape (K,)
+        Of the current document.
     beta : ndarray of float64 of shape (V,)
     beta_sum : float
         Over the words of the block.
@@ -121,6 +126,8 @@ class Tile(NamedTuple):
     last: int
     n_k: IntArray
     mass: FloatArray
+    rows: FloatArray
+    row: IntArray
     alpha: FloatArray
     beta: FloatArray
     beta_sum: float
@@ -229,11 +236,21 @@ def move_token(word: Integer, old: Integer, new: Integer, n_wk: Int32Array, tile
 
 
 @inlined
+def set_alpha(row: Integer, tile: Tile) -> None:
+    """Copy a row of the concentrations of the topics."""
+    for topic in range(tile.alpha.size):
+        tile.alpha[topic] = tile.rows[row, topic]
+        tile.alpha32[topic] = tile.rows[row, topic]
+
+
+@inlined
 def turn_to_document(token: Integer, tile: Tile, tiling: Tiling) -> Any:
     """Move the cursor to the document of a token; return where the document's tokens begin and end."""
     doc = tile.cursor[0]
     while token >= tiling.doc_ptr[doc + 1]:
         doc += 1
+    if tile.row.size > 0:
+        set_alpha(tile.row[doc], tile)
     begin, end = tiling.doc_ptr[doc], tiling.doc_ptr[doc + 1]
     tile.cursor[0], tile.cursor[1], tile.cursor[2] = doc, begin, end
     return begin, end

@@ -15,7 +15,7 @@ from ppl_topics.core.tokens import Tokens
 from ppl_topics.samplers.assignments.block_masses import count_blocks, sum_rows
 from ppl_topics.samplers.assignments.dense_tiles import sweep_dense
 from ppl_topics.samplers.assignments.sparse_tiles import sweep_sparse
-from ppl_topics.samplers.assignments.tile import Tile, new_scratch, ratio_of
+from ppl_topics.samplers.assignments.tile import Tile, new_scratch, ratio_of, set_alpha
 from ppl_topics.samplers.assignments.tiling import Tiling, block_at
 from ppl_topics.samplers.assignments.word_lists import WordLists, fill_lists, new_lists, pack_lists, unpack_lists
 from ppl_topics.samplers.responses.response_term import ResponseTerm
@@ -45,19 +45,21 @@ class TileGiven(NamedTuple):
     ----------
     mass : ndarray of float64 of shape (B, K)
         Of each topic in each word block.
-    alpha : ndarray of float64 of shape (K,)
+    rows : ndarray of float64 of shape (R, K)
+    row : ndarray of int64 of shape (D,) or (0,)
+        See `ppl_topics.core.alpha.Alpha`.
     beta : ndarray of float64 of shape (V,)
     beta_sum : ndarray of float64 of shape (B,)
         Over the words of each block.
-    alpha32, beta32 : ndarray of float32
-        The same, rounded.
+    beta32 : ndarray of float32 of shape (V,)
+        The same as `beta`, rounded.
     """
 
     mass: FloatArray
-    alpha: FloatArray
+    rows: FloatArray
+    row: IntArray
     beta: FloatArray
     beta_sum: FloatArray
-    alpha32: Float32Array
     beta32: Float32Array
 
 
@@ -116,17 +118,21 @@ def tile_of(group: int, block: int, tiling: Tiling, n_bk: IntArray, given: TileG
         tiling.tile_ptr[block, group + 1],
         n_bk[block],
         given.mass[block],
-        given.alpha,
+        given.rows,
+        given.row,
+        np.empty(n_topics),
         given.beta,
         given.beta_sum[block],
         given.mass[block].astype(np.float32),
-        given.alpha32,
+        np.empty(n_topics, np.float32),
         given.beta32,
         new_scratch(n_topics),
         np.array([tiling.group_ptr[group], -1, -1]),
         np.zeros(1),
         stream,
     )
+    # Where documents differ, each visit to one sets its own.
+    set_alpha(0, tile)
     for topic in range(n_topics):
         tile.scratch.ratio[topic] = ratio_of(topic, tile.n_k[topic], tile)
     return tile
@@ -189,8 +195,8 @@ class TileSweeper:
         if self.sparse:
             fill_lists(state.n_wk, self.lists)
         self.before = self.n_bk.sum(axis=0)
-        alpha, beta = state.alpha, state.beta
-        given = TileGiven(mass, alpha, beta, beta_sum, alpha.astype(np.float32), beta.astype(np.float32))
+        alpha, beta = state.document_alpha, state.beta
+        given = TileGiven(mass, alpha.rows, alpha.row, beta, beta_sum, beta.astype(np.float32))
         self.given: Any = (given, term, key)
 
     def visit(self, state: ChainState, first: int, last: int) -> None:

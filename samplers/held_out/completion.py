@@ -22,8 +22,9 @@ import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt32Array
 from ppl_topics._util.compiled import compiled, inlined, parallel
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key
-from ppl_topics.samplers.assignments.given_phi import GivenPhi, draw_in_float64
+from ppl_topics.samplers.assignments.given_phi import GivenPhi, draw_in_float64, row_of
 from ppl_topics.samplers.counts import make_chunks
 from ppl_topics.samplers.held_out.replicates import CHUNKS, REPLICATES
 from ppl_topics.samplers.variates.simd_categorical import draw_cell, new_sums, running_sums_of_products
@@ -55,7 +56,7 @@ def estimate_completion(
     doc_ptr: IntArray,
     shuffled: UInt32Array,
     phi: Float32Array,
-    alpha: FloatArray,
+    alpha: Alpha,
     particles: int,
     key: Key,
 ) -> FloatArray:
@@ -74,7 +75,7 @@ def complete(
     doc_ptr: IntArray,
     shuffled: UInt32Array,
     phi: Float32Array,
-    alpha: FloatArray,
+    alpha: Alpha,
     particles: int,
     key: Key,
     result: FloatArray,
@@ -87,11 +88,12 @@ def complete(
             middle = begin + (end - begin) // 2
             for replicate in range(REPLICATES):
                 start(stream, key, doc * REPLICATES + replicate)
-                theta = mean_theta(stream, shuffled[begin:middle], phi, alpha, particles)
+                own = alpha.rows[row_of(doc, alpha.row)]
+                theta = mean_theta(stream, shuffled[begin:middle], phi, own, particles)
                 for token in range(middle, end):
                     word: Any = np.int64(shuffled[token])
                     value = 0.0
-                    for topic in range(alpha.size):
+                    for topic in range(theta.size):
                         value += theta[topic] * phi[word, topic]
                     result[replicate, token] = value
 

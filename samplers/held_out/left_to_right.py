@@ -36,9 +36,10 @@ import numpy as np
 
 from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt32Array
 from ppl_topics._util.compiled import compiled, inlined, parallel, tight
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key
 from ppl_topics.core.tokens import TokensByDocument
-from ppl_topics.samplers.assignments.given_phi import GivenPhi
+from ppl_topics.samplers.assignments.given_phi import GivenPhi, row_of
 from ppl_topics.samplers.counts import make_chunks
 from ppl_topics.samplers.held_out.replicates import CHUNKS, REPLICATES
 from ppl_topics.samplers.variates.philox import POSITION, refill
@@ -70,7 +71,7 @@ def estimate_left_to_right(
     doc_ptr: IntArray,
     words: UInt32Array,
     phi: Float32Array,
-    alpha: FloatArray,
+    alpha: Alpha,
     particles: int,
     moves: int,
     key: Key,
@@ -82,7 +83,7 @@ def estimate_left_to_right(
     """
     used = np.zeros(len(phi), dtype=np.bool_)
     used[words] = True
-    entropy = word_entropies(phi, alpha, used)
+    entropy = word_entropies(phi, alpha.rows.mean(axis=0), used)
     lengths = np.diff(doc_ptr)
     # Chunks of documents by cost, not by tokens, so that all take about the same time.
     cost = np.concatenate([[0], np.cumsum(lengths * (np.minimum(lengths, moves) + 2))]).astype(np.int64)
@@ -96,7 +97,7 @@ def estimate_left_to_right(
 def left_to_right(
     tokens: TokensByDocument,
     phi: Float32Array,
-    alpha: FloatArray,
+    alpha: Alpha,
     entropy: FloatArray,
     particles: int,
     moves: int,
@@ -110,7 +111,7 @@ def left_to_right(
         for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
             if doc_ptr[doc + 1] > doc_ptr[doc]:
                 rows, distinct = order_tokens(words[doc_ptr[doc] : doc_ptr[doc + 1]], entropy)
-                factors = np.empty((distinct.size, alpha.size), dtype=np.float32)
+                factors = np.empty((distinct.size, alpha.rows.shape[1]), dtype=np.float32)
                 log_scale = np.empty(distinct.size)
                 gather_factors(distinct, phi, factors, log_scale)
                 scale = 0.0
@@ -120,7 +121,8 @@ def left_to_right(
                     result[doc] = scale
                     continue
                 start(stream, key, doc * REPLICATES)
-                result[doc] = scale + run_particles(stream, rows, GivenPhi(alpha, factors), particles, moves)
+                given = GivenPhi(alpha.rows[row_of(doc, alpha.row)], factors)
+                result[doc] = scale + run_particles(stream, rows, given, particles, moves)
 
 
 @compiled

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
+
 from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.proposal import TableInputs
@@ -21,7 +23,7 @@ def inputs_of(binding: Binding, selected: BoolArray) -> Callable[[Float32Array, 
 
     def inputs(phi: Float32Array, state: ChainState) -> TableInputs:
         response = partial(expected_response, binding, state) if supervised else None
-        return TableInputs(phi, state.alpha, tokens.word_ptr, selected, tokens.chunk_ptr, response)
+        return TableInputs(phi, state.document_alpha.typical, tokens.word_ptr, selected, tokens.chunk_ptr, response)
 
     return inputs
 
@@ -43,7 +45,9 @@ def _expected(binding: Binding, state: ChainState) -> tuple[FloatArray, ...]:
     assert block is not None
     assert observed is not None
     coefficients = state.arrays[binding.names["eta"]]
-    eta, share = topic_coefficients(coefficients, binding.sizes), state.alpha / state.alpha.sum()
-    fitted = scores(without_topics(observed.design), coefficients) + (eta * share).sum(axis=1)
+    eta, alpha = topic_coefficients(coefficients, binding.sizes), state.document_alpha
+    shares = alpha.rows / alpha.rows.sum(axis=1, keepdims=True)
+    expected = np.stack([(eta * share).sum(axis=1) for share in shares])
+    fitted = scores(without_topics(observed.design), coefficients) + alpha._replace(rows=expected).by_doc
     b, omega = block.at(state.arrays).potential(observed.targets, state.arrays[binding.names["augmentation"]])
     return eta, b, omega, fitted

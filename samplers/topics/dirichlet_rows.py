@@ -15,6 +15,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel, signed
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
@@ -118,20 +119,21 @@ def all_of(flags: BoolArray) -> bool:
 
 
 @parallel
-def draw_theta(doc_ptr: IntArray, z: UnsignedArray, alpha: FloatArray, key: Key, theta: Float32Array) -> None:
-    """Draw theta_d from Dirichlet(n_d + alpha), alpha at least 1e-300, in parallel over documents."""
+def draw_theta(doc_ptr: IntArray, z: UnsignedArray, alpha: Alpha, key: Key, theta: Float32Array) -> None:
+    """Draw theta_d from Dirichlet(n_d + alpha_d), alpha at least 1e-300, in parallel over documents."""
     chunk_ptr = make_chunks(doc_ptr, CHUNKS)
     for chunk in numba.prange(CHUNKS):
         stream = new_stream()
-        row = np.empty(alpha.size)
+        row = np.empty(alpha.rows.shape[1])
         for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
             start(stream, key, doc)
-            for topic in range(alpha.size):
-                row[topic] = alpha[topic]
+            own = alpha.row[doc] if alpha.row.size > 0 else 0
+            for topic in range(row.size):
+                row[topic] = alpha.rows[own, topic]
             for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
                 row[z[token]] += 1.0
             dirichlet(stream, row, row)
-            for topic in range(alpha.size):
+            for topic in range(row.size):
                 theta[doc, topic] = row[topic]
 
 
@@ -163,7 +165,7 @@ def dirichlet_rows(binding: Binding) -> KernelFunctions:
     "dirichlet_weights",
     updates="theta",
     reads=("z", "alpha"),
-    handles=("dirichlet", "assignments"),
+    handles=("dirichlet", "document_alpha", "assignments"),
     exact=True,
     full_conditional=True,
     automatic=True,
@@ -177,6 +179,6 @@ def dirichlet_weights(binding: Binding) -> KernelFunctions:
     theta, doc_ptr = binding.names["theta"], binding.tokens.doc_ptr
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        draw_theta(doc_ptr, state.z, state.alpha, key, state.arrays[theta])
+        draw_theta(doc_ptr, state.z, state.document_alpha, key, state.arrays[theta])
 
     return KernelFunctions(step)

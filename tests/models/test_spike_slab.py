@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import ppl_topics as pt
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec
 from ppl_topics.engine.bind import index_tokens
 from ppl_topics.engine.log_joint import log_included_phi_part, log_marginal, log_theta_part
@@ -234,7 +235,7 @@ def test_with_labels_and_prediction(corpus):
 def test_words_of_no_topic_follow_the_prior():
     tokens = index_tokens(np.arange(0, 4001, 2), np.tile(np.array([2, 2], np.uint32), 2000), 3)
     phi = np.array([[0.5, 1.0], [0.5, 0.0], [0.0, 0.0]], np.float32)
-    topics = NewTopics(tokens, np.array([1.0, 3.0]), seed=1, chain=0)
+    topics = NewTopics(tokens, Alpha.shared(np.array([1.0, 3.0])), seed=1, chain=0)
     shares = mean_shares(topics.draws(phi, 5, 20), 2000, 2)
     assert shares.mean(axis=0) == pytest.approx([0.25, 0.75], abs=0.02)
     assert not phi[2].any()

@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 import ppl_topics as pt
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.engine.bind import index_tokens
 from ppl_topics.errors import CorpusError
 from ppl_topics.prediction.documents import align_corpus, align_labels
@@ -38,7 +39,7 @@ def chain_of_copies(alpha, seed=1):
     """A chain over many copies of the document, and an empty one."""
     doc_ptr = np.minimum(np.arange(COPIES + 2), COPIES) * len(WORDS)
     tokens = index_tokens(doc_ptr, np.tile(np.array(WORDS, dtype=np.uint32), COPIES), 3)
-    return NewTopics(tokens, alpha, seed, 0)
+    return NewTopics(tokens, Alpha.shared(alpha), seed, 0)
 
 
 def drawn(alpha, sweeps):
@@ -79,7 +80,7 @@ def test_the_mean_share_of_a_document_is_that_of_the_distribution():
 
 def test_theta_is_its_posterior_mean_and_of_an_empty_document_its_prior_mean():
     shares = np.array([[0, 0, 0], [0.25, 0.5, 0.25]])
-    theta = theta_of(shares, np.array([0, 4]), ALPHA)
+    theta = theta_of(shares, np.array([0, 4]), Alpha.shared(ALPHA))
     np.testing.assert_allclose(theta[0], ALPHA / ALPHA.sum())
     np.testing.assert_allclose(theta[1], (np.array([1, 2, 1]) + ALPHA) / (4 + ALPHA.sum()))
 
@@ -90,12 +91,12 @@ def test_bits_do_not_depend_on_threads(n_topics):
     phi = rng.dirichlet(np.full(40, 0.1), size=n_topics).T.astype(np.float32).copy()
     doc_ptr = np.concatenate([[0], np.cumsum(rng.integers(0, 30, 80))])
     tokens = index_tokens(doc_ptr, rng.integers(0, 40, doc_ptr[-1]).astype(np.uint32), 40)
-    results = []
+    results, alpha = [], Alpha.shared(np.full(n_topics, 0.1))
     for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
         numba.set_num_threads(threads)
-        results.append(mean_shares(NewTopics(tokens, np.full(n_topics, 0.1), 5, 1).draws(phi, 2, 3), 80, n_topics))
+        results.append(mean_shares(NewTopics(tokens, alpha, 5, 1).draws(phi, 2, 3), 80, n_topics))
     assert np.array_equal(results[0], results[1])
-    other = mean_shares(NewTopics(tokens, np.full(n_topics, 0.1), 6, 1).draws(phi, 2, 3), 80, n_topics)
+    other = mean_shares(NewTopics(tokens, alpha, 6, 1).draws(phi, 2, 3), 80, n_topics)
     assert not np.array_equal(results[0], other)
 
 

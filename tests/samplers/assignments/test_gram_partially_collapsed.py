@@ -12,12 +12,13 @@ import pytest
 from scipy.special import gammaln
 
 import ppl_topics as pt
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.diagnostics.exactness.goodness import chi_square
 from ppl_topics.engine.bind import bind, index_tokens
 from ppl_topics.engine.executor import Executor
-from ppl_topics.samplers.assignments.given_phi import GivenPhi
+from ppl_topics.samplers.assignments.given_phi import AllGivenPhi
 from ppl_topics.samplers.assignments.gram_partially_collapsed import sweep_gram_partially_collapsed
 from ppl_topics.samplers.responses.curvature import curvature_of, shared_factors
 from ppl_topics.samplers.responses.response_term import new_term
@@ -103,7 +104,9 @@ def sweep(distribution, n_sweeps, seed=1, bug=""):
         if bug == "N_d for its square":
             curvature.scale[:] *= tokens.doc_lengths
         by_document = tokens.by_document(np.ones(3, bool))
-        sweep_gram_partially_collapsed(by_document, z, GivenPhi(alpha, phi), curvature, term, Key(seed, 0, number))
+        sweep_gram_partially_collapsed(
+            by_document, z, AllGivenPhi.of(Alpha.shared(alpha), phi), curvature, term, Key(seed, 0, number)
+        )
     return split(z), curvature
 
 
@@ -223,7 +226,9 @@ def test_huge_coefficients(n_topics, spread):
         term = new_term(spread * eta, b, omega, spread * fixed, lengths)
         curvature = curvature_of(term.eta, omega, lengths)
     by_document = tokens.by_document(np.ones(3, bool))
-    sweep_gram_partially_collapsed(by_document, z, GivenPhi(alpha, phi), curvature, term, Key(1, 0, 0))
+    sweep_gram_partially_collapsed(
+        by_document, z, AllGivenPhi.of(Alpha.shared(alpha), phi), curvature, term, Key(1, 0, 0)
+    )
     assert (z < n_topics).all()
     assert spread < 1e150 or np.array_equal(z, before)
 

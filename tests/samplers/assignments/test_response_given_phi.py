@@ -18,8 +18,8 @@ from ppl_topics.core.proposal import TableInputs
 from ppl_topics.diagnostics.exactness.goodness import chi_square
 from ppl_topics.engine.bind import bind, bind_tokens, index_tokens
 from ppl_topics.engine.executor import Executor
-from ppl_topics.samplers.assignments.given_phi import GivenPhi
-from ppl_topics.samplers.assignments.light_collapsed import GivenCounts, compile_light_collapsed_sweep
+from ppl_topics.samplers.assignments.given_phi import AllGivenPhi
+from ppl_topics.samplers.assignments.light_collapsed import AllGivenCounts, compile_light_collapsed_sweep
 from ppl_topics.samplers.assignments.light_partially_collapsed import compile_light_sweep
 from ppl_topics.samplers.assignments.likely_topics import list_likely_topics
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
@@ -31,6 +31,7 @@ from ppl_topics.spec import load_spec
 
 FALSE_ALARM = 1e-6
 ALPHA = np.array([0.6, 1.0, 0.3])
+SHARED = np.empty(0, np.int64)  # documents have the same alpha
 BETA = np.array([0.5, 0.8, 0.3])
 # The second word is likely in one topic only, so that it has a list of its own.
 PHI = np.array([[0.5, 0.2, 0.4], [0.3, 1e-5, 1e-5], [0.2, 0.8, 0.6]], dtype=np.float32)
@@ -146,7 +147,7 @@ class Copies:
 
     def sweep(self, kernel, n_sweeps, seed, term, frozen=None):
         """Sweep several times; the exp-proposal takes linear predictors from ``frozen()``."""
-        tokens, given = self.tokens.by_document(self.selected), GivenPhi(ALPHA, PHI)
+        tokens, given = self.tokens.by_document(self.selected), AllGivenPhi(ALPHA[None], SHARED, PHI)
         if kernel == "partially_collapsed":
             for sweep in range(n_sweeps):
                 sweep_partially_collapsed(tokens, self.z, given, (), term, Key(seed, 0, sweep))
@@ -308,7 +309,7 @@ def test_light_collapsed_with_doc_and_exp_proposals(n_responses):
     for draw_number, start in enumerate(np.random.default_rng(1).choice(len(distribution), n_draws, p=distribution)):
         copies.z[:] = states[start]
         of_word = n_wk[start].copy()
-        given = GivenCounts(ALPHA, BETA, BETA.sum(), of_word, of_word.sum(axis=0).astype(np.int64))
+        given = AllGivenCounts(ALPHA[None], SHARED, BETA, BETA.sum(), of_word, of_word.sum(axis=0).astype(np.int64))
         term = copies.term(copies.fitted)
         for number in (2 * draw_number, 2 * draw_number + 1):
             moves = composition.moves(1, number)

@@ -15,7 +15,7 @@ from scipy import stats
 from ppl_topics.core.keys import Key
 from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.samplers.assignments.collapsed_gibbs import Priors, sweep_collapsed
-from ppl_topics.samplers.assignments.given_phi import GivenPhi
+from ppl_topics.samplers.assignments.given_phi import AllGivenPhi
 from ppl_topics.samplers.assignments.likely_topics import eight_at_least, list_likely_topics
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
 from ppl_topics.samplers.assignments.sparse_partially_collapsed import sweep_sparse_partially_collapsed
@@ -23,6 +23,7 @@ from ppl_topics.samplers.counts import Counts, count_words, make_chunks, point_t
 from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 
 FALSE_ALARM = 1e-6
+SHARED = np.empty(0, np.int64)  # documents have the same alpha
 KERNELS = ["collapsed", "partially_collapsed", "sparse_partially_collapsed"]
 
 
@@ -52,10 +53,10 @@ def sweep(kernel, state, seed=1, n_chunks=5, number=0):
     key = Key(seed, 0, number)
     tokens = TokensByDocument(make_chunks(state.doc_ptr, n_chunks), state.doc_ptr, state.words, state.selected)
     if kernel == "collapsed":
-        counts, priors = Counts(state.n_wk, state.n_k), Priors(state.alpha, state.beta, state.beta.sum())
+        counts, priors = Counts(state.n_wk, state.n_k), Priors(state.alpha[None], SHARED, state.beta, state.beta.sum())
         sweep_collapsed(tokens, state.z, counts, priors, NO_RESPONSE, key)
         return
-    given = GivenPhi(state.alpha, state.phi)
+    given = AllGivenPhi(state.alpha[None], SHARED, state.phi)
     if kernel == "partially_collapsed":
         sweep_partially_collapsed(tokens, state.z, given, (), NO_RESPONSE, key)
     else:

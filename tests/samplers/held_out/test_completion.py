@@ -8,6 +8,7 @@ from held_out_cases import CASES, FALSE_ALARM, copies, exact, make_case
 from scipy import stats
 
 from ppl_topics._util.compiled import specialised
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.samplers.held_out import completion
 from ppl_topics.samplers.held_out.completion import estimate_completion, mean_theta, split_tokens
@@ -26,7 +27,9 @@ def complete(estimate=estimate_completion, particles=2, n_copies=40):
         order = np.random.default_rng(case).permutation(len(words))
         half = len(words) // 2
         shuffled = np.tile(words[order], n_copies)
-        found = estimate(ptr, shuffled, phi, alpha, particles, KEY).reshape(REPLICATES, n_copies, len(words))
+        found = estimate(ptr, shuffled, phi, Alpha.shared(alpha), particles, KEY).reshape(
+            REPLICATES, n_copies, len(words)
+        )
         assert (found[:, :, :half] == 1.0).all()
         first, second = words[order][:half], words[order][half:]
         each = [exact([*first, word], phi, alpha) / exact(first, phi, alpha) for word in second]

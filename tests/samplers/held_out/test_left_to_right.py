@@ -8,6 +8,7 @@ from held_out_cases import CASES, FALSE_ALARM, copies, exact, make_case
 from scipy import stats
 
 from ppl_topics._util.compiled import specialised
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.samplers.held_out import left_to_right
@@ -37,7 +38,9 @@ def deviates(estimate, n_copies=1500):
 
 
 def left(particles, moves):
-    return lambda ptr, words, phi, alpha: estimate_left_to_right(ptr, words, phi, alpha, particles, moves, KEY)
+    return lambda ptr, words, phi, alpha: estimate_left_to_right(
+        ptr, words, phi, Alpha.shared(alpha), particles, moves, KEY
+    )
 
 
 @pytest.mark.parametrize(("particles", "moves"), [(1, 0), (1, 8), (3, 2), (6, 32)])
@@ -66,7 +69,7 @@ def build(moves=8, **faults):
         entropy = left_to_right.word_entropies(phi, alpha, every)
         result = np.zeros((len(ptr) - 1, REPLICATES))
         tokens = TokensByDocument(np.array([0, len(ptr) - 1]), ptr, words, every)
-        whole(tokens, phi, alpha, entropy, 4, moves, KEY, result)
+        whole(tokens, phi, Alpha.shared(alpha), entropy, 4, moves, KEY, result)
         return result
 
     return estimate
@@ -197,7 +200,7 @@ def test_words_without_a_topic_and_tiny_concentrations():
     phi = np.array([[0.5, 0.5], [0.5, 0.0], [0.0, 0.5], [0.0, 0.0]], dtype=np.float32)
     ptr = np.array([0, 2, 4, 4], dtype=np.int64)
     words = np.array([1, 3, 1, 2], dtype=np.uint32)
-    found = estimate_left_to_right(ptr, words, phi, np.array([1e-40, 1e-40]), 2, 32, KEY)
+    found = estimate_left_to_right(ptr, words, phi, Alpha.shared(np.array([1e-40, 1e-40])), 2, 32, KEY)
     assert (found[0] == -np.inf).all()
     # (1 / 4) (a / 2) / (1 + 2 a).
     np.testing.assert_allclose(found[1], math.log(1e-40 / 8.0), rtol=1e-6)

@@ -6,6 +6,7 @@ import pytest
 from corpus_arrays import fixed
 from scipy import stats
 
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi, draw_theta
 
@@ -96,7 +97,7 @@ def test_bits_do_not_depend_on_threads():
     for n_threads in (1, numba.config.NUMBA_NUM_THREADS):
         numba.set_num_threads(n_threads)
         theta = np.empty((100, 30), dtype=np.float32)
-        draw_theta(doc_ptr, z, np.full(30, 0.1), Key(1, 0, 0), theta)
+        draw_theta(doc_ptr, z, Alpha.shared(np.full(30, 0.1)), Key(1, 0, 0), theta)
         results.append((phi_of(n_wk, np.full(500, 0.01)), theta))
     assert np.array_equal(results[0][0], results[1][0])
     assert np.array_equal(results[0][1], results[1][1])
@@ -107,7 +108,7 @@ def test_distribution_of_theta():
     doc_ptr = fixed(np.arange(0, 3 * n_docs + 1, 3))
     z = np.tile(np.array([0, 1, 1], dtype=np.uint8), n_docs)
     theta = np.empty((n_docs, 3), dtype=np.float32)
-    draw_theta(doc_ptr, z, alpha, Key(1, 0, 0), theta)
+    draw_theta(doc_ptr, z, Alpha.shared(alpha), Key(1, 0, 0), theta)
     columns = theta.T.astype(float)
     assert smallest_p_value(columns, alpha + np.array([1, 2, 0])) > FALSE_ALARM
     assert smallest_p_value(columns, alpha + np.array([0, 1, 1])) < FALSE_ALARM
@@ -115,8 +116,12 @@ def test_distribution_of_theta():
 
 def test_proportions_of_empty_documents_and_one_topic():
     theta = np.empty((3, 4), dtype=np.float32)
-    draw_theta(np.array([0, 0, 2, 2]), np.array([1, 1], dtype=np.uint8), np.full(4, 1e-6), Key(1, 0, 0), theta)
+    draw_theta(
+        np.array([0, 0, 2, 2]), np.array([1, 1], dtype=np.uint8), Alpha.shared(np.full(4, 1e-6)), Key(1, 0, 0), theta
+    )
     assert np.allclose(theta.sum(axis=1), 1.0)
     single = np.empty((3, 1), dtype=np.float32)
-    draw_theta(np.array([0, 0, 2, 2]), np.array([0, 0], dtype=np.uint8), np.array([0.1]), Key(1, 0, 0), single)
+    draw_theta(
+        np.array([0, 0, 2, 2]), np.array([0, 0], dtype=np.uint8), Alpha.shared(np.array([0.1])), Key(1, 0, 0), single
+    )
     assert single.tolist() == [[1.0], [1.0], [1.0]]

@@ -8,6 +8,7 @@ import pytest
 from corpus_arrays import fixed
 
 import ppl_topics as pt
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key
 from ppl_topics.core.sparse_topics import SparseTopics
 from ppl_topics.core.tokens import TokensByDocument
@@ -17,7 +18,7 @@ from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.log_joint import log_included_phi_part, log_sparse_phi_part
 from ppl_topics.engine.recorder import ChainDraws, Recorder
 from ppl_topics.results.mean_topics import mean_topics
-from ppl_topics.samplers.assignments.listed_partially_collapsed import GivenSparse, sweep_listed_partially_collapsed
+from ppl_topics.samplers.assignments.listed_partially_collapsed import AllGivenSparse, sweep_listed_partially_collapsed
 from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 from ppl_topics.samplers.topics.expected import MeanCells, add_expected_sparse, update_mean_included_phi
 from ppl_topics.samplers.topics.included_rows import draw_included_phi, included_mass
@@ -179,7 +180,7 @@ def test_tokens_follow_their_conditional(dense):
     new = np.zeros(docs, np.uint8)
     pointer = fixed(np.arange(docs + 1))
     tokens = TokensByDocument(np.array([0, docs // 3, docs]), pointer, words, np.ones(WORDS, np.bool_))
-    given = GivenSparse(alpha, sparse.pointer, sparse.topics, sparse.values)
+    given = AllGivenSparse.of(Alpha.shared(alpha), sparse)
     sweep_listed_partially_collapsed(tokens, new, given, (), NO_RESPONSE, KEY)
     distribution = alpha * phi[word]
     counts = np.bincount(new, minlength=TOPICS)
@@ -193,7 +194,7 @@ def test_tiny_weights_are_drawn_with_care(tokens, z, dense):
     sparse.values[:] = 1e-38
     new = z.copy()
     alpha = np.full(TOPICS, 0.1)
-    given = GivenSparse(alpha, sparse.pointer, sparse.topics, sparse.values)
+    given = AllGivenSparse.of(Alpha.shared(alpha), sparse)
     by_document = tokens.by_document(np.ones(WORDS, np.bool_))._replace(chunk_ptr=np.array([0, 15]))
     sweep_listed_partially_collapsed(by_document, new, given, (), NO_RESPONSE, KEY)
     assert (included[tokens.words, new] == 1).all()
