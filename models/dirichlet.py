@@ -10,17 +10,14 @@ import pydantic
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import Float32Array, FloatArray
+from ppl_topics.core.alpha import LARGEST_ALPHA, SMALLEST_ALPHA
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import block
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
 from ppl_topics.errors import SpecError
 
-__all__ = ["PIECE", "Concentration", "Dirichlet", "FixedConcentration", "concentration_vector"]
-
-SMALLEST, LARGEST = 1e-100, 1e12
-"""Below, products of two concentrations underflow, and a lone token would have no topic to be in. Above, where a row is
-even for all purposes, products of a few sums over a row would overflow."""
+__all__ = ["PIECE", "Concentration", "Dirichlet", "FixedConcentration", "concentration_vector", "draw_rows_of"]
 
 Positive = Annotated[float, pydantic.Field(gt=0, allow_inf_nan=False)]
 
@@ -127,6 +124,14 @@ class Dirichlet(Block):
         return np.ascontiguousarray(rows.T) if role == "phi" else rows
 
 
+def draw_rows_of(alpha: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw from the Dirichlet distributions of the rows of a matrix."""
+    # By logarithms of gamma variates, since those of small concentrations underflow.
+    log_weights = np.log(rng.standard_gamma(alpha + 1.0)) + np.log1p(-rng.random(alpha.shape)) / alpha
+    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
 def concentration_vector(value: FixedConcentration, over: str, size: int) -> FloatArray:
     """Return a fixed concentration as a vector."""
     if isinstance(value, list):
@@ -135,10 +140,10 @@ def concentration_vector(value: FixedConcentration, over: str, size: int) -> Flo
         vector = np.array(value)
     else:
         vector = np.full(size, value.sum / size if isinstance(value, Sum) else value)
-    if vector.min() < SMALLEST:
-        raise SpecError(f"a concentration over {over} is {vector.min():.3g}; give at least {SMALLEST:g}")
-    if vector.max() > LARGEST:
-        raise SpecError(f"a concentration over {over} is {vector.max():.3g}; give at most {LARGEST:g}")
+    if vector.min() < SMALLEST_ALPHA:
+        raise SpecError(f"a concentration over {over} is {vector.min():.3g}; give at least {SMALLEST_ALPHA:g}")
+    if vector.max() > LARGEST_ALPHA:
+        raise SpecError(f"a concentration over {over} is {vector.max():.3g}; give at most {LARGEST_ALPHA:g}")
     return vector
 
 

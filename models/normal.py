@@ -23,10 +23,10 @@ class Normal(CoefficientPrior):
 
     Attributes
     ----------
-    per : {"response"}
-        What there is one row of coefficients for.
+    per : {"response", "topic"}
+        What there is one row of coefficients for: each response, or each topic whose concentration they make.
     variance : float or str
-        Of each slope, or the name of a block that is its prior.
+        Of each slope, or the name of a block that is its prior, in front of responses.
     intercept_variance : float
     """
 
@@ -35,11 +35,18 @@ class Normal(CoefficientPrior):
     tiny_parameters: ClassVar[Mapping[str, Any]] = {"variance": 2.4, "intercept_variance": 3.7}
 
     block: Literal["normal"] = "normal"
-    per: Literal["response"] = "response"
+    per: Literal["response", "topic"] = "response"
     variance: PositiveNumber = 1.0
+
+    def check(self, role: str, topics: int) -> str | None:
+        """Return what is wrong in the given role, or None."""
+        if role == "alpha" and self.numbers:
+            return "the variance of the coefficients of concentrations must be a number"
+        return super().check(role, topics)
 
     def precision(self, state: ChainState) -> FloatArray:
         """Return 1 / variance for each coefficient, that of the intercept apart."""
+        state = self.seen(state)
         precision = np.empty((state.sizes.responses, state.sizes.slopes))
         precision[...] = 1.0 / np.reshape(self.at(state.arrays).variance, (-1, 1))
         return self.with_intercept(precision, state)
@@ -48,5 +55,5 @@ class Normal(CoefficientPrior):
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
     ) -> FloatArray:
         """Draw from the prior."""
-        precision = self.at(values, by_role=True).precision(state)
-        return rng.normal(size=precision.shape) / np.sqrt(precision)
+        prior = self.at(values, by_role=True)
+        return prior.scaled(rng.normal(size=prior.precision(state).shape), state)

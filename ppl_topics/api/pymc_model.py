@@ -14,12 +14,13 @@ from scipy.special import gammaln
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.api.sampling import ModelLike, resolve
+from ppl_topics.core.alpha import Above, Alpha, LogLinear
 from ppl_topics.core.observed import Observed
 from ppl_topics.core.response import Response
 from ppl_topics.core.tokens import Sizes
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.bind import concentrations_of, index_tokens, sizes_of
-from ppl_topics.engine.encode_observed import encode_observed
+from ppl_topics.engine.encode_observed import encode_above, encode_observed
 from ppl_topics.engine.group_builder import coordinates
 from ppl_topics.errors import PplTopicsError, SpecError
 from ppl_topics.spec import Model
@@ -81,13 +82,14 @@ def to_pymc(model: ModelLike, corpus: Corpus, **parameters: Any) -> Any:
     made = Model.of(resolve(model, parameters))
     _check_blocks(made)
     tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
-    sizes = sizes_of(made, tokens, corpus.n_words, None)
+    above = encode_above(made, corpus)
+    sizes = sizes_of(made, tokens, corpus.n_words, None, above)
     responses = []
     for each in made.by_response.values():
         observed = encode_observed(each.model, corpus)
         if observed is not None:
             responses.append(_Labels(each, sizes_of(each.model, tokens, corpus.n_words, observed), observed))
-    concentrations = concentrations_of(made, sizes)
+    concentrations = concentrations_of(made, sizes, above)
     patterns = _patterns(corpus, sizes.topics) if responses else []
     try:
         import pymc
@@ -95,7 +97,7 @@ def to_pymc(model: ModelLike, corpus: Corpus, **parameters: Any) -> Any:
         raise PplTopicsError(
             "to_pymc needs PyMC, which is not installed; pip install 'ppl-topics[pymc]', or pymc itself"
         ) from None
-    return _Builder(made, corpus, sizes, responses, pymc).build(concentrations, patterns)
+    return _Builder(made, corpus, sizes, responses, above, pymc).build(concentrations, patterns)
 
 
 @dataclass(frozen=True)
@@ -214,10 +216,21 @@ def _check_blocks(model: Model) -> None:
 class _Builder:
     """Builds a PyMC model from the blocks of one of ours."""
 
-    def __init__(self, model: Model, corpus: Corpus, sizes: Sizes, responses: Sequence[_Labels], pymc: Any) -> None:
+    def __init__(
+        self,
+        model: Model,
+        corpus: Corpus,
+        sizes: Sizes,
+        responses: Sequence[_Labels],
+        above: Above | None,
+        pymc: Any,
+    ) -> None:
         self.model, self.corpus, self.sizes, self.responses, self.pm = model, corpus, sizes, responses, pymc
+        self.prevalence = above if isinstance(above, Observed) else None
 
-    def build(self, concentrations: Mapping[str, FloatArray | str], patterns: list[_Pattern]) -> Any:
+    def build(
+        self, concentrations: Mapping[str, FloatArray | str | Alpha | LogLinear], patterns: list[_Pattern]
+    ) -> Any:
         """Return the PyMC model."""
         with self.pm.Model(coords={dim: list(values) for dim, values in self._coordinates().items()}) as made:
             rows = {}
@@ -233,14 +246,22 @@ class _Builder:
 
     def _coordinates(self) -> dict[str, Any]:
         """Return those of all dims, each response having dims of its own."""
-        result = coordinates(["doc", "topic", "word"], self.corpus, self.sizes, None)
+        above = [] if self.prevalence is None else ["prevalence"]
+        result = coordinates(["doc", "topic", "word", *above], self.corpus, self.sizes, None, self.prevalence)
         for each in self.responses:
             found = coordinates(["response", "coefficient", "slope"], self.corpus, each.sizes, each.observed)
             result |= {each.marginal.whole_dim(dim): values for dim, values in found.items()}
         return result
 
-    def _concentration(self, value: FloatArray | str, size: int) -> Any:
-        """Return a concentration as a vector: fixed, or with its gamma prior."""
+    def _concentration(self, value: FloatArray | str | Alpha | LogLinear, size: int) -> Any:
+        """Return a concentration as a vector, fixed or with its gamma prior, or those of all documents as a matrix."""
+        if isinstance(value, LogLinear):
+            prior: Any = self.model.spec.blocks[value.coefficients]
+            variance = [prior.variance] * (self.sizes.prevalence - 1) + [prior.intercept_variance]
+            dims = self.model.variables[value.coefficients].dims
+            coefficients = self.pm.Normal(value.coefficients, sigma=np.sqrt(variance), dims=dims)
+            return self.pm.math.exp(self.pm.math.dot(value.features[value.row], coefficients.T))
+        assert not isinstance(value, Alpha), "a block without a translation"
         if not isinstance(value, str):
             return value
         prior = self.model.spec.blocks[value]
@@ -375,7 +396,17 @@ def _distribution(prior: Any, name: str, dims: Sequence[str], pm: Any) -> Any:
 
 
 TRANSLATED = frozenset(
-    {"assignments", "covariates", "dirichlet", "gamma", "half_cauchy", "horseshoe", "inverse_gamma", "normal"}
+    {
+        "assignments",
+        "covariates",
+        "dirichlet",
+        "dirichlet_regression",
+        "gamma",
+        "half_cauchy",
+        "horseshoe",
+        "inverse_gamma",
+        "normal",
+    }
     | {"laplace", "regularised_horseshoe", "student_t_coefficients", "words"}
     | {"epsilon_insensitive", "gaussian", "hinge", "logistic", "negative_binomial", "probit_do", "quantile"}
     | {"stick_breaking_logistic", "student_t"}

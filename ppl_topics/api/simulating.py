@@ -21,7 +21,7 @@ from ppl_topics.corpus import Covariates, Labels
 from ppl_topics.corpus.covariates import as_covariates
 from ppl_topics.corpus.names import StrArray, number_names
 from ppl_topics.corpus.parts import VocabularyLike, as_vocabulary
-from ppl_topics.engine.encode_observed import encode_observed
+from ppl_topics.engine.encode_observed import encode_above, encode_observed
 from ppl_topics.engine.simulation import state_without_words
 from ppl_topics.engine.simulator import Simulation, Simulator, check_generative
 from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
@@ -145,14 +145,15 @@ def prepare_simulation(
     check_whole(argument("documents"), documents, 1)
     each = _check_lengths(LENGTH if lengths is None else lengths, documents)
     vocabulary = _check_words(words, sizes.get("word", WORDS), _words_given(given))
-    labels = _check_all_labels(made, responses, sizes, documents)
+    labels = _check_all_labels(made, responses, sizes, documents) | _labels_above(made, documents)
     doc_ptr = np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
     simulator = Simulator(made, doc_ptr, vocabulary, labels, x, {})
     # The sizes of all dims are those of a state; errors in covariates and concentrations show here as well.
     corpus = simulator.corpus(np.random.default_rng(0))
     of_dims: dict[str, int] = {}
     for alone in made.by_response.values():
-        state = state_without_words(alone.model, doc_ptr, len(vocabulary), encode_observed(alone.model, corpus))
+        observed, above = encode_observed(alone.model, corpus), encode_above(alone.model, corpus)
+        state = state_without_words(alone.model, doc_ptr, len(vocabulary), observed, above)
         of_dims |= {alone.whole_dim(dim): size for dim, size in state.sizes.by_dim.items()}
     checked = {}
     for name, array in values.items():
@@ -161,7 +162,8 @@ def prepare_simulation(
         if array.shape != shape:
             wanted = ", ".join(f"{dim} {size:,}" for dim, size in zip(variable.dims, shape, strict=True))
             raise SpecError(f"{argument('given')}: {name}: expected the shape ({wanted}), got {array.shape}")
-        _check_value(name, variable.role, array, made.spec.topics)
+        signed = "prevalence" in variable.dims
+        _check_value(name, "gamma" if signed else variable.role, array, made.spec.topics)
         checked[name] = np.ascontiguousarray(array.T) if variable.role in WORD_MAJOR else array
     if made.names["phi"] in checked and "included" in made.names and made.names["included"] not in checked:
         raise SpecError(f"{argument('given')}: with phi, give included as well: the words that each topic has")
@@ -193,6 +195,14 @@ def _check_all_labels(
             )
         labels[block.observed_labels] = found
     return labels
+
+
+def _labels_above(model: Model, documents: int) -> dict[str, Labels]:
+    """Return labels that say which topics documents may have, by their name in a corpus, if the model has any."""
+    block = model.spec.blocks[model.names["theta"]]
+    if block.labels_above is None:
+        return {}
+    return {block.labels_above: block.simulated_labels(documents, model.spec.topics, np.random.default_rng(0))}
 
 
 def _check_labels(model: Model, responses: int | None, default: int, documents: int) -> Labels | None:

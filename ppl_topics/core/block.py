@@ -10,6 +10,7 @@ import pydantic
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
 from ppl_topics.corpus.labels import Labels
@@ -130,6 +131,25 @@ class Block(pydantic.BaseModel):
     def observed_labels(self) -> str:
         """What a block of labels calls those of the corpus that it observes; see `Corpus.with_labels`."""
         return str(getattr(self, "observed", "labels"))
+
+    @property
+    def labels_above(self) -> str | None:
+        """What a prior of assignments calls the labels that say which topics a document may have, if it needs any."""
+        return None
+
+    def document_alpha(self, labels: Labels, topics: int) -> Alpha:
+        """Return the concentrations of the topics in documents with these labels.
+
+        Raises
+        ------
+        SpecError
+            If the labels do not fit the number of topics, or say nothing of topics.
+        """
+        raise SpecError(f"block {self.kind!r}: labels say nothing of its topics: it has no method `document_alpha`")
+
+    def simulated_labels(self, documents: int, topics: int, rng: np.random.Generator) -> Labels:
+        """Return labels of which `document_alpha` makes as many topics, for corpora that are simulated."""
+        raise SpecError(f"block {self.kind!r} cannot be simulated: it has no method `simulated_labels`")
 
     @property
     def integrated_out(self) -> bool:

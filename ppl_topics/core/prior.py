@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,13 +40,48 @@ class CoefficientPrior(Block):
 
     intercept_variance: float = pydantic.Field(default=100.0, gt=0)
 
+    @property
+    def of_topics(self) -> bool:
+        """Whether there is a row of coefficients for each topic, of its concentration, and not for each response."""
+        return bool(getattr(self, "per", "response") == "topic")
+
+    def check(self, role: str, topics: int) -> str | None:
+        """Return what is wrong in the given role, or None."""
+        if self.of_topics != (role == "alpha"):
+            use, per = ("concentrations", "topic") if role == "alpha" else ("responses", "response")
+            return f"as the prior of the coefficients of {use}, it must be `per: {per}`"
+        return None
+
     def dims(self, role: str) -> tuple[str, ...]:
-        """Return (response, coefficient)."""
-        return ("response", "coefficient")
+        """Return (response, coefficient), or (topic, prevalence) for the coefficients of concentrations."""
+        return ("topic", "prevalence") if self.of_topics else ("response", "coefficient")
+
+    def seen(self, state: ChainState) -> ChainState:
+        """Return a state in which each topic takes the place of a response, if the coefficients are of topics."""
+        if not self.of_topics:
+            return state
+        sizes = state.sizes
+        rows = {"responses": sizes.topics, "coefficients": sizes.prevalence, "slopes": sizes.prevalence - 1}
+        return replace(state, sizes=sizes._replace(**rows))
 
     @abstractmethod
     def precision(self, state: ChainState) -> FloatArray:
         """Return the prior precision of each coefficient, shape (C, F)."""
+
+    def scaled(self, normals: FloatArray, state: ChainState) -> FloatArray:
+        """Return draws of the coefficients, given what their precision depends on, made of standard normal variates.
+
+        The last dims of both are those of the coefficients.
+        """
+        return np.asarray(normals / np.sqrt(self.precision(state)))
+
+    def check_features(self, columns: Sequence[str]) -> None:
+        """Refuse the features of concentrations, by their names, if they are not what the prior is about.
+
+        Raises
+        ------
+        SpecError
+        """
 
     def quantile(self, role: str, probability: FloatArray) -> FloatArray:
         """Return quantiles of the prior of a scale that the precision depends on, whose elements are independent.
@@ -82,4 +119,4 @@ class CoefficientPrior(Block):
         for own, dims in self.auxiliaries().values():
             if own == role:
                 return np.ones([state.sizes.of(dim) for dim in dims])
-        return np.zeros((state.sizes.responses, state.sizes.coefficients))
+        return np.zeros([state.sizes.of(dim) for dim in self.dims(role)])

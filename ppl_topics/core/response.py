@@ -134,9 +134,6 @@ class Response(Block):
     def check_references(self, roles: Mapping[str, str]) -> str | None:
         """Return what is wrong with the features, or None."""
         given = [roles[name] for name in self.features]
-        unused = next((name for name, role in roles.items() if role == "x" and role not in given), None)
-        if unused is not None:
-            return f"features: {unused!r} is not among them; add it, or remove that block"
         if given.count("z") != 1 or len(given) != len(set(given)):
             return (
                 "features: expected the block of assignments and, after it, that of covariates, each once, "
@@ -304,10 +301,6 @@ class FixedFeatures(Block):
     @abstractmethod
     def scaling(self, covariates: Covariates) -> Scaling:
         """Return how the columns of the covariates of a training corpus are centred and scaled."""
-
-    def check_references(self, roles: Mapping[str, str]) -> str | None:
-        """Return what is wrong where no response has the features, or None."""
-        return None if "y" in roles.values() else "no response uses these features; add a response, or remove the block"
 
 
 class LabelResponse(Response):

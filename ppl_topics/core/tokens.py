@@ -41,6 +41,8 @@ class Sizes(NamedTuple):
         Coefficients of a response less its intercept.
     supervised : int
         Topics that have coefficients: the first ones.
+    prevalence : int
+        Coefficients that the concentration of each topic has, where it depends on covariates.
     """
 
     docs: int
@@ -51,6 +53,7 @@ class Sizes(NamedTuple):
     coefficients: int = 0
     slopes: int = 0
     supervised: int = 0
+    prevalence: int = 0
 
     def of(self, dim: str) -> int:
         """Return the size of a dim by its name: ``doc``, ``word``, ``topic``, ``token``, ``response``, ..."""
@@ -67,6 +70,7 @@ class Sizes(NamedTuple):
             "response": self.responses,
             "coefficient": self.coefficients,
             "slope": self.slopes,
+            "prevalence": self.prevalence,
             "side": 2,
         }
 

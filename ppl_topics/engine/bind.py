@@ -12,20 +12,22 @@ from numpy.typing import NDArray
 
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arrays import FloatArray, IntArray, UInt32Array
+from ppl_topics.core.alpha import Above, Alpha, LogLinear
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.block import Block, sparse_topics_block
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.observed import MAX_COEFFICIENTS, Observed
+from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.response import Response, Start, starts_by_label
 from ppl_topics.core.response_view import ResponseView
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes, Tokens, topic_dtype
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.token_arrays import MAX_OCCURRENCES
-from ppl_topics.engine.encode_observed import encode_observed
+from ppl_topics.engine.encode_observed import encode_above, encode_observed
 from ppl_topics.engine.label_initialisation import label_groups
 from ppl_topics.errors import RunError, SpecError
-from ppl_topics.samplers.assignments.initial import draw_by_group, draw_given_topics
+from ppl_topics.samplers.assignments.initial import draw_by_alpha, draw_by_group, draw_given_topics
 from ppl_topics.samplers.counts import count_tokens, make_chunks, point_to_words, sort_by_word
 from ppl_topics.samplers.topics.sparse_counts import assigned_topics, set_mean_phi
 from ppl_topics.schedule import Plan
@@ -46,15 +48,21 @@ class BoundModel:
     """A plan and the data that it will run on; `concentrations` has a fixed vector or a variable by role.
 
     Several responses each have a model without the others among `marginals`, by the names of their blocks, with the
-    same tokens; then nothing is `observed` but by these.
+    same tokens; then nothing is `observed` but by these. The weights of topics depend on what is observed `above`.
     """
 
     plan: Plan
     sizes: Sizes
     tokens: Tokens
-    concentrations: Mapping[str, FloatArray | str]
+    concentrations: Mapping[str, FloatArray | str | Alpha | LogLinear]
     observed: Observed | None = None
     marginals: Mapping[str, BoundModel] = field(default_factory=dict)
+    above: Above | None = None
+
+    @property
+    def prevalence(self) -> Observed | None:
+        """The covariates that the weights of topics depend on."""
+        return self.above if isinstance(self.above, Observed) else None
 
     @property
     def model(self) -> Model:
@@ -167,13 +175,15 @@ class BoundModel:
             group, n_groups = label_groups(response.indicators(observed.targets))
         draw_by_group(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, topics, supervised, group, n_groups, key)
         names = self.model.names
+        if isinstance(self.above, Alpha):
+            draw_by_alpha(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, self.above, key)
         if names["z"] in values:
             state.z[:] = values[names["z"]]
         self.count(state)
         self.fill(state, values)
         if names["phi"] in values and names["z"] not in values:
             index = (self.tokens.chunk_ptr, self.tokens.doc_ptr, self.tokens.words)
-            draw_given_topics(*index, state.z, state.alpha, state.arrays[names["phi"]], key)
+            draw_given_topics(*index, state.z, state.document_alpha, state.arrays[names["phi"]], key)
             self.count(state)
             self.fill(state, values)
         return state
@@ -231,7 +241,8 @@ def bind(plan: Plan, corpus: Corpus) -> BoundModel:
             f"{MAX_OCCURRENCES:,}; leave it out, as {argument('stop_words')} and {argument('max_df')} do"
         )
     by_response = {name: encode_observed(each.model, corpus) for name, each in plan.model.marginals.items()}
-    return bind_tokens(plan, tokens, corpus.n_words, encode_observed(plan.model, corpus), by_response)
+    observed, above = encode_observed(plan.model, corpus), encode_above(plan.model, corpus)
+    return bind_tokens(plan, tokens, corpus.n_words, observed, by_response, above)
 
 
 def bind_tokens(
@@ -240,21 +251,26 @@ def bind_tokens(
     n_words: int,
     observed: Observed | None = None,
     observed_by: Mapping[str, Observed | None] = MappingProxyType({}),
+    above: Above | None = None,
 ) -> BoundModel:
     """Bind a plan to indexed tokens, and to what the response observes, or each of several; see :func:`bind`."""
-    sizes = sizes_of(plan.model, tokens, n_words, observed)
-    marginals = {
-        name: bind_tokens(Plan(each.model, steps_of(plan.schedule, each)), tokens, n_words, observed_by[name])
-        for name, each in plan.model.marginals.items()
-    }
-    bound = BoundModel(plan, sizes, tokens, concentrations_of(plan.model, sizes), observed, marginals)
+    sizes = sizes_of(plan.model, tokens, n_words, observed, above)
+    marginals = {}
+    for name, each in plan.model.marginals.items():
+        alone = Plan(each.model, steps_of(plan.schedule, each))
+        marginals[name] = bind_tokens(alone, tokens, n_words, observed_by[name], above=above)
+    concentrations = concentrations_of(plan.model, sizes, above)
+    bound = BoundModel(plan, sizes, tokens, concentrations, observed, marginals, above)
     return bound if bound.parts == 1 else replace(bound, sizes=sizes._replace(responses=1))
 
 
-def sizes_of(model: Model, tokens: Tokens, n_words: int, observed: Observed | None) -> Sizes:
+def sizes_of(
+    model: Model, tokens: Tokens, n_words: int, observed: Observed | None, above: Above | None = None
+) -> Sizes:
     """Return the sizes of a model of some documents."""
     topics = model.spec.topics
-    sizes = Sizes(len(tokens.doc_ptr) - 1, n_words, topics, len(tokens.words))
+    columns = len(above.columns) if isinstance(above, Observed) else 0
+    sizes = Sizes(len(tokens.doc_ptr) - 1, n_words, topics, len(tokens.words), prevalence=columns)
     if observed is None:
         return sizes
     supervised = topics if model.response is None else model.response.supervised(topics)
@@ -269,9 +285,22 @@ def sizes_of(model: Model, tokens: Tokens, n_words: int, observed: Observed | No
     )
 
 
-def concentrations_of(model: Model, sizes: Sizes) -> dict[str, FloatArray | str]:
-    """Return a fixed vector, or the name of a variable, by role."""
-    result: dict[str, FloatArray | str] = {}
+def concentrations_of(
+    model: Model, sizes: Sizes, above: Above | None = None
+) -> dict[str, FloatArray | str | Alpha | LogLinear]:
+    """Return by role what a state has as its concentrations."""
+    result: dict[str, FloatArray | str | Alpha | LogLinear] = {}
+    if isinstance(above, Alpha):
+        result["alpha"] = above
+    elif above is not None:
+        name = model.names["alpha"]
+        result["alpha"] = LogLinear.on(name, above.design, above.columns)
+        prior = model.spec.blocks[name]
+        try:
+            if isinstance(prior, CoefficientPrior):
+                prior.check_features(above.columns)
+        except SpecError as error:
+            raise SpecError(f"{model.spec.locate('blocks', name)}: block {name!r} ({prior.kind}): {error}") from None
     for role, name in model.names.items():
         if name not in model.spec.blocks:
             continue

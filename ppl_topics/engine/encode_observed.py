@@ -11,15 +11,17 @@ from scipy import sparse
 
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arrays import FloatArray
+from ppl_topics.core.alpha import Above
+from ppl_topics.core.block import Block
 from ppl_topics.core.observed import Design, Observed
 from ppl_topics.core.response import FixedFeatures
 from ppl_topics.corpus import Corpus, Covariates, Labels
 from ppl_topics.corpus.names import listed
 from ppl_topics.corpus.scaling import Scaling
-from ppl_topics.errors import CorpusError
+from ppl_topics.errors import CorpusError, SpecError
 from ppl_topics.spec import Model
 
-__all__ = ["INTERCEPT", "design_of", "encode_observed", "observed_labels", "observed_of"]
+__all__ = ["INTERCEPT", "design_of", "encode_above", "encode_observed", "observed_labels", "observed_of"]
 
 INTERCEPT = "intercept"
 
@@ -39,13 +41,44 @@ def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
     intercept = response is not None and response.intercept
     if target_scaling is not None:
         targets = np.asarray(target_scaling.apply(targets))
+    observed = _with_features(model, block, corpus, targets, responses, intercept)
+    return replace(observed, exclusive=labels.kind == "class", target_scaling=target_scaling)
+
+
+def encode_above(model: Model, corpus: Corpus) -> Above | None:
+    """Encode what the weights of topics depend on: covariates, with an intercept, or labels; None if a model has none.
+
+    Raises
+    ------
+    CorpusError
+        If the corpus lacks it.
+    SpecError
+        If labels do not fit the number of topics.
+    """
+    name = model.names["theta"]
+    block = model.spec.blocks[name]
+    if model.names.get("x") in block.referred().values():
+        return _with_features(model, block, corpus, np.zeros((corpus.n_docs, 0)), (), intercept=True)
+    if block.labels_above is None:
+        return None
+    labels = _labels_of(corpus, block.labels_above, f"block {name!r} ({block.kind}) of model {model.spec.name!r}")
+    try:
+        return block.document_alpha(labels, model.spec.topics)
+    except SpecError as error:
+        raise SpecError(f"{model.spec.locate('blocks', name)}: block {name!r} ({block.kind}): {error}") from None
+
+
+def _with_features(
+    model: Model, block: Block, corpus: Corpus, targets: FloatArray, responses: Iterable[str], intercept: bool
+) -> Observed:
+    """Return targets with the covariates that a block has coefficients for."""
     covariates = scaling = None
     columns: tuple[str, ...] = ()
-    fixed = model.spec.blocks.get(model.names.get("x", ""))
-    if isinstance(fixed, FixedFeatures):
+    name = model.names.get("x", "")
+    fixed = model.spec.blocks.get(name)
+    if isinstance(fixed, FixedFeatures) and name in block.referred().values():
         covariates = corpus.covariates
         if covariates is None:
-            name = model.names["x"]
             raise CorpusError(
                 f"block {name!r} ({fixed.kind}) of model {model.spec.name!r} needs covariates, and the corpus has "
                 f"none; name their columns ({argument('covariates')}), or use a model without them"
@@ -54,8 +87,7 @@ def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
         columns = _names_of(covariates, model.spec.topics)
     design = design_of(corpus.n_docs, covariates, scaling, intercept)
     columns = (*columns, INTERCEPT) if intercept else columns
-    observed = observed_of(targets, design, responses, columns, intercept, scaling)
-    return replace(observed, exclusive=labels.kind == "class", target_scaling=target_scaling)
+    return observed_of(targets, design, responses, columns, intercept, scaling)
 
 
 def observed_labels(model: Model, corpus: Corpus) -> Labels | None:
@@ -69,10 +101,15 @@ def observed_labels(model: Model, corpus: Corpus) -> Labels | None:
     block = model.label_block
     if block is None:
         return None
-    called = block.observed_labels
+    what = f"block {model.names['y']!r} ({block.kind}) of model {model.spec.name!r}"
+    return _labels_of(corpus, block.observed_labels, what)
+
+
+def _labels_of(corpus: Corpus, called: str, by: str) -> Labels:
+    """Return the labels of a corpus that a block observes, by what it calls them."""
     labels = corpus.labels_of(called)
     if labels is None:
-        what = f"block {model.names['y']!r} ({block.kind}) of model {model.spec.name!r} needs labels"
+        what = f"{by} needs labels"
         if called != "labels":
             has = f"has {listed(list(corpus.more_labels))}" if corpus.more_labels else "has no others than `labels`"
             raise CorpusError(

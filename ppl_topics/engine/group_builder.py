@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import IntArray
+from ppl_topics.core.alpha import Alpha, LogLinear
 from ppl_topics.core.observed import Observed
 from ppl_topics.core.tokens import Sizes
 from ppl_topics.corpus import Corpus
@@ -121,7 +122,9 @@ class GroupBuilder:
     def coords(self, dims: Sequence[str], selection: Selection | None) -> dict[str, Any]:
         """Return the coordinates of dims: of words and documents, those that are kept."""
         words, docs = (None, None) if selection is None else (selection.words, selection.docs)
-        result = coordinates(dims, self.corpus, self.bound.sizes, self.bound.observed, words, docs)
+        result = coordinates(
+            dims, self.corpus, self.bound.sizes, self.bound.observed, self.bound.prevalence, words, docs
+        )
         for name, bound in self.bound.marginals.items():
             own = self.bound.model.marginals[name].dims
             alone = coordinates([own[dim] for dim in dims if dim in own], self.corpus, bound.sizes, bound.observed)
@@ -157,6 +160,13 @@ class GroupBuilder:
             if len(labels.classes):
                 # Labels of one class of several are positions in `class`; the other kinds have a column for each.
                 coords[f"class{name}" if values.ndim == 1 else f"response{name}"] = _text(labels.classes)
+        above = self.bound.model.spec.blocks[self.bound.model.names["theta"]].labels_above
+        if above is not None:
+            named = self.corpus.labels_of(above)
+            assert named is not None, "topics of labels without labels"
+            values = np.asarray(named.values)
+            data["topic_labels"] = (("doc", "topic_label")[: values.ndim], values, {"kind": named.kind})
+            coords["topic_label"] = _text(named.classes)
         return xr.Dataset(data, coords)
 
     def constants(self) -> xr.Dataset:
@@ -167,7 +177,7 @@ class GroupBuilder:
             "word_count": ("word", np.asarray(self.bound.tokens.word_counts)),
         }
         for role, value in self.bound.concentrations.items():
-            if not isinstance(value, str):
+            if not isinstance(value, str | Alpha | LogLinear):
                 data[role] = (("topic",) if role == "alpha" else ("word",), value)
         coords = {"topic": np.arange(sizes.topics), **self.coords(("doc", "word"), None)}
         covariates = self.corpus.covariates
@@ -175,7 +185,8 @@ class GroupBuilder:
             matrix = covariates.matrix
             data["covariates"] = (("doc", "covariate"), matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
             coords["covariate"] = _text(covariates.names)
-        scalings = (None if bound.observed is None else bound.observed.scaling for _, bound in self._responses())
+        observing = [self.bound.prevalence, *(bound.observed for _, bound in self._responses())]
+        scalings = (None if each is None else each.scaling for each in observing)
         scaling = next((each for each in scalings if each is not None), None)
         if covariates is not None and scaling is not None:
             # Needed to encode new documents; a variable, since attributes are limited in size.
@@ -201,6 +212,7 @@ def coordinates(
     corpus: Corpus,
     sizes: Sizes,
     observed: Observed | None,
+    prevalence: Observed | None = None,
     words: IntArray | None = None,
     docs: int | None = None,
 ) -> dict[str, Any]:
@@ -215,6 +227,9 @@ def coordinates(
             result[dim] = _text(corpus.doc_ids[:docs])
         elif dim == "token":
             result[dim] = np.arange(sizes.tokens)
+        elif dim == "prevalence":
+            assert prevalence is not None, f"{dim} without covariates of topics"
+            result[dim] = _text(prevalence.columns)
         elif dim in ("response", "coefficient", "slope"):
             assert observed is not None, f"{dim} without a response"
             names = (*(f"topic {topic}" for topic in range(sizes.supervised)), *observed.columns)

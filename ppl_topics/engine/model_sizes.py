@@ -197,7 +197,11 @@ def _streamed_bytes(kept: Mapping[str, float], statistics: float, draws: int, ch
 def _dim_sizes(model: Model, corpus: CorpusSizes) -> dict[str, int]:
     topics = model.spec.topics
     size = corpus.coefficients(topics)
-    dims = Sizes(corpus.n_docs, corpus.n_words, topics, corpus.n_tokens, corpus.responses, size, size).by_dim
+    dims = (
+        Sizes(corpus.n_docs, corpus.n_words, topics, corpus.n_tokens, corpus.responses, size, size)
+        ._replace(prevalence=corpus.covariates + 1)
+        .by_dim
+    )
     for name, marginal in model.marginals.items():
         dims |= {marginal.whole_dim(dim): n for dim, n in _dim_sizes(marginal.model, corpus.alone[name]).items()}
     return dims

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
+
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.executor import Executor
@@ -51,8 +55,15 @@ class Phases:
             yield
             return
         factor = warmup.temperature_at(sweep, self.first_kept)
-        state.concentrations = {role: v if isinstance(v, str) else factor * v for role, v in fixed.items()}
+        state.concentrations = {role: _times(factor, value) for role, value in fixed.items()}
         try:
             yield
         finally:
             state.concentrations = fixed
+
+
+def _times(factor: float, value: Any) -> Any:
+    """Return what holds fixed concentrations, these times a factor."""
+    if isinstance(value, Alpha):
+        return value._replace(rows=factor * value.rows, typical=factor * value.typical)
+    return factor * value if isinstance(value, np.ndarray) else value

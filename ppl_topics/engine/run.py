@@ -182,14 +182,14 @@ def _bind(plan: Plan, corpus: Corpus) -> BoundModel:
         what = "covariate {}" if len(names) == 1 else "covariates {}"
         warn_user(
             f"model {plan.model.spec.name!r} does not use {what.format(_some(names))} of the corpus; use a model with "
-            f"the block 'covariates', such as slda_covariates, or leave out {argument('covariates')}",
+            f"the block 'covariates', such as slda_covariates or dmr, or leave out {argument('covariates')}",
             CovariateWarning,
         )
     bound = bind(plan, corpus)
-    observed = bound.observed
+    # Covariates are the same wherever they are observed, and their columns come first.
+    observed = next((each for each in (bound.observed, bound.prevalence) if each is not None and each.scaling), None)
     if observed is None or observed.scaling is None:
         return bound
-    # The columns of the covariates come first.
     names = [repr(name) for name, scale in zip(observed.columns, observed.scaling.scale, strict=False) if scale == 0.0]
     if names:
         what = "covariate {} is constant; its coefficient" if len(names) == 1 else "covariates {} are constant; each"

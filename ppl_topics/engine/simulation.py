@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics.core.alpha import Above, Alpha
 from ppl_topics.core.block import Block
 from ppl_topics.core.observed import Observed
 from ppl_topics.core.response import Response
@@ -45,7 +46,8 @@ def drawing_order(model: Model) -> list[tuple[str, str]]:
             return
         block = blocks[name]
         for parent in block.referred().values():
-            visit(parent)
+            if blocks[parent].own_role not in ("x", "y"):
+                visit(parent)
         for role, _ in block.auxiliaries().values():
             order[role] = name
         order[role_of[name]] = name
@@ -58,13 +60,16 @@ def drawing_order(model: Model) -> list[tuple[str, str]]:
     return list(order.items())
 
 
-def state_without_words(model: Model, doc_ptr: IntArray, n_words: int, observed: Observed | None) -> ChainState:
+def state_without_words(
+    model: Model, doc_ptr: IntArray, n_words: int, observed: Observed | None, above: Above | None = None
+) -> ChainState:
     """Return a state of documents of given lengths whose variables and words are yet to be drawn."""
     tokens = index_tokens(doc_ptr, np.zeros(int(doc_ptr[-1]), np.uint32), n_words)
-    sizes = sizes_of(model, tokens, n_words, observed)
+    sizes = sizes_of(model, tokens, n_words, observed, above)
     z = np.zeros(sizes.tokens, topic_dtype(sizes.topics))
     n_wk, n_k = np.zeros((0, sizes.topics), np.int32), np.zeros(sizes.topics, np.int64)
-    return ChainState(tokens, sizes, z, n_wk, n_k, {}, concentrations_of(model, sizes), observed)
+    concentrations = concentrations_of(model, sizes, above)
+    return ChainState(tokens, sizes, z, n_wk, n_k, {}, concentrations, observed)
 
 
 def draw_from_prior(
@@ -80,7 +85,9 @@ def draw_from_prior(
     """
     lengths = {"alpha": state.sizes.topics, "beta": state.sizes.words}
     drawn: dict[str, NDArray[Any]] = {}
-    parents: dict[str, NDArray[Any]] = {role: getattr(state, role) for role in lengths if role not in model.names}
+    by_doc = isinstance(state.concentrations["alpha"], Alpha)
+    fixed = [role for role in lengths if role not in model.names and not (role == "alpha" and by_doc)]
+    parents: dict[str, NDArray[Any]] = {role: getattr(state, role) for role in fixed}
     for role, block in order:
         value = given.get(role)
         if value is None:
@@ -88,7 +95,9 @@ def draw_from_prior(
         if value is None:
             return None
         drawn[role] = value
-        parents[role] = np.array(np.broadcast_to(value, lengths[role])) if role in lengths else value
+        # Where they depend on covariates, coefficients are in the place of the concentrations.
+        shared = role in lengths and np.ndim(value) < 2
+        parents[role] = np.array(np.broadcast_to(value, lengths[role])) if shared else value
     return drawn
 
 

@@ -12,11 +12,13 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics.core.alpha import Above
 from ppl_topics.core.keys import Key, Reserved
+from ppl_topics.core.observed import Observed
 from ppl_topics.core.state import WORD_MAJOR, ChainState
 from ppl_topics.corpus import Corpus, Covariates, Labels
 from ppl_topics.corpus.names import StrArray
-from ppl_topics.engine.encode_observed import encode_observed
+from ppl_topics.engine.encode_observed import encode_above, encode_observed
 from ppl_topics.engine.group_builder import coordinates
 from ppl_topics.engine.simulation import (
     check_simulates,
@@ -79,8 +81,8 @@ class Simulator:
         common: dict[str, NDArray[Any]] = {}
         datasets = []
         for marginal in model.by_response.values():
-            observed = encode_observed(marginal.model, corpus)
-            state = state_without_words(marginal.model, self.doc_ptr, corpus.n_words, observed)
+            observed, above = encode_observed(marginal.model, corpus), encode_above(marginal.model, corpus)
+            state = state_without_words(marginal.model, self.doc_ptr, corpus.n_words, observed, above)
             values = self._parameters(marginal, state, rng, common)
             if not common:
                 # As a corpus has them: sorted by word inside each document.
@@ -89,7 +91,7 @@ class Simulator:
             state.z[:] = values["z"]
             labels |= self._draw_labels(marginal, state, values, rng)
             own = {role for name, role in _roles(marginal.model) if name in marginal.names}
-            datasets.append(_dataset(marginal, values, corpus, state, leaving_out=common))
+            datasets.append(_dataset(marginal, values, corpus, state, above, leaving_out=common))
             common = {role: value for role, value in values.items() if role not in own}
         corpus = _labelled(replace(corpus, words=common["w"].astype(np.uint32)), labels)
         about = {"model_name": model.spec.name, "model_yaml": self.yaml, "seed": seed}
@@ -105,8 +107,9 @@ class Simulator:
             if values is not None:
                 return values
         raise RunError(
-            f"model {model.spec.name!r}: {TRIES:,} draws of the prior had a topic without words; give words a larger "
-            "probability of inclusion, or take more of them"
+            f"model {model.spec.name!r}: {TRIES:,} draws of the prior had a topic without words, or a concentration "
+            "out of range; give words a larger probability of inclusion, or take more of them, and coefficients of "
+            "concentrations a smaller variance"
         )
 
     def _draw_labels(
@@ -167,6 +170,7 @@ def _dataset(
     values: Mapping[str, NDArray[Any]],
     corpus: Corpus,
     state: ChainState,
+    above: Above | None,
     leaving_out: Mapping[str, NDArray[Any]],
 ) -> xr.Dataset:
     """Return values by variable, but for those in some roles, with the dims and coordinates of a trace."""
@@ -176,7 +180,8 @@ def _dataset(
             value = values[variable.role]
             data[name] = (variable.dims, np.ascontiguousarray(value.T) if variable.role in WORD_MAJOR else value)
     dims = dict.fromkeys(dim for of_variable, _ in data.values() for dim in of_variable)
-    made = xr.Dataset(data, coordinates(list(dims), corpus, state.sizes, state.observed))
+    prevalence = above if isinstance(above, Observed) else None
+    made = xr.Dataset(data, coordinates(list(dims), corpus, state.sizes, state.observed, prevalence))
     new = {each: marginal.whole_dim(each) for each in dims} | {name: marginal.whole_name(name) for name in data}
     return made.rename({old: name for old, name in new.items() if old != name})
 

@@ -88,11 +88,11 @@ def _checked(value: Any, model: Model) -> float:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 1.0 <= value <= MAX_TEMPERATURE:
         raise ScheduleError(f"{place}: must be a number from 1 to {MAX_TEMPERATURE:g}, got {short_repr(value)}")
-    own = {name: block for name, block in model.spec.blocks.items() if name in model.variables}
-    sampled = [name for name, block in own.items() if "concentration" in block.seams]
+    sampled = [name for name, variable in model.variables.items() if variable.role in ("alpha", "beta")]
     if sampled:
+        number = "concentration" in model.spec.blocks[sampled[0]].seams
         raise ScheduleError(
-            f"{place}: multiplies concentrations that are fixed, and {sampled[0]} is a variable of this model; give "
-            f"{sampled[0]} a number, or leave temperature out"
+            f"{place}: multiplies concentrations that are fixed, and {sampled[0]} is a variable of this model; "
+            f"{f'give {sampled[0]} a number, or ' if number else ''}leave temperature out"
         )
     return float(value)

@@ -124,6 +124,8 @@ class Model:
             problem = block.check(roles[name], spec.topics) or block.check_references(roles)
             if roles[name] == "y" and not isinstance(block, Response):
                 problem = problem or _label_problem(block, roles)
+            if roles[name] == "x" and not any(name in other.referred().values() for other in spec.blocks.values()):
+                problem = problem or _unused_features(name, roles)
             if problem:
                 raise SpecError(f"{spec.locate('blocks', name)}: block {name!r} ({block.kind}): {problem}")
             dims = block.dims(roles[name])
@@ -279,8 +281,14 @@ def _label_problem(block: Block, roles: Mapping[str, str]) -> str | None:
     if "z" not in referred:
         # Kernels of z would leave its factor out, and nothing would say so.
         return "it observes labels, so one of its `references` must name the assignments, on which these depend"
-    unused = next((name for name, role in roles.items() if role == "x" and role not in referred), None)
-    return None if unused is None else f"it does not refer to {unused!r}; let it, or remove that block"
+    return None
+
+
+def _unused_features(name: str, roles: Mapping[str, str]) -> str:
+    """Return what is wrong with covariates that no block refers to."""
+    response = next((other for other, role in roles.items() if role == "y"), None)
+    add = "" if response is None else f"add {name!r} to the features of {response!r}, "
+    return f"no block uses these features; {add}give topics a prior of the kind dirichlet_regression, or remove them"
 
 
 def _factor(name: str, spec: Spec, variables: Mapping[str, Variable]) -> Factor:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import IntArray, UInt8Array, UInt32Array
 from ppl_topics._util.threads import use_threads
+from ppl_topics.core.alpha import Above, Alpha
 from ppl_topics.core.keys import Key
 from ppl_topics.core.observed import Design, Observed
 from ppl_topics.core.state import ChainState
@@ -74,6 +75,8 @@ class Documents:
     observed : Observed, optional
     observed_by : dict of str to Observed
         Of several responses, what each observes.
+    above : Observed or Alpha, optional
+        What the weights of topics depend on.
     pieces : ndarray of int64
         Boundaries of those of the corpus, from 0.
     """
@@ -85,6 +88,7 @@ class Documents:
     elsewhere: Elsewhere
     observed: Observed | None = None
     observed_by: Mapping[str, Observed] = field(default_factory=dict)
+    above: Above | None = None
     pieces: IntArray = field(default_factory=lambda: np.zeros(1, np.int64))
 
     @property
@@ -152,8 +156,8 @@ class Part:
         return topic_sums(bound.model, bound.sizes, sparse=False)
 
 
-def cut(state: ChainState, first: int, last: int) -> Documents:
-    """Return documents `first` to `last` - 1 of a chain."""
+def cut(state: ChainState, first: int, last: int, above: Above | None = None) -> Documents:
+    """Return documents `first` to `last` - 1 of a chain; what is above the topics is given of all documents."""
     tokens = state.tokens
     ptr = tokens.doc_ptr[first : last + 1]
     words = tokens.words[ptr[0] : ptr[-1]]
@@ -163,7 +167,8 @@ def cut(state: ChainState, first: int, last: int) -> Documents:
     groups = np.unique(np.clip(tokens.groups, first, last)) - first
     elsewhere = Elsewhere(tokens.word_counts - here, state.sizes.docs - (last - first), first, int(ptr[0]))
     pieces = np.unique(np.clip(tokens.chunk_ptr, first, last)) - first
-    return Documents(first, ptr - ptr[0], words, groups, elsewhere, observed, observed_by, pieces)
+    given = above.of(first, last) if isinstance(above, Alpha) else None if above is None else _rows(above, first, last)
+    return Documents(first, ptr - ptr[0], words, groups, elsewhere, observed, observed_by, given, pieces)
 
 
 def _rows(observed: Observed, first: int, last: int) -> Observed:
@@ -186,7 +191,7 @@ def open_part(store: Store, name: Name, model: Model, documents: Documents, valu
     plan = make_plan(load_spec(model.plan), partial=True) if isinstance(model.plan, dict) else model.plan
     assert values.z is not None
     n_words = len(documents.elsewhere.word_counts)
-    bound = bind_tokens(plan, documents.tokens, n_words, documents.observed, documents.observed_by)
+    bound = bind_tokens(plan, documents.tokens, n_words, documents.observed, documents.observed_by, documents.above)
     sizes = bound.sizes
     state = ChainState(
         bound.tokens,

@@ -280,7 +280,8 @@ class ShardedExecutor(Executor):
         arrays = {
             name: array[first:last] if self._of_documents(name) else array for name, array in state.arrays.items()
         }
-        return parts.cut(state, first, last), parts.Values(state.z[doc_ptr[first] : doc_ptr[last]], arrays)
+        documents = parts.cut(state, first, last, self.bound.above)
+        return documents, parts.Values(state.z[doc_ptr[first] : doc_ptr[last]], arrays)
 
     def _reduce(self, chain: int) -> dict[str, Any]:
         """Start adding up the counts of all members.

@@ -1,0 +1,93 @@
+"""Topic weights whose concentrations depend on covariates of the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pydantic
+from numpy.typing import NDArray
+
+from ppl_topics._util.arrays import Float32Array, FloatArray
+from ppl_topics.core.alpha import LARGEST_ALPHA, SMALLEST_ALPHA, LogLinear
+from ppl_topics.core.block import Block
+from ppl_topics.core.registry import block
+from ppl_topics.core.state import ChainState
+from ppl_topics.models.dirichlet import draw_rows_of
+
+__all__ = ["DirichletRegression"]
+
+
+@block("dirichlet_regression")
+class DirichletRegression(Block):
+    """Dirichlet weights of topics, with concentrations that are log-linear in covariates (Mimno, McCallum 2008).
+
+        alpha_dk = exp(x_d . gamma_k),    theta_d ~ Dirichlet(alpha_d),
+
+    where x_d are the covariates of document d and a 1, and each topic has its own coefficients gamma_k. A coefficient
+    of 0.7 doubles the concentration of its topic, and with it the odds of the topic against the others, where the
+    covariate is larger by 1. As the ``prior`` of assignments.
+
+    Attributes
+    ----------
+    over : {"topic"}
+        What a row sums over.
+    per : {"doc"}
+        What there is one row for.
+    features : list of str
+        The name of the block of covariates. There is always an intercept.
+    coefficients : str
+        The name of the block that is the prior of gamma: `normal` with ``per: topic``.
+    integrate_out : bool
+        Whether theta is never held: kernels must marginalise it.
+
+    References
+    ----------
+    D. Mimno, A. McCallum (2008). Topic models conditioned on arbitrary features with Dirichlet-multinomial regression.
+    UAI 2008, section 2.
+    """
+
+    seams: ClassVar[frozenset[str]] = frozenset({"topic_weights"})
+    handled_as: ClassVar[frozenset[str]] = frozenset({"document_alpha"})
+    references: ClassVar[Mapping[str, str]] = {"coefficients": "coefficients", "features": "features"}
+
+    block: Literal["dirichlet_regression"] = "dirichlet_regression"
+    over: Literal["topic"] = "topic"
+    per: Literal["doc"] = "doc"
+    features: list[str] = pydantic.Field(min_length=1, max_length=1)
+    coefficients: str
+    integrate_out: bool = False
+
+    def reference_role(self, key: str, own_role: str) -> str:
+        """Return ``alpha`` for the coefficients, on which the concentrations depend; features have their own role."""
+        return "alpha" if key == "coefficients" else super().reference_role(key, own_role)
+
+    def check(self, role: str, topics: int) -> str | None:
+        """Return what is wrong in the given role, or None."""
+        return None if role == "theta" else "it must be the prior of assignments"
+
+    def dims(self, role: str) -> tuple[str, ...]:
+        """Return (doc, topic)."""
+        return ("doc", "topic")
+
+    @property
+    def integrated_out(self) -> bool:
+        """Whether the model never holds it."""
+        return self.integrate_out
+
+    def init(self, role: str, state: ChainState) -> Float32Array:
+        """Return the mean of the rows given z."""
+        rows = state.n_dk + state.document_alpha.by_doc
+        return np.ascontiguousarray(rows / rows.sum(axis=1, keepdims=True), dtype=np.float32)
+
+    def simulate(
+        self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
+    ) -> FloatArray | None:
+        """Draw rows from the prior given gamma; None where a concentration leaves the range that kernels keep to."""
+        concentration = state.concentrations["alpha"]
+        assert isinstance(concentration, LogLinear), "a state without covariates"
+        alpha = concentration.of(values["alpha"])
+        if not ((alpha.rows >= SMALLEST_ALPHA) & (alpha.rows <= LARGEST_ALPHA)).all():
+            return None
+        return draw_rows_of(alpha.by_doc, rng)
