@@ -19,7 +19,7 @@ from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.response import Response
 from ppl_topics.core.state import WORD_MAJOR
 from ppl_topics.corpus import Corpus
-from ppl_topics.engine.encode_observed import encode_observed
+from ppl_topics.engine.encode_observed import encode_above, encode_observed
 from ppl_topics.engine.simulation import document_features, state_without_words
 from ppl_topics.spec import Model
 
@@ -56,8 +56,8 @@ class Quantities:
     def __init__(self, model: Model, corpus: Corpus, own: Mapping[str, Quantity]) -> None:
         self.model, self.corpus, self.own = model, corpus, own
         self.alone = {name: Quantities(each.model, corpus, {}) for name, each in model.marginals.items()}
-        observed = encode_observed(model, corpus)
-        self.state = state_without_words(model, corpus.doc_ptr, corpus.n_words, observed)
+        observed, above = encode_observed(model, corpus), encode_above(model, corpus)
+        self.state = state_without_words(model, corpus.doc_ptr, corpus.n_words, observed, above)
         self.response = model.response
 
     def of(self, draw: xr.Dataset) -> dict[str, float]:
@@ -123,7 +123,7 @@ class Quantities:
         n_dk, n_kw = state.n_dk, np.zeros(phi.shape)
         np.add.at(n_kw, (state.z, words), 1.0)
         beta = np.broadcast_to(state.beta, phi.shape) * (1.0 if included is None else included)
-        log_p = _log_rows(n_dk, np.broadcast_to(state.alpha, n_dk.shape)) + _log_rows(n_kw, beta)
+        log_p = _log_rows(n_dk, np.broadcast_to(state.document_alpha.by_doc, n_dk.shape)) + _log_rows(n_kw, beta)
         docs = state.tokens.docs
         of_words = np.einsum("ik,ki->i", theta[docs], phi[:, words].astype(np.float64))
         entropy = -xlogy(theta, theta).sum(axis=1)
@@ -177,7 +177,13 @@ def _log_rows(counts: NDArray[Any], concentration: FloatArray) -> float:
 
 
 def _of_scalars(name: str, dims: tuple[str, ...], value: NDArray[Any]) -> dict[str, float]:
-    """Return a quantity of concentrations, probabilities and scales: the first one, or of many alike their mean log."""
+    """Return quantities of a variable: the first value, of many alike their mean log, of coefficients of topics norms.
+
+    The norms are those of all topics, whose numbers mean nothing.
+    """
+    if "prevalence" in dims:
+        norms = np.sqrt((value.astype(np.float64) ** 2).sum(axis=0))
+        return {f"norm of {name}, column {column}": float(norm) for column, norm in enumerate(norms)}
     if MANY & set(dims):
         return {f"mean of log {name}": float(np.log(np.maximum(value, SMALLEST)).mean())}
     return {name if value.size == 1 else f"{name}, first": float(value.ravel()[0])}

@@ -33,7 +33,7 @@ class ExactPosterior:
 
     states: UInt8Array  # (S, N): all assignments
     probability: FloatArray  # (S,)
-    alpha_nodes: FloatArray  # (J, size): values of the concentration; one row if it is fixed
+    alpha_nodes: FloatArray  # (J, size): values of the concentration; one row if it is fixed; (J, D, size) by document
     beta_nodes: FloatArray
     alpha_given: FloatArray  # (S, J): probability of each node given each state
     beta_given: FloatArray
@@ -50,8 +50,9 @@ def enumerate_posterior(
     phi: RealArray | None = None,
     log_response: Callable[[NDArray[Any]], FloatArray] | None = None,
     log_topics: Callable[[NDArray[Any]], FloatArray] | None = None,
+    document_alpha: FloatArray | None = None,
 ) -> ExactPosterior:
-    """Compute the exact posterior of z."""
+    """Compute the exact posterior of z; ``document_alpha``, shape (J, D, K), has equally probable concentrations."""
     n_tokens, topics = state.sizes.tokens, state.sizes.topics
     if topics**n_tokens > MAX_STATES:
         raise ValueError(
@@ -60,7 +61,10 @@ def enumerate_posterior(
     states = np.array(list(itertools.product(range(topics), repeat=n_tokens)), dtype=np.uint8)
     one_hot = np.eye(topics)[states]
     n_dk = np.stack([one_hot[:, state.tokens.docs == d].sum(axis=1) for d in range(state.sizes.docs)], axis=1)
-    alpha_nodes, alpha_weights = _nodes(state.alpha, alpha_prior)
+    if document_alpha is None:
+        alpha_nodes, alpha_weights = _nodes(state.alpha, alpha_prior)
+    else:
+        alpha_nodes, alpha_weights = document_alpha, np.full(len(document_alpha), 1.0 / len(document_alpha))
     theta_part = np.stack([_dirichlet_multinomial(n_dk, node) for node in alpha_nodes], axis=1) + np.log(alpha_weights)
     if phi is None:
         words = state.tokens.words
@@ -88,8 +92,11 @@ def enumerate_posterior(
 
 
 def _dirichlet_multinomial(counts: FloatArray, concentration: FloatArray) -> FloatArray:
-    """Log probability of sequences with the given counts, shape (S, rows, size), summed over rows."""
-    total = concentration.sum()
+    """Log probability of sequences with the given counts, shape (S, rows, size), summed over rows.
+
+    All rows have the same concentration, shape (size,), or each its own, shape (rows, size).
+    """
+    total = concentration.sum(axis=-1)
     cells = (gammaln(counts + concentration) - gammaln(concentration)).sum(axis=(1, 2))
     rows = (gammaln(total) - gammaln(counts.sum(axis=2) + total)).sum(axis=1)
     result: FloatArray = cells + rows

@@ -16,7 +16,7 @@ from ppl_topics.core.number import LARGEST, SMALLEST, PositivePrior
 from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.state import ChainState
 
-__all__ = ["NODES", "PriorNodes", "cumulated_weights", "draw_nodes"]
+__all__ = ["NODES", "PriorNodes", "cumulated_weights", "draw_nodes", "prior_nodes"]
 
 
 NODES = 2**14
@@ -77,6 +77,12 @@ class PriorNodes:
         """Return the log weights of the nodes as points of the distribution of the scales given the coefficients."""
         value: FloatArray = 0.5 * (np.log(self.precision) - self.precision * eta[:, None] ** 2).sum(axis=2)
         return value.T
+
+
+def prior_nodes(prior: CoefficientPrior, state: ChainState, number: int) -> FloatArray:
+    """Return points of a prior without scales, shape (number, rows, columns), each of the same probability."""
+    shape = prior.precision(state).shape
+    return prior.scaled(ndtri(_points(int(np.prod(shape)), number)).reshape(number, *shape), state)
 
 
 def cumulated_weights(log_weights: FloatArray, groups: int = 1) -> FloatArray:

@@ -18,10 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
+from ppl_topics.core.alpha import Alpha, LogLinear
 from ppl_topics.core.keys import Key, Reserved
+from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.enumeration import ExactPosterior, enumerate_posterior
 from ppl_topics.diagnostics.exactness.goodness import chi_square
+from ppl_topics.diagnostics.exactness.prior_nodes import prior_nodes
 from ppl_topics.diagnostics.exactness.shared_draws import SharedDraws
 from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, draw_dirichlet
@@ -44,6 +47,9 @@ CHECKED_SWEEPS = 100
 
 AT_ONCE = 200
 """Sweeps of the long chain after which it is asked where it has been."""
+
+ALPHA_NODES = 2**12
+"""Points of the prior of coefficients of concentrations that are summed over."""
 
 EXACT_DRAWS = 400
 """Exact draws that the quarters of the continuous distributions are estimated from."""
@@ -72,7 +78,8 @@ class StationaryTest:
         log_response = None if self.response is None else self.response.log_evidence
         priors = tiny.prior("alpha"), tiny.prior("beta")
         log_topics = None if self.indicators is None else self.indicators.log_evidence
-        self.exact = enumerate_posterior(self.state, *priors, self.given_phi, log_response, log_topics)
+        self.coefficients, alpha = self._alpha_nodes()
+        self.exact = enumerate_posterior(self.state, *priors, self.given_phi, log_response, log_topics, alpha)
         self.features = _features(self.exact, self.state)
         self.shared = SharedDraws(most=20)
         self._long_runs: list[tuple[Any, LongRun]] = []
@@ -103,6 +110,18 @@ class StationaryTest:
         phi = rng.dirichlet(self.state.beta, size=self.state.sizes.topics).T
         self.state.arrays[name][...] = phi
         return self.state.arrays[name].copy()
+
+    def _alpha_nodes(self) -> tuple[FloatArray | None, FloatArray | None]:
+        """Return points of the prior of coefficients of concentrations, and these by document; None without any."""
+        alpha, model = self.state.concentrations["alpha"], self.tiny.model
+        if isinstance(alpha, Alpha):
+            return None, np.broadcast_to(alpha.by_doc, (1, self.state.sizes.docs, self.state.sizes.topics))
+        if not isinstance(alpha, LogLinear):
+            return None, None
+        prior = self.tiny.bound.block(model.names["alpha"])
+        assert isinstance(prior, CoefficientPrior), "coefficients without a prior"
+        coefficients = prior_nodes(prior, self.state, ALPHA_NODES)
+        return coefficients, np.stack([alpha.of(each).by_doc for each in coefficients])
 
     def _moved(self) -> list[set[str]]:
         """Return the roles that are not given, with each response."""
@@ -242,17 +261,20 @@ class StationaryTest:
     def _set_each(self, starts: IntArray, rng: np.random.Generator) -> Iterator[int]:
         """Set the state to assignments by their numbers, one after another, and all else to exact draws given them."""
         state, exact, sizes = self.state, self.exact, self.state.sizes
-        alpha = exact.alpha_nodes[draw_rows(exact.alpha_given[starts], rng)]
+        nodes = draw_rows(exact.alpha_given[starts], rng)
+        alpha = exact.alpha_nodes[nodes]
         beta = exact.beta_nodes[draw_rows(exact.beta_given[starts], rng)]
         one_hot = np.eye(sizes.topics)[exact.states]
         n_dk = np.stack([one_hot[:, state.tokens.docs == d].sum(axis=1) for d in range(sizes.docs)], axis=1)
         n_kw = np.stack([one_hot[:, state.tokens.words == w].sum(axis=1) for w in range(sizes.words)], axis=2)
-        theta = draw_dirichlet(n_dk[starts] + alpha[:, None], rng)
+        theta = draw_dirichlet(n_dk[starts] + (alpha if alpha.ndim == 3 else alpha[:, None]), rng)
         phi = draw_dirichlet(n_kw[starts] + beta[:, None], rng)
         for i, start in enumerate(starts):
             state.set_z(exact.states[start])
             values: dict[str, NDArray[Any]] = {"theta": theta[i], "phi": phi[i].T}
-            values |= {"alpha": _fit(alpha[i], state, "alpha"), "beta": _fit(beta[i], state, "beta")}
+            values |= {"beta": _fit(beta[i], state, "beta")}
+            coefficients = self.coefficients
+            values["alpha"] = _fit(alpha[i], state, "alpha") if coefficients is None else coefficients[nodes[i]]
             if self.indicators is not None:
                 values |= self.indicators.draw(state.counts_by_word, rng)
             of_responses = {} if self.response is None else self.response.draw(n_dk[start], rng)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc
+from scipy.special import gammainc, ndtr
 
 from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics.core.alpha import Alpha, LogLinear
 from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.goodness import mix, same_mean, score, total
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
@@ -99,10 +100,18 @@ class _Copies:
         return self.arrays.get(self.tiny.model.names.get(role, role))
 
     def concentration(self, role: str) -> FloatArray:
-        """Return a concentration as a vector, shape (n, 1, size), or (1, 1, size) if it is fixed."""
+        """Return a concentration as a vector, shape (n, 1, size), or (1, 1, size) if it is fixed.
+
+        Where it differs from document to document, the shape is (n, D, K).
+        """
         bound = self.tiny.bound
+        how, held = bound.concentrations[role], self.of(role)
+        if isinstance(how, Alpha):
+            return how.by_doc[None]
+        if isinstance(how, LogLinear):
+            assert held is not None, "concentrations without coefficients"
+            return np.asarray(np.exp(np.einsum("rp,nkp->nrk", how.features, held))[:, how.row])
         size = bound.sizes.topics if role == "alpha" else bound.sizes.words
-        held = self.of(role)
         rows = np.asarray(bound.concentrations[role])[None] if held is None else held.reshape(self.size, -1)
         return np.broadcast_to(rows, (len(rows), size))[:, None]
 
@@ -136,6 +145,7 @@ def state_statistics(sample: _Copies) -> dict[str, FloatArray]:
         if prior is not None and held is not None:
             uniform = np.asarray(gammainc(prior.shape, prior.rate * held), dtype=np.float64).reshape(sample.size, -1)
             values |= {f"{role}[{i}]": column for i, column in enumerate(uniform.T)}
+    values |= _coefficient_statistics(sample)
     n_dk, n_wk = sample.n_dk, sample.n_wk
     alpha, beta = sample.concentration("alpha"), sample.concentration("beta")
     values |= {"score of alpha": score(n_dk, alpha), "score of beta": score(n_wk.swapaxes(1, 2), beta)}
@@ -164,6 +174,18 @@ def state_statistics(sample: _Copies) -> dict[str, FloatArray]:
             found = response_statistics(alone, n_dk, targets, _response_variables(sample, response))
             values |= {f"{response}: {name}" if response else name: value for name, value in found.items()}
     return values
+
+
+def _coefficient_statistics(sample: _Copies) -> dict[str, FloatArray]:
+    """Return statistics of the coefficients of concentrations, shape (n,); none if there are none."""
+    if not isinstance(sample.tiny.bound.concentrations["alpha"], LogLinear):
+        return {}
+    coefficients = sample.of("alpha")
+    assert coefficients is not None, "concentrations without coefficients"
+    # The concentrations would not have a mean: those of large coefficients are too rare.
+    bounded = ndtr(coefficients)
+    values = {f"alpha[{i}]": column for i, column in enumerate(bounded.reshape(sample.size, -1).T)}
+    return values | {"spread of alpha": total((bounded - 0.5) ** 2), "mix of alpha": mix(bounded)}
 
 
 def compare(before: Sample, after: Sample, reference: Sample) -> dict[str, float]:

@@ -15,7 +15,7 @@ from ppl_topics.core.response import Response
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.diagnostics.exactness.enumeration import token_counts
-from ppl_topics.diagnostics.exactness.tiny_response import tiny_observed
+from ppl_topics.diagnostics.exactness.tiny_response import tiny_above, tiny_observed
 from ppl_topics.engine.bind import BoundModel, bind_tokens, index_tokens
 from ppl_topics.models.dirichlet import Dirichlet
 from ppl_topics.models.gamma import Gamma
@@ -120,6 +120,7 @@ class TinyModel:
         self.plan, self.responses, self._n_words = plan, responses, words
         self._doc_ptr, first = token_counts(documents)
         self.observed = self._observed(plan.model, 0)
+        self.above = tiny_above(plan.model, len(self._doc_ptr) - 1)
         others = enumerate(plan.model.marginals.items())
         self.observed_by = {name: self._observed(each.model, place) for place, (name, each) in others}
         self.bound = self.with_tokens(self.tokens(first))
@@ -144,13 +145,14 @@ class TinyModel:
 
     def with_tokens(self, tokens: Tokens) -> BoundModel:
         """Return the plan bound to other documents."""
-        return bind_tokens(self.plan, tokens, self._n_words, self.observed, self.observed_by)
+        return bind_tokens(self.plan, tokens, self._n_words, self.observed, self.observed_by, self.above)
 
     def _observed(self, model: Model, shift: int) -> Observed | None:
         block = model.label_block
         if block is None:
             return None
-        return tiny_observed(block, len(self._doc_ptr) - 1, self.responses, "x" in model.names, shift)
+        covariates = model.names.get("x") in block.referred().values()
+        return tiny_observed(block, len(self._doc_ptr) - 1, self.responses, covariates, shift)
 
     def set_response(self, state: ChainState, response: str, values: Mapping[str, NDArray[np.floating]]) -> None:
         """Set the variables of one of `BoundModel.by_response`, given by role."""

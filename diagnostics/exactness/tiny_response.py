@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
 
 from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics.core.alpha import Above
 from ppl_topics.core.block import Block
 from ppl_topics.core.number import PositivePrior
 from ppl_topics.core.observed import Design, Observed
@@ -66,6 +67,26 @@ def tiny_observed(block: Block, n_docs: int, columns: int, covariates: bool = Fa
         wanted = fixed[:, 0 if covariates else 2 : 3 if intercept else 2]
         return observed_of(targets, Design.of(wanted), responses, names_of_columns, intercept)
     raise CorpusError(f"block {block.kind!r} accepts neither classes, numbers nor counts, so `verify` cannot test it")
+
+
+def tiny_above(model: Model, n_docs: int) -> Above | None:
+    """Return what the weights of topics depend on: covariates, with an intercept, or labels; None if a model has none.
+
+    Labels of every fourth document are missing.
+    """
+    names = model.names
+    block = model.spec.blocks[names["theta"]]
+    if block.labels_above is not None:
+        labels = block.simulated_labels(n_docs, model.spec.topics, np.random.default_rng(1))
+        values = np.where(np.arange(n_docs)[:, None] % 4 == 3, -1, labels.values)
+        return block.document_alpha(Labels(labels.kind, values, labels.classes), model.spec.topics)
+    if names.get("x") not in block.referred().values():
+        return None
+    documents = np.arange(n_docs)
+    number = np.resize([row[0] for row in COVARIATES], (n_docs, 1))
+    fixed = np.hstack([number, np.eye(3)[documents % 3], np.ones((n_docs, 1))])
+    columns = ("x0", "x[a]", "x[b]", "x[c]", "intercept")
+    return observed_of(np.zeros((n_docs, 0)), Design.of(fixed), (), columns, True)
 
 
 class TinyResponse:

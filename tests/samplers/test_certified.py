@@ -103,6 +103,8 @@ AT_HOME = {
     "lda": [*GIVEN_PHI, "gram_partially_collapsed", "light_partially_collapsed", "dirichlet_rows"],
     "lda_collapsed": ["collapsed_gibbs", "sparse_collapsed", "block_collapsed", "semi_collapsed"],
     "lda_learned": ["slice_alpha", "slice_beta"],
+    "dmr": ["elliptical_slice"],
+    "dmr_time": ["elliptical_slice"],
     "lda_symmetric": ["slice_alpha"],
     "lda_held": ["dirichlet_weights"],
     "lda_spike_slab": ["included_rows"],

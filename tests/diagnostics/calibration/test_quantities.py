@@ -11,6 +11,7 @@ SIZES = {"topics": 3, "documents": 6, "lengths": [5, 0, 7, 3, 8, 4], "words": 7,
 MODELS = {
     "lda_learned": {},
     "lda_spike_slab": {"inclusion": 0.6},
+    "dmr": {"covariates": 2},
     "slda_gaussian": {"standardise": False, "responses": 2},
     "slda_covariates": {"covariates": 2, "responses": 2},
     "dolda": {"responses": 3},
