@@ -100,6 +100,9 @@ class Fit:
     relevance_terms = method_of(quality.relevance_terms)
     predictive_checks = method_of(predictive_checks.predictive_checks)
 
+    # Topics by covariates.
+    prevalence = method_of(prediction.prevalence)
+
     # Coefficients, and zeros in topics.
     coefficients = method_of(tables.coefficient_table)
     topic_relevance = method_of(tables.topic_relevance)
@@ -123,6 +126,7 @@ class Fit:
     plot_document = method_of(plots.plot_document)
     plot_coefficients = method_of(plots.plot_coefficients)
     plot_relevance = method_of(plots.plot_relevance)
+    plot_prevalence = method_of(plots.plot_prevalence)
 
     def __repr__(self) -> str:
         """Return one line: model, draws, corpus."""

@@ -40,6 +40,7 @@ PLATES = {
     "response": "responses C",
     "coefficient": "coefficients F",
     "covariate": "covariates P",
+    "prevalence": "covariates and 1",
     "side": "2 sides",
 }
 """Labels of plates; that of topics has their number, any other is the name of its dim."""

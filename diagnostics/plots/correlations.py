@@ -56,7 +56,9 @@ def _zbar(groups: Any, found: DocumentTopics) -> FloatArray:
     """Return the shares of tokens, n_dk / N_d, from the smoothed shares: (N_d + sum of alpha) theta - alpha = n_dk."""
     alpha = concentration(groups, "alpha", found.part, draw=-1)
     lengths = found.lengths[:, None]
-    return np.asarray(np.round((lengths + alpha.sum()) * found.theta - alpha) / np.maximum(lengths, 1))
+    return np.asarray(
+        np.round((lengths + alpha.sum(axis=-1, keepdims=True)) * found.theta - alpha) / np.maximum(lengths, 1)
+    )
 
 
 def _correlation(shares: FloatArray) -> FloatArray:

@@ -169,7 +169,7 @@ def _features(trained: TrainedResponse, coefficients: CoefficientDraws, part: Pa
             raise TraceError(
                 "the trace does not hold the covariates, since they are too large; they are only in the corpus"
             )
-        columns.append(sparse.csr_array(trained.scaling.apply(constants["covariates"].values)))
+        columns.append(sparse.csr_array(trained.trained.scaling.apply(constants["covariates"].values)))
     if coefficients.intercept:
         columns.append(sparse.csr_array(np.ones((len(lengths), 1))))
     return sparse.csr_array(sparse.hstack(columns))

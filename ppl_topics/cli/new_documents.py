@@ -34,7 +34,7 @@ def as_trained(response: TrainedResponse, corpus: Corpus, data: str) -> Corpus:
     from ppl_topics.prediction.documents import new_corpus
 
     with naming(data):
-        return new_corpus(corpus, response)
+        return new_corpus(corpus, response.trained)
 
 
 def in_words_of(vocabulary: StrArray, corpus: Corpus, data: str) -> Corpus:

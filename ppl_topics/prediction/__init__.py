@@ -10,6 +10,7 @@ from ppl_topics.prediction.predictions import (
     predictive,
     transform,
 )
+from ppl_topics.prediction.prevalence import prevalence
 from ppl_topics.prediction.replicated import posterior_predictive, prior_predictive
 from ppl_topics.prediction.scoring import metrics, score
 
@@ -23,6 +24,7 @@ __all__ = [
     "predict",
     "predict_proba",
     "predictive",
+    "prevalence",
     "prior_predictive",
     "score",
     "transform",

@@ -11,7 +11,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.errors import CorpusError
-from ppl_topics.prediction.documents import align_corpus
+from ppl_topics.prediction.documents import new_corpus
 from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.predictor import transform_corpus
 from ppl_topics.prediction.trained import TrainedTopics
@@ -61,7 +61,7 @@ def _transform(
         return np.zeros((0, trained.topics))
     if options.threads is None:
         options = replace(options, threads=_threads())
-    corpus = align_corpus(texts, trained.vocabulary)
+    corpus = new_corpus(texts, trained, with_labels=False)
     with ONE_AT_A_TIME:
         return transform_corpus(trained, corpus, options, chain, response)
 

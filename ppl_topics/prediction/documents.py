@@ -19,26 +19,30 @@ from ppl_topics.corpus.text_options import text_analyzer
 from ppl_topics.errors import CorpusError
 
 if TYPE_CHECKING:
-    from ppl_topics.prediction.trained import TrainedLabels
+    from ppl_topics.prediction.trained import TrainedTopics
 
 __all__ = ["align_corpus", "align_labels", "new_corpus"]
 
 
-def new_corpus(new: Any, labels: TrainedLabels, covariates: Any = None) -> Corpus:
-    """Return new documents in the words, and with the columns of the covariates, of a fit."""
-    corpus = align_corpus(new, labels.trained.vocabulary)
+def new_corpus(new: Any, trained: TrainedTopics, covariates: Any = None, *, with_labels: bool = True) -> Corpus:
+    """Return new documents in the words, and with the columns of the covariates, of a fit.
+
+    Covariates that only labels depend on are not needed where these play no part.
+    """
+    corpus = align_corpus(new, trained.vocabulary)
     if covariates is not None:
         corpus = corpus.with_covariates(covariates)
-    if not labels.covariates:
+    columns = trained.covariates if with_labels or trained.depends_on_covariates else ()
+    if not columns:
         return corpus
     if corpus.covariates is None:
-        names = ", ".join(column.name for column in labels.covariates[:8])
-        more = ", ..." if len(labels.covariates) > 8 else ""
+        names = ", ".join(column.name for column in columns[:8])
+        more = ", ..." if len(columns) > 8 else ""
         raise CorpusError(
             f"the documents have no covariates, and the model has coefficients for {names}{more}; give them "
             f"({argument('covariates')})"
         )
-    aligned, unknown = align_covariates(corpus.covariates, labels.covariates, corpus.ids)
+    aligned, unknown = align_covariates(corpus.covariates, columns, corpus.ids)
     for name, count in unknown.items():
         warn_user(
             f"covariate {name!r}: categories that training lacks, in {count:,} of {corpus.n_docs:,} documents; they "

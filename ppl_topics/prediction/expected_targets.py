@@ -45,9 +45,9 @@ def _expected_targets(labels: TrainedLabels, corpus: Corpus, options: Options) -
     total, number = np.zeros(()), 0
     with using_threads(options.threads):
         for part in (part for chain in trained.chains for part in trained.parts(chain)):
-            held = _values(labels, part)
+            held, alpha = _values(labels, part), trained.alpha(part, corpus)
             at: tuple[int, Mapping[str, NDArray[Any]]] = (-1, {})
-            for draws, features in topics_by_draw(labels, tokens, options, part, trained.topics):
+            for draws, features in topics_by_draw(labels, tokens, alpha, options, part, trained.topics):
                 rows = features.topic_rows
                 shares = sparse.csr_array((rows.values, rows.columns, rows.ptr), shape=(corpus.n_docs, trained.topics))
                 inputs = np.hstack([shares.toarray(), design])

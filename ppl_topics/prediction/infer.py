@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.observed import Design
 from ppl_topics.core.tokens import Tokens, topic_dtype
-from ppl_topics.samplers.assignments.given_phi import GivenPhi
+from ppl_topics.samplers.assignments.given_phi import AllGivenPhi
 from ppl_topics.samplers.assignments.initial import draw_given_topics
 from ppl_topics.samplers.assignments.likely_topics import LikelyTopics, list_likely_topics
 from ppl_topics.samplers.assignments.sparse_partially_collapsed import sweep_sparse_partially_collapsed
@@ -44,29 +45,29 @@ class NewTopics:
     def __init__(
         self,
         tokens: Tokens,
-        alpha: FloatArray,
+        alpha: Alpha,
         seed: int,
         chain: int,
         first: int = 0,
         purpose: Reserved = Reserved.PREDICTION,
     ) -> None:
-        self.tokens, self.alpha = tokens, np.ascontiguousarray(alpha, dtype=np.float64)
+        self.tokens, self.alpha, self.n_topics = tokens, alpha, alpha.rows.shape[1]
         self.key = Key(seed, chain, 0, first=first).reserved(purpose)
-        self.z: NDArray[Any] = np.zeros(len(tokens.words), dtype=topic_dtype(len(alpha)))
+        self.z: NDArray[Any] = np.zeros(len(tokens.words), dtype=topic_dtype(self.n_topics))
         self._selected = np.ones(len(tokens.word_ptr) - 1, dtype=np.bool_)
         self._design = Design.of(np.zeros((len(tokens.doc_ptr) - 1, 0)))
         self._phi: Float32Array | None = None
         self._lists: LikelyTopics | None = None
         self._step = 0
 
-    def given(self, phi: Float32Array, alpha: FloatArray | None = None) -> None:
+    def given(self, phi: Float32Array, alpha: Alpha | None = None) -> None:
         """Condition on topics, word-major of shape (V, K), and perhaps on another alpha; the first draw the start.
 
         A word that no topic has, such as one without a token in training, tells nothing about the topics: its tokens
         take topics like the others of their document, and if there are none, by the prior.
         """
         if alpha is not None:
-            self.alpha = np.ascontiguousarray(alpha, dtype=np.float64)
+            self.alpha = alpha
         unknown = ~phi.any(axis=1)
         if unknown.any():
             phi = phi.copy()
@@ -80,7 +81,7 @@ class NewTopics:
         """Draw the topic of each token from its full conditional, several times."""
         assert self._phi is not None, "no topics given"
         assert self._lists is not None
-        tokens, given = self.tokens.by_document(self._selected), GivenPhi(self.alpha, self._phi)
+        tokens, given = self.tokens.by_document(self._selected), AllGivenPhi.of(self.alpha, self._phi)
         for _ in range(times):
             self._step += 1
             key = self.key._replace(sweep=self._step)
@@ -96,7 +97,7 @@ class NewTopics:
 
     def features(self, n_topics: int | None = None) -> Features:
         """Return the shares of the first topics, by default of all, in each document, without fixed columns."""
-        return features_of(self.tokens, self.z, len(self.alpha) if n_topics is None else n_topics, self._design)
+        return features_of(self.tokens, self.z, self.n_topics if n_topics is None else n_topics, self._design)
 
 
 def mean_shares(draws: Iterator[Features], n_docs: int, n_topics: int) -> FloatArray:
@@ -113,7 +114,8 @@ def mean_shares(draws: Iterator[Features], n_docs: int, n_topics: int) -> FloatA
     return total / number
 
 
-def theta_of(shares: FloatArray, lengths: IntArray, alpha: FloatArray) -> FloatArray:
+def theta_of(shares: FloatArray, lengths: IntArray, alpha: Alpha) -> FloatArray:
     """Return E[theta | w, phi] = (N_d zbar_d + alpha) / (N_d + sum of alpha); of an empty document, the prior mean."""
-    theta: FloatArray = (lengths[:, None] * shares + alpha) / (lengths + alpha.sum())[:, None]
+    by_doc = alpha.by_doc
+    theta: FloatArray = (lengths[:, None] * shares + by_doc) / (lengths + by_doc.sum(axis=1))[:, None]
     return theta

@@ -23,16 +23,17 @@ from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_choice, check_threads, check_whole
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, UInt32Array
 from ppl_topics._util.threads import using_threads
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key, Reserved
-from ppl_topics.corpus import Corpus
+from ppl_topics.corpus import Corpus, Labels
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.engine.cluster.connection import ClusterLike
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.prediction.by_documents import by_documents
-from ppl_topics.prediction.documents import align_corpus
+from ppl_topics.prediction.documents import new_corpus
 from ppl_topics.prediction.likelihood_errors import of_replicates, of_tokens, ratio_error
 from ppl_topics.prediction.options import Phi
-from ppl_topics.prediction.trained import Part, TrainedTopics, word_major
+from ppl_topics.prediction.trained import TrainedTopics, word_major
 from ppl_topics.results.groups import Groups
 from ppl_topics.samplers.held_out.completion import estimate_completion, split_tokens
 from ppl_topics.samplers.held_out.left_to_right import estimate_left_to_right
@@ -242,7 +243,8 @@ def held_out(
     groups : mapping of str to xarray.Dataset
         Groups of a trace.
     new : Corpus or list of str
-        Words that do not occur in training are dropped and counted; labels and covariates play no part.
+        Words that do not occur in training are dropped and counted. Labels play no part, nor do covariates, unless the
+        topics of documents depend on them.
     method : {"left_to_right", "document_completion"}
         Score all tokens; or half of each document given the other half, cut at random but the same for every model and
         seed.
@@ -288,7 +290,7 @@ def held_out(
     """
     trained = TrainedTopics(groups)
     how = HeldOutOptions(method, particles, phi, draws, moves, seed, threads, cluster)
-    return estimate(trained, align_corpus(new, trained.vocabulary), how, response)
+    return estimate(trained, new_corpus(new, trained, with_labels=False), how, response)
 
 
 def estimate(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions, response: str | None = None) -> HeldOut:
@@ -312,7 +314,7 @@ def _estimate(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions, p
     shuffled = split_tokens(doc_ptr, words, HALVES._replace(first=options.first)) if by_token else words
     total = np.zeros((REPLICATES, len(words))) if by_token else np.full((corpus.n_docs, REPLICATES), -np.inf)
     with using_threads(options.threads):
-        for phi, alpha, chain, draw in components(trained, options, place):
+        for phi, alpha, chain, draw in components(trained, corpus, options, place):
             key = Key(options.seed, chain, draw, first=REPLICATES * options.first)
             number += 1
             if by_token:
@@ -336,22 +338,23 @@ class Component(NamedTuple):
     """One value of what the likelihood is averaged over, and the keys of its random streams."""
 
     phi: Float32Array
-    alpha: FloatArray
+    alpha: Alpha
     chain: int
     draw: int
 
 
-def components(trained: TrainedTopics, options: HeldOutOptions, place: int) -> Iterator[Component]:
+def components(
+    trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions, place: int, labels: Labels | None = None
+) -> Iterator[Component]:
     """Yield the topics and concentrations that the likelihood is averaged over."""
     for chain in trained.chains:
         part = trained.parts(chain)[place]
         if options.phi == "mean":
-            yield Component(trained.phi_mean(part), trained.alpha(part), part.stream, 0)
+            yield Component(trained.phi_mean(part), trained.alpha(part, corpus, labels), part.stream, 0)
             continue
-        every = trained.phi_draws(part)
-        alphas = alpha_draws(trained, part, len(every))
+        every, alpha = trained.phi_draws(part), trained.alpha_draws(part, corpus, labels)
         for draw in chosen_draws(len(every), options.draws):
-            yield Component(word_major(every[draw]), np.ascontiguousarray(alphas[draw]), part.stream, draw)
+            yield Component(word_major(every[draw]), alpha(draw), part.stream, draw)
 
 
 def chosen_draws(number: int, most: int) -> list[int]:
@@ -359,16 +362,6 @@ def chosen_draws(number: int, most: int) -> list[int]:
     places = np.linspace(0, number - 1, min(most, number)).round().astype(np.int64)
     chosen: list[int] = np.unique(places).tolist()
     return chosen
-
-
-def alpha_draws(trained: TrainedTopics, part: Part, draws: int) -> FloatArray:
-    """Return the concentrations of each draw, shape (M, K); the same for all if they were fixed."""
-    fixed = trained.alpha(part)
-    if "alpha" in trained.groups["constant_data"]:
-        return np.array(np.broadcast_to(fixed, (draws, len(fixed))))
-    alpha = part.of(trained.groups["posterior"][trained.model.names.get("alpha", "alpha")])
-    values = alpha.transpose("draw", ...).values.reshape(draws, -1)
-    return np.array(np.broadcast_to(values, (draws, len(fixed))), dtype=np.float64)
 
 
 def known_tokens(trained: TrainedTopics, corpus: Corpus) -> tuple[IntArray, UInt32Array]:

@@ -131,7 +131,7 @@ class _Replicates(NamedTuple):
 
 
 def _of_words(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions) -> Iterator[_Replicates]:
-    for phi, alpha, chain, draw in components(trained, options, 0):
+    for phi, alpha, chain, draw in components(trained, corpus, options, 0, trained.topic_labels):
         key = Key(options.seed, chain, draw).reserved(Reserved.LEFT_TO_RIGHT)
         index = (corpus.doc_ptr, corpus.words)
         yield _Replicates(draw, estimate_left_to_right(*index, phi, alpha, options.in_replicate, options.moves, key))
@@ -143,7 +143,7 @@ def _of_labels(response: TrainedResponse, corpus: Corpus, options: HeldOutOption
     for chain in response.trained.chains:
         scores = LabelScores(response, corpus, chain)
         for draw, _, topics in given_draws(
-            response.trained, tokens, chain, draws, options.seed, Reserved.LABELS, REPLICATES
+            response.trained, corpus, tokens, chain, draws, options.seed, Reserved.LABELS, REPLICATES
         ):
             total = np.full((corpus.n_docs, REPLICATES), -np.inf)
             for replicate, parts in enumerate(topics):

@@ -18,7 +18,7 @@ from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.prediction.dask_texts import is_dask, transform_partitions
-from ppl_topics.prediction.documents import align_corpus, new_corpus
+from ppl_topics.prediction.documents import new_corpus
 from ppl_topics.prediction.expected_targets import expected_targets
 from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.predictor import choose, draw_scores, predict_corpus, transform_corpus
@@ -87,9 +87,11 @@ def predict(groups: Groups, /, new: Any, *, covariates: Any = None, **options: A
     if trained.model.supervised and trained.model.response is None:
         labels = TrainedLabels.of(trained)
         how = Options.of(options, "phi warmup draws seed threads cluster", eta="draws")
-        return _squeezed(labels, expected_targets(labels, new_corpus(new, labels, covariates), how))
+        return _squeezed(labels, expected_targets(labels, new_corpus(new, labels.trained, covariates), how))
     response = TrainedResponse.of(trained)
-    chosen = choose(response, predict_corpus(response, new_corpus(new, response, covariates), Options.of(options)))
+    chosen = choose(
+        response, predict_corpus(response, new_corpus(new, response.trained, covariates), Options.of(options))
+    )
     if response.kind == "class":
         return np.asarray(np.array(classes(groups), dtype=object)[chosen])
     return _squeezed(response, chosen)
@@ -134,7 +136,7 @@ def predict_proba(groups: Groups, /, new: Any, *, covariates: Any = None, **opti
     if not response.block.probabilistic:
         response.block.expectation(np.zeros((1, len(response.responses))))
     how = Options.of(options)
-    predictions = predict_corpus(response, new_corpus(new, response, covariates), how)
+    predictions = predict_corpus(response, new_corpus(new, response.trained, covariates), how)
     result = predictions.expectation if predictions.probability is None else predictions.probability
     assert result is not None, "checked by now"
     return result
@@ -163,7 +165,7 @@ def decision_function(groups: Groups, /, new: Any, *, covariates: Any = None, **
         If the model is not supervised, or the trace lacks what is needed.
     """
     response = trained_response(groups)
-    scores = predict_corpus(response, new_corpus(new, response, covariates), Options.of(options)).scores
+    scores = predict_corpus(response, new_corpus(new, response.trained, covariates), Options.of(options)).scores
     return scores[:, 0] if response.kind == "class" and scores.shape[1] == 1 else _squeezed(response, scores)
 
 
@@ -192,7 +194,7 @@ def predictive(groups: Groups, /, new: Any, *, covariates: Any = None, **options
         If the model is not supervised, or the trace lacks what is needed.
     """
     response = trained_response(groups)
-    corpus = new_corpus(new, response, covariates)
+    corpus = new_corpus(new, response.trained, covariates)
     how = Options.of(options, "phi warmup draws seed threads cluster", eta="draws")
     scores = draw_scores(response, corpus, how)
     dims = ("chain", "draw", "doc", "response")
@@ -218,7 +220,7 @@ def predictive(groups: Groups, /, new: Any, *, covariates: Any = None, **options
 
 
 def transform(
-    groups: Groups, /, new: Any, *, chain: int = 0, response: str | None = None, **options: Any
+    groups: Groups, /, new: Any, *, chain: int = 0, response: str | None = None, covariates: Any = None, **options: Any
 ) -> FloatArray:
     """Return the topic shares of new documents: their posterior mean given the mean topics of one chain.
 
@@ -231,6 +233,8 @@ def transform(
         Each chain numbers its topics in its own way, so they are not averaged.
     response : str, optional
         Whose topics, if each response has its own (one-vs-all).
+    covariates : Covariates, data frame, list of mappings or matrix, optional
+        As for `predict`; needed where the topics of documents depend on covariates and the corpus has none.
     **options
         ``warmup``, ``draws``, ``seed``, ``threads`` and ``cluster`` as for `predict`.
 
@@ -264,7 +268,8 @@ def transform(
             raise PplTopicsError(f"{argument('cluster')}: Dask computes its own collections; leave it out")
         result: FloatArray = transform_partitions(trained, new, how, int(chain), response)
         return result
-    return transform_corpus(trained, align_corpus(new, trained.vocabulary), how, int(chain), response)
+    corpus = new_corpus(new, trained, covariates, with_labels=False)
+    return transform_corpus(trained, corpus, how, int(chain), response)
 
 
 def classes(groups: Groups) -> list[str]:

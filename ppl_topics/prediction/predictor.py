@@ -6,7 +6,7 @@ same in all, so they are computed in each chain and then averaged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from scipy import sparse
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.threads import using_threads
+from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.observed import Design
 from ppl_topics.core.response import Response
 from ppl_topics.core.tokens import Tokens
@@ -81,13 +82,13 @@ def transform_corpus(
 def _theta(trained: TrainedTopics, corpus: Corpus, options: Options, part: Part) -> FloatArray:
     tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
     with using_threads(options.threads):
-        shares = shares_of(trained, tokens, options, part)
-    return theta_of(shares, tokens.doc_lengths, trained.alpha(part))
+        shares = shares_of(trained, tokens, trained.alpha(part, corpus), options, part)
+    return theta_of(shares, tokens.doc_lengths, trained.alpha(part, corpus))
 
 
-def shares_of(trained: TrainedTopics, tokens: Tokens, options: Options, part: Part) -> FloatArray:
+def shares_of(trained: TrainedTopics, tokens: Tokens, alpha: Alpha, options: Options, part: Part) -> FloatArray:
     """Return zbar of new documents given the mean topics, shape (D, K)."""
-    topics = NewTopics(tokens, trained.alpha(part), options.seed, part.stream, options.first)
+    topics = NewTopics(tokens, alpha, options.seed, part.stream, options.first)
     draws = topics.draws(trained.phi_mean(part), options.warmup, options.draws)
     return mean_shares(draws, len(tokens.doc_ptr) - 1, trained.topics)
 
@@ -181,7 +182,8 @@ def points(response: TrainedResponse, corpus: Corpus, options: Options, chain: i
     tokens, design = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words), design_of(response, corpus)
     columns = []
     for part in response.trained.parts(chain):
-        shares = shares_of(response.trained, tokens, options, part)[:, : response.supervised]
+        alpha = response.trained.alpha(part, corpus)
+        shares = shares_of(response.trained, tokens, alpha, options, part)[:, : response.supervised]
         eta = mean_of(islice(response.eta(part), first, end))
         # Not with `@`: how BLAS adds up depends on how many documents there are.
         topics = sparse.csr_array(shares) @ np.ascontiguousarray(eta[:, : response.supervised].T)
@@ -199,32 +201,49 @@ def draws_by_eta(
     fewer of these, each is used equally often. `at_most` limits the sweeps, so that none is used twice.
     """
     tokens, design = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words), design_of(response, corpus)
-    parts = [draws_of(response, tokens, design, options, part, at_most) for part in response.trained.parts(chain)]
+    new = NewDocuments(tokens, design, lambda part: response.trained.alpha(part, corpus))
+    parts = [draws_of(response, new, options, part, at_most) for part in response.trained.parts(chain)]
     for together in zip(*parts, strict=True):
         yield together[0][0], np.hstack([values for _, values in together])
 
 
+class NewDocuments(NamedTuple):
+    """What new documents have: tokens, fixed features, and by part of a fit the concentrations of the topics."""
+
+    tokens: Tokens
+    design: Design
+    alpha: Callable[[Part], Alpha]
+
+
 def draws_of(
-    response: TrainedResponse, tokens: Tokens, design: Design, options: Options, part: Part, at_most: int | None
+    response: TrainedResponse, new: NewDocuments, options: Options, part: Part, at_most: int | None
 ) -> Iterator[tuple[int, FloatArray]]:
     """Yield the draws of `draws_by_eta` for responses that share one set of topics."""
     coefficients, at = enumerate(response.eta(part)), (-1, np.empty(0))
-    for draws, features in topics_by_draw(response, tokens, options, part, response.supervised, at_most):
+    for draws, features in topics_by_draw(
+        response, new.tokens, new.alpha(part), options, part, response.supervised, at_most
+    ):
         for draw in draws:
             if at[0] < draw:
                 at = next(coefficients)
-            yield draw, scores(features._replace(design=design), at[1])
+            yield draw, scores(features._replace(design=new.design), at[1])
 
 
 def topics_by_draw(
-    labels: TrainedLabels, tokens: Tokens, options: Options, part: Part, n_topics: int, at_most: int | None = None
+    labels: TrainedLabels,
+    tokens: Tokens,
+    alpha: Alpha,
+    options: Options,
+    part: Part,
+    n_topics: int,
+    at_most: int | None = None,
 ) -> Iterator[tuple[range, Features]]:
     """Yield draws of the first topics of new documents, each with the places of the draws of a fit that it goes with.
 
     `at_most` limits the sweeps.
     """
     trained, size = labels.trained, len(labels.draws)
-    topics = NewTopics(tokens, trained.alpha(part), options.seed, part.stream, options.first)
+    topics = NewTopics(tokens, alpha, options.seed, part.stream, options.first)
     if options.phi == "draws":
         for draw, phi in enumerate(trained.phi_draws(part)):
             topics.given(word_major(phi))
@@ -262,4 +281,4 @@ def design_of(labels: TrainedLabels, corpus: Corpus) -> Design:
     intercept = isinstance(labels, TrainedResponse) and labels.block.intercept
     if not labels.covariates:
         return fixed_columns(corpus.n_docs, None, None, intercept)
-    return fixed_columns(corpus.n_docs, corpus.covariates, labels.scaling, intercept)
+    return fixed_columns(corpus.n_docs, corpus.covariates, labels.trained.scaling, intercept)

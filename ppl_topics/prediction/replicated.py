@@ -95,7 +95,7 @@ def posterior_predictive(groups: Groups, *, draws: int = 20, seed: int = 0, thre
     with using_threads(threads):
         for place, chain in enumerate(trained.chains):
             scores = None if response is None else LabelScores(response, corpus, chain)
-            given = given_draws(trained, tokens, chain, chosen, seed, Reserved.REPLICATED_TOPICS)
+            given = given_draws(trained, corpus, tokens, chain, chosen, seed, Reserved.REPLICATED_TOPICS)
             for number, (draw, phi, (topics,)) in enumerate(given):
                 rng = Key(seed, chain, draw).reserved(Reserved.REPLICATED).generator()
                 if not trained.apart:
@@ -146,11 +146,11 @@ def prior_predictive(groups: Groups, *, draws: int = 100, seed: int = 0) -> xr.D
     check_one_response(trained.model)
     corpus = training_corpus(trained)
     response = None if trained.model.response is None else TrainedResponse.of(trained)
-    labels, covariates, name = {}, None, ""
+    labels, covariates, name = {}, training_covariates(trained, trained.covariates), ""
     if trained.model.supervised:
         of_fit = response or TrainedLabels.of(trained)
         check_generative(trained.model, 1 if response is None else len(response.responses))
-        name, covariates = of_fit.block.observed_labels, training_covariates(of_fit)
+        name = of_fit.block.observed_labels
         labels[name] = of_fit.labels()
     simulator = Simulator(trained.model, corpus.doc_ptr, trained.vocabulary, labels, covariates, {})
     into = _Replicates(groups, 1, draws, words=True, labels=bool(labels))
@@ -206,7 +206,7 @@ def _draw_words(
     docs, (n_docs, n_topics) = state.tokens.docs, (state.sizes.docs, state.sizes.topics)
     counts = np.bincount(docs * n_topics + topics.z, minlength=n_docs * n_topics).reshape(n_docs, n_topics)
     # Not normalised. Only of documents without tokens, which ask for none, may all underflow.
-    theta = rng.gamma(counts + topics.alpha)
+    theta = rng.gamma(counts + topics.alpha.by_doc)
     blocks, names = model.spec.blocks, model.names
     z = blocks[names["z"]].simulate("z", {"theta": theta}, state, rng)
     assert z is not None, "topics of tokens can always be drawn"

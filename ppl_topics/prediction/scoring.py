@@ -82,7 +82,7 @@ def metrics(
     1.0
     """
     response = trained_response(groups)
-    corpus = new_corpus(new, response, covariates)
+    corpus = new_corpus(new, response.trained, covariates)
     if labels is not None:
         corpus = corpus.with_labels(labels)
     return evaluate(response, corpus, Options.of(options))[0]

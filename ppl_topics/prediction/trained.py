@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -12,15 +12,18 @@ import xarray as xr
 
 from ppl_topics._util.argument_names import recording
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
+from ppl_topics.core.alpha import Alpha, LogLinear
 from ppl_topics.core.block import Block
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.response import Response
+from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.covariates import CovariateColumn, columns_from_json
 from ppl_topics.corpus.labels import LabelKind, Labels
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.corpus.scaling import Scaling
-from ppl_topics.engine.encode_observed import INTERCEPT
+from ppl_topics.engine.encode_observed import INTERCEPT, design_of
 from ppl_topics.errors import CorpusError, TraceError
+from ppl_topics.results.documents import topic_labels_of
 from ppl_topics.results.mean_topics import has_mean_topics, mean_topics
 from ppl_topics.results.one_response import check_one_response
 from ppl_topics.results.response_topics import chosen_response, own_topics
@@ -124,15 +127,79 @@ class TrainedTopics:
         phi = part.of(posterior[name])
         return [phi.isel(draw=draw) for draw in range(phi.sizes["draw"])]
 
-    def alpha(self, part: Part) -> FloatArray:
-        """Return the concentration of each topic in a document, shape (K,); if it was sampled, its mean."""
+    @property
+    def depends_on_covariates(self) -> bool:
+        """Whether the concentrations of the topics do."""
+        names = self.model.names
+        return names.get("x") in self.model.spec.blocks[names["theta"]].referred().values()
+
+    @cached_property
+    def covariates(self) -> tuple[CovariateColumn, ...]:
+        """Columns of the covariates that the model has coefficients for."""
+        if "x" not in self.model.names:
+            return ()
+        if not {"covariate_columns", "covariate_mean", "covariate_scale"} <= set(self._constants):
+            raise TraceError("the trace lacks the columns of the covariates; it was not written by ppl-topics")
+        return columns_from_json(str(self._constants["covariate_columns"].item()))
+
+    @property
+    def scaling(self) -> Scaling:
+        """How the covariates were centred and scaled."""
+        return Scaling(self._constants["covariate_mean"].values, self._constants["covariate_scale"].values)
+
+    def alpha(self, part: Part, corpus: Corpus, labels: Labels | None = None) -> Alpha:
+        """Return the concentrations of the topics in documents; if they or their coefficients were sampled, at means.
+
+        Where they depend on covariates, these are encoded as in training; where on labels, documents have all topics
+        unless their labels are given.
+        """
+        if self._by_labels is not None:
+            return self._of_labels(labels)
         if "alpha" in self._constants:
-            return np.array(self._constants["alpha"].values, dtype=np.float64)
+            return Alpha.shared(self._constants["alpha"].values)
+        return self._alpha_at(part.of(self._sampled_alpha).mean("draw"), corpus)
+
+    @property
+    def _by_labels(self) -> Block | None:
+        """The prior of assignments, if labels say which topics a document may have."""
+        block = self.model.spec.blocks[self.model.names["theta"]]
+        return None if block.labels_above is None else block
+
+    def _of_labels(self, labels: Labels | None) -> Alpha:
+        """Return the concentrations of documents with these labels, or of all without any."""
+        block = self._by_labels
+        assert block is not None, "topics that no label names"
+        if labels is not None:
+            return block.document_alpha(labels, self.topics)
+        names = topic_labels_of(self.groups).classes
+        unlabelled = Labels("multi_label", np.full((1, len(names)), -1, dtype=np.int8), names)
+        return Alpha.shared(block.document_alpha(unlabelled, self.topics).rows[0])
+
+    @property
+    def topic_labels(self) -> Labels | None:
+        """The labels of the training documents, if they say which topics these may have."""
+        return None if self._by_labels is None else topic_labels_of(self.groups)
+
+    def alpha_draws(self, part: Part, corpus: Corpus, labels: Labels | None = None) -> Callable[[int], Alpha]:
+        """Return a function of the place of a draw, which returns the concentrations of the topics in documents."""
+        if "alpha" in self._constants or self._by_labels is not None:
+            fixed = self.alpha(part, corpus, labels)
+            return lambda draw: fixed
+        sampled = part.of(self._sampled_alpha).compute()
+        return lambda draw: self._alpha_at(sampled.isel(draw=draw), corpus)
+
+    @property
+    def _sampled_alpha(self) -> xr.DataArray:
         name = self.model.names.get("alpha", "alpha")
         if name not in self.groups["posterior"]:
             raise TraceError(f"the trace does not hold {name}; run the model without record: {{{name}: none}}")
-        mean = part.of(self.groups["posterior"][name]).mean("draw").values
-        return np.array(np.broadcast_to(mean, (self.topics,)), dtype=np.float64)
+        return self.groups["posterior"][name]
+
+    def _alpha_at(self, value: xr.DataArray, corpus: Corpus) -> Alpha:
+        if not self.depends_on_covariates:
+            return Alpha.shared(np.broadcast_to(value.values, (self.topics,)))
+        design = design_of(corpus.n_docs, corpus.covariates, self.scaling, intercept=True)
+        return LogLinear.on("", design).of(value.transpose("topic", "prevalence").values)
 
 
 @dataclass(frozen=True)
@@ -164,21 +231,11 @@ class TrainedLabels:
     def _observed(self) -> xr.Dataset:
         return self.trained.groups["observed_data"]
 
-    @cached_property
-    def covariates(self) -> tuple[CovariateColumn, ...]:
-        """Columns of the covariates that the model has coefficients for."""
-        if "x" not in self.trained.model.names:
-            return ()
-        constants = self.trained.groups.get("constant_data", xr.Dataset())
-        if not {"covariate_columns", "covariate_mean", "covariate_scale"} <= set(constants):
-            raise TraceError("the trace lacks the columns of the covariates; it was not written by ppl-topics")
-        return columns_from_json(str(constants["covariate_columns"].item()))
-
     @property
-    def scaling(self) -> Scaling:
-        """How the covariates were centred and scaled."""
-        constants = self.trained.groups["constant_data"]
-        return Scaling(constants["covariate_mean"].values, constants["covariate_scale"].values)
+    def covariates(self) -> tuple[CovariateColumn, ...]:
+        """Columns of the covariates that the labels depend on."""
+        used = self.trained.model.names.get("x") in self.block.referred().values()
+        return self.trained.covariates if used else ()
 
     @property
     def kind(self) -> LabelKind:

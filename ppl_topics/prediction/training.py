@@ -14,11 +14,11 @@ from ppl_topics._util.arrays import Float32Array, FloatArray
 from ppl_topics.core.keys import Reserved
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.corpus import Corpus, Covariates
+from ppl_topics.corpus.covariates import CovariateColumn
 from ppl_topics.errors import TraceError
 from ppl_topics.prediction.infer import WARMUP, NewTopics
-from ppl_topics.prediction.likelihood import alpha_draws
 from ppl_topics.prediction.predictor import AFTER_PHI, design_of
-from ppl_topics.prediction.trained import TrainedLabels, TrainedResponse, TrainedTopics, word_major
+from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics, word_major
 from ppl_topics.results.documents import document_lengths, words_of_tokens
 from ppl_topics.samplers.responses.features import scores
 
@@ -26,11 +26,12 @@ __all__ = ["GivenDraw", "LabelScores", "given_draws", "training_corpus", "traini
 
 
 def training_corpus(trained: TrainedTopics) -> Corpus:
-    """Return the training documents, without labels and covariates; see `training_covariates`."""
+    """Return the training documents, without labels, and with covariates only if their topics depend on these."""
     doc_ptr = np.concatenate([[0], np.cumsum(document_lengths(trained.groups))]).astype(np.int64)
     words = words_of_tokens(trained.groups).astype(np.uint32)
     ids = trained.groups["constant_data"]["doc"].values
-    return Corpus(doc_ptr, words, trained.vocabulary, ids=ids)
+    covariates = training_covariates(trained, trained.covariates) if trained.depends_on_covariates else None
+    return Corpus(doc_ptr, words, trained.vocabulary, ids=ids, covariates=covariates)
 
 
 def training_response(trained: TrainedTopics) -> TrainedResponse:
@@ -63,6 +64,7 @@ class GivenDraw(NamedTuple):
 
 def given_draws(
     trained: TrainedTopics,
+    corpus: Corpus,
     tokens: Tokens,
     chain: int,
     draws: Sequence[int],
@@ -73,10 +75,10 @@ def given_draws(
     """Yield draws of one chain with topics of the documents given each; these go on from one draw to the next."""
     parts = trained.parts(chain)
     phis = [trained.phi_draws(part) for part in parts]
-    alphas = [alpha_draws(trained, part, len(phis[0])) for part in parts]
+    alphas = [trained.alpha_draws(part, corpus, trained.topic_labels) for part in parts]
     topics = [
         [
-            NewTopics(tokens, alpha[0], seed, part.stream * replicates + replicate, purpose=purpose)
+            NewTopics(tokens, alpha(0), seed, part.stream * replicates + replicate, purpose=purpose)
             for part, alpha in zip(parts, alphas, strict=True)
         ]
         for replicate in range(replicates)
@@ -85,7 +87,7 @@ def given_draws(
         given = [word_major(phi[draw]) for phi in phis]
         for place, (phi, alpha) in enumerate(zip(given, alphas, strict=True)):
             for replicate in topics:
-                replicate[place].given(phi, alpha[draw])
+                replicate[place].given(phi, alpha(draw))
                 replicate[place].sweep(AFTER_PHI if number else WARMUP)
         yield GivenDraw(draw, given, topics)
 
@@ -98,7 +100,9 @@ class LabelScores:
 
     def __init__(self, response: TrainedResponse, corpus: Corpus, chain: int) -> None:
         self.response, self.scale, self.blocks = response, response.recorded_scale(chain), response.blocks(chain)
-        self.design = design_of(response, corpus.with_covariates(training_covariates(response)))
+        self.design = design_of(
+            response, corpus.with_covariates(training_covariates(response.trained, response.covariates))
+        )
         self._parts = [enumerate(response.eta(part)) for part in response.trained.parts(chain)]
         self._eta: list[FloatArray] = []
         self._draw = -1
@@ -117,11 +121,11 @@ class LabelScores:
         return np.hstack(columns)
 
 
-def training_covariates(labels: TrainedLabels) -> Covariates | None:
-    """Return the covariates of the training documents, if the model has coefficients for any."""
-    if not labels.covariates:
+def training_covariates(trained: TrainedTopics, columns: tuple[CovariateColumn, ...]) -> Covariates | None:
+    """Return some covariates of the training documents, if there are any."""
+    if not columns:
         return None
-    constants = labels.trained.groups["constant_data"]
+    constants = trained.groups["constant_data"]
     if "covariates" not in constants:
         raise TraceError("the trace does not hold the covariates of the training documents, for they were too many")
-    return Covariates(constants["covariates"].transpose("doc", "covariate").values, labels.covariates)
+    return Covariates(constants["covariates"].transpose("doc", "covariate").values, columns)

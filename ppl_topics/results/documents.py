@@ -11,6 +11,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
+from ppl_topics.corpus.labels import Labels
+from ppl_topics.corpus.scaling import Scaling
 from ppl_topics.errors import TraceError
 from ppl_topics.results.mean_topics import mean_topics
 from ppl_topics.results.response_topics import check_chain, chosen_response
@@ -28,6 +30,7 @@ __all__ = [
     "mean_phi",
     "part_of",
     "recorded",
+    "topic_labels_of",
     "topic_numbers",
     "words_of_tokens",
 ]
@@ -86,14 +89,33 @@ def part_of(groups: Mapping[str, xr.Dataset], chain: int = 0, response: str | No
 
 def recorded(groups: Mapping[str, xr.Dataset], role: str) -> xr.DataArray | None:
     """Return the draws of the variable with a role, such as ``theta``, whatever its name; None if not recorded."""
-    posterior = groups["posterior"]
-    name = role
-    if "model_yaml" in posterior.attrs:
-        name = Model.of(load_spec(posterior.attrs["model_yaml"])).names.get(role, role)
+    posterior, model = groups["posterior"], _model(groups)
+    name = role if model is None else model.names.get(role, role)
     found = posterior.get(name)
     # Another program's trace may use this name for something else.
     of_documents = found is None or role != "theta" or {"chain", "draw", "doc", "topic"} <= set(found.dims)
     return found if of_documents else None
+
+
+def _model(groups: Mapping[str, xr.Dataset]) -> Model | None:
+    """Return the model of a trace, None of another program's."""
+    attributes = groups["posterior"].attrs
+    return Model.of(load_spec(attributes["model_yaml"])) if "model_yaml" in attributes else None
+
+
+def topic_labels_of(groups: Mapping[str, xr.Dataset]) -> Labels:
+    """Return the labels of the training documents that say which topics these may have.
+
+    Raises
+    ------
+    TraceError
+        If the trace holds none.
+    """
+    observed = groups.get("observed_data", xr.Dataset())
+    if "topic_labels" not in observed:
+        raise TraceError("the trace lacks `topic_labels` in `observed_data`; it was not written by ppl-topics")
+    found = observed["topic_labels"]
+    return Labels(found.attrs["kind"], found.values, observed["topic_label"].values)
 
 
 def mean_phi(groups: Mapping[str, xr.Dataset], part: Part) -> Float32Array:
@@ -113,11 +135,16 @@ def topic_numbers(groups: Mapping[str, xr.Dataset]) -> list[int]:
 def concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part, draw: int | None) -> FloatArray:
     """Return the concentrations ``alpha`` of the topics (K,) or ``beta`` of the words (V,).
 
-    If they were sampled, those at a position ``draw``, or their mean over draws for None.
+    If they were sampled, those at a position ``draw``, or their mean over draws for None. Where those of the topics
+    depend on covariates or labels, their shape is (D, K).
     """
     constants = groups.get("constant_data", xr.Dataset())
     dim = "topic" if role == "alpha" else "word"
     size = constants.sizes.get(dim, groups["posterior"].sizes.get(dim, 1))
+    model = _model(groups)
+    above = None if model is None or role != "alpha" else model.spec.blocks[model.names["theta"]]
+    if above is not None and above.labels_above is not None:
+        return above.document_alpha(topic_labels_of(groups), size).by_doc
     if role in constants:
         return np.array(np.broadcast_to(constants[role].values, (size,)), dtype=np.float64)
     draws = recorded(groups, role)
@@ -127,7 +154,19 @@ def concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part, draw:
     own = part if "response" in draws.dims else Part(part.chain, None)
     values = own.of(draws)
     values = values.mean("draw") if draw is None else values.isel(draw=draw)
+    if "prevalence" in values.dims:
+        return _of_covariates(constants, values)
     return np.array(np.broadcast_to(values.values, (size,)), dtype=np.float64)
+
+
+def _of_covariates(constants: xr.Dataset, coefficients: xr.DataArray) -> FloatArray:
+    """Return exp(x_d . gamma_k), shape (D, K)."""
+    if "covariates" not in constants:
+        raise TraceError("the trace does not hold the covariates of the training documents, for they were too many")
+    covariates = constants["covariates"].transpose("doc", "covariate").values
+    scaling = Scaling(constants["covariate_mean"].values, constants["covariate_scale"].values)
+    features = np.hstack([np.asarray(scaling.apply(covariates)), np.ones((len(covariates), 1))])
+    return np.asarray(np.exp(np.einsum("dp,kp->dk", features, coefficients.transpose("topic", "prevalence").values)))
 
 
 def document_lengths(groups: Mapping[str, xr.Dataset]) -> IntArray:
@@ -210,12 +249,12 @@ def _smoothed(groups: Mapping[str, xr.Dataset], part: Part, lengths: IntArray) -
     """Return E[theta | z, alpha] at the last state."""
     z = last_topics(groups, part)
     alpha = concentration(groups, "alpha", part, draw=-1)
-    n_docs, n_topics = len(lengths), len(alpha)
+    n_docs, n_topics = len(lengths), alpha.shape[-1]
     if len(z) != int(lengths.sum()):
         raise TraceError(f"the trace has {len(z):,} topics of tokens for {int(lengths.sum()):,} tokens")
     cells = np.repeat(np.arange(n_docs), lengths) * n_topics + z
     n_dk = np.bincount(cells, minlength=n_docs * n_topics).reshape(n_docs, n_topics)
-    theta = (n_dk + alpha) / (lengths + alpha.sum())[:, None]
+    theta = (n_dk + alpha) / (lengths + alpha.sum(axis=-1))[:, None]
     constants = groups["constant_data"]
     return DocumentTopics(part, "z_last", _names(constants["doc"]), lengths, _numbers(constants, n_topics), theta)
 

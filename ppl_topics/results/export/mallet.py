@@ -58,6 +58,11 @@ def mallet_state(groups: Mapping[str, xr.Dataset], *, chain: int = 0, response: 
             f"the trace has {len(words):,} words and {len(z):,} topics of tokens in documents of {lengths.sum():,}"
         )
     alpha, beta = (concentration(groups, role, part, draw=-1) for role in ("alpha", "beta"))
+    if alpha.ndim > 1:
+        raise TraceError(
+            "the concentrations of the topics differ from document to document, and MALLET's state has one for all; "
+            "export to JSON instead"
+        )
     constants = groups["constant_data"]
     vocabulary = _fields(constants["word"], "_")
     ids = _fields(constants["doc"], "NA")

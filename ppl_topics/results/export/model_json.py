@@ -215,11 +215,12 @@ def _parts(
 
 def _concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part) -> list[float] | None:
     try:
-        values: list[float] = concentration(groups, role, part, None).tolist()
+        values = concentration(groups, role, part, None)
     except TraceError:
         # It was sampled, and its draws were not recorded.
         return None
-    return values
+    # Nor is there one where they depend on covariates.
+    return values.tolist() if values.ndim == 1 else None
 
 
 def _topics(groups: Mapping[str, xr.Dataset], part: Part, words: pd.DataFrame) -> list[dict[str, Any]]:
