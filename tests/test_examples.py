@@ -100,6 +100,7 @@ def test_every_example_is_tested() -> None:
         "own_kernel.py",
         "rare_words.yaml",
         "shrinkage_kernels.py",
+        "treatment.py",
     }
     shared = {
         "studies.py",
@@ -133,6 +134,18 @@ def test_number_of_topics() -> None:
     table = names("number_of_topics.py", EXAMPLES)["study"]((1, 2), **how)
     assert table.loc[2, "LOO, words"] > table.loc[1, "LOO, words"]
     assert np.isfinite(table).all(axis=None)
+
+
+def test_treatment() -> None:
+    """Of ten answers each, those of the treated are about bread."""
+    rows = [{"treatment": int("bread" in text), "party": i / 20} for i, text in enumerate(TEXTS)]
+    corpus = pt.Corpus.from_texts(TEXTS, covariates=rows)
+    effects = names("treatment.py", EXAMPLES)["effects"]
+    _, table = effects(corpus, topics=2, warmup=50, draws=50, chains=1, progress=False)
+    first = table.iloc[0]
+    assert "bread" in first["words"]
+    assert first["2.5%"] > 0.0
+    assert table["difference"].sum() == pytest.approx(0.0)
 
 
 def test_newsgroups(corpus: pt.Corpus, capsys: pytest.CaptureFixture[str]) -> None:

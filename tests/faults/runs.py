@@ -41,8 +41,12 @@ def corpus_for(model: str) -> pt.Corpus:
     """Return documents with labels of the kind that a model observes."""
     rng = np.random.default_rng(5)
     documents = [[f"w{i}" for i in rng.integers(0, 30, n)] for n in LENGTHS]
-    labels = None if model.startswith("lda") else LABELS.get(model, list("abcabcab"))
-    covariates = np.arange(16.0).reshape(8, 2) % 5 if model.endswith("_covariates") else None
+    blocks = pt.load_spec(model).blocks
+    observes = "y" in blocks or blocks["theta"].labels_above is not None
+    labels = LABELS.get(model, list("abcabcab")) if observes else None
+    covariates: Any = np.arange(16.0).reshape(8, 2) % 5 if "x" in blocks else None
+    if model == "dmr_time":
+        covariates = [{"size": i % 5, "year": str(2001 + i % 3)} for i in range(8)]
     kind = "count" if model == "slda_counts" else None
     return pt.Corpus.from_tokens(documents, labels=labels, label_kind=kind, covariates=covariates)
 

@@ -17,6 +17,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "lda": {"record": {"z": "all"}},
     "medlda": {},
     "slda_covariates": {},
+    "dmr_supervised": {},
     "lda_spike_slab": {},
     "medlda_one_vs_all": {},
     "medlda_regression": {"record": {"phi": {"top_words": 3}, "theta": {"docs": 2}}},
@@ -31,7 +32,7 @@ NUMBERS = [0.5, 1.5, None, 2.0, -1.0] * 2
 def small_corpus(model: str) -> pt.Corpus:
     """Return the corpus that a model is run on, of a few documents."""
     real = model in ("medlda_regression", "slda_gaussian")
-    covariates = [[i, i % 3] for i in range(len(TEXTS))] if "covariates" in model or "dolda" in model else None
+    covariates = [[i, i % 3] for i in range(len(TEXTS))] if "x" in pt.load_spec(model).blocks else None
     return pt.Corpus.from_tokens(TEXTS, labels=NUMBERS if real else LABELS, covariates=covariates)
 
 

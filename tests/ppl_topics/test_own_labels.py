@@ -120,9 +120,7 @@ def test_covariates_are_features() -> None:
     fit = pt.sample(SIZES, corpus, **HOW | {"draws": 2, "warmup": 2})
     np.testing.assert_allclose(fit.predict(corpus), (size - size.mean()) / size.std(), rtol=1e-6)
     unused = LEVELS | {"blocks": {**SIZES["blocks"], "y": LEVELS["blocks"]["y"]}}
-    with pytest.raises(
-        SpecError, match=r"block 'y' \(levels\): it does not refer to 'x'; let it, or remove that block"
-    ):
+    with pytest.raises(SpecError, match=r"'x' \(covariates\): no block uses these features; add 'x' to .* of 'y'"):
         pt.plan(unused)
 
 

@@ -177,9 +177,11 @@ def test_names_of_other_coefficients_are_refused(name):
 
 
 def test_a_block_of_covariates_must_be_used():
-    with pytest.raises(SpecError, match="features: 'x' is not among them"):
+    with pytest.raises(SpecError, match="no block uses these features; add 'x' to the features of 'y'"):
         pt.Model.of(load_spec(model_with(features=["z"])))
-    with pytest.raises(SpecError, match="no response uses these features"):
+    with pytest.raises(
+        SpecError, match="no block uses these features; give topics a prior of the kind dirichlet_regression"
+    ):
         pt.Model.of(load_spec({"extends": "lda", "name": "m", "blocks": {"x": {"block": "covariates"}}}))
 
 
@@ -193,7 +195,7 @@ def test_covariates_that_the_model_does_not_use_are_named(model):
     (message,) = [str(each.message) for each in caught]
     assert message == (
         f"model '{model}' does not use covariates 'age', 'x0', 'x1', 'x2', 'x3', 'x4', 'x5', 'x6' and 2 more of the "
-        "corpus; use a model with the block 'covariates', such as slda_covariates, or leave out covariates"
+        "corpus; use a model with the block 'covariates', such as slda_covariates or dmr, or leave out covariates"
     )
     extended = {"name": "m", "extends": model, "blocks": {"x": {"block": "covariates"}, "y": {"features": ["z", "x"]}}}
     with warnings.catch_warnings():

@@ -57,12 +57,16 @@ SCALE = {"extends": "dolda", "name": "scale", "blocks": {"eta": {"scale": HALF_C
 
 # Model, and kernels that replace those it would choose, by the case's name.
 CASES = {
+    "dmr": ("dmr", {}),
+    "dmr_supervised": ("dmr_supervised", {}),
+    "dmr_time": ("dmr_time", {}),
     "dolda": ("dolda", {}),
     "dolda, slices": ("dolda", {"lambda": "slice_lambda", "tau": "slice_tau", "z": "partially_collapsed"}),
     "dolda, scale": (SCALE, {}),
     "dolda_covariates": ("dolda_covariates", {}),
     "dolda_normal": ("dolda_normal", {"eta": "low_rank_normal", "z": "sparse_partially_collapsed"}),
     "dolda_spike_slab": ("dolda_spike_slab", {}),
+    "labelled_lda": ("labelled_lda", {}),
     "lda": ("lda", {}),
     "lda, alias": ("lda", {"z": "alias_partially_collapsed"}),
     "lda, Polya urn": ("lda", {"z": "alias_partially_collapsed", "phi": "polya_urn_rows"}),
@@ -112,12 +116,16 @@ CASES = {
 # Of the last assignments of each case, under the current version of the streams. Where one differs, a seed no longer
 # gives the draws that it gave: raise STREAMS, so that no run is resumed with other draws, and put the new digests here.
 DIGESTS = {
+    "dmr": "9fa21695acf8f02d",
+    "dmr_supervised": "21e3f9e626d6b7db",
+    "dmr_time": "297bbde3cd694ac7",
     "dolda": "64f9815b72f6bd61",
     "dolda, scale": "ee623ab5caa20cef",
     "dolda, slices": "bcd1697363e99a7c",
     "dolda_covariates": "ec9dbdeb13a893f6",
     "dolda_normal": "65e1ef19abc439f4",
     "dolda_spike_slab": "3412776674338345",
+    "labelled_lda": "7263335a92aa8144",
     "lda": "483bdc7aefef490f",
     "lda, alias": "f70c6f08b316a9c5",
     "lda, Polya urn": "9d223fe662e803d5",
@@ -164,7 +172,7 @@ def labels(model):
     name = model if isinstance(model, str) else model["extends"]
     if model in (QUANTILE, STUDENT):
         return np.linspace(-1.0, 1.0, 8)
-    if name.startswith("lda"):
+    if name.startswith("lda") or name in ("dmr", "dmr_time"):
         return None
     if "regression" in name or "gaussian" in name:
         return np.linspace(-1.0, 1.0, 8)
@@ -176,7 +184,9 @@ def corpus_for(model):
     rng = np.random.default_rng(5)
     documents = [[f"w{i}" for i in rng.integers(0, 30, n)] for n in (40, 0, 1, 25, 60, 3, 1, 80)]
     kind = "count" if model in ("slda_counts", COUNTS) else None
-    covariates = np.arange(16.0).reshape(8, 2) % 5 if str(model).endswith("_covariates") else None
+    covariates = np.arange(16.0).reshape(8, 2) % 5 if "x" in pt.load_spec(model).blocks else None
+    if model == "dmr_time":
+        covariates = [{"size": i % 5, "year": str(2001 + i % 3)} for i in range(8)]
     return pt.Corpus.from_tokens(documents, labels=labels(model), label_kind=kind, covariates=covariates)
 
 
@@ -199,6 +209,9 @@ def same(one, other):
 
 # Models whose kernels are all in other cases too.
 SLOW = {
+    "dmr_supervised",
+    "dmr_time",
+    "labelled_lda",
     "dolda_covariates",
     "dolda_spike_slab",
     "lda_spike_slab",

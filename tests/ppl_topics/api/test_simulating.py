@@ -18,7 +18,11 @@ from ppl_topics.spec.shipped import shipped
 
 SMALL = {"documents": 12, "lengths": 9, "words": 15, "topics": 3, "seed": 1}
 LOSSES = {"medlda", "medlda_binary", "medlda_light", "medlda_one_vs_all", "medlda_horseshoe", "medlda_regression"}
-POWERS = {"slda_logistic": {"c": 1.0}, "slda_logistic_one_vs_all": {"c": 1.0}}
+GIVEN = {
+    "slda_logistic": {"c": 1.0},
+    "slda_logistic_one_vs_all": {"c": 1.0},
+    "dmr_time": {"covariates": [{"year": str(2001 + i % 3)} for i in range(12)]},
+}
 KINDS = {"slda_gaussian": "real", "slda_counts": "count"}
 
 
@@ -35,7 +39,7 @@ def test_every_shipped_model_is_simulated_or_says_why_not(model):
         with pytest.raises(pt.SpecError, match=r"block 'y' .* cannot be simulated: it is a pseudo-likelihood"):
             pt.simulate(model, **SMALL)
         return
-    simulation = pt.simulate(model, **SMALL, **POWERS.get(model, {}))
+    simulation = pt.simulate(model, **SMALL, **GIVEN.get(model, {}))
     corpus, values = simulation.corpus, simulation.values
     assert (corpus.n_docs, corpus.n_tokens, corpus.n_words) == (12, 108, 15)
     assert corpus.name == f"simulated, {model}"

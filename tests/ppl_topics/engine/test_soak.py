@@ -56,7 +56,13 @@ def corpus_for(model: str) -> pt.Corpus:
         "real": [float(x) for x in rng.normal(size=len(LENGTHS))],
         "count": [int(x) for x in rng.integers(0, 6, len(LENGTHS))],
     }[kind]
-    frame = pd.DataFrame({"age": rng.normal(size=len(LENGTHS))}) if model.endswith("_covariates") else None
+    frame = (
+        pd.DataFrame({"age": rng.normal(size=len(LENGTHS))})
+        if model.startswith("dmr") or model.endswith("_covariates")
+        else None
+    )
+    if model == "dmr_time":
+        frame["year"] = np.resize(["2001", "2002", "2003"], len(LENGTHS))
     return pt.Corpus.from_texts(texts, labels=labels, label_kind=kind, covariates=frame)
 
 
@@ -180,7 +186,7 @@ def with_bug(bound: Any, bug: Any) -> Any:
     return replace(bound, plan=replace(bound.plan, schedule=schedule))
 
 
-MODELS = [(name, {}) for name in shipped()]
+MODELS = [(name, {"background": 1} if name == "labelled_lda" else {}) for name in shipped()]
 MODELS += [(name, {"storage": "sparse"}) for name in shipped() if name.endswith("spike_slab")]
 SCHEDULES = [
     {"extends": "medlda", "name": f"medlda by {name}", "schedule": {"cycle": [{"xi": "inverse_gaussian"}, *rest]}}

@@ -14,7 +14,7 @@ from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.spec import load_spec
 
 TEXTS = [["red", "green", "red"], ["green", "blue"], [], ["blue", "vote", "law", "law"]] * 2
-COVARIATES = [[i, i % 3] for i in range(8)]
+COVARIATES = [{"size": i, "kind": "abc"[i % 3]} for i in range(8)]
 CLASSES = pt.Corpus.from_tokens(TEXTS, labels=["a", "b", "c", "a"] * 2, covariates=COVARIATES)
 NUMBERS = pt.Corpus.from_tokens(TEXTS, labels=[0, 3, 1, None] * 2, label_kind="count", covariates=COVARIATES)
 
@@ -80,7 +80,16 @@ def models(draw):
         concentrations[name] = draw(st.sampled_from([0.1, 2.0, {"sum": 5.0}, name, name]))
         if concentrations[name] == name:
             blocks[name] = draw(block(draw(st.sampled_from(able("concentration"))), {}, wild == name))
-    blocks["theta"] = {"block": "dirichlet", "over": "topic", "per": "doc", "concentration": concentrations["alpha"]}
+    weights = draw(st.sampled_from(["dirichlet", *able("topic_weights")]))
+    theta = {"block": weights, "over": "topic", "per": "doc"}
+    if weights == "dirichlet_regression":
+        theta |= {"features": ["x"], "coefficients": "gamma"}
+        over = draw(st.sampled_from([{"block": "normal"}, {"block": "random_walk", "over": "kind"}]))
+        blocks["gamma"] = draw(block(over["block"], {"per": "topic", **over}, wild == "alpha"))
+        blocks["x"] = draw(block("covariates", {}, wild == "x"))
+    else:
+        theta["concentration"] = concentrations["alpha"]
+    blocks["theta"] = theta
     phi = {"over": "word", "per": "topic", "concentration": concentrations["beta"]}
     kind = draw(st.sampled_from(able("topics")))
     if phi["concentration"] == "beta" and "concentration" not in BLOCKS[kind].references and wild != "beta":
@@ -98,7 +107,8 @@ def models(draw):
         if draw(st.booleans()):
             features.append("x")
             blocks["x"] = draw(block(draw(st.sampled_from(of_role("x"))), {}, wild == "x"))
-        blocks["eta"] = draw(block(draw(st.sampled_from(able("coefficients"))), {}, wild == "eta"))
+        prior = draw(st.sampled_from([kind for kind in able("coefficients") if kind != "random_walk"]))
+        blocks["eta"] = draw(block(prior, {"per": "response"}, wild == "eta"))
         response = {"coefficients": "eta", "features": features}
         blocks["y"] = draw(block(draw(st.sampled_from(of_role("y"))), response, wild == "y"))
         for name in ("eta", "y"):

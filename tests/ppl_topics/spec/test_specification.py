@@ -189,7 +189,7 @@ def test_record_argument(load, refuse):
         ("ldaa", "'ldaa' is neither a file nor a shipped model; did you mean 'lda'?"),
         (
             "no.yaml",
-            "'no.yaml' is neither a file nor a shipped model; valid: dolda, dolda_covariates, dolda_normal, dolda",
+            "'no.yaml' is neither a file nor a shipped model; valid: dmr, dmr_supervised, dmr_time, dolda",
         ),
         ("", "'' is neither a file nor a shipped model"),
         (".", "'.' is neither a file nor a shipped model"),

@@ -372,13 +372,25 @@ def test_shipped_models_with_responses(model: str) -> None:
     assert_spreads(model, LABELLED[KINDS.get(model, "class")])
 
 
+def corpus_of(model: Any, corpus: pt.Corpus) -> pt.Corpus:
+    """Return a corpus with the covariates that a model wants."""
+    years = [{"size": i % 11, "year": str(2001 + i % 3)} for i in range(len(corpus))]
+    return corpus.with_covariates(years) if model == "dmr_time" else corpus
+
+
+def topics_of(model: Any) -> dict[str, int]:
+    """Return the number of topics of a model; labels name three of them where they name any."""
+    return {"topics": 7, "background": 4} if model == "labelled_lda" else {"topics": 7}
+
+
 def test_several_responses() -> None:
     """Sums over documents are those of each response."""
     assert_spreads(BOTH, TWO_LABELS)
 
 
 def assert_spreads(model: Any, corpus: pt.Corpus) -> None:
-    spec, sizes = load_spec(model, {"topics": 7}), CorpusSizes.of(corpus)
+    corpus = corpus_of(model, corpus)
+    spec, sizes = load_spec(model, topics_of(model)), CorpusSizes.of(corpus)
     plan = make_plan(spec, sizes, distributed=True)
     spread = bind(plan, corpus)
     # Of more than one group, so that sums over documents have more than one term.
@@ -402,16 +414,20 @@ def test_shipped_models_on_workers(workers: int) -> None:
     distributed = pytest.importorskip("distributed")
     how: dict[str, Any] = {"draws": 3, "warmup": 2, "chains": 1, "seed": 1, "progress": False, "record": {"z": "all"}}
     with distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster:
-        corpora = {model: LABELLED[KINDS.get(model, "class")] for model in shipped() if model != "medlda_light"}
+        corpora = {
+            model: corpus_of(model, LABELLED[KINDS.get(model, "class")])
+            for model in shipped()
+            if model != "medlda_light"
+        }
         for model, corpus in [*corpora.items(), (BOTH, TWO_LABELS)]:
-            plan = make_plan(load_spec(model, {"topics": 7}), CorpusSizes.of(corpus), distributed=True)
+            plan = make_plan(load_spec(model, topics_of(model)), CorpusSizes.of(corpus), distributed=True)
             cycle = to_data(plan.schedule).get("cycle", [to_data(plan.schedule)])
             schedules = [cycle]
             if "indicator_scan" not in str(plan):
                 for kernel in (ROTATING, RARE_ROTATE):
                     schedules.append([{"z": kernel} if "z" in step else step for step in cycle])
             for schedule in schedules:
-                given = {"topics": 7, "schedule": {"cycle": schedule}, **how}
+                given = {**topics_of(model), "schedule": {"cycle": schedule}, **how}
                 alone = pt.sample(model, corpus, **given).posterior
                 spread = pt.sample(model, corpus, cluster=cluster, split="documents", **given).posterior
                 for name, values in alone.data_vars.items():

@@ -1,0 +1,183 @@
+"""Topics that depend on covariates: what is found, predicted, stored and refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+import ppl_topics as pt
+from ppl_topics.engine.bind import bind
+from ppl_topics.errors import CorpusError, SpecError, TraceError
+from ppl_topics.results.documents import document_topics
+from ppl_topics.schedule import make_plan
+
+HOW = {"topics": 2, "beta": 0.1, "draws": 60, "warmup": 60, "chains": 1, "seed": 1, "progress": False}
+
+
+def pages(documents=60, **labels):
+    """Pages of two kinds, of which one is about sport in three of four words; their age says nothing."""
+    rng = np.random.default_rng(1)
+    sport = np.arange(documents) % 2 == 0
+    texts = [" ".join(f"w{i}" for i in rng.integers(0, 5, 8) + 5 * (rng.random(8) < 0.25 + 0.5 * s)) for s in sport]
+    frame = pd.DataFrame({"page": np.where(sport, "sport", "politics"), "age": rng.normal(40.0, 10.0, documents)})
+    return pt.Corpus.from_texts(texts, covariates=frame, **labels)
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return pt.sample("dmr", pages(), **HOW, debug=True)
+
+
+def of_sport(fit):
+    """The number of the topic of words from w5 on."""
+    return int(fit.groups["constant_data"]["phi_mean"][0].sel(word=["w7", "w8"]).sum("word").values.argmax())
+
+
+def test_the_covariate_that_matters_is_found(fit):
+    gamma = fit.posterior["gamma"][0].sel(topic=of_sport(fit)) - fit.posterior["gamma"][0].sel(topic=1 - of_sport(fit))
+    assert gamma.dims == ("draw", "prevalence")
+    assert gamma["prevalence"].values.tolist() == ["page[politics]", "page[sport]", "age", "intercept"]
+    difference = gamma.sel(prevalence="page[sport]") - gamma.sel(prevalence="page[politics]")
+    assert (difference > 0.0).mean() > 0.99
+    low, high = gamma.sel(prevalence="age").quantile([0.01, 0.99])
+    assert low < 0.0 < high
+
+
+def test_shares_at_values_of_a_covariate(fit):
+    shares = fit.prevalence("page").isel(chain=0).sel(topic=of_sport(fit))
+    assert abs(float(shares.sel(page="sport").mean()) - 0.75) < 0.1
+    assert abs(float(shares.sel(page="politics").mean()) - 0.25) < 0.1
+    by_age = fit.prevalence("age", [30, 50])
+    assert (by_age.dims, by_age.shape) == (("chain", "draw", "age", "topic"), (1, 60, 2, 2))
+    np.testing.assert_allclose(by_age.sum("topic"), 1.0)
+    assert len(fit.prevalence("age")["age"]) == 9
+    # By hand, of the first draw: each document with its own age, and the page that is asked for.
+    features = features_of(pages())
+    features[:, :2] = [0.0, 1.0]
+    alpha = np.exp(features @ fit.posterior["gamma"][0, 0].values.T)
+    np.testing.assert_allclose(
+        fit.prevalence("page", ["sport"])[0, 0, 0], (alpha / alpha.sum(axis=1, keepdims=True)).mean(axis=0)
+    )
+
+
+def test_new_documents_have_the_topics_that_their_covariates_say(fit):
+    page = [{"page": "sport", "age": 40.0}, {"page": "politics", "age": 40.0}]
+    theta = fit.transform(["unseen words", "unseen words"], covariates=page)
+    assert theta[0, of_sport(fit)] > 0.6 > 0.4 > theta[1, of_sport(fit)]
+    new = pages(20)
+    right, wrong = (fit.held_out(each, seed=1).log_likelihood for each in (new, new.with_covariates(page[::-1] * 10)))
+    assert right > wrong
+    with pytest.raises(CorpusError, match="no covariates, and the model has coefficients for page, age"):
+        fit.transform(["unseen words"])
+
+
+def features_of(corpus):
+    """The covariates as the model has them: the column of numbers standardised, and a 1."""
+    frame = corpus.covariates.toarray().copy()
+    frame[:, 2] = (frame[:, 2] - frame[:, 2].mean()) / frame[:, 2].std()
+    return np.column_stack([frame, np.ones(len(frame))])
+
+
+def test_what_a_fit_says_of_its_own_documents(tmp_path):
+    corpus = pages(20)
+    fit = pt.sample("dmr", corpus, **HOW | {"record": {"phi": "all", "theta": "none"}})
+    alpha = np.exp(features_of(corpus) @ fit.posterior["gamma"][0, -1].values.T)
+    z = fit.groups["constant_data"]["z_last"][0].values.reshape(20, 8)
+    n_dk = np.stack([np.bincount(row, minlength=2) for row in z])
+    expected = (n_dk + alpha) / (8 + alpha.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(document_topics(fit.groups, estimate="z_last").theta, expected)
+    assert np.isfinite(fit.log_likelihood(draws=5)["words"]).all()
+    assert set(fit.posterior_predictive(draws=3)) == set(fit.prior_predictive(draws=3)) == {"words"}
+    fit.report(tmp_path / "page.html")
+    fit.plot_topic_correlations()
+
+
+def test_covariates_above_and_labels_below():
+    corpus = pages(labels=["a", "b"] * 30)
+    spec = {
+        "name": "both_sides",
+        "extends": "dmr_supervised",
+        "blocks": {"y": {"features": ["z", "x"]}},
+    }
+    for model in ("dmr_supervised", spec):
+        fit = pt.sample(model, corpus, **HOW, debug=True)
+        assert fit.metrics(corpus)["accuracy"] > 0.8
+        assert fit.prevalence("page").sizes["page"] == 2
+    assert "page[sport]" in fit.coefficients()["coefficient"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        ({"gamma": {"per": "response"}}, "as the prior of the coefficients of concentrations, it must be `per: topic`"),
+        ({"gamma": {"variance": {"block": "half_cauchy"}}}, "the variance of the coefficients of concentrations must"),
+        ({"gamma": {"block": "horseshoe"}}, "it must be `per: topic`"),
+        ({"theta": {"features": []}}, "at least 1"),
+    ],
+)
+def test_models_that_make_no_sense_are_refused(blocks, message):
+    with pytest.raises(SpecError, match=message):
+        pt.plan({"name": "m", "extends": "dmr", "blocks": blocks}, pages())
+
+
+def test_a_response_with_coefficients_of_topics_is_refused():
+    with pytest.raises(SpecError, match="as the prior of the coefficients of responses, it must be `per: response`"):
+        pt.plan({"name": "m", "extends": "slda_gaussian", "blocks": {"eta": {"per": "topic"}}})
+
+
+def test_what_needs_one_concentration_for_all_documents_says_so(fit, tmp_path):
+    with pytest.raises(TraceError, match="MALLET's state has one for all"):
+        fit.export("state", tmp_path / "state.gz")
+    fit.export("json", tmp_path / "model.json")
+    with pytest.raises(TraceError, match="'pages' is no covariate of the model; did you mean 'page'"):
+        fit.prevalence("pages")
+    with pytest.raises(TraceError, match="'sports' is no category of 'page'; did you mean 'sport'"):
+        fit.prevalence("page", ["sports"])
+    with pytest.raises(TraceError, match="'age' has numbers"):
+        fit.prevalence("age", ["old"])
+    plain = pt.sample("lda", pages().with_covariates(None), **HOW | {"draws": 2, "warmup": 1})
+    with pytest.raises(TraceError, match="the topics of model 'lda' do not depend on covariates"):
+        plain.prevalence("page")
+
+
+def test_a_corpus_without_covariates_is_refused():
+    with pytest.raises(CorpusError, match=r"block 'x' \(covariates\) of model 'dmr' needs covariates"):
+        pt.sample("dmr", pt.Corpus.from_texts(["red green", "blue"]), **HOW)
+
+
+def test_topics_over_time():
+    """Sport grows from year to year."""
+    rng = np.random.default_rng(2)
+    year = np.repeat(np.arange(8), 12)
+    share = np.linspace(0.1, 0.9, 8)[year]
+    texts = [" ".join(f"w{i}" for i in rng.integers(0, 5, 8) + 5 * (rng.random(8) < s)) for s in share]
+    rows = [{"year": str(2000 + y)} for y in year]
+    fit = pt.sample("dmr_time", pt.Corpus.from_texts(texts, covariates=rows), **HOW)
+    shares = fit.prevalence("year").isel(chain=0).sel(topic=of_sport(fit)).mean("draw")
+    assert shares["year"].values.tolist() == [str(2000 + y) for y in range(8)]
+    assert np.abs(shares - np.linspace(0.1, 0.9, 8)).max() < 0.15
+    assert float(shares.diff("year").min()) > -0.1
+
+
+def test_a_walk_needs_categories():
+    with pytest.raises(SpecError, match=r"block 'gamma' \(random_walk\): over: 'age' is no covariate with categories"):
+        pt.sample("dmr_time", pages(), over="age", **HOW)
+    with pytest.raises(SpecError, match="as the prior of the coefficients of responses"):
+        pt.plan({"name": "m", "extends": "slda_gaussian", "blocks": {"eta": {"block": "random_walk", "over": "year"}}})
+
+
+def test_the_density_of_a_walk_is_that_of_its_steps():
+    corpus = pages()
+    spec = pt.load_spec("dmr_time", {"over": "page", "topics": 2, "step_variance": 0.3, "variance": 2.0})
+    bound = bind(make_plan(spec), corpus)
+    state, block = bound.initial_state(1, 0), spec.blocks["gamma"]
+    gamma = np.array([[0.5, 1.5, -1.0, 2.0], [0.0, -0.4, 0.3, 1.0]])
+    expected = 0.0
+    for first, second, age, intercept in gamma:
+        steps = [(first, 2.0), (second - first, 0.3), (age, 2.0), (intercept, 10.0)]
+        expected += sum(norm.logpdf(value, scale=np.sqrt(variance)) for value, variance in steps)
+    assert block.log_density(gamma, state) == pytest.approx(expected)
+    draws = block.scaled(np.random.default_rng(1).normal(size=(100_000, 2, 4)), state)
+    variances = [2.0, 2.3, 2.0, 10.0]
+    np.testing.assert_allclose(draws.var(axis=0), [variances] * 2, rtol=0.03)
+    np.testing.assert_allclose(np.cov(draws[:, 0, 0], draws[:, 0, 1])[0, 1], 2.0, rtol=0.03)
