@@ -41,41 +41,53 @@ PIECES = 64
 """Of sums over documents; fixed, so that the bits do not depend on the threads."""
 
 MANY = 5_000
-"""Documents from which threads share the sums: on two cores a sum over so many takes some 0.2 ms."""
+"""Terms from which threads share a sum."""
 
 SMALLEST_LOG, LARGEST_LOG = math.log(SMALLEST_ALPHA), math.log(LARGEST_ALPHA)
 
 
 class DocumentCounts(NamedTuple):
-    """What the likelihood of the coefficients depends on.
+    """What the likelihood of the coefficients depends on: equal counts of documents with equal features are one term.
 
     Attributes
     ----------
     features : ndarray of float64 of shape (R, P)
-    row : ndarray of int64 of shape (D,)
-        Which of the features each document has.
-    length : ndarray of int64 of shape (D,)
-        N_d.
+        Those that differ, sorted.
     ptr : ndarray of int64 of shape (K + 1,)
-        Topic k has the entries ``ptr[k]`` to ``ptr[k + 1] - 1``.
-    doc, tokens : ndarray of int64
-        A document, ascending in each topic, and how many of its tokens are in the topic, at least one.
+        Topic k has the terms ``ptr[k]`` to ``ptr[k + 1] - 1``.
+    row, tokens, times : ndarray of int64
+        The features of documents, how many of their tokens are in the topic, at least one, and how many documents they
+        are; sorted in each topic.
+    total_row, length, total_times : ndarray of int64
+        The same of all tokens of the documents.
     """
 
     features: FloatArray
-    row: IntArray
-    length: IntArray
     ptr: IntArray
-    doc: IntArray
+    row: IntArray
     tokens: IntArray
+    times: IntArray
+    total_row: IntArray
+    length: IntArray
+    total_times: IntArray
+
+    @classmethod
+    def of(cls, alpha: LogLinear, doc_ptr: IntArray, z: UnsignedArray, n_topics: int) -> DocumentCounts:
+        """Count the tokens of documents."""
+        lengths = np.diff(doc_ptr)
+        base = int(lengths.max(initial=0)) + 1
+        ptr, keys, times = tally_by_topic(doc_ptr, z, alpha.row, n_topics, base)
+        totals, total_times = np.unique((alpha.row * base + lengths)[lengths > 0], return_counts=True)
+        return cls(alpha.features, ptr, keys // base, keys % base, times, totals // base, totals % base, total_times)
 
 
 @compiled
-def count_by_topic(doc_ptr: IntArray, z: UnsignedArray, n_topics: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return `ptr`, `doc` and `tokens` of `DocumentCounts`."""
-    in_doc = np.zeros(n_topics, dtype=np.int64)
+def tally_by_topic(
+    doc_ptr: IntArray, z: UnsignedArray, row: IntArray, n_topics: int, base: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return `ptr` of `DocumentCounts`, keys row * base + tokens, and `times`."""
+    in_doc, last = np.zeros(n_topics, dtype=np.int64), np.full(n_topics, -1)
     ptr = np.zeros(n_topics + 1, dtype=np.int64)
-    last = np.full(n_topics, -1)
     for doc in range(doc_ptr.size - 1):
         for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
             if last[z[token]] != doc:
@@ -84,38 +96,57 @@ def count_by_topic(doc_ptr: IntArray, z: UnsignedArray, n_topics: int) -> tuple[
     for topic in range(n_topics):
         ptr[topic + 1] += ptr[topic]
     following = ptr[:n_topics].copy()
-    docs, counts = np.empty(ptr[n_topics], dtype=np.int64), np.empty(ptr[n_topics], dtype=np.int64)
+    keys = np.empty(ptr[n_topics], dtype=np.int64)
     for doc in range(doc_ptr.size - 1):
         for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
             in_doc[z[token]] += 1
         for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
             topic = z[token]
             if in_doc[topic] > 0:
-                docs[following[topic]], counts[following[topic]] = doc, in_doc[topic]
+                keys[following[topic]] = row[doc] * base + in_doc[topic]
                 following[topic] += 1
                 in_doc[topic] = 0
-    return ptr, docs, counts
+    times, size, first = np.empty(keys.size, dtype=np.int64), 0, 0
+    for topic in range(n_topics):
+        end = ptr[topic + 1]
+        ordered, begin = np.sort(keys[first:end]), size
+        for entry in range(ordered.size):
+            if size > begin and ordered[entry] == keys[size - 1]:
+                times[size - 1] += 1
+            else:
+                keys[size], times[size] = ordered[entry], 1
+                size += 1
+        first, ptr[topic + 1] = end, size
+    return ptr, keys[:size].copy(), times[:size].copy()
 
 
 def merged(parts: Sequence[DocumentCounts]) -> DocumentCounts:
-    """Return the counts of all documents of several places, in their order."""
+    """Return the counts of all documents of several places, as if they were in one."""
     if len(parts) == 1:
         return parts[0]
-    rows = np.cumsum([0, *(len(part.features) for part in parts)])
-    docs = np.cumsum([0, *(len(part.row) for part in parts)])
-    entries: list[tuple[IntArray, IntArray]] = []
-    for topic in range(len(parts[0].ptr) - 1):
-        for part, before in zip(parts, docs, strict=False):
-            span = slice(part.ptr[topic], part.ptr[topic + 1])
-            entries.append((part.doc[span] + before, part.tokens[span]))
-    return DocumentCounts(
-        np.concatenate([part.features for part in parts]),
-        np.concatenate([part.row + before for part, before in zip(parts, rows, strict=False)]),
-        np.concatenate([part.length for part in parts]),
-        np.sum([part.ptr for part in parts], axis=0),
-        np.concatenate([doc for doc, _ in entries]),
-        np.concatenate([count for _, count in entries]),
+    features, number = np.unique(np.concatenate([part.features for part in parts]), axis=0, return_inverse=True)
+    places = np.split(number.reshape(-1), np.cumsum([len(part.features) for part in parts])[:-1])
+    each = list(zip(parts, places, strict=True))
+    topics = [np.repeat(np.arange(len(part.ptr) - 1), np.diff(part.ptr)) for part in parts]
+    (topic, row, tokens), times = _added_up(
+        (topics, [place[part.row] for part, place in each], [part.tokens for part in parts]),
+        [part.times for part in parts],
     )
+    (total_row, length), total_times = _added_up(
+        ([place[part.total_row] for part, place in each], [part.length for part in parts]),
+        [part.total_times for part in parts],
+    )
+    ptr = np.searchsorted(topic, np.arange(len(parts[0].ptr)))
+    return DocumentCounts(features, ptr, row, tokens, times, total_row, length, total_times)
+
+
+def _added_up(columns: Sequence[Sequence[IntArray]], times: Sequence[IntArray]) -> tuple[list[IntArray], IntArray]:
+    """Return the rows of some columns that differ, sorted, and how many there are of each."""
+    whole = np.stack([np.concatenate(column) for column in columns])
+    order = np.lexsort(whole[::-1])
+    whole, counted = whole[:, order], np.concatenate(times)[order]
+    first = np.flatnonzero(np.r_[True, (whole[:, 1:] != whole[:, :-1]).any(axis=0)][: whole.shape[1]])
+    return list(whole[:, first]), np.add.reduceat(counted, first) if len(first) else counted
 
 
 def log_likelihood(alpha: FloatArray, others: FloatArray, topic: int, counts: DocumentCounts) -> float:
@@ -123,8 +154,9 @@ def log_likelihood(alpha: FloatArray, others: FloatArray, topic: int, counts: Do
 
     The concentrations of all other topics have the sums `others`.
     """
-    # Threads take longer to meet than few documents take.
-    pieces = in_parallel if len(counts.row) >= MANY else one_by_one
+    # Threads take longer to meet than few terms take.
+    terms = counts.ptr[topic + 1] - counts.ptr[topic] + len(counts.length)
+    pieces = in_parallel if terms >= MANY else one_by_one
     return add_up(pieces(alpha, others, topic, counts))
 
 
@@ -148,14 +180,15 @@ def one_by_one(alpha: FloatArray, others: FloatArray, topic: int, counts: Docume
 
 @compiled
 def of_piece(piece: int, alpha: FloatArray, others: FloatArray, topic: int, counts: DocumentCounts) -> float:
-    """Return the part of `log_likelihood` that some documents make."""
-    row, length, doc, tokens = counts.row, counts.length, counts.doc, counts.tokens
+    """Return the part of `log_likelihood` that some terms make."""
     first, last = counts.ptr[topic], counts.ptr[topic + 1]
     value = 0.0
     for entry in range(first + (last - first) * piece // PIECES, first + (last - first) * (piece + 1) // PIECES):
-        value += log_pochhammer(alpha[row[doc[entry]]], tokens[entry])
-    for each in range(row.size * piece // PIECES, row.size * (piece + 1) // PIECES):
-        value -= log_pochhammer(others[row[each]] + alpha[row[each]], length[each])
+        value += counts.times[entry] * log_pochhammer(alpha[counts.row[entry]], counts.tokens[entry])
+    size = counts.length.size
+    for entry in range(size * piece // PIECES, size * (piece + 1) // PIECES):
+        row = counts.total_row[entry]
+        value -= counts.total_times[entry] * log_pochhammer(others[row] + alpha[row], counts.length[entry])
     return value
 
 
@@ -234,8 +267,7 @@ def elliptical_slice(binding: Binding) -> KernelFunctions:
     def statistic(state: ChainState) -> list[DocumentCounts]:
         alpha = state.concentrations["alpha"]
         assert isinstance(alpha, LogLinear), "a state without covariates"
-        counted = count_by_topic(tokens.doc_ptr, state.z, n_topics)
-        return [DocumentCounts(alpha.features, alpha.row, tokens.doc_lengths, *counted)]
+        return [DocumentCounts.of(alpha, tokens.doc_ptr, state.z, n_topics)]
 
     def draw(state: ChainState, key: Key, counts: DocumentCounts) -> None:
         coefficients = state.arrays[name]
