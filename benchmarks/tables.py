@@ -40,7 +40,7 @@ QUESTIONS = {
     "How well are ratings predicted?": "10 sweeps of Gibbs sampling.",
     "How does a supervised model scale with documents?": "",
     "How does a supervised model scale with classes?": "Beyond 20 classes, documents are dealt to them at random.",
-    "What do covariates above the topics cost?": "By class; `rows`: by a number too. tomotopy estimates them every tenth sweep.",
+    "What do covariates above the topics cost?": "By class; in rows, by a number too. tomotopy: every tenth sweep.",
     "How sparse are spike-and-slab topics?": "After 150 sweeps.",
     "What does it save to store topics as lists?": "`lda_spike_slab`; memory beside Python and the corpus.",
     "How fast are held-out likelihoods?": "Left to right: 128 particles, 4 moves. Completion: 4 chains of 120 sweeps.",
