@@ -64,7 +64,7 @@ def row(model: str, result: pt.Calibration) -> str:
         f"`{model}`",
         how,
         f"{len(table)}",
-        f"{table['p'].min():.3f} ({least})",
+        f"{table['p'].min():.3f} ({str(least).replace('|', chr(92) + '|')})",
         ", ".join(result.refused) or "none",
     ]
     return f"| {' | '.join([*cells, *(f'{table[name].mean():.3f}' for name in ('coverage_50', 'coverage_90'))])} |"
