@@ -32,8 +32,10 @@ def exchanged(node: Node, old: Node, new: Node) -> Node:
 def replacements(node: Node, step: Step, model: Model) -> Iterator[Suggestion]:
     """Yield the schedules with another exact kernel in the place of a step."""
     role = model.variables[step.variable].role
-    # First those that handle the same factors, and among them those that the scheduler may choose.
-    ordered = sorted(kernels().values(), key=lambda k: (len({*k.handles} ^ {*step.kernel.handles}), not k.automatic))
+    # First those that handle the same factors of the model, and among them those that the scheduler may choose.
+    forms = {form for factor in model.factors for form in factor.forms}
+    differ = {k.name: len(({*k.handles} ^ {*step.kernel.handles}) & forms) for k in kernels().values()}
+    ordered = sorted(kernels().values(), key=lambda k: (differ[k.name], not k.automatic))
     for kernel in ordered:
         if kernel.exact and kernel is not step.kernel and role in kernel.updates:
             other = Step(step.variable, kernel, kernel.options(), step.path)
