@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ppl_topics.core.kernel import KernelSpec
 from ppl_topics.core.registry import kernels
 from ppl_topics.schedule.tree import Cycle, Mixture, Node, Step
 from ppl_topics.spec.model import Model
@@ -32,10 +33,14 @@ def exchanged(node: Node, old: Node, new: Node) -> Node:
 def replacements(node: Node, step: Step, model: Model) -> Iterator[Suggestion]:
     """Yield the schedules with another exact kernel in the place of a step."""
     role = model.variables[step.variable].role
-    # First those that handle the same factors of the model, and among them those that the scheduler may choose.
     forms = {form for factor in model.factors for form in factor.forms}
-    differ = {k.name: len(({*k.handles} ^ {*step.kernel.handles}) & forms) for k in kernels().values()}
-    ordered = sorted(kernels().values(), key=lambda k: (differ[k.name], not k.automatic))
+
+    def distance(kernel: KernelSpec) -> tuple[int, bool, int]:
+        """Put first what handles the same factors of the model, then what is automatic, then what handles the same."""
+        others = {*kernel.handles} ^ {*step.kernel.handles}
+        return len(others & forms), not kernel.automatic, len(others)
+
+    ordered = sorted(kernels().values(), key=distance)
     for kernel in ordered:
         if kernel.exact and kernel is not step.kernel and role in kernel.updates:
             other = Step(step.variable, kernel, kernel.options(), step.path)
