@@ -8,7 +8,7 @@ import typer
 
 from ppl_topics.api.destinations import check_file
 from ppl_topics.cli.corpus_options import Data, Reading, describe
-from ppl_topics.cli.new_documents import in_words_of
+from ppl_topics.cli.new_documents import as_trained
 from ppl_topics.cli.options import AsJson, OnCluster, Overwrite, Threads
 from ppl_topics.cli.output import print_json, say, write_text
 from ppl_topics.cli.traces import Run, naming_run
@@ -73,7 +73,7 @@ def held_out(
         check_file(out, overwrite)
     trained = TrainedTopics(load_fit(run).groups)
     trained.place_of(response)
-    new = in_words_of(trained.vocabulary, corpus.read(data), data)
+    new = as_trained(trained, corpus.read(data), data, with_labels=False)
     say(f"{data}: {describe(new)}")
     found = estimate(trained, new, how, response)
     if out is not None:

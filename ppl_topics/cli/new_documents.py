@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ppl_topics.corpus import Corpus
     from ppl_topics.corpus.names import StrArray
     from ppl_topics.fit import Fit
-    from ppl_topics.prediction.trained import TrainedResponse
+    from ppl_topics.prediction.trained import TrainedTopics
     from ppl_topics.spec import Spec
 
 __all__ = [
@@ -29,12 +29,12 @@ __all__ = [
 METRICS = ("accuracy", "f1_micro", "f1_macro", "r2", "log_score")
 
 
-def as_trained(response: TrainedResponse, corpus: Corpus, data: str) -> Corpus:
-    """Return documents of a file in the words, and with the columns of the covariates, of a fit."""
+def as_trained(trained: TrainedTopics, corpus: Corpus, data: str, *, with_labels: bool = True) -> Corpus:
+    """Return documents of a file in the words, and with the columns of the covariates, of a fit; see `new_corpus`."""
     from ppl_topics.prediction.documents import new_corpus
 
     with naming(data):
-        return new_corpus(corpus, response.trained)
+        return new_corpus(corpus, trained, with_labels=with_labels)
 
 
 def in_words_of(vocabulary: StrArray, corpus: Corpus, data: str) -> Corpus:

@@ -63,7 +63,7 @@ def predict(
     if out is not None:
         check_file(out, overwrite)
     response = TrainedResponse.of(TrainedTopics(load_one(run, of_response).groups))
-    new = as_trained(response, corpus.read(data), data)
+    new = as_trained(response.trained, corpus.read(data), data)
     say(f"{data}: {describe(new)}")
     predictions, metrics = predict_and_measure(response, new, how, data)
     rows = list(rows_of(response, predictions, new))

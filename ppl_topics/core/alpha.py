@@ -93,5 +93,6 @@ class LogLinear:
                [1.  , 2.72]])
         """
         # Not by BLAS, whose sums may depend on the number of its threads.
+        assert coefficients.shape[-1] == self.features.shape[1], "features of another model"
         rows = np.exp(np.einsum("rp,kp->rk", self.features, coefficients))
         return Alpha(rows, self.row, np.clip(np.exp(coefficients[:, -1]), SMALLEST_ALPHA, LARGEST_ALPHA))

@@ -1,11 +1,14 @@
 """Topics that depend on covariates: what is found, predicted, stored and refused."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
 
 import ppl_topics as pt
+from ppl_topics.cli.entry import main
 from ppl_topics.engine.bind import bind
 from ppl_topics.errors import CorpusError, SpecError, TraceError
 from ppl_topics.results.documents import document_topics
@@ -181,3 +184,19 @@ def test_the_density_of_a_walk_is_that_of_its_steps():
     variances = [2.0, 2.3, 2.0, 10.0]
     np.testing.assert_allclose(draws.var(axis=0), [variances] * 2, rtol=0.03)
     np.testing.assert_allclose(np.cov(draws[:, 0, 0], draws[:, 0, 1])[0, 1], 2.0, rtol=0.03)
+
+
+def test_held_out_documents_on_the_command_line_need_the_covariates(tmp_path, capsys):
+    corpus, run = pages(40), str(tmp_path / "run.nc")
+    fit = pt.sample("dmr", corpus, **HOW)
+    fit.save(run)
+    # Categories in another order, and a number less than standardised: encoded as in training.
+    rows = [{"text": "w7 w8 w9", "page": "sport", "age": 40.0}, {"text": "w1 w2", "page": "politics", "age": 50.0}]
+    pd.DataFrame(rows).to_csv(tmp_path / "new.csv", index=False)
+    command = ["held-out", run, "--data", str(tmp_path / "new.csv"), "--seed", "1", "--json"]
+    assert main([*command, "--covariates", "age,page"]) == 0
+    covariates = [{key: row[key] for key in ("page", "age")} for row in rows]
+    new = pt.Corpus.from_texts([row["text"] for row in rows], covariates=covariates)
+    assert json.loads(capsys.readouterr().out)["log_likelihood"] == fit.held_out(new, seed=1).log_likelihood
+    assert main(command) == 2
+    assert "new.csv: the documents have no covariates" in capsys.readouterr().err
