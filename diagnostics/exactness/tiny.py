@@ -151,8 +151,7 @@ class TinyModel:
         block = model.label_block
         if block is None:
             return None
-        covariates = model.names.get("x") in block.referred().values()
-        return tiny_observed(block, len(self._doc_ptr) - 1, self.responses, covariates, shift)
+        return tiny_observed(block, len(self._doc_ptr) - 1, self.responses, model.uses_covariates(block), shift)
 
     def set_response(self, state: ChainState, response: str, values: Mapping[str, NDArray[np.floating]]) -> None:
         """Set the variables of one of `BoundModel.by_response`, given by role."""

@@ -74,13 +74,12 @@ def tiny_above(model: Model, n_docs: int) -> Above | None:
 
     Labels of every fourth document are missing.
     """
-    names = model.names
-    block = model.spec.blocks[names["theta"]]
+    block = model.weights
     if block.labels_above is not None:
         labels = block.simulated_labels(n_docs, model.spec.topics, np.random.default_rng(1))
         values = np.where(np.arange(n_docs)[:, None] % 4 == 3, -1, labels.values)
         return block.document_alpha(Labels(labels.kind, values, labels.classes), model.spec.topics)
-    if names.get("x") not in block.referred().values():
+    if not model.uses_covariates(block):
         return None
     documents = np.arange(n_docs)
     number = np.resize([row[0] for row in COVARIATES], (n_docs, 1))

@@ -199,7 +199,7 @@ def _check_all_labels(
 
 def _labels_above(model: Model, documents: int) -> dict[str, Labels]:
     """Return labels that say which topics documents may have, by their name in a corpus, if the model has any."""
-    block = model.spec.blocks[model.names["theta"]]
+    block = model.weights
     if block.labels_above is None:
         return {}
     return {block.labels_above: block.simulated_labels(documents, model.spec.topics, np.random.default_rng(0))}

@@ -55,9 +55,8 @@ def encode_above(model: Model, corpus: Corpus) -> Above | None:
     SpecError
         If labels do not fit the number of topics.
     """
-    name = model.names["theta"]
-    block = model.spec.blocks[name]
-    if model.names.get("x") in block.referred().values():
+    name, block = model.names["theta"], model.weights
+    if model.uses_covariates(block):
         return _with_features(model, block, corpus, np.zeros((corpus.n_docs, 0)), (), intercept=True)
     if block.labels_above is None:
         return None
@@ -76,7 +75,7 @@ def _with_features(
     columns: tuple[str, ...] = ()
     name = model.names.get("x", "")
     fixed = model.spec.blocks.get(name)
-    if isinstance(fixed, FixedFeatures) and name in block.referred().values():
+    if isinstance(fixed, FixedFeatures) and model.uses_covariates(block):
         covariates = corpus.covariates
         if covariates is None:
             raise CorpusError(

@@ -160,7 +160,7 @@ class GroupBuilder:
             if len(labels.classes):
                 # Labels of one class of several are positions in `class`; the other kinds have a column for each.
                 coords[f"class{name}" if values.ndim == 1 else f"response{name}"] = _text(labels.classes)
-        above = self.bound.model.spec.blocks[self.bound.model.names["theta"]].labels_above
+        above = self.bound.model.weights.labels_above
         if above is not None:
             named = self.corpus.labels_of(above)
             assert named is not None, "topics of labels without labels"

@@ -130,8 +130,7 @@ class TrainedTopics:
     @property
     def depends_on_covariates(self) -> bool:
         """Whether the concentrations of the topics do."""
-        names = self.model.names
-        return names.get("x") in self.model.spec.blocks[names["theta"]].referred().values()
+        return self.model.uses_covariates(self.model.weights)
 
     @cached_property
     def covariates(self) -> tuple[CovariateColumn, ...]:
@@ -162,7 +161,7 @@ class TrainedTopics:
     @property
     def _by_labels(self) -> Block | None:
         """The prior of assignments, if labels say which topics a document may have."""
-        block = self.model.spec.blocks[self.model.names["theta"]]
+        block = self.model.weights
         return None if block.labels_above is None else block
 
     def _of_labels(self, labels: Labels | None) -> Alpha:
@@ -234,8 +233,7 @@ class TrainedLabels:
     @property
     def covariates(self) -> tuple[CovariateColumn, ...]:
         """Columns of the covariates that the labels depend on."""
-        used = self.trained.model.names.get("x") in self.block.referred().values()
-        return self.trained.covariates if used else ()
+        return self.trained.covariates if self.trained.model.uses_covariates(self.block) else ()
 
     @property
     def kind(self) -> LabelKind:

@@ -142,7 +142,7 @@ def concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part, draw:
     dim = "topic" if role == "alpha" else "word"
     size = constants.sizes.get(dim, groups["posterior"].sizes.get(dim, 1))
     model = _model(groups)
-    above = None if model is None or role != "alpha" else model.spec.blocks[model.names["theta"]]
+    above = None if model is None or role != "alpha" else model.weights
     if above is not None and above.labels_above is not None:
         return above.document_alpha(topic_labels_of(groups), size).by_doc
     if role in constants:

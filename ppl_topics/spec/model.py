@@ -240,6 +240,15 @@ class Model:
         return block if isinstance(block, Response) else None
 
     @property
+    def weights(self) -> Block:
+        """The prior of assignments: the weights of topics."""
+        return self.spec.blocks[self.names["theta"]]
+
+    def uses_covariates(self, block: Block) -> bool:
+        """Tell whether a block refers to the covariates."""
+        return self.names.get("x") in block.referred().values()
+
+    @property
     def apart(self) -> bool:
         """Whether each response has its own chains."""
         return self.response is not None and self.response.apart
