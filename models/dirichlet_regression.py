@@ -9,18 +9,18 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
-from ppl_topics._util.arrays import Float32Array, FloatArray
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.alpha import LARGEST_ALPHA, SMALLEST_ALPHA, LogLinear
-from ppl_topics.core.block import Block
 from ppl_topics.core.registry import block
 from ppl_topics.core.state import ChainState
 from ppl_topics.models.dirichlet import draw_rows_of
+from ppl_topics.models.document_weights import DocumentWeights
 
 __all__ = ["DirichletRegression"]
 
 
 @block("dirichlet_regression")
-class DirichletRegression(Block):
+class DirichletRegression(DocumentWeights):
     """Dirichlet weights of topics, with concentrations that are log-linear in covariates (Mimno, McCallum 2008).
 
         alpha_dk = exp(x_d . gamma_k),    theta_d ~ Dirichlet(alpha_d),
@@ -48,38 +48,15 @@ class DirichletRegression(Block):
     UAI 2008, section 2.
     """
 
-    seams: ClassVar[frozenset[str]] = frozenset({"topic_weights"})
-    handled_as: ClassVar[frozenset[str]] = frozenset({"document_alpha"})
     references: ClassVar[Mapping[str, str]] = {"coefficients": "coefficients", "features": "features"}
 
     block: Literal["dirichlet_regression"] = "dirichlet_regression"
-    over: Literal["topic"] = "topic"
-    per: Literal["doc"] = "doc"
     features: list[str] = pydantic.Field(min_length=1, max_length=1)
     coefficients: str
-    integrate_out: bool = False
 
     def reference_role(self, key: str, own_role: str) -> str:
         """Return ``alpha`` for the coefficients, on which the concentrations depend; features have their own role."""
         return "alpha" if key == "coefficients" else super().reference_role(key, own_role)
-
-    def check(self, role: str, topics: int) -> str | None:
-        """Return what is wrong in the given role, or None."""
-        return None if role == "theta" else "it must be the prior of assignments"
-
-    def dims(self, role: str) -> tuple[str, ...]:
-        """Return (doc, topic)."""
-        return ("doc", "topic")
-
-    @property
-    def integrated_out(self) -> bool:
-        """Whether the model never holds it."""
-        return self.integrate_out
-
-    def init(self, role: str, state: ChainState) -> Float32Array:
-        """Return the mean of the rows given z."""
-        rows = state.n_dk + state.document_alpha.by_doc
-        return np.ascontiguousarray(rows / rows.sum(axis=1, keepdims=True), dtype=np.float32)
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator

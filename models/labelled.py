@@ -9,20 +9,20 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
-from ppl_topics._util.arrays import Float32Array, FloatArray
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.alpha import SMALLEST_ALPHA, Alpha
-from ppl_topics.core.block import Block
 from ppl_topics.core.registry import block
 from ppl_topics.core.state import ChainState
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.errors import SpecError
 from ppl_topics.models.dirichlet import FixedConcentration, concentration_vector, draw_rows_of
+from ppl_topics.models.document_weights import DocumentWeights
 
 __all__ = ["Labelled"]
 
 
 @block("labelled")
-class Labelled(Block):
+class Labelled(DocumentWeights):
     """Dirichlet weights over the topics that a document's labels name, and over background topics (Ramage et al. 2009).
 
     Topic k is the k-th label, in the order of the corpus, and the last topics are the background. A document without
@@ -49,32 +49,18 @@ class Labelled(Block):
     in multi-labeled corpora. EMNLP 2009, section 2.
     """
 
-    seams: ClassVar[frozenset[str]] = frozenset({"topic_weights"})
-    handled_as: ClassVar[frozenset[str]] = frozenset({"document_alpha"})
     tiny_parameters: ClassVar[Mapping[str, Any]] = {"concentration": [0.6, 0.3, 1.0], "background": 1}
 
     block: Literal["labelled"] = "labelled"
-    over: Literal["topic"] = "topic"
-    per: Literal["doc"] = "doc"
     concentration: FixedConcentration
     background: int = pydantic.Field(default=0, ge=0)
     observed: str = "labels"
-    integrate_out: bool = False
 
     def check(self, role: str, topics: int) -> str | None:
         """Return what is wrong in the given role, or None."""
-        if role != "theta":
-            return "it must be the prior of assignments"
-        return None if self.background <= topics else f"background: there are {topics} topics, got {self.background}"
-
-    def dims(self, role: str) -> tuple[str, ...]:
-        """Return (doc, topic)."""
-        return ("doc", "topic")
-
-    @property
-    def integrated_out(self) -> bool:
-        """Whether the model never holds it."""
-        return self.integrate_out
+        if self.background > topics:
+            return f"background: there are {topics} topics, got {self.background}"
+        return super().check(role, topics)
 
     @property
     def labels_above(self) -> str:
@@ -108,11 +94,6 @@ class Labelled(Block):
         second = np.where(np.arange(documents)[:, None] % 2, second, first)
         holds = (np.arange(number) == first) | (np.arange(number) == second)
         return Labels("multi_label", holds, np.array([f"l{i}" for i in range(number)], dtype=object))
-
-    def init(self, role: str, state: ChainState) -> Float32Array:
-        """Return the mean of the rows given z."""
-        rows = state.n_dk + state.document_alpha.by_doc
-        return np.ascontiguousarray(rows / rows.sum(axis=1, keepdims=True), dtype=np.float32)
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
