@@ -110,7 +110,7 @@ class _Copies:
             return how.by_doc[None]
         if isinstance(how, LogLinear):
             assert held is not None, "concentrations without coefficients"
-            return np.asarray(np.exp(np.einsum("rp,nkp->nrk", how.features, held))[:, how.row])
+            return how.rows(held)[:, how.row]
         size = bound.sizes.topics if role == "alpha" else bound.sizes.words
         rows = np.asarray(bound.concentrations[role])[None] if held is None else held.reshape(self.size, -1)
         return np.broadcast_to(rows, (len(rows), size))[:, None]

@@ -92,7 +92,11 @@ class LogLinear:
                [2.72, 2.72],
                [1.  , 2.72]])
         """
-        # Not by BLAS, whose sums may depend on the number of its threads.
+        typical = np.clip(np.exp(coefficients[:, -1]), SMALLEST_ALPHA, LARGEST_ALPHA)
+        return Alpha(self.rows(coefficients), self.row, typical)
+
+    def rows(self, coefficients: FloatArray) -> FloatArray:
+        """Return the concentrations of the features, shape (..., R, K), at values of gamma, shape (..., K, P)."""
         assert coefficients.shape[-1] == self.features.shape[1], "features of another model"
-        rows = np.exp(np.einsum("rp,kp->rk", self.features, coefficients))
-        return Alpha(rows, self.row, np.clip(np.exp(coefficients[:, -1]), SMALLEST_ALPHA, LARGEST_ALPHA))
+        # Not by BLAS, whose sums may depend on the number of its threads.
+        return np.asarray(np.exp(np.einsum("rp,...kp->...rk", self.features, coefficients)))

@@ -82,8 +82,9 @@ def transform_corpus(
 def _theta(trained: TrainedTopics, corpus: Corpus, options: Options, part: Part) -> FloatArray:
     tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
     with using_threads(options.threads):
-        shares = shares_of(trained, tokens, trained.alpha(part, corpus), options, part)
-    return theta_of(shares, tokens.doc_lengths, trained.alpha(part, corpus))
+        alpha = trained.alpha(part, corpus)
+        shares = shares_of(trained, tokens, alpha, options, part)
+    return theta_of(shares, tokens.doc_lengths, alpha)
 
 
 def shares_of(trained: TrainedTopics, tokens: Tokens, alpha: Alpha, options: Options, part: Part) -> FloatArray:

@@ -156,7 +156,7 @@ class TrainedTopics:
             return self._of_labels(labels)
         if "alpha" in self._constants:
             return Alpha.shared(self._constants["alpha"].values)
-        return self._alpha_at(part.of(self._sampled_alpha).mean("draw"), corpus)
+        return self._alpha_of(corpus)(part.of(self._sampled_alpha).mean("draw"))
 
     @property
     def _by_labels(self) -> Block | None:
@@ -184,8 +184,8 @@ class TrainedTopics:
         if "alpha" in self._constants or self._by_labels is not None:
             fixed = self.alpha(part, corpus, labels)
             return lambda draw: fixed
-        sampled = part.of(self._sampled_alpha).compute()
-        return lambda draw: self._alpha_at(sampled.isel(draw=draw), corpus)
+        sampled, alpha_of = part.of(self._sampled_alpha).compute(), self._alpha_of(corpus)
+        return lambda draw: alpha_of(sampled.isel(draw=draw))
 
     @property
     def _sampled_alpha(self) -> xr.DataArray:
@@ -194,11 +194,12 @@ class TrainedTopics:
             raise TraceError(f"the trace does not hold {name}; run the model without record: {{{name}: none}}")
         return self.groups["posterior"][name]
 
-    def _alpha_at(self, value: xr.DataArray, corpus: Corpus) -> Alpha:
+    def _alpha_of(self, corpus: Corpus) -> Callable[[xr.DataArray], Alpha]:
+        """Return a function of what was sampled, which returns the concentrations of the topics in documents."""
         if not self.depends_on_covariates:
-            return Alpha.shared(np.broadcast_to(value.values, (self.topics,)))
-        design = design_of(corpus.n_docs, corpus.covariates, self.scaling, intercept=True)
-        return LogLinear.on("", design).of(value.transpose("topic", "prevalence").values)
+            return lambda value: Alpha.shared(np.broadcast_to(value.values, (self.topics,)))
+        how = LogLinear.on("", design_of(corpus.n_docs, corpus.covariates, self.scaling, intercept=True))
+        return lambda value: how.of(value.transpose("topic", "prevalence").values)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
+from ppl_topics.core.alpha import LogLinear
+from ppl_topics.core.observed import Design
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.corpus.scaling import Scaling
 from ppl_topics.errors import TraceError
@@ -166,7 +168,7 @@ def _of_covariates(constants: xr.Dataset, coefficients: xr.DataArray) -> FloatAr
     covariates = constants["covariates"].transpose("doc", "covariate").values
     scaling = Scaling(constants["covariate_mean"].values, constants["covariate_scale"].values)
     features = np.hstack([np.asarray(scaling.apply(covariates)), np.ones((len(covariates), 1))])
-    return np.asarray(np.exp(np.einsum("dp,kp->dk", features, coefficients.transpose("topic", "prevalence").values)))
+    return LogLinear.on("", Design.of(features)).of(coefficients.transpose("topic", "prevalence").values).by_doc
 
 
 def document_lengths(groups: Mapping[str, xr.Dataset]) -> IntArray:
