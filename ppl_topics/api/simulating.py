@@ -25,7 +25,7 @@ from ppl_topics.engine.encode_observed import encode_above, encode_observed
 from ppl_topics.engine.simulation import state_without_words
 from ppl_topics.engine.simulator import Simulation, Simulator, check_generative
 from ppl_topics.errors import CorpusError, PplTopicsError, SpecError
-from ppl_topics.spec import Model
+from ppl_topics.spec import Model, Variable
 
 __all__ = ["Simulation", "prepare_simulation", "simulate"]
 
@@ -162,8 +162,7 @@ def prepare_simulation(
         if array.shape != shape:
             wanted = ", ".join(f"{dim} {size:,}" for dim, size in zip(variable.dims, shape, strict=True))
             raise SpecError(f"{argument('given')}: {name}: expected the shape ({wanted}), got {array.shape}")
-        signed = "prevalence" in variable.dims
-        _check_value(name, "gamma" if signed else variable.role, array, made.spec.topics)
+        _check_value(variable, array, made.spec.topics)
         checked[name] = np.ascontiguousarray(array.T) if variable.role in WORD_MAJOR else array
     if made.names["phi"] in checked and "included" in made.names and made.names["included"] not in checked:
         raise SpecError(f"{argument('given')}: with phi, give included as well: the words that each topic has")
@@ -322,15 +321,15 @@ def _dims_of(model: Model, name: str, array: NDArray[Any]) -> list[tuple[str, in
     return list(zip(model.variables[name].dims, array.shape, strict=True))
 
 
-def _check_value(name: str, role: str, array: NDArray[Any], topics: int) -> None:
+def _check_value(variable: Variable, array: NDArray[Any], topics: int) -> None:
     """Refuse a given value that its variable cannot have."""
-    problem = ""
+    role, problem = variable.role, ""
     if not np.isfinite(array).all():
         problem = "finite numbers"
     elif role in ("theta", "phi"):
         if (array < 0.0).any() or np.abs(array.sum(axis=1) - 1.0).max() > TOLERANCE:
             problem = "probabilities, each row with the sum 1"
-    elif role in POSITIVE and not (array > 0.0).all():
+    elif role in POSITIVE and "prevalence" not in variable.dims and not (array > 0.0).all():
         problem = "numbers above 0"
     elif role == "pi" and not ((array > 0.0) & (array <= 1.0)).all():
         problem = "probabilities above 0"
@@ -339,4 +338,4 @@ def _check_value(name: str, role: str, array: NDArray[Any], topics: int) -> None
     elif role == "z" and not (array.dtype.kind in "iu" and array.min() >= 0 and array.max() < topics):
         problem = f"whole numbers from 0 to {topics - 1}"
     if problem:
-        raise SpecError(f"{argument('given')}: {name}: expected {problem}")
+        raise SpecError(f"{argument('given')}: {variable.name}: expected {problem}")
