@@ -396,18 +396,8 @@ def _distribution(prior: Any, name: str, dims: Sequence[str], pm: Any) -> Any:
 
 
 TRANSLATED = frozenset(
-    {
-        "assignments",
-        "covariates",
-        "dirichlet",
-        "dirichlet_regression",
-        "gamma",
-        "half_cauchy",
-        "horseshoe",
-        "inverse_gamma",
-        "normal",
-    }
-    | {"laplace", "regularised_horseshoe", "student_t_coefficients", "words"}
+    {"assignments", "covariates", "dirichlet", "gamma", "half_cauchy", "horseshoe", "inverse_gamma", "normal"}
+    | {"dirichlet_regression", "laplace", "regularised_horseshoe", "student_t_coefficients", "words"}
     | {"epsilon_insensitive", "gaussian", "hinge", "logistic", "negative_binomial", "probit_do", "quantile"}
     | {"stick_breaking_logistic", "student_t"}
 )
