@@ -117,7 +117,7 @@ def _labels_of(corpus: Corpus, called: str, by: str) -> Labels:
             )
         raise CorpusError(
             f"{what}, and the corpus has none; name their column ({argument('label_column')}), or use a model without "
-            "a response"
+            "labels"
         )
     return labels
 
