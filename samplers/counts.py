@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from ppl_topics._util.arrays import Int32Array, IntArray, UInt32Array, UnsignedArray
+from ppl_topics._util.arrays import FloatArray, Int32Array, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Tokens
@@ -16,6 +16,7 @@ from ppl_topics.core.tokens import Tokens
 __all__ = [
     "WORD_CHUNKS",
     "Counts",
+    "add_in_order",
     "count_tokens",
     "count_words",
     "make_chunks",
@@ -68,6 +69,15 @@ def make_chunks_of_all(pointer: IntArray, n_chunks: int, before: int, cost: int)
         chunk_ptr[chunk] = item
     chunk_ptr[n_chunks] = size
     return chunk_ptr
+
+
+@compiled
+def add_in_order(partial: FloatArray) -> float:
+    """Add numbers one after another, so that the sum keeps its bits."""
+    total = 0.0
+    for value in partial:
+        total += value
+    return total
 
 
 @compiled

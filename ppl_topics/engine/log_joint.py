@@ -16,10 +16,9 @@ from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArr
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.alpha import Alpha
 from ppl_topics.samplers.concentration.log_pochhammer import log_pochhammer
-from ppl_topics.samplers.counts import make_chunks
+from ppl_topics.samplers.counts import add_in_order, make_chunks
 
 __all__ = [
-    "add_in_order",
     "density_n_dk",
     "density_n_kw",
     "density_phi",
@@ -141,15 +140,6 @@ def log_words_given_phi(n_wk: Int32Array, phi: Float32Array) -> float:
                     value += n_wk[word, topic] * np.log(np.float64(phi[word, topic]))
         partial[chunk] = value
     return add_in_order(partial)
-
-
-@compiled
-def add_in_order(partial: FloatArray) -> float:
-    """Add numbers one after another, so that the sum keeps its bits."""
-    total = 0.0
-    for value in partial:
-        total += value
-    return total
 
 
 @compiled

@@ -9,8 +9,9 @@ import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.state import ChainState
-from ppl_topics.engine.log_joint import add_in_order, theta_terms, topics_met
+from ppl_topics.engine.log_joint import theta_terms, topics_met
 from ppl_topics.engine.topic_sums import TopicSums
+from ppl_topics.samplers.counts import add_in_order
 
 __all__ = ["OfDocuments", "OfTopics", "Summary", "of_documents", "of_topics", "summarise"]
 

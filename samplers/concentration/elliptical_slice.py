@@ -32,6 +32,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.concentration.log_pochhammer import log_pochhammer
+from ppl_topics.samplers.counts import add_in_order
 from ppl_topics.samplers.variates.elliptical import elliptical_slice_sample
 from ppl_topics.samplers.variates.streams import Stream, normal, open_stream
 
@@ -157,7 +158,7 @@ def log_likelihood(alpha: FloatArray, others: FloatArray, topic: int, counts: Do
     # Threads take longer to meet than few terms take.
     terms = counts.ptr[topic + 1] - counts.ptr[topic] + len(counts.length)
     pieces = in_parallel if terms >= MANY else one_by_one
-    return add_up(pieces(alpha, others, topic, counts))
+    return add_in_order(pieces(alpha, others, topic, counts))
 
 
 @parallel
@@ -190,15 +191,6 @@ def of_piece(piece: int, alpha: FloatArray, others: FloatArray, topic: int, coun
         row = counts.total_row[entry]
         value -= counts.total_times[entry] * log_pochhammer(others[row] + alpha[row], counts.length[entry])
     return value
-
-
-@compiled
-def add_up(partial: FloatArray) -> float:
-    """Add numbers in their order."""
-    total = 0.0
-    for value in partial:
-        total += value
-    return total
 
 
 @compiled
