@@ -14,6 +14,7 @@ from ppl_topics.diagnostics.draws import check_sampled
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.results import mean_topics as trace_means
 from ppl_topics.results.mean_topics import has_mean_topics
+from ppl_topics.results.topic_names import topic_names
 from ppl_topics.spec import Model, load_spec
 from ppl_topics.spec.marginals import kind_of_dim
 
@@ -48,17 +49,19 @@ def n_topics(groups: Mapping[str, xr.Dataset]) -> int:
 def exchangeable(groups: Mapping[str, xr.Dataset]) -> IntArray:
     """Return the class of each topic, shape (K,): renumbering topics within a class leaves the posterior unchanged.
 
-    Topics are in the same class if their fixed concentrations in alpha are equal and both or neither have coefficients
-    (`supervised_topics`).
+    Topics are in the same class if their fixed concentrations in alpha are equal, both or neither have coefficients
+    (`supervised_topics`), and neither has a name, as those of keywords or labels do.
     """
     topics = n_topics(groups)
     supervised = _supervised(groups, topics)
-    keys = np.zeros((topics, 1 + len(supervised)))
+    keys = np.zeros((topics, 2 + len(supervised)))
     constants = groups.get("constant_data", xr.Dataset())
     if "alpha" in constants and constants["alpha"].dims == ("topic",):
         keys[:, 0] = constants["alpha"].values
     for column, number in enumerate(supervised, 1):
         keys[:number, column] = 1.0
+    for topic, name in enumerate(topic_names(groups)):
+        keys[topic, -1] = 1.0 + topic if name else 0.0
     _, classes = np.unique(keys, axis=0, return_inverse=True)
     return np.asarray(classes, dtype=np.int64).reshape(topics)
 

@@ -16,6 +16,7 @@ from ppl_topics.results.arviz_compat import to_groups
 from ppl_topics.results.best_words import best_words
 from ppl_topics.results.documents import Part, mean_phi, topic_numbers
 from ppl_topics.results.mean_topics import has_mean_topics
+from ppl_topics.results.topic_names import named, topic_names
 
 __all__ = [
     "COLOURS",
@@ -176,16 +177,17 @@ def check_positive(name: str, value: Any, none: bool = False) -> None:
 
 
 def topic_labels(groups: Mapping[str, xr.Dataset], part: Part, n_words: int) -> Callable[[int], str]:
-    """Return a function that labels a topic by its most probable words, if phi is known, and its number."""
+    """Return a function that labels a topic by its name, its most probable words, if phi is known, and number."""
     check_positive("n_words", n_words)
     if not has_mean_topics(groups):
         return lambda topic: f"topic {topic}"
     phi = mean_phi(groups, part)
-    words = groups["constant_data"]["word"].values
+    words, names = groups["constant_data"]["word"].values, topic_names(groups)
     best = best_words(phi, n_words)
+    texts = [named(names, k, " ".join(str(words[w]) for w in row if w >= 0)) for k, row in enumerate(best)]
     labels = {
-        number: f"{plain(' '.join(str(words[w]) for w in best[k] if w >= 0), LABEL)}  (topic {number})"
-        for k, number in enumerate(topic_numbers(groups))
+        number: f"{plain(text, LABEL)}  (topic {number})"
+        for number, text in zip(topic_numbers(groups), texts, strict=True)
     }
     return lambda topic: labels.get(topic, f"topic {topic}")
 

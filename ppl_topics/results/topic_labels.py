@@ -12,6 +12,7 @@ from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
 from ppl_topics.results.mean_topics import mean_topics
 from ppl_topics.results.response_topics import check_chain, own_topics
+from ppl_topics.results.topic_names import named, topic_names
 from ppl_topics.spec.marginals import kind_of_dim
 
 __all__ = ["labelled"]
@@ -46,15 +47,16 @@ def labelled(groups: Mapping[str, xr.Dataset], *, words: int = 3, chain: int | N
         mean = mean_topics(groups).mean("chain")
     else:
         mean = mean_topics(groups, check_chain(chain, groups["posterior"]["chain"].values.tolist()))
-    names = _names(mean.transpose("topic", "word"), words)
+    names = _names(mean.transpose("topic", "word"), words, topic_names(groups))
     return {name: _renamed(group, names, chain) for name, group in groups.items()}
 
 
-def _names(mean: xr.DataArray, words: int) -> list[str]:
-    """Return ``3: red green blue`` of each topic."""
+def _names(mean: xr.DataArray, words: int, known: list[str]) -> list[str]:
+    """Return ``3: red green blue`` of each topic, with ``colours: red green blue`` of one that has a name."""
     vocabulary = mean["word"].values
     best = best_words(mean.values, words)
-    return [f"{k}: {' '.join(map(str, vocabulary[row[row >= 0]]))}".strip() for k, row in enumerate(best)]
+    texts = (" ".join(map(str, vocabulary[row[row >= 0]])) for row in best)
+    return [f"{k}: {named(known, k, text)}".strip() for k, text in enumerate(texts)]
 
 
 def _renamed(group: xr.Dataset, names: list[str], chain: int | None) -> xr.Dataset:

@@ -15,12 +15,13 @@ from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
 from ppl_topics.results.mean_topics import mean_topics
 from ppl_topics.results.response_topics import check_chain
+from ppl_topics.results.topic_names import topic_names
 
 __all__ = ["top_words"]
 
 
 def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 0) -> pd.DataFrame:
-    """Return each topic's share of the tokens and its most probable words."""
+    """Return each topic's share of the tokens and its most probable words, and its name if topics have names."""
     chain = check_chain(chain, groups["posterior"]["chain"].values.tolist())
     phi = mean_topics(groups, chain)
     if not is_whole(n_words) or n_words < 1:
@@ -30,7 +31,10 @@ def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 
     share = groups["posterior"]["topic_share"].sel(chain=chain).mean("draw")
     words = phi["word"].values
     if "response" not in phi.dims:
-        return _table(phi, share, words, n_words)
+        table, names = _table(phi, share, words, n_words), topic_names(groups)
+        if names:
+            table.insert(1, "name", [names[topic] for topic in table["topic"]])
+        return table
     tables = {
         name: _table(phi.sel(response=name), share.sel(response=name), words, n_words) for name in phi.response.values
     }
