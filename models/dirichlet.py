@@ -17,7 +17,16 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
 from ppl_topics.errors import SpecError
 
-__all__ = ["PIECE", "Concentration", "Dirichlet", "FixedConcentration", "concentration_vector", "draw_rows_of"]
+__all__ = [
+    "PIECE",
+    "Concentration",
+    "Dirichlet",
+    "FixedConcentration",
+    "Positive",
+    "concentration_vector",
+    "draw_rows_of",
+    "mean_rows",
+]
 
 Positive = Annotated[float, pydantic.Field(gt=0, allow_inf_nan=False)]
 
@@ -107,13 +116,7 @@ class Dirichlet(Block):
             counts, prior = state.n_dk.astype(np.float64), state.alpha
             rows = counts + prior
             return np.ascontiguousarray(rows / rows.sum(axis=1, keepdims=True), dtype=np.float32)
-        # By pieces: the whole in float64 would be the largest array of a run.
-        beta, phi = state.beta, np.empty(state.n_wk.shape, np.float32)
-        totals = state.n_k + beta.sum()
-        for first in range(0, len(phi), PIECE):
-            piece = slice(first, first + PIECE)
-            phi[piece] = (state.n_wk[piece] + beta[piece, None]) / totals
-        return phi
+        return mean_rows(state)
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
@@ -122,6 +125,17 @@ class Dirichlet(Block):
         concentration = values[self.reference_role("concentration", role)]
         rows = rng.dirichlet(concentration, size=state.sizes.of(self.per))
         return np.ascontiguousarray(rows.T) if role == "phi" else rows
+
+
+def mean_rows(state: ChainState) -> Float32Array:
+    """Return the mean of Dirichlet topics given z, word-major."""
+    # By pieces: the whole in float64 would be the largest array of a run.
+    beta, phi = state.beta, np.empty(state.n_wk.shape, np.float32)
+    totals = state.n_k + beta.sum()
+    for first in range(0, len(phi), PIECE):
+        piece = slice(first, first + PIECE)
+        phi[piece] = (state.n_wk[piece] + beta[piece, None]) / totals
+    return phi
 
 
 def draw_rows_of(alpha: FloatArray, rng: np.random.Generator) -> FloatArray:

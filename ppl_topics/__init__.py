@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ppl_topics.diagnostics.graph import Graph
     from ppl_topics.errors import CorpusError, PplTopicsError, RunError, ScheduleError, SpecError, TraceError
     from ppl_topics.fit import Fit, load_fit
+    from ppl_topics.models.keywords import KeywordWarning
     from ppl_topics.models.targets import encode_counts, encode_numbers, encode_signs
     from ppl_topics.prediction.scoring import OverfitWarning
     from ppl_topics.results.run_folder.log import RunWarning
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from ppl_topics.samplers.responses.features import linear_predictors
     from ppl_topics.schedule import Plan, cycle, every, mixture, repeat, step
     from ppl_topics.spec import Model, Spec, load_spec
+    from ppl_topics.spec.keywords_file import read_keywords
     from ppl_topics.spec.schema import json_schema
 
     __version__: str
@@ -82,6 +84,7 @@ __all__ = [
     "KernelFunctions",
     "KernelSpec",
     "Key",
+    "KeywordWarning",
     "LabelResponse",
     "Labels",
     "Model",
@@ -128,6 +131,7 @@ __all__ = [
     "proposal",
     "proposals",
     "read_corpus",
+    "read_keywords",
     "repeat",
     "resume",
     "sample",
@@ -175,6 +179,7 @@ _HOMES = {
     "ppl_topics.diagnostics.graph": "Graph",
     "ppl_topics.errors": "CorpusError PplTopicsError RunError ScheduleError SpecError TraceError",
     "ppl_topics.fit": "Fit load_fit",
+    "ppl_topics.models.keywords": "KeywordWarning",
     "ppl_topics.models.targets": "encode_counts encode_numbers encode_signs",
     "ppl_topics.prediction.scoring": "OverfitWarning",
     "ppl_topics.results.run_folder.log": "RunWarning",
@@ -182,6 +187,7 @@ _HOMES = {
     "ppl_topics.samplers.responses.features": "linear_predictors",
     "ppl_topics.schedule": "Plan cycle every mixture repeat step",
     "ppl_topics.spec": "Model Spec load_spec",
+    "ppl_topics.spec.keywords_file": "read_keywords",
     "ppl_topics.spec.schema": "json_schema",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -94,6 +94,7 @@ def test_inner_names_are_noticed(source: str) -> None:
 
 def test_every_example_is_tested() -> None:
     own = {
+        "bills.py",
         "compare_schedules.py",
         "newsgroups.py",
         "number_of_topics.py",
@@ -134,6 +135,24 @@ def test_number_of_topics() -> None:
     table = names("number_of_topics.py", EXAMPLES)["study"]((1, 2), **how)
     assert table.loc[2, "LOO, words"] > table.loc[1, "LOO, words"]
     assert np.isfinite(table).all(axis=None)
+
+
+def test_bills(tmp_path: Path) -> None:
+    """Topics are found under the names of their keywords."""
+    path, bills = tmp_path / "bills.jsonl.gz", names("bills.py", EXAMPLES)
+    with gzip.open(path, "wt") as lines:
+        for place in range(40):
+            words = {"court": 3, "trial": 2, "judge": 2} if place % 2 else {"nurse": 3, "clinic": 2, "doctor": 2}
+            lines.write(json.dumps({"congress": 101 + place % 3, "counts": words}) + "\n")
+    corpus = bills["read_bills"](path)
+    assert corpus.n_tokens == 280
+    assert corpus.covariates.columns[0].levels == ("101", "102", "103")
+    keywords = {"health": ["nurse"], "law": ["court"]}
+    _, table = bills["topics"](corpus, keywords, topics=2, warmup=50, draws=50, chains=1, progress=False)
+    table = table.set_index("name")
+    assert set(table.loc["law", "words"].split()[:3]) == {"court", "trial", "judge"}
+    assert (table["2.5%"] < table["p"]).all()
+    assert (table["p"] < table["97.5%"]).all()
 
 
 def test_treatment() -> None:

@@ -29,6 +29,7 @@ from ppl_topics.diagnostics.exactness.shared_draws import SharedDraws
 from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, draw_dirichlet
 from ppl_topics.diagnostics.exactness.tiny_indicators import TinyIndicators
+from ppl_topics.diagnostics.exactness.tiny_keywords import TinyKeywords
 from ppl_topics.diagnostics.exactness.tiny_labels import draw_parents, redraw_targets, set_labels
 from ppl_topics.diagnostics.exactness.tiny_response import TinyResponses, moved_roles, numbers_of
 from ppl_topics.engine.executor import Executor
@@ -72,12 +73,12 @@ class StationaryTest:
         self.tiny, self.seed, self.sweeps = tiny, seed, sweeps
         self.executor = Executor(tiny.bound)
         self.state = tiny.bound.initial_state(seed, 0)
-        self.indicators = self._indicators()
+        self.topics = self._topics()
         self.given_phi = self._given_phi()
         self.response = self._response()
         log_response = None if self.response is None else self.response.log_evidence
         priors = tiny.prior("alpha"), tiny.prior("beta")
-        log_topics = None if self.indicators is None else self.indicators.log_evidence
+        log_topics = None if self.topics is None else self.topics.log_evidence
         self.coefficients, alpha = self._alpha_nodes()
         self.exact = enumerate_posterior(self.state, *priors, self.given_phi, log_response, log_topics, alpha)
         self.features = _features(self.exact, self.state)
@@ -92,17 +93,18 @@ class StationaryTest:
         other.executor = Executor(other.tiny.bound)
         return other if other._moved() == self._moved() else StationaryTest(other.tiny, self.seed, sweeps)
 
-    def _indicators(self) -> TinyIndicators | None:
-        """Return the distribution of the words that topics include; what the schedule does not change is given."""
-        if "included" not in self.tiny.model.names:
-            return None
+    def _topics(self) -> TinyIndicators | TinyKeywords | None:
+        """Return the distribution of topics that are no plain Dirichlet; what the schedule does not change is given."""
+        given = self.tiny.bound, self.state, moved_roles(self.tiny.bound)
         rng = Key(self.seed, 0, 0, Reserved.INITIAL).generator(3)
-        return TinyIndicators(self.tiny.bound, self.state, moved_roles(self.tiny.bound), rng)
+        if "included" in self.tiny.model.names:
+            return TinyIndicators(*given, rng)
+        return TinyKeywords(*given, rng) if "keyword_weight" in self.tiny.model.names else None
 
     def _given_phi(self) -> Float32Array | None:
         """Return phi if the schedule neither updates it nor integrates it out, so that it is given."""
-        if self.indicators is not None:
-            return self.indicators.given_phi
+        if self.topics is not None:
+            return self.topics.given_phi
         name = self.tiny.model.names.get("phi", "")
         if name not in self.state.arrays or "phi" in moved_roles(self.tiny.bound):
             return None
@@ -275,8 +277,8 @@ class StationaryTest:
             values |= {"beta": _fit(beta[i], state, "beta")}
             coefficients = self.coefficients
             values["alpha"] = _fit(alpha[i], state, "alpha") if coefficients is None else coefficients[nodes[i]]
-            if self.indicators is not None:
-                values |= self.indicators.draw(state.counts_by_word, rng)
+            if self.topics is not None:
+                values |= self.topics.draw(state.counts_by_word, rng)
             of_responses = {} if self.response is None else self.response.draw(n_dk[start], rng)
             if self.given_phi is not None:
                 values["phi"] = self.given_phi

@@ -41,6 +41,7 @@ PLATES = {
     "coefficient": "coefficients F",
     "covariate": "covariates P",
     "prevalence": "covariates and 1",
+    "keyword": "keywords J",
     "side": "2 sides",
 }
 """Labels of plates; that of topics has their number, any other is the name of its dim."""

@@ -145,6 +145,7 @@ def prepare_simulation(
     check_whole(argument("documents"), documents, 1)
     each = _check_lengths(LENGTH if lengths is None else lengths, documents)
     vocabulary = _check_words(words, sizes.get("word", WORDS), _words_given(given))
+    made = made.for_corpus(vocabulary)
     labels = _check_all_labels(made, responses, sizes, documents) | _labels_above(made, documents)
     doc_ptr = np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
     simulator = Simulator(made, doc_ptr, vocabulary, labels, x, {})

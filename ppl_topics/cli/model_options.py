@@ -38,6 +38,10 @@ class Model:
         list[str] | None,
         typer.Option("--set", help="Set a parameter of the model; may be given several times.", metavar="NAME=VALUE"),
     ] = None
+    keywords: Annotated[
+        str | None,
+        typer.Option(help="Keywords of topics: a CSV file with columns topic,keyword, or YAML.", metavar="FILE"),
+    ] = None
     schedule: Annotated[
         str | None, typer.Option(help="YAML file with a schedule that replaces the model's own.", metavar="FILE")
     ] = None
@@ -45,7 +49,14 @@ class Model:
     def given(self) -> dict[str, Any]:
         """Return the parameters, and the schedule that replaces the model's own."""
         schedule = None if self.schedule is None else read_schedule(self.schedule)
-        return {"parameters": assignments("--set", self.settings), "schedule": schedule}
+        parameters = assignments("--set", self.settings)
+        if self.keywords is not None:
+            from ppl_topics.spec.keywords_file import read_keywords
+
+            if "keywords" in parameters:
+                raise SpecError("--keywords: they are also given by --set keywords; leave one of the two out")
+            parameters["keywords"] = read_keywords(self.keywords)
+        return {"parameters": parameters, "schedule": schedule}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
 from ppl_topics.corpus.labels import Labels
+from ppl_topics.corpus.names import StrArray
 from ppl_topics.errors import SpecError
 
 __all__ = ["NUMBERS", "Block", "sparse_topics_block"]
@@ -150,6 +151,30 @@ class Block(pydantic.BaseModel):
     def simulated_labels(self, documents: int, topics: int, rng: np.random.Generator) -> Labels:
         """Return labels of which `document_alpha` makes as many topics, for corpora that are simulated."""
         raise SpecError(f"block {self.kind!r} cannot be simulated: it has no method `simulated_labels`")
+
+    def for_corpus(self, vocabulary: Iterable[str], topics: int) -> Self:
+        """Return the block for a corpus with these words; by default itself.
+
+        Raises
+        ------
+        SpecError
+            If words that the block names are not there.
+        """
+        return self
+
+    @property
+    def n_keywords(self) -> int:
+        """How many keywords topics have, one after the other: the size of the dim ``keyword``."""
+        return 0
+
+    def keyword_names(self, vocabulary: StrArray) -> list[str]:
+        """Return what the keywords are called, ``topic: word``."""
+        return []
+
+    @property
+    def topic_names(self) -> list[str]:
+        """What the first topics are called, in order, where they have names."""
+        return []
 
     @property
     def integrated_out(self) -> bool:

@@ -43,6 +43,8 @@ class Sizes(NamedTuple):
         Topics that have coefficients: the first ones.
     prevalence : int
         Coefficients that the concentration of each topic has, where it depends on covariates.
+    keywords : int
+        Keywords of all topics, one after the other.
     """
 
     docs: int
@@ -54,6 +56,7 @@ class Sizes(NamedTuple):
     slopes: int = 0
     supervised: int = 0
     prevalence: int = 0
+    keywords: int = 0
 
     def of(self, dim: str) -> int:
         """Return the size of a dim by its name: ``doc``, ``word``, ``topic``, ``token``, ``response``, ..."""
@@ -71,6 +74,7 @@ class Sizes(NamedTuple):
             "coefficient": self.coefficients,
             "slope": self.slopes,
             "prevalence": self.prevalence,
+            "keyword": self.keywords,
             "side": 2,
         }
 

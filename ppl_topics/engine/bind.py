@@ -240,6 +240,7 @@ def bind(plan: Plan, corpus: Corpus) -> BoundModel:
             f"the word {corpus.vocabulary[word]!r} occurs {tokens.word_counts[word]:,} times, and counts go up to "
             f"{MAX_OCCURRENCES:,}; leave it out, as {argument('stop_words')} and {argument('max_df')} do"
         )
+    plan = replace(plan, model=plan.model.for_corpus(corpus.vocabulary))
     by_response = {name: encode_observed(each.model, corpus) for name, each in plan.model.marginals.items()}
     observed, above = encode_observed(plan.model, corpus), encode_above(plan.model, corpus)
     return bind_tokens(plan, tokens, corpus.n_words, observed, by_response, above)
@@ -270,7 +271,8 @@ def sizes_of(
     """Return the sizes of a model of some documents."""
     topics = model.spec.topics
     columns = len(above.columns) if isinstance(above, Observed) else 0
-    sizes = Sizes(len(tokens.doc_ptr) - 1, n_words, topics, len(tokens.words), prevalence=columns)
+    keywords = sum(block.n_keywords for block in model.spec.blocks.values())
+    sizes = Sizes(len(tokens.doc_ptr) - 1, n_words, topics, len(tokens.words), prevalence=columns, keywords=keywords)
     if observed is None:
         return sizes
     supervised = topics if model.response is None else model.response.supervised(topics)

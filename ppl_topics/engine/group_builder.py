@@ -122,8 +122,10 @@ class GroupBuilder:
     def coords(self, dims: Sequence[str], selection: Selection | None) -> dict[str, Any]:
         """Return the coordinates of dims: of words and documents, those that are kept."""
         words, docs = (None, None) if selection is None else (selection.words, selection.docs)
+        bound = self.bound
+        keywords = bound.model.keyword_names(self.corpus.vocabulary) if "keyword" in dims else ()
         result = coordinates(
-            dims, self.corpus, self.bound.sizes, self.bound.observed, self.bound.prevalence, words, docs
+            dims, self.corpus, bound.sizes, bound.observed, bound.prevalence, keywords, words=words, docs=docs
         )
         for name, bound in self.bound.marginals.items():
             own = self.bound.model.marginals[name].dims
@@ -180,6 +182,11 @@ class GroupBuilder:
             if not isinstance(value, str | Alpha | LogLinear):
                 data[role] = (("topic",) if role == "alpha" else ("word",), value)
         coords = {"topic": np.arange(sizes.topics), **self.coords(("doc", "word"), None)}
+        above = self.bound.model.weights.labels_above
+        labels = None if above is None else self.corpus.labels_of(above)
+        names = self.bound.model.topic_names if labels is None else labels.classes
+        if len(names):
+            data["topic_name"] = ("topic", _text([*names, *[""] * (sizes.topics - len(names))]))
         covariates = self.corpus.covariates
         if covariates is not None and np.prod(covariates.matrix.shape) <= MAX_COVARIATE_CELLS:
             matrix = covariates.matrix
@@ -213,6 +220,7 @@ def coordinates(
     sizes: Sizes,
     observed: Observed | None,
     prevalence: Observed | None = None,
+    keywords: Sequence[str] = (),
     words: IntArray | None = None,
     docs: int | None = None,
 ) -> dict[str, Any]:
@@ -230,6 +238,8 @@ def coordinates(
         elif dim == "prevalence":
             assert prevalence is not None, f"{dim} without covariates of topics"
             result[dim] = _text(prevalence.columns)
+        elif dim == "keyword":
+            result[dim] = _text(keywords)
         elif dim in ("response", "coefficient", "slope"):
             assert observed is not None, f"{dim} without a response"
             names = (*(f"topic {topic}" for topic in range(sizes.supervised)), *observed.columns)

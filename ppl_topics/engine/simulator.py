@@ -181,7 +181,8 @@ def _dataset(
             data[name] = (variable.dims, np.ascontiguousarray(value.T) if variable.role in WORD_MAJOR else value)
     dims = dict.fromkeys(dim for of_variable, _ in data.values() for dim in of_variable)
     prevalence = above if isinstance(above, Observed) else None
-    made = xr.Dataset(data, coordinates(list(dims), corpus, state.sizes, state.observed, prevalence))
+    keywords = marginal.model.keyword_names(corpus.vocabulary) if "keyword" in dims else ()
+    made = xr.Dataset(data, coordinates(list(dims), corpus, state.sizes, state.observed, prevalence, keywords))
     new = {each: marginal.whole_dim(each) for each in dims} | {name: marginal.whole_name(name) for name in data}
     return made.rename({old: name for old, name in new.items() if old != name})
 

@@ -33,13 +33,16 @@ __all__ = ["TopicSums", "topic_sums"]
 
 
 class TopicSums(ABC):
-    """Sums over the topics of states; `mean` is that of E[phi | z] over the states added, given any indicators."""
+    """Sums over the topics of states; `mean` is that of E[phi | z] over the states added, given any indicators.
+
+    Of topics with keywords it is the mean of phi.
+    """
 
     mean: Any
 
     @abstractmethod
     def log_words(self, state: ChainState) -> float:
-        """Return log p(w | z), given any indicators, and given the topics if these are given."""
+        """Return log p(w | z), given any indicators, and given the topics if these are given or have keywords."""
 
     @abstractmethod
     def densities(self, state: ChainState) -> dict[str, float]:
@@ -96,6 +99,20 @@ class GivenTopics(AllWords):
         self.mean[:] = state.arrays[self._phi]
 
 
+class WithKeywords(AllWords):
+    """Of topics with keywords: given phi, since the sum over what came from keywords has no closed form."""
+
+    def __init__(self, sizes: Sizes, phi: str) -> None:
+        super().__init__(sizes)
+        self._phi = phi
+
+    def log_words(self, state: ChainState) -> float:
+        return log_words_given_phi(state.n_wk, state.arrays[self._phi])
+
+    def add(self, state: ChainState, weight: float) -> None:
+        self.mean += np.float32(weight) * (state.arrays[self._phi] - self.mean)
+
+
 class SparseWords(TopicSums):
     """Of sparse topics."""
 
@@ -131,4 +148,6 @@ def topic_sums(model: Model, sizes: Sizes, *, sparse: bool) -> TopicSums:
     phi = model.variables.get(model.names["phi"])
     if phi is not None and phi.given:
         return GivenTopics(sizes, phi.name)
+    if phi is not None and "keyword_weight" in model.names:
+        return WithKeywords(sizes, phi.name)
     return SparseWords(sizes) if sparse else SomeWords(sizes) if "included" in model.names else AllWords(sizes)

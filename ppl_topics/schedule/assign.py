@@ -9,7 +9,7 @@ from dataclasses import replace
 from ppl_topics.core.registry import kernels
 from ppl_topics.errors import ScheduleError
 from ppl_topics.schedule.costs import NOMINAL_THREADS, CorpusSizes, nominal_sizes, sweep_seconds
-from ppl_topics.schedule.rules import check
+from ppl_topics.schedule.rules import check, variables_of
 from ppl_topics.schedule.tree import Cycle, Node, Step
 from ppl_topics.spec.model import Model, Variable
 
@@ -42,17 +42,25 @@ def assign(
     sizes = (corpus or nominal_sizes()).for_model(model)
     sweeps = []
     for chosen in itertools.product(*(_choices(variable, model, distributed, rotating) for variable in ordered)):
-        seconds = sweep_seconds(Cycle(chosen), sizes, model.spec.topics, NOMINAL_THREADS)
+        seconds = sweep_seconds(_cycle(chosen, model), sizes, model.spec.topics, NOMINAL_THREADS)
         sweeps.append((seconds, chosen))
     sweeps.sort(key=lambda pair: pair[0])
-    valid = [(seconds, chosen) for seconds, chosen in sweeps if not _problem(Cycle(chosen), model)]
+    valid = [(seconds, chosen) for seconds, chosen in sweeps if not _problem(_cycle(chosen, model), model)]
     if not valid:
-        check(Cycle(sweeps[0][1]), model)
+        check(_cycle(sweeps[0][1], model), model)
     where = f"{NOMINAL_THREADS} threads of the nominal machine" + ("" if corpus else ", nominal corpus")
     near = [(seconds, chosen) for seconds, chosen in valid if seconds <= (1 + MARGIN) * valid[0][0]]
     # The more is integrated out, the sooner a chain from a random start is in the mode.
     _, best = min(near, key=lambda pair: (-sum(len(step.kernel.integrates_out) for step in pair[1]), pair[0]))
-    return Cycle(tuple(replace(s, reason=_reason(i, s, valid, where)) for i, s in enumerate(best)))
+    return _cycle([replace(s, reason=_reason(i, s, valid, where)) for i, s in enumerate(best)], model)
+
+
+def _cycle(chosen: Sequence[Step], model: Model) -> Cycle:
+    """Return a cycle of steps, without those whose variable the same kernel draws again, with another, later on."""
+    drawn = [(step.kernel, variables_of(step.variable, step.kernel.updates, model)) for step in chosen]
+    later = (drawn[i + 1 :] for i in range(len(chosen)))
+    pairs = zip(chosen, later, strict=True)
+    return Cycle(tuple(s for s, rest in pairs if not any(k is s.kernel and s.variable in names for k, names in rest)))
 
 
 def sweep_order(variables: Sequence[Variable]) -> list[Variable]:

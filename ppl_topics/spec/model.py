@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ppl_topics._util.nearest import choices, nearest
@@ -10,6 +11,7 @@ from ppl_topics.core.block import Block
 from ppl_topics.core.registry import blocks
 from ppl_topics.core.response import Response
 from ppl_topics.core.tokens import DIMS
+from ppl_topics.corpus.names import StrArray
 from ppl_topics.errors import SpecError
 from ppl_topics.spec.marginals import OF_RESPONSE, marginal_spec, own_names, responses_of
 from ppl_topics.spec.model_file import Docs, TopWords
@@ -198,6 +200,35 @@ class Model:
         made = cls(spec, variables, ordered, roles, marginals)
         made._check_record()
         return made
+
+    def for_corpus(self, vocabulary: Iterable[str]) -> Model:
+        """Return the model with blocks that know the words of a corpus.
+
+        Raises
+        ------
+        SpecError
+            If words that a block names are not there.
+        """
+        blocks: dict[str, Block] = {}
+        for name, block in self.spec.blocks.items():
+            try:
+                blocks[name] = block.for_corpus(vocabulary, self.spec.topics)
+            except SpecError as error:
+                key = [word for word in re.findall(r"\w+", str(error)) if word in type(block).model_fields][:1]
+                place = self.spec.locate("blocks", name, *key)
+                raise SpecError(f"{place}: block {name!r} ({block.kind}): {error}") from None
+        if all(blocks[name] is block for name, block in self.spec.blocks.items()):
+            return self
+        return Model.of(replace(self.spec, blocks=blocks))
+
+    @property
+    def topic_names(self) -> list[str]:
+        """What the first topics are called, in order, where a block names them."""
+        return next((block.topic_names for block in self.spec.blocks.values() if block.topic_names), [])
+
+    def keyword_names(self, vocabulary: StrArray) -> list[str]:
+        """Return what the keywords of topics are called, in the order of the dim ``keyword``."""
+        return [name for block in self.spec.blocks.values() for name in block.keyword_names(vocabulary)]
 
     @property
     def by_response(self) -> dict[str, Marginal]:

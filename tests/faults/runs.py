@@ -33,6 +33,9 @@ LABELS: dict[str, Any] = {
 }
 """Labels for models that do not take three classes."""
 
+PARAMETERS: dict[str, dict[str, Any]] = {"keyword_lda": {"keywords": {"first": ["w1*"], "second": ["w2", "w3"]}}}
+"""Parameters that a model needs."""
+
 BY_SWEEPS = ("phi_mean", "sweeps", "z_last")
 """Variables that differ with the number of sweeps: compared once a run has ended."""
 
@@ -77,11 +80,13 @@ class Case:
     def sample(self, out: Path | None = None, **options: Any) -> pt.Fit:
         """Sample, into a folder or in memory."""
         options = {"topics": 3, "record": {"z": "all"}, "progress": False, **self.options, **options}
+        options |= PARAMETERS.get(self.model, {})
         return pt.sample(self.model, self.corpus, out=out, **options)
 
     def command(self, out: Path, **options: Any) -> list[str]:
         """Return the words of the command that does the same on the saved corpus."""
         flags = [f"--{name.replace('_', '-')}={value}" for name, value in {**self.options, **options}.items()]
+        flags += [f"--set={name}={json.dumps(value)}" for name, value in PARAMETERS.get(self.model, {}).items()]
         what = ["run", self.model, f"--data={self.data}", f"--out={out}"]
         return [*what, *flags, "--set=topics=3", "--record=z=all", "--no-progress"]
 

@@ -23,6 +23,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "lda_collapsed": {},
     "lda_learned": {"alpha": None, "beta": None, "beta_rate": 1.0},
     "lda_spike_slab": {"inclusion": 0.6},
+    "keyword_lda": {"keywords": {"first": ["0", "1"]}},
     "labelled_lda": {"background": 1},
     "dmr": {"alpha": None, "covariates": 1, "intercept_variance": 1.0},
     "dmr_supervised": {"alpha": None, "covariates": 1, "intercept_variance": 1.0, "responses": 2},

@@ -105,6 +105,7 @@ AT_HOME = {
     "lda_learned": ["slice_alpha", "slice_beta"],
     "dmr": ["elliptical_slice"],
     "dmr_time": ["elliptical_slice"],
+    "keyword_lda": ["keyword_rows"],
     "lda_symmetric": ["slice_alpha"],
     "lda_held": ["dirichlet_weights"],
     "lda_spike_slab": ["included_rows"],

@@ -11,6 +11,7 @@ import pytest
 from homes import exact_kernels
 from planted_concentration import PLANTED_CONCENTRATION
 from planted_declarations import PLANTED_DECLARATIONS
+from planted_keywords import PLANTED_KEYWORDS
 from planted_lda import PLANTED_LDA
 from planted_light import PLANTED_LIGHT
 from planted_numbers import PLANTED_NUMBERS
@@ -32,6 +33,7 @@ PLANTED = {
     **PLANTED_LDA,
     **PLANTED_CONCENTRATION,
     **PLANTED_PREVALENCE,
+    **PLANTED_KEYWORDS,
     **PLANTED_TILES,
     **PLANTED_LIGHT,
     **PLANTED_SPIKE_SLAB,

@@ -53,6 +53,7 @@ QUANTILE, STUDENT = (
     }
     for kind, prior in (("quantile", "laplace"), ("student_t", "student_t_coefficients"))
 )
+KEYWORDS = {"first": ["w1", "w2*"], "second": ["w5", "w1"]}
 SCALE = {"extends": "dolda", "name": "scale", "blocks": {"eta": {"scale": HALF_CAUCHY}}}
 
 # Model, and kernels that replace those it would choose, by the case's name.
@@ -66,6 +67,7 @@ CASES = {
     "dolda_covariates": ("dolda_covariates", {}),
     "dolda_normal": ("dolda_normal", {"eta": "low_rank_normal", "z": "sparse_partially_collapsed"}),
     "dolda_spike_slab": ("dolda_spike_slab", {}),
+    "keyword_lda": ("keyword_lda", {}),
     "labelled_lda": ("labelled_lda", {}),
     "lda": ("lda", {}),
     "lda, alias": ("lda", {"z": "alias_partially_collapsed"}),
@@ -125,6 +127,7 @@ DIGESTS = {
     "dolda_covariates": "ec9dbdeb13a893f6",
     "dolda_normal": "65e1ef19abc439f4",
     "dolda_spike_slab": "3412776674338345",
+    "keyword_lda": "f4b407c558a66ec3",
     "labelled_lda": "7263335a92aa8144",
     "lda": "483bdc7aefef490f",
     "lda, alias": "f70c6f08b316a9c5",
@@ -172,7 +175,7 @@ def labels(model):
     name = model if isinstance(model, str) else model["extends"]
     if model in (QUANTILE, STUDENT):
         return np.linspace(-1.0, 1.0, 8)
-    if name.startswith("lda") or name in ("dmr", "dmr_time"):
+    if name.startswith("lda") or name in ("dmr", "dmr_time", "keyword_lda"):
         return None
     if "regression" in name or "gaussian" in name:
         return np.linspace(-1.0, 1.0, 8)
@@ -233,6 +236,7 @@ def test_threads_and_resuming_change_no_bit(case, tmp_path):
     corpus = corpus_for(model)
     schedule = schedule_of(model, corpus, replaced)
     options = {**OPTIONS, "schedule": schedule, "record": RECORD}
+    options |= {"keywords": KEYWORDS} if model == "keyword_lda" else {}
     whole = pt.sample(model, corpus, draws=5, threads=1, **options)
     pt.sample(model, corpus, draws=2, threads=TWO, out=tmp_path / "run", checkpoint_sweeps=3, **options)
     resumed = pt.resume(tmp_path / "run", draws="+3", threads=1, progress=False)
