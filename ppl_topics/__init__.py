@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from ppl_topics.diagnostics.graph import Graph
     from ppl_topics.errors import CorpusError, PplTopicsError, RunError, ScheduleError, SpecError, TraceError
     from ppl_topics.fit import Fit, load_fit
-    from ppl_topics.models.keywords import KeywordWarning
+    from ppl_topics.models.keyword_topics import KeywordWarning
     from ppl_topics.models.targets import encode_counts, encode_numbers, encode_signs
     from ppl_topics.prediction.scoring import OverfitWarning
     from ppl_topics.results.run_folder.log import RunWarning
@@ -179,7 +179,7 @@ _HOMES = {
     "ppl_topics.diagnostics.graph": "Graph",
     "ppl_topics.errors": "CorpusError PplTopicsError RunError ScheduleError SpecError TraceError",
     "ppl_topics.fit": "Fit load_fit",
-    "ppl_topics.models.keywords": "KeywordWarning",
+    "ppl_topics.models.keyword_topics": "KeywordWarning",
     "ppl_topics.models.targets": "encode_counts encode_numbers encode_signs",
     "ppl_topics.prediction.scoring": "OverfitWarning",
     "ppl_topics.results.run_folder.log": "RunWarning",

@@ -8,15 +8,17 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import gammaincinv, gammaln, ndtri, softmax
 from scipy.stats import qmc
 
 from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics.core.alpha import SMALLEST_ALPHA
 from ppl_topics.core.number import LARGEST, SMALLEST, PositivePrior
 from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.state import ChainState
+from ppl_topics.models.hierarchical_dirichlet import HierarchicalDirichlet
 
-__all__ = ["NODES", "PriorNodes", "cumulated_weights", "draw_nodes", "prior_nodes"]
+__all__ = ["NODES", "PriorNodes", "cumulated_weights", "draw_nodes", "hierarchical_nodes", "prior_nodes"]
 
 
 NODES = 2**14
@@ -83,6 +85,23 @@ def prior_nodes(prior: CoefficientPrior, state: ChainState, number: int) -> Floa
     """Return points of a prior without scales, shape (number, rows, columns), each of the same probability."""
     shape = prior.precision(state).shape
     return prior.scaled(ndtri(_points(int(np.prod(shape)), number)).reshape(number, *shape), state)
+
+
+def hierarchical_nodes(prior: HierarchicalDirichlet, topics: int, number: int) -> tuple[FloatArray, FloatArray]:
+    """Return points of a prior of concentrations, shape (number, K), and of g with each, of the same probability."""
+    points = _points(topics + 2, number)
+    total = gammaincinv(prior.shape, points[:, 0]) / prior.rate
+    top = gammaincinv(prior.top_shape, points[:, 1]) / prior.top_rate
+    shape, probability = top[:, None] / topics, points[:, 2:]
+    weights = gammaincinv(shape, probability)
+    # Where it underflows, the first term of the series of the incomplete gamma function is all of it.
+    log_weights = np.where(
+        weights > 1e-200,
+        np.log(np.maximum(weights, 1e-200)),
+        (np.log(probability) + gammaln(shape + 1.0)) / shape,
+    )
+    shares = softmax(log_weights, axis=1)
+    return np.asarray(np.maximum(total[:, None] * shares, SMALLEST_ALPHA), np.float64), np.asarray(top, np.float64)
 
 
 def cumulated_weights(log_weights: FloatArray, groups: int = 1) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy as np
 from ppl_topics.diagnostics.exactness.geweke import GewekeTest
 from ppl_topics.diagnostics.exactness.tiny import ALPHA, BETA, INCLUSION, TinyModel, with_a_distribution
 from ppl_topics.models.dirichlet import Dirichlet
-from ppl_topics.models.keywords import Keywords
+from ppl_topics.models.keyword_topics import KeywordTopics
 from ppl_topics.models.labelled import Labelled
 from ppl_topics.models.spike_slab import SpikeSlab
 from ppl_topics.schedule import Plan
@@ -40,6 +40,9 @@ class Size:
     responses: int = 3
     only_z: bool = False  # for kernels of z
 
+
+FIXED = Dirichlet | KeywordTopics | Labelled | SpikeSlab
+"""Blocks with concentrations that may be fixed."""
 
 LENGTHS = (1, 300, 0, 2, 40, 2, 1, 20, 2, 17)
 
@@ -79,7 +82,7 @@ def of_size(plan: Plan, size: Size) -> TinyModel:
     }
     blocks = {}
     for name, block in spec.blocks.items():
-        if isinstance(block, Dirichlet | Keywords | Labelled | SpikeSlab) and not isinstance(block.concentration, str):
+        if isinstance(block, FIXED) and not isinstance(block.concentration, str):
             block = block.model_copy(update={"concentration": vectors[block.over].tolist()})
         if isinstance(block, SpikeSlab) and isinstance(block.inclusion, list):
             block = block.model_copy(update={"inclusion": np.resize(INCLUSION, size.words).tolist()})

@@ -24,16 +24,17 @@ from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.enumeration import ExactPosterior, enumerate_posterior
 from ppl_topics.diagnostics.exactness.goodness import chi_square
-from ppl_topics.diagnostics.exactness.prior_nodes import prior_nodes
+from ppl_topics.diagnostics.exactness.prior_nodes import hierarchical_nodes, prior_nodes
 from ppl_topics.diagnostics.exactness.shared_draws import SharedDraws
 from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, draw_dirichlet
 from ppl_topics.diagnostics.exactness.tiny_indicators import TinyIndicators
-from ppl_topics.diagnostics.exactness.tiny_keywords import TinyKeywords
+from ppl_topics.diagnostics.exactness.tiny_keywords import TinyKeywords, TinySeeds
 from ppl_topics.diagnostics.exactness.tiny_labels import draw_parents, redraw_targets, set_labels
 from ppl_topics.diagnostics.exactness.tiny_response import TinyResponses, moved_roles, numbers_of
 from ppl_topics.engine.executor import Executor
 from ppl_topics.models.assignments import draw_rows
+from ppl_topics.models.hierarchical_dirichlet import HierarchicalDirichlet
 from ppl_topics.schedule import Plan
 from ppl_topics.schedule.rules import variables_of
 from ppl_topics.schedule.tree import steps
@@ -50,7 +51,7 @@ AT_ONCE = 200
 """Sweeps of the long chain after which it is asked where it has been."""
 
 ALPHA_NODES = 2**12
-"""Points of the prior of coefficients of concentrations that are summed over."""
+"""Points of the prior of concentrations, or of their coefficients, that are summed over."""
 
 EXACT_DRAWS = 400
 """Exact draws that the quarters of the continuous distributions are estimated from."""
@@ -79,7 +80,7 @@ class StationaryTest:
         log_response = None if self.response is None else self.response.log_evidence
         priors = tiny.prior("alpha"), tiny.prior("beta")
         log_topics = None if self.topics is None else self.topics.log_evidence
-        self.coefficients, alpha = self._alpha_nodes()
+        self.alpha_nodes, alpha = self._alpha_nodes()
         self.exact = enumerate_posterior(self.state, *priors, self.given_phi, log_response, log_topics, alpha)
         self.features = _features(self.exact, self.state)
         self.shared = SharedDraws(most=20)
@@ -93,13 +94,16 @@ class StationaryTest:
         other.executor = Executor(other.tiny.bound)
         return other if other._moved() == self._moved() else StationaryTest(other.tiny, self.seed, sweeps)
 
-    def _topics(self) -> TinyIndicators | TinyKeywords | None:
+    def _topics(self) -> TinyIndicators | TinyKeywords | TinySeeds | None:
         """Return the distribution of topics that are no plain Dirichlet; what the schedule does not change is given."""
         given = self.tiny.bound, self.state, moved_roles(self.tiny.bound)
         rng = Key(self.seed, 0, 0, Reserved.INITIAL).generator(3)
         if "included" in self.tiny.model.names:
             return TinyIndicators(*given, rng)
-        return TinyKeywords(*given, rng) if "keyword_weight" in self.tiny.model.names else None
+        if "keyword_weight" in self.tiny.model.names:
+            return TinyKeywords(*given, rng)
+        seeded = self.tiny.model.spec.blocks[self.tiny.model.names["phi"]].tokens_of_keywords > 0
+        return TinySeeds(*given, rng) if seeded else None
 
     def _given_phi(self) -> Float32Array | None:
         """Return phi if the schedule neither updates it nor integrates it out, so that it is given."""
@@ -113,17 +117,24 @@ class StationaryTest:
         self.state.arrays[name][...] = phi
         return self.state.arrays[name].copy()
 
-    def _alpha_nodes(self) -> tuple[FloatArray | None, FloatArray | None]:
-        """Return points of the prior of coefficients of concentrations, and these by document; None without any."""
-        alpha, model = self.state.concentrations["alpha"], self.tiny.model
+    def _alpha_nodes(self) -> tuple[dict[str, FloatArray], FloatArray | None]:
+        """Return points of the prior of what concentrations depend on, by role, and these by document.
+
+        Nothing and None where there is a quadrature of them, or they are the same in all documents and fixed.
+        """
+        alpha, sizes = self.state.concentrations["alpha"], self.state.sizes
         if isinstance(alpha, Alpha):
-            return None, np.broadcast_to(alpha.by_doc, (1, self.state.sizes.docs, self.state.sizes.topics))
+            return {}, np.broadcast_to(alpha.by_doc, (1, sizes.docs, sizes.topics))
+        prior = self.tiny.model.spec.blocks.get(self.tiny.model.names.get("alpha", ""))
+        if isinstance(prior, HierarchicalDirichlet):
+            nodes, top = hierarchical_nodes(prior, sizes.topics, ALPHA_NODES)
+            by_doc = np.broadcast_to(nodes[:, None], (ALPHA_NODES, sizes.docs, sizes.topics))
+            return {"alpha": nodes, "top_concentration": top}, by_doc
         if not isinstance(alpha, LogLinear):
-            return None, None
-        prior = self.tiny.bound.block(model.names["alpha"])
+            return {}, None
         assert isinstance(prior, CoefficientPrior), "coefficients without a prior"
         coefficients = prior_nodes(prior, self.state, ALPHA_NODES)
-        return coefficients, np.stack([alpha.of(each).by_doc for each in coefficients])
+        return {"alpha": coefficients}, np.stack([alpha.of(each).by_doc for each in coefficients])
 
     def _moved(self) -> list[set[str]]:
         """Return the roles that are not given, with each response."""
@@ -275,8 +286,9 @@ class StationaryTest:
             state.set_z(exact.states[start])
             values: dict[str, NDArray[Any]] = {"theta": theta[i], "phi": phi[i].T}
             values |= {"beta": _fit(beta[i], state, "beta")}
-            coefficients = self.coefficients
-            values["alpha"] = _fit(alpha[i], state, "alpha") if coefficients is None else coefficients[nodes[i]]
+            values |= {role: value[nodes[i]] for role, value in self.alpha_nodes.items()} or {
+                "alpha": _fit(alpha[i], state, "alpha")
+            }
             if self.topics is not None:
                 values |= self.topics.draw(state.counts_by_word, rng)
             of_responses = {} if self.response is None else self.response.draw(n_dk[start], rng)

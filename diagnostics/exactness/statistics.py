@@ -149,6 +149,14 @@ def state_statistics(sample: _Copies) -> dict[str, FloatArray]:
             uniform = np.asarray(gammainc(prior.shape, prior.rate * held), dtype=np.float64).reshape(sample.size, -1)
             values |= {f"{role}[{i}]": column for i, column in enumerate(uniform.T)}
     values |= _coefficient_statistics(sample)
+    top, held = sample.of("top_concentration"), sample.of("alpha")
+    if top is not None and held is not None:
+        bounded = held / (1.0 + held)
+        values |= {f"alpha[{i}]": column for i, column in enumerate(bounded.T[:LANES])}
+        # Each share of the concentrations with g, which they depend on.
+        spread = ((held / held.sum(axis=1, keepdims=True)) ** 2).sum(axis=1)
+        values |= {"sum alpha": held.sum(axis=1) / (1.0 + held.sum(axis=1)), "mix of alpha": mix(bounded)}
+        values |= {"top_concentration": top / (1.0 + top), "spread of alpha": spread}
     n_dk, n_wk = sample.n_dk, sample.n_wk
     alpha, beta = sample.concentration("alpha"), sample.concentration("beta")
     values |= {"score of alpha": score(n_dk, alpha), "score of beta": score(n_wk.swapaxes(1, 2), beta)}

@@ -19,7 +19,7 @@ from ppl_topics.diagnostics.exactness.tiny_response import tiny_above, tiny_obse
 from ppl_topics.engine.bind import BoundModel, bind_tokens, index_tokens
 from ppl_topics.models.dirichlet import Dirichlet
 from ppl_topics.models.gamma import Gamma
-from ppl_topics.models.keywords import Keywords
+from ppl_topics.models.keyword_topics import KeywordTopics
 from ppl_topics.models.spike_slab import SpikeSlab
 from ppl_topics.schedule import Plan
 from ppl_topics.spec import Model, Spec
@@ -60,7 +60,7 @@ def tiny_spec(spec: Spec) -> Spec:
         if isinstance(block, Dirichlet) and not isinstance(block.concentration, str):
             values = ALPHA[:topics] if block.over == "topic" else BETA
             block = block.model_copy(update={"concentration": list(values)})
-        if isinstance(block, Keywords):
+        if isinstance(block, KeywordTopics):
             block = block.model_copy(update={"concentration": list(BETA)})
         if isinstance(block, SpikeSlab):
             block = block.model_copy(update={"concentration": list(BETA), "inclusion": _tiny_inclusion(block)})
@@ -90,7 +90,7 @@ def with_heavy_topics(plan: Plan) -> Plan | None:
     spec = plan.model.spec
     phi = plan.model.names["phi"]
     block = spec.blocks[phi]
-    if not isinstance(block, Dirichlet | Keywords | SpikeSlab) or isinstance(block.concentration, str):
+    if not isinstance(block, Dirichlet | KeywordTopics | SpikeSlab) or isinstance(block.concentration, str):
         return None
     heavy_beta = HEAVY_EQUAL_BETA if isinstance(block, SpikeSlab) else HEAVY_BETA
     heavy = block.model_copy(update={"concentration": list(heavy_beta)})

@@ -20,7 +20,7 @@ from ppl_topics.diagnostics.exactness.goodness import mix, total
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.models.keywords import Keywords
 
-__all__ = ["TinyKeywords", "keyword_statistics"]
+__all__ = ["TinyKeywords", "TinySeeds", "keyword_statistics"]
 
 SMALLEST = 1e-300
 
@@ -80,6 +80,30 @@ class TinyKeywords:
             value += betaln(block.a + from_keywords, block.b + own.sum(axis=1)) - betaln(block.a, block.b)
             value += _dirichlet_multinomial(splits, np.full(len(words), block.keyword_concentration))
         return splits, value
+
+
+class TinySeeds:
+    """The distribution of phi given assignments, of topics with seed words; phi is given if the schedule leaves it."""
+
+    def __init__(self, bound: BoundModel, state: ChainState, moved: set[str], rng: np.random.Generator) -> None:
+        name = bound.model.names["phi"]
+        block = bound.block(name)
+        self._concentrations = np.tile(state.beta, (state.sizes.topics, 1))
+        self._concentrations[block.cells.topics, block.cells.words] += block.tokens_of_keywords
+        self.given_phi: NDArray[Any] | None = None
+        if "phi" not in moved:
+            state.arrays[name][...] = block.simulate("phi", {"beta": state.beta}, state, rng)
+            self.given_phi = state.arrays[name].copy()
+
+    def log_evidence(self, n_kw: NDArray[Any]) -> FloatArray:
+        """Return log p(w | z) of each state, phi summed over, for counts of shape (S, K, V)."""
+        topics = zip(n_kw.swapaxes(0, 1), self._concentrations, strict=True)
+        return np.asarray(sum(_dirichlet_multinomial(counts, own) for counts, own in topics))
+
+    def draw(self, n_wk: NDArray[Any], rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Draw phi given the counts, shape (V, K); by role."""
+        rows = [rng.dirichlet(row) for row in n_wk.T + self._concentrations]
+        return {"phi": np.stack(rows, axis=1) if self.given_phi is None else self.given_phi}
 
 
 def _dirichlet_multinomial(counts: NDArray[Any], concentration: FloatArray) -> FloatArray:

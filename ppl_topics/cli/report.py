@@ -73,6 +73,10 @@ def _by_chain(values: list[str]) -> str:
 
 
 def print_topics(table: pd.DataFrame) -> None:
-    """Print topics with their shares and words."""
-    rows = [[str(row.topic), f"{row.share:.1%}", str(row.words)] for row in table.itertuples()]
-    print_table(["topic", "share", "words"], rows, text=["words"])
+    """Print topics with their shares and words, and names if they have any."""
+    names = ["name"] if "name" in table else []
+    rows = [
+        [str(row["topic"]), *(str(row[name]) for name in names), f"{row['share']:.1%}", str(row["words"])]
+        for row in table.to_dict("records")
+    ]
+    print_table(["topic", *names, "share", "words"], rows, text=[*names, "words"])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.alpha import Alpha
+from ppl_topics.core.keyword_cells import KeywordCells
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
 from ppl_topics.corpus.labels import Labels
@@ -165,6 +166,16 @@ class Block(pydantic.BaseModel):
     @property
     def n_keywords(self) -> int:
         """How many keywords topics have, one after the other: the size of the dim ``keyword``."""
+        return 0
+
+    @property
+    def cells(self) -> KeywordCells:
+        """The keywords of topics, of a block that was made for a corpus."""
+        raise SpecError(f"block {self.kind!r} has no keywords")
+
+    @property
+    def tokens_of_keywords(self) -> int:
+        """How many tokens of its topic a keyword counts for, whatever the corpus."""
         return 0
 
     def keyword_names(self, vocabulary: StrArray) -> list[str]:

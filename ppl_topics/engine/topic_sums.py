@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ppl_topics.core.keyword_cells import KeywordCells, with_tokens
 from ppl_topics.core.sparse_topics import SparseTopics
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
@@ -19,6 +20,7 @@ from ppl_topics.engine.log_joint import (
     log_words_given_phi,
 )
 from ppl_topics.results.mean_topics import SparseMean
+from ppl_topics.samplers.concentration.log_pochhammer import log_pochhammer
 from ppl_topics.samplers.topics.expected import (
     MeanCells,
     add_expected_sparse,
@@ -99,18 +101,31 @@ class GivenTopics(AllWords):
         self.mean[:] = state.arrays[self._phi]
 
 
-class WithKeywords(AllWords):
+class WithKeywords(GivenTopics):
     """Of topics with keywords: given phi, since the sum over what came from keywords has no closed form."""
-
-    def __init__(self, sizes: Sizes, phi: str) -> None:
-        super().__init__(sizes)
-        self._phi = phi
-
-    def log_words(self, state: ChainState) -> float:
-        return log_words_given_phi(state.n_wk, state.arrays[self._phi])
 
     def add(self, state: ChainState, weight: float) -> None:
         self.mean += np.float32(weight) * (state.arrays[self._phi] - self.mean)
+
+
+class WithSeeds(AllWords):
+    """Of topics in which keywords count for some tokens more."""
+
+    def __init__(self, sizes: Sizes, cells: KeywordCells, number: int) -> None:
+        super().__init__(sizes)
+        self._cells, self._number = cells, number
+
+    def log_words(self, state: ChainState) -> float:
+        with with_tokens(state, self._cells, self._number):
+            value = super().log_words(state)
+        beta = state.beta
+        # Less what the tokens are that are not the corpus's.
+        value -= sum(log_pochhammer(beta[word], self._number) for word in self._cells.words)
+        return value + sum(log_pochhammer(beta.sum(), self._number * int(n)) for n in np.diff(self._cells.pointer))
+
+    def add(self, state: ChainState, weight: float) -> None:
+        with with_tokens(state, self._cells, self._number):
+            super().add(state, weight)
 
 
 class SparseWords(TopicSums):
@@ -150,4 +165,7 @@ def topic_sums(model: Model, sizes: Sizes, *, sparse: bool) -> TopicSums:
         return GivenTopics(sizes, phi.name)
     if phi is not None and "keyword_weight" in model.names:
         return WithKeywords(sizes, phi.name)
+    block = model.spec.blocks[model.names["phi"]]
+    if block.tokens_of_keywords:
+        return WithSeeds(sizes, block.cells, block.tokens_of_keywords)
     return SparseWords(sizes) if sparse else SomeWords(sizes) if "included" in model.names else AllWords(sizes)

@@ -18,7 +18,7 @@ from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
-from ppl_topics.core.keyword_cells import KeywordCells
+from ppl_topics.core.keyword_cells import KeywordCells, with_tokens
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.topics.dirichlet_rows import CHUNKS, draw_phi
@@ -110,7 +110,7 @@ def keyword_rows(binding: Binding) -> KernelFunctions:
     phi, weight = binding.names["phi"], binding.names["keyword_weight"]
     block: Any = binding.blocks[phi]
     cells, prior = block.cells, np.array([block.a, block.b, block.keyword_concentration])
-    topics, sizes = cells.topics, binding.sizes
+    sizes = binding.sizes
 
     def step(state: ChainState, memory: None, key: Key) -> None:
         held, weights = state.arrays[phi], state.arrays[weight]
@@ -118,13 +118,8 @@ def keyword_rows(binding: Binding) -> KernelFunctions:
         unit = sizes.words + sizes.topics
         split = split_tokens(state.n_wk, held, weights, cells, key, unit)
         draw_weights(split, state.n_k, prior, cells, key, unit + sizes.topics, weights)
-        n_k = state.n_k - cells.sums(split).astype(np.int64)
-        # The counts of the topics' own words are in the place of all for a while: a copy would be as large as phi.
-        state.n_wk[cells.words, topics] -= split
-        try:
-            finite = draw_phi(state.n_wk, n_k, state.beta, key, held)
-        finally:
-            state.n_wk[cells.words, topics] += split
+        with with_tokens(state, cells, -split):
+            finite = draw_phi(state.n_wk, state.n_k, state.beta, key, held)
         if not finite:
             raise FloatingPointError(f"{phi} is not finite")
         mix_keywords(weights, cells, held)

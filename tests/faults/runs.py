@@ -33,7 +33,8 @@ LABELS: dict[str, Any] = {
 }
 """Labels for models that do not take three classes."""
 
-PARAMETERS: dict[str, dict[str, Any]] = {"keyword_lda": {"keywords": {"first": ["w1*"], "second": ["w2", "w3"]}}}
+KEYWORDS = {"keywords": {"first": ["w1*"], "second": ["w2", "w3"]}}
+PARAMETERS: dict[str, dict[str, Any]] = {"keyword_lda": KEYWORDS, "seeded_lda": KEYWORDS}
 """Parameters that a model needs."""
 
 BY_SWEEPS = ("phi_mean", "sweeps", "z_last")

@@ -72,7 +72,68 @@ def concentration(role, bug):
 ALPHA = {"updates": "alpha", "integrates_out": "theta", "reads": "z", "handles": ("gamma", "dirichlet", "assignments")}
 BETA = {"updates": "beta", "integrates_out": "phi", "reads": "z", "handles": ("gamma", "dirichlet", "words")}
 
+
+def tables(bug):
+    """Tables one by one, a given these by auxiliary variables (Teh et al. 2006, appendix), g by Metropolis steps."""
+
+    def build(binding):
+        name, top = binding.names["alpha"], binding.names["top_concentration"]
+        prior, topics = binding.blocks[name], binding.sizes.topics
+        rate = 1.0 / prior.rate if bug == "rate taken for a scale" else prior.rate
+
+        def log_top(value, counts):
+            share = value if bug == "g in the place of g / K" else value / topics
+            likelihood = sum(math.lgamma(share + m) - math.lgamma(share) for m in counts)
+            likelihood += math.lgamma(value) - math.lgamma(value + sum(counts))
+            if bug == "g without the tables":
+                likelihood = 0.0
+            return likelihood + prior.top_shape * math.log(value) - prior.top_rate * value
+
+        def step(state, memory, key):
+            if bug == "does nothing":
+                return
+            rng, alpha, value = key.generator(), state.arrays[name], float(state.arrays[top])
+            n_dk = state.n_dk
+            if bug == "tables of one document":
+                n_dk = n_dk.sum(axis=0, keepdims=True)
+            counts = np.zeros(topics)
+            for row in n_dk:
+                for k, n in enumerate(row):
+                    opened = rng.random(n) < alpha[k] / (alpha[k] + np.arange(n))
+                    counts[k] += {"a table for each token": n, "one table a topic": min(n, 1)}.get(bug, opened.sum())
+            total, lengths = alpha.sum(), state.n_dk.sum(axis=1)
+            lengths = lengths[lengths > 0]
+            w = rng.beta(total + 1.0, lengths)
+            s = rng.random(len(lengths)) < lengths / (lengths + total)
+            if bug == "lengths forgotten":
+                w, s = np.ones(1), np.zeros(1)
+            total = rng.gamma(max(prior.shape + counts.sum() - s.sum(), 0.1)) / (rate - np.log(w).sum())
+            for jump, level in zip(rng.normal(size=5), np.log(rng.random(5)), strict=True):
+                proposed = value * math.exp(jump)
+                if 1e-9 < proposed < 1e9 and level < log_top(proposed, counts) - log_top(value, counts):
+                    value = proposed
+            shares = rng.dirichlet(counts + (value if bug == "g in the place of g / K" else value / topics))
+            alpha[...] = np.maximum(total * shares, 1e-100)
+            state.arrays[top][...] = state.arrays[top] if bug == "g stays" else value
+
+        return pt.KernelFunctions(step)
+
+    return build
+
+
+TABLES = {
+    "updates": ("alpha", "top_concentration"),
+    "integrates_out": "theta",
+    "reads": "z",
+    "handles": ("hierarchical_dirichlet", "dirichlet", "assignments"),
+}
+
 PLANTED_CONCENTRATION = {
+    "dirichlet_tables": ("hdp_lda", TABLES, tables, {
+        "quick": ["a table for each token"],
+        "slow": ["one table a topic", "tables of one document", "lengths forgotten", "rate taken for a scale",
+                 "g in the place of g / K", "g without the tables", "g stays", "does nothing"],
+    }),
     "slice_alpha": ("lda_learned", ALPHA, partial(concentration, "alpha"), {
         "quick": ["Jacobian forgotten"],
         "slow": ["the last element stays", "prior forgotten", "rate taken for a scale", "rate 30% too large",

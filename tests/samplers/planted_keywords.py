@@ -1,4 +1,4 @@
-"""Planted bugs of the kernel of topics with keywords, in the form of the table in `test_planted_bugs.py`."""
+"""Planted bugs of the kernels of topics with keywords, in the form of the table in `test_planted_bugs.py`."""
 
 import numpy as np
 
@@ -49,13 +49,49 @@ def rows(bug):
     return build
 
 
+def seeded(bug):
+    """Topics with seed words given z."""
+
+    def build(binding):
+        name = binding.names["phi"]
+        block = binding.blocks[name]
+        pointer, words = block.cells
+
+        def step(state, memory, key):
+            if bug == "does nothing":
+                return
+            rng = key.generator()
+            for topic in range(len(pointer) - 1):
+                shape = state.n_wk[:, topic] + state.beta
+                of = (topic + 1) % len(pointer[1:]) if bug == "seeds of the next topic" else topic
+                seeds = words[pointer[of] : pointer[of + 1]]
+                if bug == "first seed only":
+                    seeds = seeds[:1]
+                weight = {"seeds forgotten": 0, "weight shared by the seeds": block.weight / max(1, len(seeds))}
+                shape[seeds] += weight.get(bug, block.weight)
+                if bug == "weight in the place of the tokens":
+                    shape[seeds] -= state.n_wk[seeds, topic]
+                state.arrays[name][:, topic] = rng.dirichlet(shape)
+
+        return pt.KernelFunctions(step)
+
+    return build
+
+
 ROWS = {
     "updates": ("phi", "keyword_weight"),
     "reads": ("z", "beta"),
     "handles": ("keywords", "words"),
 }
 
+SEEDED = {"updates": "phi", "reads": ("z", "beta"), "handles": ("seeded", "words")}
+
 PLANTED_KEYWORDS = {
+    "seeded_rows": ("seeded_lda", SEEDED, seeded, {
+        "quick": ["seeds forgotten"],
+        "slow": ["seeds of the next topic", "first seed only", "weight shared by the seeds",
+                 "weight in the place of the tokens", "does nothing"],
+    }),
     "keyword_rows": ("keyword_lda", ROWS, rows, {
         "quick": ["all tokens came from keywords"],
         "slow": ["weight taken for the share", "share of the other keyword", "a for b", "tokens of keywords in both",

@@ -102,10 +102,12 @@ def certified_kernels(model, **options):
 AT_HOME = {
     "lda": [*GIVEN_PHI, "gram_partially_collapsed", "light_partially_collapsed", "dirichlet_rows"],
     "lda_collapsed": ["collapsed_gibbs", "sparse_collapsed", "block_collapsed", "semi_collapsed"],
+    "hdp_lda": ["dirichlet_tables"],
     "lda_learned": ["slice_alpha", "slice_beta"],
     "dmr": ["elliptical_slice"],
     "dmr_time": ["elliptical_slice"],
     "keyword_lda": ["keyword_rows"],
+    "seeded_lda": ["seeded_rows"],
     "lda_symmetric": ["slice_alpha"],
     "lda_held": ["dirichlet_weights"],
     "lda_spike_slab": ["included_rows"],

@@ -67,6 +67,7 @@ CASES = {
     "dolda_covariates": ("dolda_covariates", {}),
     "dolda_normal": ("dolda_normal", {"eta": "low_rank_normal", "z": "sparse_partially_collapsed"}),
     "dolda_spike_slab": ("dolda_spike_slab", {}),
+    "hdp_lda": ("hdp_lda", {}),
     "keyword_lda": ("keyword_lda", {}),
     "labelled_lda": ("labelled_lda", {}),
     "lda": ("lda", {}),
@@ -102,6 +103,7 @@ CASES = {
     "medlda_one_vs_all": ("medlda_one_vs_all", {}),
     "medlda_regression": ("medlda_regression", {}),
     "quantile": (QUANTILE, {}),
+    "seeded_lda": ("seeded_lda", {}),
     "slda_counts": ("slda_counts", {}),
     "slda_counts, priors of numbers": (COUNTS, {}),
     "slda_covariates": ("slda_covariates", {}),
@@ -127,6 +129,7 @@ DIGESTS = {
     "dolda_covariates": "ec9dbdeb13a893f6",
     "dolda_normal": "65e1ef19abc439f4",
     "dolda_spike_slab": "3412776674338345",
+    "hdp_lda": "acd9e9b8dd3a4f42",
     "keyword_lda": "f4b407c558a66ec3",
     "labelled_lda": "7263335a92aa8144",
     "lda": "483bdc7aefef490f",
@@ -156,6 +159,7 @@ DIGESTS = {
     "medlda_one_vs_all": "434968d88b047428",
     "medlda_regression": "4f13ab6c83501188",
     "quantile": "d571fe1c677af3e6",
+    "seeded_lda": "536ddc2c224dee53",
     "slda_counts": "14b4b94ef837c355",
     "slda_counts, priors of numbers": "4b3a39d7ae15fa9e",
     "slda_covariates": "5c441ca77ba1053e",
@@ -175,7 +179,7 @@ def labels(model):
     name = model if isinstance(model, str) else model["extends"]
     if model in (QUANTILE, STUDENT):
         return np.linspace(-1.0, 1.0, 8)
-    if name.startswith("lda") or name in ("dmr", "dmr_time", "keyword_lda"):
+    if name.startswith("lda") or name in ("dmr", "dmr_time", "hdp_lda", "keyword_lda", "seeded_lda"):
         return None
     if "regression" in name or "gaussian" in name:
         return np.linspace(-1.0, 1.0, 8)
@@ -236,7 +240,7 @@ def test_threads_and_resuming_change_no_bit(case, tmp_path):
     corpus = corpus_for(model)
     schedule = schedule_of(model, corpus, replaced)
     options = {**OPTIONS, "schedule": schedule, "record": RECORD}
-    options |= {"keywords": KEYWORDS} if model == "keyword_lda" else {}
+    options |= {"keywords": KEYWORDS} if model in ("keyword_lda", "seeded_lda") else {}
     whole = pt.sample(model, corpus, draws=5, threads=1, **options)
     pt.sample(model, corpus, draws=2, threads=TWO, out=tmp_path / "run", checkpoint_sweeps=3, **options)
     resumed = pt.resume(tmp_path / "run", draws="+3", threads=1, progress=False)

@@ -22,6 +22,7 @@ GIVEN = {
     "slda_logistic": {"c": 1.0},
     "slda_logistic_one_vs_all": {"c": 1.0},
     "keyword_lda": {"keywords": {"first": ["1", "2"], "second": ["5", "6"]}},
+    "seeded_lda": {"keywords": {"first": ["1", "2"], "second": ["5", "6"]}},
     "dmr_time": {"covariates": [{"year": str(2001 + i % 3)} for i in range(12)]},
 }
 KINDS = {"slda_gaussian": "real", "slda_counts": "count"}

@@ -277,3 +277,38 @@ def test_what_is_no_trace_of_ours_is_refused(capsys, folder, command):
     ):
         error = refused(capsys, folder, command, name)
         assert message in error or (command == "topics" and "not written by ppl-topics" in error)
+
+
+def test_keywords_from_a_file(capsys, folder):
+    (folder / "k.csv").write_text("topic,keyword\ncolours,red\n")
+    run = ["run", "keyword_lda", "--data", "c.jsonl", *FAST, "--keywords", "k.csv", "--out", "a.nc"]
+    assert call(capsys, *run)[0] == 0
+    out = call(capsys, "topics", "a.nc", "--words", "2")[1]
+    assert "colours" in out
+    found = json.loads(call(capsys, "topics", "a.nc", "--json")[1])["topics"]
+    assert {topic["name"] for topic in found} == {"colours", ""}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["keyword_lda", "--keywords", "none.csv"], "none.csv: cannot read the keywords (No such file or directory)"),
+        (["keyword_lda", "--keywords", "k.csv", "--set", "keywords={a: [red]}"], "also given by --set keywords"),
+        (["lda", "--keywords", "k.csv"], "model 'lda' has no parameter 'keywords'"),
+    ],
+)
+def test_wrong_keywords_are_refused_before_anything_is_written(capsys, folder, arguments, message):
+    (folder / "k.csv").write_text("topic,keyword\ncolours,redd\n")
+    assert message in refused(capsys, folder, "run", *arguments, "--data", "c.jsonl", *FAST, "--out", "a.nc")
+
+
+def test_keywords_that_the_corpus_lacks_are_refused(capsys, folder):
+    (folder / "k.csv").write_text("topic,keyword\ncolours,redd\n")
+    run = ["run", "keyword_lda", "--data", "c.jsonl", *FAST, "--out", "a.nc"]
+    for keywords, message in (
+        (["--keywords", "k.csv"], "the corpus has none of the keywords of 'colours': redd; did you mean 'red'?"),
+        ([], "there are no keywords; name topics and list words of each"),
+    ):
+        code, _, err = call(capsys, *run, *keywords)
+        assert (code, message in err.splitlines()[-1]) == (2, True)
+        assert not (folder / "a.nc").exists()

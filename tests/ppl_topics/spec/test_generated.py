@@ -99,7 +99,7 @@ def models(draw):
         phi["inclusion"] = draw(st.sampled_from([0.3, "pi"]))
         if phi["inclusion"] == "pi":
             blocks["pi"] = draw(block(draw(st.sampled_from(able("probability"))), {}, wild == "pi"))
-    if kind == "keywords":
+    if "keywords" in BLOCKS[kind].model_fields:
         phi["keywords"] = draw(st.sampled_from([{"all": ["*"]}, {"none": ["no such word"]}]))
     blocks["phi"] = draw(block(kind, phi, wild == "phi"))
     blocks["z"] = {"block": draw(st.sampled_from(able("assignments"))), "prior": "theta"}

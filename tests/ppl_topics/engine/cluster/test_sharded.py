@@ -362,7 +362,7 @@ LABELLED = {
         "multi_label": [[f"c{c}" for c in range(4) if RNG.random() < 0.4] for _ in range(300)],
     }.items()
 }
-NEEDS_PHI = {"indicator_scan", "keyword_rows"}
+NEEDS_PHI = {"indicator_scan", "keyword_rows", "seeded_rows"}
 """Kernels of topics that z cannot be drawn without."""
 KINDS = {"medlda_regression": "real", "slda_gaussian": "real", "slda_counts": "count"}
 """Labels of models that need others than classes."""
@@ -382,7 +382,8 @@ def corpus_of(model: Any, corpus: pt.Corpus) -> pt.Corpus:
 
 def topics_of(model: Any) -> dict[str, Any]:
     """Return the number of topics of a model, and what they are; labels name three of them where they name any."""
-    others = {"labelled_lda": {"background": 4}, "keyword_lda": {"keywords": {"a": ["w1*", "w3"], "b": ["w5", "w3"]}}}
+    keywords = {"keywords": {"a": ["w1*", "w3"], "b": ["w5", "w3"]}}
+    others = {"labelled_lda": {"background": 4}, "keyword_lda": keywords, "seeded_lda": keywords}
     return {"topics": 7} | (others.get(model, {}) if isinstance(model, str) else {})
 
 
