@@ -107,6 +107,7 @@ class Fit:
     coefficients = method_of(tables.coefficient_table)
     topic_relevance = method_of(tables.topic_relevance)
     signal_topics = method_of(tables.signal_topics)
+    prevalence_table = method_of(tables.prevalence_table)
     effective_coefficients = method_of(tables.effective_coefficients)
     zeros_in_phi = method_of(tables.zeros_in_phi)
 

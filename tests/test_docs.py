@@ -4,8 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
+from typer.testing import CliRunner
 
 import ppl_topics as pt
+from ppl_topics.cli.app import app
+from ppl_topics.spec.shipped import shipped
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -25,6 +29,36 @@ def test_a_block_that_is_left_out_of_the_table_is_noticed():
     page = (DOCS / "models.md").read_text(encoding="utf-8").replace("`probit_do`", "")
     with pytest.raises(AssertionError):
         assert first_cells(page, "| block | declares |") == set(pt.blocks())
+
+
+WHICH = (DOCS / "which-model.md").read_text(encoding="utf-8")
+MODELS = re.findall(r"```yaml\n(.*?)```", WHICH, flags=re.DOTALL)
+
+
+def test_models_and_options_that_are_advised_exist():
+    table = WHICH[WHICH.index("| you want") :].split("\n\n")[0]
+    named = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[2])}
+    assert named - {"grid"} - set(pt.blocks()) <= set(shipped())
+    assert "keyword_lda" in named
+    for command, option in re.findall(r"ppl-topics (\w+) .*?(--[\w-]+)", WHICH):
+        assert option in CliRunner().invoke(app, [command, "--help"]).output
+
+
+@pytest.mark.parametrize(
+    "written", re.findall(r"```yaml\n(.*?)```", WHICH, flags=re.DOTALL), ids=lambda text: text[6:20]
+)
+def test_models_that_are_written_out_are_planned(written):
+    assert pt.plan(yaml.safe_load(written)).exact
+
+
+def test_all_of_it_at_once_runs():
+    texts = ["court law attorney", "hospital health law", "court health tax"] * 8
+    rows = [{"congress": str(101 + place % 3)} for place in range(24)]
+    corpus = pt.Corpus.from_texts(texts, labels=["a", "b", "c"] * 8, covariates=rows)
+    corpus = corpus.with_labels([place % 4 for place in range(24)], name="rating", kind="real")
+    fit = pt.sample(yaml.safe_load(MODELS[-1]), corpus, topics=4, draws=2, warmup=2, chains=1, seed=1, progress=False)
+    assert {"gamma", "keyword_weight", "eta_party", "eta_rating"} <= set(fit.posterior)
+    assert fit.of_response("party").predict(corpus).shape == (24,)
 
 
 def test_the_table_of_distribution_names_the_kernels():

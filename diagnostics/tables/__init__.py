@@ -1,7 +1,8 @@
-"""Tables of a supervised model and of sparse topics: which topics matter, to which response, and how certainly."""
+"""Tables of what a trace says: which topics matter, to which response or at which covariates, and how certainly."""
 
 from ppl_topics.diagnostics.tables.coefficients import coefficient_table
 from ppl_topics.diagnostics.tables.effective_coefficients import effective_coefficients
+from ppl_topics.diagnostics.tables.prevalence import prevalence_table
 from ppl_topics.diagnostics.tables.reading_summary import reading_summary
 from ppl_topics.diagnostics.tables.relevance import signal_topics, topic_relevance
 from ppl_topics.diagnostics.tables.zeros import zeros_in_phi
@@ -9,6 +10,7 @@ from ppl_topics.diagnostics.tables.zeros import zeros_in_phi
 __all__ = [
     "coefficient_table",
     "effective_coefficients",
+    "prevalence_table",
     "reading_summary",
     "signal_topics",
     "topic_relevance",

@@ -24,6 +24,7 @@ from ppl_topics.cli.options import with_groups
 from ppl_topics.cli.page import report
 from ppl_topics.cli.plan import plan
 from ppl_topics.cli.predict import predict
+from ppl_topics.cli.prevalence import prevalence
 from ppl_topics.cli.resume import resume
 from ppl_topics.cli.run import run
 from ppl_topics.cli.schema import schema
@@ -80,6 +81,7 @@ for command in (
     grid,
     topics,
     coefficients,
+    prevalence,
     diagnose,
     compare,
     report,

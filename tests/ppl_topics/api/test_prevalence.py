@@ -46,6 +46,38 @@ def test_the_covariate_that_matters_is_found(fit):
     assert low < 0.0 < high
 
 
+def test_a_table_of_the_shares(fit):
+    draws, topic = fit.prevalence("page").isel(chain=0), of_sport(fit)
+    table = fit.prevalence_table("page", probability=0.8)
+    assert table.columns.tolist() == ["topic", "value", "share", "low", "high", "words"]
+    assert table["value"].tolist() == ["politics", "sport"] * 2
+    row = table[(table["topic"] == topic) & (table["value"] == "sport")].iloc[0]
+    of_row = draws.sel(page="sport", topic=topic)
+    assert (row["share"], row["low"], row["high"]) == pytest.approx(
+        (of_row.mean().item(), *of_row.quantile([0.1, 0.9]).values)
+    )
+    changes = fit.prevalence_table("page", ["politics", "sport"], difference=True)
+    assert changes["topic"].tolist() == [topic, 1 - topic]
+    between = draws.sel(page="sport", topic=topic) - draws.sel(page="politics", topic=topic)
+    assert changes["difference"].values == pytest.approx([between.mean().item(), -between.mean().item()])
+    assert changes["low"].iloc[0] > 0.0
+    with pytest.raises(TraceError, match="difference: needs two values of 'age', and there are 9; name two"):
+        fit.prevalence_table("age", difference=True)
+
+
+def test_the_command_prints_the_table_and_writes_the_figure(fit, tmp_path, capsys):
+    fit.save(tmp_path / "a.nc")
+    run, figure = str(tmp_path / "a.nc"), tmp_path / "a.svg"
+    assert main(["prevalence", run, "page", "--plot", str(figure)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("page: expected shares, chain 0, 95% intervals\n")
+    assert figure.is_file()
+    assert main(["prevalence", run, "age", "--values", "30, 50", "--difference", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["topics"]) == 2
+    assert main(["prevalence", run, "pagee"]) == 2
+    assert "'pagee' is no covariate of the model; did you mean 'page'?" in capsys.readouterr().err
+
+
 def test_shares_at_values_of_a_covariate(fit):
     shares = fit.prevalence("page").isel(chain=0).sel(topic=of_sport(fit))
     assert abs(float(shares.sel(page="sport").mean()) - 0.75) < 0.1
