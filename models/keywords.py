@@ -75,7 +75,7 @@ class Keywords(KeywordTopics):
     def mix(self, phi: RealArray, weight: NDArray[Any]) -> None:
         """Make phi of the own words of topics, shape (V, K), in their place: less of them, in favour of keywords."""
         cells = self.cells
-        phi *= (1.0 - cells.sums(weight)).astype(phi.dtype)
+        phi *= np.maximum(0.0, 1.0 - cells.sums(weight)).astype(phi.dtype)
         phi[cells.words, cells.topics] += weight
 
     def simulate(

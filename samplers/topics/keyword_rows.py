@@ -45,8 +45,9 @@ def split_tokens(
         for place in range(cells.pointer[topic], cells.pointer[topic + 1]):
             count = int(n_wk[cells.words[place], topic])
             if count > 0:
-                share = weight[place] / np.float64(phi[cells.words[place], topic])
-                split[place] = binomial(stream, count, min(1.0, share))
+                # Rounded to float32, it may be less than its part.
+                held = max(np.float64(phi[cells.words[place], topic]), weight[place])
+                split[place] = binomial(stream, count, weight[place] / held)
     return split
 
 
@@ -83,7 +84,7 @@ def mix_keywords(weight: FloatArray, cells: KeywordCells, phi: Float32Array) -> 
         keywords = 0.0
         for place in range(cells.pointer[topic], cells.pointer[topic + 1]):
             keywords += weight[place]
-        rest[topic] = 1.0 - keywords
+        rest[topic] = max(0.0, 1.0 - keywords)
     for chunk in numba.prange(CHUNKS):
         for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
             for topic in range(n_topics):
