@@ -21,7 +21,8 @@ from ppl_topics.models.dirichlet import FixedConcentration, concentration_vector
 
 __all__ = ["KeywordTopics", "KeywordWarning"]
 
-Pattern = Annotated[str, pydantic.Field(min_length=1)]
+Text = Annotated[str, pydantic.Field(pattern=r"^\S(.*\S)?$")]
+"""Without spaces at the ends."""
 
 
 class KeywordWarning(UserWarning):
@@ -46,7 +47,7 @@ class KeywordTopics(Block):
     over: Literal["word"]
     per: Literal["topic"]
     concentration: FixedConcentration
-    keywords: dict[str, Annotated[list[Pattern], pydantic.Field(min_length=1)]]
+    keywords: dict[Text, Annotated[list[Text], pydantic.Field(min_length=1)]]
 
     _found: tuple[tuple[int, ...], ...] | None = pydantic.PrivateAttr(default=None)
 
@@ -74,7 +75,10 @@ class KeywordTopics(Block):
             If the corpus lacks some keywords.
         """
         if not self.keywords:
-            raise SpecError("there are no keywords; name topics and list words of each, {economy: [tax*, jobs]}")
+            raise SpecError(
+                "there are no keywords; name topics and list words of each, {economy: [tax*, jobs]}, or give a file "
+                "(--keywords)"
+            )
         number = {str(word): place for place, word in enumerate(vocabulary)}
         missing, found = [], []
         for name, patterns in self.keywords.items():

@@ -81,7 +81,7 @@ def prevalence_table(
         "difference" if difference else "share": mean[order].ravel(),
         "low": low[order].ravel(),
         "high": high[order].ravel(),
-        "words": np.repeat(words.loc[topics[order]].values, n_values),
+        "words": np.repeat(words.loc[topics[order]].to_numpy(), n_values),
     }
     table = pd.DataFrame(columns)
     if names:

@@ -175,6 +175,10 @@ class _Reader:
                     "vocabulary, as Corpus.with_vocabulary does"
                 )
             value = value.isel(word=order)
+        if "keyword" in variable.dims and "keyword" in value.coords:
+            own = self.bound.model.keyword_names(self.corpus.vocabulary)
+            if value["keyword"].values.tolist() != own:
+                raise PplTopicsError(f"{what}: is of other keywords than those of the model, {', '.join(own[:5])}, ...")
         return np.asarray(value.transpose(*expected).values)
 
     def _held(self, variable: Variable, array: NDArray[Any], what: str, whole: bool) -> NDArray[Any]:
@@ -184,6 +188,10 @@ class _Reader:
             if array.dtype.kind not in "iu" or (array.size and not 0 <= int(array.min()) <= int(array.max()) < topics):
                 raise PplTopicsError(f"{what}: expected topics, whole numbers from 0 to {topics - 1}")
             return array
+        if variable.role == "keyword_weight":
+            of_topics = self.bound.block(variable.name).cells.sums(array)
+            if (array < 0).any() or (of_topics > 1 + SUM_TOLERANCE).any():
+                raise PplTopicsError(f"{what}: expected probabilities whose sum is at most 1 in each topic")
         if variable.role in ("phi", "theta"):
             over = variable.dims.index("word" if variable.role == "phi" else "topic")
             sums = array.sum(axis=over, dtype=np.float64)

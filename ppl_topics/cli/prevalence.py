@@ -50,13 +50,16 @@ def prevalence(
         check_file(plot, overwrite, "plot")
     fit = load_fit(run)
     chosen = None if values is None else [value.strip() for value in values.split(",")]
-    how = {"difference": difference, "chain": chain, "probability": probability, "n_words": words}
-    table = fit.prevalence_table(covariate, chosen, **how)
+    table = fit.prevalence_table(
+        covariate, chosen, difference=difference, chain=chain, probability=probability, n_words=words
+    )
     if json:
         print_json({"covariate": covariate, "chain": chain, "probability": probability, "topics": records(table)})
     else:
         what = f"{covariate}: {'difference of the expected shares' if difference else 'expected shares'}"
         print(f"{what}, chain {chain}, {100 * probability:g}% intervals\n")
+        if "value" in table:
+            table = table.assign(value=[f"{each:.10g}" if isinstance(each, float) else each for each in table["value"]])
         print_frame(table, {name: name for name in table.columns}, text=["name", "value", "words"])
     if plot is not None:
         save_figure([fit.plot_prevalence(covariate, values=chosen, chain=chain, probability=probability)], plot)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy.special import softmax
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
@@ -21,7 +22,7 @@ from ppl_topics.results.groups import Groups
 __all__ = ["prevalence"]
 
 VALUES = 9
-"""Values of a number that are looked at, from the smallest to the largest of training."""
+"""Values of a number that are looked at, from the smallest to the largest of training; all, if there are no more."""
 
 
 def prevalence(groups: Groups, covariate: str, values: Sequence[Any] | None = None) -> xr.DataArray:
@@ -39,7 +40,8 @@ def prevalence(groups: Groups, covariate: str, values: Sequence[Any] | None = No
     covariate : str
         A column of the covariates, as the corpus names it.
     values : sequence, optional
-        Numbers, or categories. By default all categories, or 9 numbers from the smallest to the largest.
+        Numbers, or categories. By default all categories; of numbers all, or 9 from the smallest to the
+        largest.
 
     Returns
     -------
@@ -90,8 +92,9 @@ def prevalence(groups: Groups, covariate: str, values: Sequence[Any] | None = No
         features = LogLinear.on("", design)
         of_row = np.bincount(features.row) / len(matrix)
         for chain, draw in np.ndindex(shares.shape[:2]):
-            rows = features.of(coefficients.values[chain, draw]).rows
-            shares[chain, draw, number] = of_row @ (rows / rows.sum(axis=1, keepdims=True))
+            # In logarithms: far from the data, concentrations overflow.
+            log_rows = np.einsum("rp,kp->rk", features.features, coefficients.values[chain, draw])
+            shares[chain, draw, number] = of_row @ softmax(log_rows, axis=1)
     dim = f"{covariate}_" if covariate in coefficients.dims else covariate
     coords = {name: coefficients[name].values for name in ("chain", "draw", "topic")} | {dim: chosen}
     return xr.DataArray(shares, coords, ("chain", "draw", dim, "topic"), name="prevalence")
@@ -99,9 +102,14 @@ def prevalence(groups: Groups, covariate: str, values: Sequence[Any] | None = No
 
 def _values(column: CovariateColumn, present: FloatArray, values: Sequence[Any] | None) -> list[Any]:
     """Return the values that are asked for, having checked them, or those that are looked at by default."""
+    if values is not None and (isinstance(values, str) or not len(values)):
+        raise TraceError(f"values: expected a list of values of {column.name!r}, got {values!r}")
     if column.levels is None:
         if values is None:
-            return [float(value) for value in np.unique(np.linspace(present.min(), present.max(), VALUES))]
+            distinct = np.unique(present)
+            if len(distinct) > VALUES:
+                distinct = np.unique(np.linspace(present.min(), present.max(), VALUES))
+            return [float(value) for value in distinct]
         try:
             numbers = [float(value) for value in values]
         except (TypeError, ValueError):

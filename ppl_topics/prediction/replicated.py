@@ -152,7 +152,8 @@ def prior_predictive(groups: Groups, *, draws: int = 100, seed: int = 0) -> xr.D
         check_generative(trained.model, 1 if response is None else len(response.responses))
         name = of_fit.block.observed_labels
         labels[name] = of_fit.labels()
-    simulator = Simulator(trained.model, corpus.doc_ptr, trained.vocabulary, labels, covariates, {})
+    model = trained.model.for_corpus(trained.vocabulary)
+    simulator = Simulator(model, corpus.doc_ptr, trained.vocabulary, labels, covariates, {})
     into = _Replicates(groups, 1, draws, words=True, labels=bool(labels))
     for draw in range(draws):
         drawn = simulator.draw(seed, draw).corpus

@@ -21,8 +21,8 @@ def read_keywords(path: str | Path) -> dict[str, list[str]]:
     Parameters
     ----------
     path : str or path-like
-        A CSV file with the columns ``topic`` and ``keyword``, a row for each keyword; or a YAML or JSON file with a
-        list of keywords for each topic.
+        A CSV file, by its suffix, with the columns ``topic`` and ``keyword``, a row for each keyword; or a YAML or JSON
+        file with a list of keywords for each topic.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def _read_csv(path: Path) -> dict[str, list[str]]:
         raise SpecError(f"{path}: cannot read the keywords ({error.strerror})") from None
     except UnicodeDecodeError:
         raise SpecError(f"{path}: not UTF-8 text; save the file as UTF-8") from None
-    rows = csv.reader(io.StringIO(text, newline=""))
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     keywords: dict[str, list[str]] = {}
     try:
         header = [cell.strip() for cell in next(rows, [])]
@@ -69,7 +69,7 @@ def _read_csv(path: Path) -> dict[str, list[str]]:
             if not any(cell.strip() for cell in row):
                 continue
             cells = [row[place].strip() if place < len(row) else "" for place in (topic, keyword)]
-            if not all(cells):
+            if not all(cells) or any("\n" in cell for cell in cells):
                 raise SpecError(f"{path}:{rows.line_num}: expected a topic and a keyword, got {','.join(row)!r}")
             keywords.setdefault(cells[0], []).append(cells[1])
     except csv.Error as error:

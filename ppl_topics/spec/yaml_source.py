@@ -69,7 +69,7 @@ def read_source(path: str | Path, name: str | None = None, *, wanted: str = A_MO
         with path.open("rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
     except OSError as error:
-        raise SpecError(f"{name}: cannot read the model file ({error.strerror})") from None
+        raise SpecError(f"{name}: cannot read the file ({error.strerror})") from None
     if len(raw) > MAX_BYTES:
         raise SpecError(f"{name}: the file is over 1 MB; a model specification is a page or two")
     try:

@@ -176,6 +176,7 @@ def test_a_file_of_keywords(tmp_path):
         ("k.csv", "name,word\n", "k.csv:1: expected the columns topic and keyword, got name, word"),
         ("k.csv", "", "k.csv:1: expected the columns topic and keyword, got nothing"),
         ("k.csv", "topic,keyword\nlaw\n", "k.csv:2: expected a topic and a keyword, got 'law'"),
+        ("k.csv", 'topic,keyword\nlaw,"court\nlaw,tax\n', "k.csv:"),
         ("k.csv", "topic,keyword\n", "k.csv: there are no keywords after the header"),
         ("k.yaml", "law: court\n", "k.yaml:1:1: law: expected a list of words, got 'court'"),
         ("k.yaml", "- law\n", "expected a list of keywords for each topic"),
@@ -188,3 +189,24 @@ def test_a_wrong_file_of_keywords_is_refused(name, text, message, tmp_path):
     with pytest.raises(pt.SpecError) as error:
         pt.read_keywords(tmp_path / name)
     assert message in str(error.value)
+
+
+def test_values_of_other_keywords_are_refused(fit):
+    other = {"law": ["court", "tax"], "health": ["health", "hospital", "law"]}
+    with pytest.raises(pt.PplTopicsError, match="given: keyword_weight: is of other keywords than those of the model"):
+        pt.sample("keyword_lda", corpus(), keywords=other, given={"phi": fit, "keyword_weight": fit}, **HOW)
+    large = {"phi": fit, "keyword_weight": np.full(5, 0.5)}
+    with pytest.raises(pt.PplTopicsError, match="expected probabilities whose sum is at most 1 in each topic"):
+        pt.sample("keyword_lda", corpus(), keywords=KEYWORDS, given=large, **HOW)
+
+
+@pytest.mark.parametrize("model", ["keyword_lda", "seeded_lda"])
+def test_words_are_drawn_from_the_prior(model):
+    found = pt.sample(model, corpus(), keywords=KEYWORDS, **HOW)
+    assert found.prior_predictive(draws=2)["words"].sizes["draw"] == 2
+
+
+@pytest.mark.parametrize("keywords", [{"": ["law"]}, {" law": ["law"]}, {"law": ["law "]}])
+def test_names_and_words_with_spaces_at_the_ends_are_refused(keywords):
+    with pytest.raises(pt.SpecError, match=r"keywords"):
+        pt.plan("keyword_lda", keywords=keywords)

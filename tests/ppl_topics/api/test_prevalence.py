@@ -65,6 +65,14 @@ def test_a_table_of_the_shares(fit):
         fit.prevalence_table("age", difference=True)
 
 
+def test_shares_far_from_the_data_are_finite(fit):
+    shares = fit.prevalence("age", [-1e6, 1e6])
+    np.testing.assert_allclose(shares.sum("topic"), 1.0)
+    for values in ([], "30"):
+        with pytest.raises(TraceError, match="values: expected a list of values of 'age'"):
+            fit.prevalence("age", values)
+
+
 def test_the_command_prints_the_table_and_writes_the_figure(fit, tmp_path, capsys):
     fit.save(tmp_path / "a.nc")
     run, figure = str(tmp_path / "a.nc"), tmp_path / "a.svg"

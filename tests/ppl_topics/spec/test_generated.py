@@ -100,7 +100,7 @@ def models(draw):
         if phi["inclusion"] == "pi":
             blocks["pi"] = draw(block(draw(st.sampled_from(able("probability"))), {}, wild == "pi"))
     if "keywords" in BLOCKS[kind].model_fields:
-        phi["keywords"] = draw(st.sampled_from([{"all": ["*"]}, {"none": ["no such word"]}]))
+        phi["keywords"] = {"all": ["*"]}
     blocks["phi"] = draw(block(kind, phi, wild == "phi"))
     blocks["z"] = {"block": draw(st.sampled_from(able("assignments"))), "prior": "theta"}
     blocks["w"] = {"block": "words", "topics": "phi", "assignments": "z", "observed": "words"}

@@ -168,8 +168,8 @@ def test_files(tmp_path):
 
     path.write_bytes(b"name: " + b"x" * 1_000_000)
     assert "the file is over 1 MB" in message(read_source, path)
-    assert "cannot read the model file (No such file or directory)" in message(read_source, tmp_path / "none.yaml")
-    assert "cannot read the model file" in message(read_source, tmp_path)
+    assert "cannot read the file (No such file or directory)" in message(read_source, tmp_path / "none.yaml")
+    assert "cannot read the file" in message(read_source, tmp_path)
 
 
 def test_scalar_options():
