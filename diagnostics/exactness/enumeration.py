@@ -20,7 +20,7 @@ from ppl_topics._util.arrays import FloatArray, IntArray, RealArray, UInt8Array,
 from ppl_topics.core.state import ChainState
 from ppl_topics.models.gamma import Gamma
 
-__all__ = ["ExactPosterior", "enumerate_posterior"]
+__all__ = ["ExactPosterior", "dirichlet_multinomial", "enumerate_posterior"]
 
 MAX_STATES = 200_000
 NODES = {1: 200, 2: 48, 3: 20}
@@ -65,13 +65,13 @@ def enumerate_posterior(
         alpha_nodes, alpha_weights = _nodes(state.alpha, alpha_prior)
     else:
         alpha_nodes, alpha_weights = document_alpha, np.full(len(document_alpha), 1.0 / len(document_alpha))
-    theta_part = np.stack([_dirichlet_multinomial(n_dk, node) for node in alpha_nodes], axis=1) + np.log(alpha_weights)
+    theta_part = np.stack([dirichlet_multinomial(n_dk, node) for node in alpha_nodes], axis=1) + np.log(alpha_weights)
     if phi is None:
         words = state.tokens.words
         n_kw = np.stack([one_hot[:, words == w].sum(axis=1) for w in range(state.sizes.words)], axis=2)
         beta_nodes, beta_weights = _nodes(state.beta, beta_prior)
         phi_parts = (
-            [_dirichlet_multinomial(n_kw, node) for node in beta_nodes] if log_topics is None else [log_topics(n_kw)]
+            [dirichlet_multinomial(n_kw, node) for node in beta_nodes] if log_topics is None else [log_topics(n_kw)]
         )
         phi_part = np.stack(phi_parts, axis=1) + np.log(beta_weights)
     else:
@@ -91,7 +91,7 @@ def enumerate_posterior(
     )
 
 
-def _dirichlet_multinomial(counts: FloatArray, concentration: FloatArray) -> FloatArray:
+def dirichlet_multinomial(counts: NDArray[Any], concentration: FloatArray) -> FloatArray:
     """Log probability of sequences with the given counts, shape (S, rows, size), summed over rows.
 
     All rows have the same concentration, shape (size,), or each its own, shape (rows, size).

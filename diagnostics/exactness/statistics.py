@@ -10,7 +10,6 @@ from scipy.special import gammainc, ndtr
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.alpha import Alpha, LogLinear
-from ppl_topics.core.keyword_cells import KeywordCells
 from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.goodness import mix, same_mean, score, total
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
@@ -18,7 +17,6 @@ from ppl_topics.diagnostics.exactness.tiny_indicators import indicator_statistic
 from ppl_topics.diagnostics.exactness.tiny_keywords import keyword_statistics
 from ppl_topics.diagnostics.exactness.tiny_labels import ENUMERATED, label_statistics
 from ppl_topics.diagnostics.exactness.tiny_response import numbers_of, response_statistics
-from ppl_topics.models.keywords import Keywords
 from ppl_topics.samplers.variates.simd import LANES
 
 __all__ = ["FEWEST", "REFERENCE", "Sample", "compare"]
@@ -177,7 +175,7 @@ def state_statistics(sample: _Copies) -> dict[str, FloatArray]:
         values |= indicator_statistics(included, n_wk, pi)
     weight, phi = sample.of("keyword_weight"), sample.of("phi")
     if weight is not None and phi is not None:
-        values |= keyword_statistics(_keyword_cells(tiny), weight, phi, n_wk)
+        values |= keyword_statistics(tiny.bound.block(tiny.model.names["phi"]).cells, weight, phi, n_wk)
     for response, targets in sample.targets.items():
         alone = tiny.bound.by_response[response]
         if alone.response is None:
@@ -188,12 +186,6 @@ def state_statistics(sample: _Copies) -> dict[str, FloatArray]:
             found = response_statistics(alone, n_dk, targets, _response_variables(sample, response))
             values |= {f"{response}: {name}" if response else name: value for name, value in found.items()}
     return values
-
-
-def _keyword_cells(tiny: TinyModel) -> KeywordCells:
-    block = tiny.bound.block(tiny.model.names["phi"])
-    assert isinstance(block, Keywords), "weights of keywords without their prior"
-    return block.cells
 
 
 def _coefficient_statistics(sample: _Copies) -> dict[str, FloatArray]:

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, comb, gammaln, logsumexp
+from scipy.special import betaln, comb, logsumexp
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.keyword_cells import KeywordCells
 from ppl_topics.core.state import ChainState
+from ppl_topics.diagnostics.exactness.enumeration import dirichlet_multinomial
 from ppl_topics.diagnostics.exactness.goodness import mix, total
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.models.keywords import Keywords
@@ -73,12 +74,12 @@ class TinyKeywords:
         splits = np.array(list(itertools.product(*(range(int(n_w[word]) + 1) for word in words))), dtype=np.int64)
         own = np.tile(n_w, (len(splits), 1))
         own[:, words] -= splits
-        value = _dirichlet_multinomial(own, self._beta)
+        value = dirichlet_multinomial(own[:, None], self._beta)
         if len(words):
             from_keywords = splits.sum(axis=1)
             value = value + np.log(comb(n_w[words], splits)).sum(axis=1)
             value += betaln(block.a + from_keywords, block.b + own.sum(axis=1)) - betaln(block.a, block.b)
-            value += _dirichlet_multinomial(splits, np.full(len(words), block.keyword_concentration))
+            value += dirichlet_multinomial(splits[:, None], np.full(len(words), block.keyword_concentration))
         return splits, value
 
 
@@ -97,19 +98,12 @@ class TinySeeds:
 
     def log_evidence(self, n_kw: NDArray[Any]) -> FloatArray:
         """Return log p(w | z) of each state, phi summed over, for counts of shape (S, K, V)."""
-        topics = zip(n_kw.swapaxes(0, 1), self._concentrations, strict=True)
-        return np.asarray(sum(_dirichlet_multinomial(counts, own) for counts, own in topics))
+        return dirichlet_multinomial(n_kw, self._concentrations)
 
     def draw(self, n_wk: NDArray[Any], rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Draw phi given the counts, shape (V, K); by role."""
         rows = [rng.dirichlet(row) for row in n_wk.T + self._concentrations]
         return {"phi": np.stack(rows, axis=1) if self.given_phi is None else self.given_phi}
-
-
-def _dirichlet_multinomial(counts: NDArray[Any], concentration: FloatArray) -> FloatArray:
-    """Log probability of sequences with these counts, shape (n, size)."""
-    cells = (gammaln(counts + concentration) - gammaln(concentration)).sum(axis=1)
-    return np.asarray(cells + gammaln(concentration.sum()) - gammaln(counts.sum(axis=1) + concentration.sum()))
 
 
 def keyword_statistics(

@@ -271,8 +271,8 @@ def sizes_of(
     """Return the sizes of a model of some documents."""
     topics = model.spec.topics
     columns = len(above.columns) if isinstance(above, Observed) else 0
-    keywords = sum(block.n_keywords for block in model.spec.blocks.values())
-    sizes = Sizes(len(tokens.doc_ptr) - 1, n_words, topics, len(tokens.words), prevalence=columns, keywords=keywords)
+    n_docs, keywords = len(tokens.doc_ptr) - 1, model.n_keywords
+    sizes = Sizes(n_docs, n_words, topics, len(tokens.words), prevalence=columns, keywords=keywords)
     if observed is None:
         return sizes
     supervised = topics if model.response is None else model.response.supervised(topics)

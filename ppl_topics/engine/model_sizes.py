@@ -199,9 +199,7 @@ def _dim_sizes(model: Model, corpus: CorpusSizes) -> dict[str, int]:
     size = corpus.coefficients(topics)
     dims = (
         Sizes(corpus.n_docs, corpus.n_words, topics, corpus.n_tokens, corpus.responses, size, size)
-        ._replace(
-            prevalence=corpus.covariates + 1, keywords=sum(block.n_keywords for block in model.spec.blocks.values())
-        )
+        ._replace(prevalence=corpus.covariates + 1, keywords=model.n_keywords)
         .by_dim
     )
     for name, marginal in model.marginals.items():

@@ -226,6 +226,11 @@ class Model:
         """What the first topics are called, in order, where a block names them."""
         return next((block.topic_names for block in self.spec.blocks.values() if block.topic_names), [])
 
+    @property
+    def n_keywords(self) -> int:
+        """The size of the dim ``keyword``."""
+        return sum(block.n_keywords for block in self.spec.blocks.values())
+
     def keyword_names(self, vocabulary: StrArray) -> list[str]:
         """Return what the keywords of topics are called, in the order of the dim ``keyword``."""
         return [name for block in self.spec.blocks.values() for name in block.keyword_names(vocabulary)]
