@@ -25,6 +25,7 @@ from ppl_topics.engine.cluster.members import Inline, MembersDifferError
 from ppl_topics.engine.cluster.sharded import ShardedExecutor
 from ppl_topics.engine.contract import Contract
 from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.placing import executor_of, present_device
 from ppl_topics.errors import DeclarationError, KernelError, RunError
 from ppl_topics.schedule import Plan
 from ppl_topics.schedule.rules import reads_old_values
@@ -58,7 +59,7 @@ class ExactStarts:
     def __init__(self, plan: Plan, exact: StationaryTest) -> None:
         self.tiny, self.exact, self.state = TinyModel(plan, responses=exact.tiny.responses), exact, exact.state
         self.sweeps, self.share = exact.sweeps, 1.0
-        self._executor = Executor(self.tiny.bound)
+        self._executor = executor_of(self.tiny.bound)
 
     def draws(self, samples: int, rng: np.random.Generator) -> Iterator[int]:
         """Set the state to exact draws, one after another; yield their numbers."""
@@ -74,7 +75,7 @@ class AloneTest:
 
     def __init__(self, starts: Starts, seed: int) -> None:
         self.starts, self.state, self.seed = starts, starts.state, seed
-        executor = Executor(starts.tiny.bound)
+        executor = executor_of(starts.tiny.bound)
         (step,) = executor.steps
         self.contract = Contract(starts.tiny.bound, step, executor.functions[0])
         self.moves_z = "z" in step.kernel.updates
@@ -82,11 +83,16 @@ class AloneTest:
         self.sweeps = starts.sweeps if reads_old_values(step) else 1
 
     def check_declaration(self) -> None:
-        """Run a few chains, and hold each step, and the way from each start, against the declaration."""
+        """Run a few chains, and hold each step, and the way from each start, against the declaration.
+
+        Not on a device: what a kernel declares is what its program for the CPU keeps to.
+        """
+        if present_device() != "cpu":
+            return
         rng = Key(self.seed, 0, 5, Reserved.INITIAL).generator()
         for chain in self.starts.draws(CHECKED_CHAINS, rng):
             first, start, executor = Key(self.seed, 0, chain * self.sweeps), self.state.copy(), self.starts.executor()
-            list(_sweeps(Executor(executor.bound, debug=True), self.state, first, self.sweeps))
+            list(_sweeps(executor_of(executor.bound, debug=True), self.state, first, self.sweeps))
             # What a kernel remembers from its start, no single step shows.
             run = partial(self._run_all, executor, first)
             breach = self.contract.dependence(run, start, self.state)
@@ -96,15 +102,15 @@ class AloneTest:
     def check_distribution(self) -> None:
         """Run a few chains with the documents in one place and in two, if the kernel declares that it can."""
         bound = self.starts.tiny.bound
-        (step,) = Executor(bound).steps
-        if step.kernel.distributes is None or bound.sparse or bound.marginals:
+        (step,) = executor_of(bound).steps
+        if present_device() != "cpu" or step.kernel.distributes is None or bound.sparse or bound.marginals:
             return
         rng = Key(self.seed, 0, 6, Reserved.INITIAL).generator()
         for chain in self.starts.draws(SPREAD_CHAINS, rng):
             first, bound = Key(self.seed, 0, chain * self.sweeps), _with_documents_apart(self.starts.executor().bound)
             alone, spread = self.state.copy(), self.state.copy()
             alone.tokens = spread.tokens = bound.tokens
-            self._run_all(Executor(bound), first, alone)
+            self._run_all(executor_of(bound), first, alone)
             how = f"declares distributes={step.kernel.distributes!r}, but"
             try:
                 self._run_all(ShardedExecutor(bound, Inline(2)), first, spread)

@@ -27,6 +27,7 @@ from ppl_topics.diagnostics.exactness.statistics import FEWEST, REFERENCE, Sampl
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
 from ppl_topics.diagnostics.exactness.tiny_labels import set_labels
 from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.placing import executor_of
 from ppl_topics.engine.simulation import document_features, draw_from_prior, draw_targets, drawing_order
 
 __all__ = ["GewekeTest"]
@@ -120,7 +121,7 @@ class GewekeTest:
         What else they depend on, such as targets, is in the state. Of a few tokens there are few texts.
         """
         key = self.state.tokens.words.tobytes()
-        executor = self._executors.get(key) or Executor(self.tiny.with_tokens(self.state.tokens))
+        executor = self._executors.get(key) or executor_of(self.tiny.with_tokens(self.state.tokens))
         if len(self._executors) < KEPT:
             self._executors[key] = executor
         return executor

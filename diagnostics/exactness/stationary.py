@@ -32,7 +32,7 @@ from ppl_topics.diagnostics.exactness.tiny_indicators import TinyIndicators
 from ppl_topics.diagnostics.exactness.tiny_keywords import TinyKeywords, TinySeeds
 from ppl_topics.diagnostics.exactness.tiny_labels import draw_parents, redraw_targets, set_labels
 from ppl_topics.diagnostics.exactness.tiny_response import TinyResponses, moved_roles, numbers_of
-from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.placing import executor_of
 from ppl_topics.models.assignments import draw_rows
 from ppl_topics.models.hierarchical_dirichlet import HierarchicalDirichlet
 from ppl_topics.schedule import Plan
@@ -72,7 +72,7 @@ class StationaryTest:
 
     def __init__(self, tiny: TinyModel, seed: int, sweeps: int) -> None:
         self.tiny, self.seed, self.sweeps = tiny, seed, sweeps
-        self.executor = Executor(tiny.bound)
+        self.executor = executor_of(tiny.bound)
         self.state = tiny.bound.initial_state(seed, 0)
         self.topics = self._topics()
         self.given_phi = self._given_phi()
@@ -91,7 +91,7 @@ class StationaryTest:
         other = copy.copy(self)
         other.sweeps = sweeps
         other.tiny = TinyModel(plan, responses=self.tiny.responses)
-        other.executor = Executor(other.tiny.bound)
+        other.executor = executor_of(other.tiny.bound)
         return other if other._moved() == self._moved() else StationaryTest(other.tiny, self.seed, sweeps)
 
     def _topics(self) -> TinyIndicators | TinyKeywords | TinySeeds | None:
@@ -195,7 +195,7 @@ class StationaryTest:
     def check_declarations(self) -> None:
         """Run a few sweeps from exact draws, checking after each kernel what it changed."""
         rng = Key(self.seed, 0, 3, Reserved.INITIAL).generator()
-        executor = Executor(self.tiny.bound, debug=True)
+        executor = executor_of(self.tiny.bound, debug=True)
         for sweep in self.exact_draws(CHECKED_SWEEPS, rng):
             executor.sweep(self.state, executor.memories(self.state), self.seed, 0, sweep)
 

@@ -25,6 +25,7 @@ from ppl_topics.diagnostics.exactness.sizes import size_tests
 from ppl_topics.diagnostics.exactness.stationary import StationaryTest
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec, with_a_distribution, with_heavy_topics
 from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.placing import Device, check_device, present_device, using_device
 from ppl_topics.engine.simulation import check_simulates
 from ppl_topics.errors import DeclarationError, PplTopicsError, ScheduleError, SpecError
 from ppl_topics.schedule import Plan
@@ -61,6 +62,7 @@ def verify(
     sweeps: int = SWEEPS,
     long_run: int = LONG_RUN,
     false_alarm: float = FALSE_ALARM,
+    device: Device = "cpu",
     **parameters: Any,
 ) -> Verification:
     """Test whether kernels leave the posterior of a model invariant, and reach all of it.
@@ -100,6 +102,9 @@ def verify(
         Sweeps of the long chain.
     false_alarm : float
         Bound on the probability that the tests refuse a correct kernel.
+    device : {'cpu', 'cuda'}
+        Where kernels run; only those that can run on a GPU are tested there, and no declarations, which are those of
+        the same kernels on the CPU.
     **parameters
         Model parameters to set. The number of topics and the parameters of priors are replaced by those of the tiny
         corpus.
@@ -134,8 +139,9 @@ def verify(
     # Only kept draws must be exact.
     spec, untested = tiny_spec(written.without_warmup()), written.warmup is not None
     check_simulates(Model.of(spec))
+    check_device(device)
     # The tiny corpus has no work for a second thread; draws do not depend on the number of threads.
-    with using_threads(1):
+    with using_threads(1), using_device(device):
         if schedule is not None:
             plan = make_plan(spec.with_schedule(schedule, "argument schedule"), partial=True)
             whole = _certify_whole(plan, settings, _exact_tests(plan, settings))
@@ -188,6 +194,13 @@ def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Setti
     model = Model.of(spec)
     roles = {variable.role for variable in model.latent.values()}
     candidates = [k for k in kernels().values() if set(k.updates) & roles] if asked is None else asked
+    device = present_device()
+    if device != "cpu":
+        elsewhere = [k.name for k in asked or () if device not in k.devices]
+        if elsewhere:
+            able = ", ".join(k.name for k in kernels().values() if device in k.devices)
+            raise ScheduleError(f"kernel {elsewhere[0]!r} does not run on {device}; {able} do")
+        candidates = [k for k in candidates if device in k.devices]
     certificates: list[Certificate] = []
     refused: dict[str, str] = {}
     alone = _Alone(model, settings)
@@ -212,7 +225,7 @@ def _verify_kernels(spec: Spec, asked: list[KernelSpec] | None, settings: _Setti
                 certificate = _certify(certificate, at_length, exact[0], looks)
             certificates.append(certificate)
     if asked is None:
-        plan = make_plan(spec)
+        plan = make_plan(spec, device=device)
         exact = [test.of(plan, settings.sweeps) for test in alone.exact]
         certificates.append(_certify_whole(plan, settings, exact, larger=not alone.certifies(plan)))
     return Verification(spec.name, settings.false_alarm, tuple(certificates), refused)
@@ -245,7 +258,7 @@ def _plans_with(model: Model, kernel: KernelSpec) -> dict[str, Plan]:
 
 def _plan_with(model: Model, kernel: KernelSpec, targets: Sequence[str]) -> Plan:
     """Return the default schedule, with ``kernel`` in place of those for variables that it updates."""
-    default = assign(model)
+    default = assign(model, device=present_device())
     options = kernel.options()
     entries = tuple(
         Step(s.variable, kernel, options, s.path) if s.variable == targets[0] else replace(s, reason="")
@@ -273,7 +286,7 @@ class _Alone:
     @cached_property
     def exact(self) -> list[StationaryTest]:
         """The exact distribution of all that the model holds: with three responses and, if it has some, with one."""
-        return _exact_tests(Plan(self.model, assign(self.model)), self.settings)
+        return _exact_tests(Plan(self.model, assign(self.model, device=present_device())), self.settings)
 
     def certify(self, step: Step, tested: bool) -> Certificate:
         """Hold a kernel against its declaration and, if it is to be ``tested``, test what it draws by itself."""

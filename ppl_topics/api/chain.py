@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_threads, check_whole
 from ppl_topics._util.nearest import choices
 from ppl_topics._util.threads import using_threads
-from ppl_topics.api.run_arguments import check_corpus, check_warmup_schedule
+from ppl_topics.api.run_arguments import check_corpus, check_device_of_run, check_warmup_schedule
 from ppl_topics.api.sampling import ModelLike, resolve
 from ppl_topics.api.starting import Given, Init, start_values, with_given
 from ppl_topics.core.keys import Key
@@ -23,6 +24,7 @@ from ppl_topics.engine.bind import bind
 from ppl_topics.engine.contract import copy_memory
 from ppl_topics.engine.executor import SweepRecord, step_labels
 from ppl_topics.engine.phases import Phases
+from ppl_topics.engine.placing import Device, using_device
 from ppl_topics.engine.recorder import ChainDraws, Recorder
 from ppl_topics.errors import PplTopicsError
 from ppl_topics.schedule import Plan, make_plan
@@ -58,6 +60,8 @@ class Chain:
         What is held fixed; both as in :func:`ppl_topics.sample`.
     debug : bool
         Whether to hold each step against the declaration of its kernel.
+    device : {'cpu', 'cuda'}
+        As in :func:`ppl_topics.sample`. What a GPU has drawn is copied when `state` is asked for.
     **parameters
         Model parameters to set.
 
@@ -104,6 +108,7 @@ class Chain:
         init: Init | None = None,
         given: Given | None = None,
         debug: bool = False,
+        device: Device = "cpu",
         **parameters: Any,
     ) -> None:
         self.seed = secrets.randbits(32) if seed is None else seed
@@ -116,15 +121,17 @@ class Chain:
         check_corpus(corpus)
         trees = {"schedule": schedule, "warmup_schedule": warmup_schedule}
         spec = with_given(resolve(model, parameters, **trees), given)
-        self.plan: Plan = make_plan(spec, CorpusSizes.of(corpus))
+        check_device_of_run(device, False, 1, debug)
+        self.plan: Plan = make_plan(spec, CorpusSizes.of(corpus), device=device)
         self.sweeps = 0
         self._chain, self._threads = chain, threads
         bound = bind(self.plan, corpus)
-        self._phases = Phases.here(bound, warmup, debug)
+        with using_device(device):
+            self._phases = Phases.here(bound, warmup, debug)
         self._recorder = Recorder(bound, ChainDraws())
         with using_threads(threads):
             start = start_values(bound, corpus, init, given, 1) if init is not None or spec.given else {}
-            self.state: ChainState = bound.initial_state(
+            self._state: ChainState = bound.initial_state(
                 self.seed, chain, {name: values[0] for name, values in start.items()}
             )
             self._begin()
@@ -134,9 +141,15 @@ class Chain:
     def _begin(self) -> None:
         """Begin with the kernels of the next sweep."""
         self._executor = self._phases.at(self.sweeps)
-        self._memories = self._executor.memories(self.state)
+        self._memories = self._executor.memories(self._state)
         self._labels = step_labels(self._executor.bound.plan.schedule)
         self._seconds, self._runs = np.zeros(len(self._labels)), np.zeros(len(self._labels), dtype=np.int64)
+
+    @property
+    def state(self) -> ChainState:
+        """The current values; see the class."""
+        self._executor.settle(self._state, self._memories, self.seed, self._chain, self.sweeps)
+        return self._state
 
     def __repr__(self) -> str:
         """Return one line: model, corpus, sweeps."""
@@ -158,8 +171,10 @@ class Chain:
         with using_threads(self._threads):
             for _ in range(times):
                 self._end_sweep()
-                with self._phases.tempered(self.state, self.sweeps):
-                    self._record = self._executor.sweep(self.state, self._memories, self.seed, self._chain, self.sweeps)
+                with self._phases.tempered(self._state, self.sweeps):
+                    self._record = self._executor.sweep(
+                        self._state, self._memories, self.seed, self._chain, self.sweeps, seen=False
+                    )
                 self._seconds += self._record.seconds
                 self._runs += self._record.runs
                 self._count_sweep()
@@ -189,8 +204,8 @@ class Chain:
         place = self._place(name)
         self._executions += 1
         key, record = Key(self.seed, self._chain, self.sweeps, self._executions), SweepRecord.of(len(self._labels))
-        with using_threads(self._threads), self._phases.tempered(self.state, self.sweeps):
-            self._executor.run_step(place, self.state, self._memories, key, record)
+        with using_threads(self._threads), self._phases.tempered(self._state, self.sweeps):
+            self._executor.run_step(place, self._state, self._memories, key, record)
         self._record = record
         self._seconds += record.seconds
         self._runs += record.runs
@@ -208,6 +223,7 @@ class Chain:
         """Count a sweep; after the last of the warmup, the schedule begins."""
         self.sweeps += 1
         if self._phases.at(self.sweeps) is not self._executor:
+            self._executor.settle(self._state, self._memories, self.seed, self._chain, self.sweeps)
             self._begin()
 
     def _place(self, name: str) -> int:
@@ -225,7 +241,7 @@ class Chain:
     def log_posterior(self) -> float:
         """Return the log posterior density of the state up to a constant, the ``lp`` of a trace."""
         with using_threads(self._threads):
-            return float(self._recorder.statistics(self.state, self._record)["lp"])
+            return float(self._statistics()["lp"])
 
     def statistics(self) -> dict[str, Any]:
         """Return what ``sample_stats`` of a trace would hold of the state and the last sweep or step, by name.
@@ -234,13 +250,25 @@ class Chain:
         shape (steps,); NaN where a step did not run.
         """
         with using_threads(self._threads):
-            return self._recorder.statistics(self.state, self._record)
+            return self._statistics()
+
+    def _statistics(self) -> dict[str, Any]:
+        """Return what a trace would say, of assignments on a device from there."""
+        summary = self._executor.summary(self._state, self._chain)
+        state = self.state if summary is None or self.plan.model.supervised else self._state
+        return self._recorder.statistics(state, replace(self._record, summary=summary))
 
     @property
     def seconds(self) -> dict[str, float]:
         """Mean seconds of each step since its schedule began, by ``variable:kernel``; NaN if it has not run."""
         runs = np.where(self._runs > 0, self._runs, np.nan)
         return dict(zip(self._labels, (self._seconds / runs).tolist(), strict=True))
+
+    @property
+    def last_seconds(self) -> list[float]:
+        """Seconds of each step in the last sweep or step, in the order of `seconds`; 0 where it did not run."""
+        seconds: list[float] = self._record.seconds.tolist()
+        return seconds
 
     @property
     def values(self) -> Mapping[str, Any]:
@@ -250,8 +278,8 @@ class Chain:
     def copy(self) -> Chain:
         """Return a chain that goes on from here by itself, and draws the same."""
         other = copy.copy(self)
-        other.state = self.state.copy()
-        other._memories = copy_memory(self._memories, self.state, other.state)
+        other._state = self.state.copy()
+        other._memories = copy_memory(self._memories, self._state, other._state)
         other._record = copy.deepcopy(self._record)
         other._seconds, other._runs = self._seconds.copy(), self._runs.copy()
         return other

@@ -11,7 +11,7 @@ from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import MAX_SWEEPS, check_threads, check_whole
 from ppl_topics._util.files import remove_parts
 from ppl_topics._util.paths import as_path
-from ppl_topics.api.run_arguments import Split, check_split
+from ppl_topics.api.run_arguments import Split, check_device_of_run, check_split
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.cluster.connection import ClusterLike, connected
@@ -88,6 +88,7 @@ def resume(
     folder.check_streams()
     asked = _asked_draws(draws, before.draws)
     check_split(split, cluster is not None, before.debug)
+    check_device_of_run(before.device, cluster is not None, before.processes if processes is None else processes)
     processes = before.processes if processes is None else processes
     check_whole(argument("processes"), processes, 1, MAX_SWEEPS)
     if threads is not None:
@@ -124,6 +125,7 @@ def resume(
             ignore_memory=ignore_memory,
             cluster=workers,
             split=split,
+            device=before.device,
             start=folder.start(),
         )
         return Fit(resume_in_folder(folder, plan, run_corpus, settings))

@@ -12,9 +12,18 @@ from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_choice, check
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.cluster.connection import Cluster
+from ppl_topics.engine.placing import Device, check_device
 from ppl_topics.errors import CorpusError, PplTopicsError
 
-__all__ = ["Split", "check_checkpoints", "check_corpus", "check_split", "check_warmup_schedule", "run_settings"]
+__all__ = [
+    "Split",
+    "check_checkpoints",
+    "check_corpus",
+    "check_device_of_run",
+    "check_split",
+    "check_warmup_schedule",
+    "run_settings",
+]
 
 Split: TypeAlias = Literal["chains", "documents"]
 
@@ -33,6 +42,7 @@ def run_settings(
     ignore_memory: bool = False,
     cluster: Cluster | None = None,
     split: Split = "chains",
+    device: Device = "cpu",
 ) -> Settings:
     """Check how to run, as given to :func:`sample`."""
     counts = {"draws": draws, "chains": chains, "thin": thin, "processes": processes, "warmup": warmup}
@@ -46,6 +56,7 @@ def run_settings(
             f"{argument('processes')}: with {argument('cluster')}, chains run on its workers; leave it out"
         )
     check_split(split, cluster is not None, debug)
+    check_device_of_run(device, cluster is not None, processes, debug)
     if threads is None and cluster is not None:
         threads = cluster.threads
     elif threads is None:
@@ -54,7 +65,7 @@ def run_settings(
         check_threads(argument("threads"), threads)
     else:
         check_whole(argument("threads"), threads, 1, cluster.threads)
-    how = (debug, progress, ignore_memory, cluster, split)
+    how = (debug, progress, ignore_memory, cluster, split, device)
     return Settings(draws, warmup, thin, int(seed), threads, chains, processes, *how)
 
 
@@ -76,6 +87,19 @@ def check_split(split: str, cluster: bool, debug: bool) -> None:
         )
     if split == "documents" and debug:
         raise PplTopicsError(f"{argument('debug')}: steps are checked in one process; leave out {argument('split')}")
+
+
+def check_device_of_run(device: str, cluster: bool, processes: int, debug: bool = False) -> None:
+    """Check where the kernels run."""
+    check_device(device)
+    if device == "cpu":
+        return
+    for name, given in (("cluster", cluster), ("processes", processes != 1), ("debug", debug)):
+        if given:
+            raise PplTopicsError(
+                f"{argument(name)}: with {argument('device')} {device}, the chains run in this process, one after the "
+                f"other; leave out {argument(name)}"
+            )
 
 
 def check_checkpoints(sweeps: int | None, minutes: float | None, folder: bool) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from ppl_topics.corpus.names import NAME
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.cluster.connection import ClusterLike, connected
+from ppl_topics.engine.placing import Device
 from ppl_topics.engine.run import InexactKernelWarning, run_in_folder, run_in_memory
 from ppl_topics.engine.traced import Traced
 from ppl_topics.errors import SpecError
@@ -68,6 +69,7 @@ def sample(
     ignore_memory: bool = False,
     cluster: ClusterLike | None = None,
     split: Split = "chains",
+    device: Device = "cpu",
     **parameters: Any,
 ) -> Fit:
     """Draw from the posterior of a topic model.
@@ -137,6 +139,9 @@ def sample(
     split : {'chains', 'documents'}
         What the workers share: each has some chains, or each has some documents of every chain. If `out` is a folder,
         workers that have chains must see it.
+    device : {'cpu', 'cuda'}
+        Whether the kernels that can run there run on a GPU; the package needs the extra ``ppl-topics[cuda]`` then. The
+        draws have the same distribution, but are others.
     **parameters
         Model parameters to set, such as ``topics=50``.
 
@@ -197,6 +202,7 @@ def sample(
             ignore_memory=ignore_memory,
             cluster=workers,
             split=split,
+            device=device,
         )
         return prepared.run(corpus)
 
@@ -220,12 +226,14 @@ class Prepared:
         check_corpus(corpus)
         if self.written is not None:
             return self.written
-        sizes = CorpusSizes.of(corpus)
-        if self.settings.split == "chains":
+        sizes, device = CorpusSizes.of(corpus), self.settings.device
+        if self.settings.split == "chains" and device == "cpu":
             return make_plan(self.spec, sizes)
         # Written down, so that the run can be resumed anywhere: alone it would have other kernels.
-        chosen = to_data(make_plan(self.spec, sizes, distributed=True).schedule)
-        return make_plan(self.spec.with_schedule(chosen, "the schedule chosen for documents on several machines"))
+        distributed = self.settings.split == "documents"
+        chosen = to_data(make_plan(self.spec, sizes, distributed=distributed, device=device).schedule)
+        where = "documents on several machines" if distributed else device
+        return make_plan(self.spec.with_schedule(chosen, f"the schedule chosen for {where}"))
 
     def run(self, corpus: Corpus) -> Fit:
         """Run the model on a corpus; see :func:`sample`."""

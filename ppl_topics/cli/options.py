@@ -15,6 +15,7 @@ __all__ = [
     "ChainOption",
     "NoProgress",
     "OnCluster",
+    "OnDevice",
     "Overwrite",
     "Probability",
     "SplitOver",
@@ -31,6 +32,9 @@ OnCluster = Annotated[
         help="Run on the workers of a Dask cluster: the address of its scheduler, or local:2 for two workers here.",
         metavar="ADDRESS",
     ),
+]
+OnDevice = Annotated[
+    Literal["cpu", "cuda"], typer.Option("--device", help="Run the kernels that can on an NVIDIA GPU: cuda.")
 ]
 SplitOver = Annotated[
     Literal["chains", "documents"],

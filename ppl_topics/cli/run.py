@@ -13,7 +13,7 @@ import typer
 from ppl_topics.cli.corpus_options import Data, Training, describe
 from ppl_topics.cli.model_options import RecordedModel, Run, Seed, assignments
 from ppl_topics.cli.new_documents import check_test, measure, metric_lines, refuse_test
-from ppl_topics.cli.options import AsJson, NoProgress, OnCluster, Overwrite, SplitOver
+from ppl_topics.cli.options import AsJson, NoProgress, OnCluster, OnDevice, Overwrite, SplitOver
 from ppl_topics.cli.output import print_json, say
 from ppl_topics.cli.report import print_efficiency, reading_lines, verdict_data
 
@@ -62,6 +62,7 @@ def run(
     ] = False,
     cluster: OnCluster = None,
     split: SplitOver = "chains",
+    device: OnDevice = "cpu",
     no_progress: NoProgress = False,
     json: AsJson = False,
 ) -> None:
@@ -97,6 +98,7 @@ def run(
             progress=not no_progress,
             cluster=workers,
             split=split,
+            device=device,
             **asdict(run),
         )
         if test is not None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ppl_topics.cli.model_options import Model
-from ppl_topics.cli.options import AsJson
+from ppl_topics.cli.options import AsJson, OnDevice
 from ppl_topics.cli.output import print_json, working
 from ppl_topics.errors import RunError
 
@@ -20,6 +20,7 @@ def verify(
         list[str] | None, typer.Option(help="Test this kernel; may be given several times. By default all.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Seed of the tests.")] = None,
+    device: OnDevice = "cpu",
     json: AsJson = False,
 ) -> None:
     """Certify or refuse the kernels of MODEL.
@@ -42,7 +43,7 @@ def verify(
     # A schedule that breaks a rule is refused before any test runs.
     make_plan(spec if given["schedule"] is None else spec.with_schedule(given["schedule"], "--schedule"))
     with working("testing on small corpora, some seconds a kernel"):
-        result = certify(spec, kernel=kernel or None, schedule=given["schedule"], **options)
+        result = certify(spec, kernel=kernel or None, schedule=given["schedule"], device=device, **options)
     if json:
         print_json(result.to_dict())
     else:

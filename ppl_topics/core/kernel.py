@@ -238,6 +238,7 @@ class KernelSpec:
     automatic: bool
     parallel_over: str | None
     distributes: Distribution | None
+    devices: tuple[str, ...]
     cost: str
     tasks: str
     memory: str
@@ -282,6 +283,7 @@ class KernelSpec:
             "exact": self.exact,
             "parallel_over": self.parallel_over,
             "distributes": self.distributes,
+            "devices": list(self.devices),
             "cost": self.cost,
             "tasks": self.tasks if self.parallel_over else "1",
             "memory": self.memory,

@@ -100,6 +100,7 @@ def kernel(
     automatic: bool = False,
     parallel_over: str | None = None,
     distributes: Distribution | None = None,
+    devices: str | Iterable[str] = (),
     cost: str = "N * K",
     tasks: str = "N",
     memory: str = "0",
@@ -137,6 +138,8 @@ def kernel(
         documents, given what all have; ``central``, all machines draw the same from the counts of all; ``statistic``,
         all draw the same from a statistic of all documents (`KernelFunctions.of_statistic`); ``rotate``, blocks of
         words go from machine to machine (`KernelFunctions.of_rotation`). By default it cannot.
+    devices : str or iterable of str
+        Where it can run beside the host: ``cuda``, for kernels of the project.
     cost : str
         Formula for the nanoseconds that one thread of a nominal machine takes for one step: Python arithmetic over N
         (tokens that the step draws), D (documents), V (words), K (topics), C (responses), F (coefficients of each),
@@ -176,6 +179,7 @@ def kernel(
             automatic=automatic,
             parallel_over=parallel_over,
             distributes=distributes,
+            devices=_names(name, "devices", devices),
             cost=cost,
             tasks=tasks,
             memory=memory,

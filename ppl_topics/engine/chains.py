@@ -16,6 +16,7 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.engine.checkpointing import ChainCheckpoints, Checkpointing
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.phases import Phases
+from ppl_topics.engine.placing import Device
 from ppl_topics.engine.recorder import ChainDraws, Recorder
 from ppl_topics.engine.traced import Traced
 from ppl_topics.errors import RunError
@@ -41,6 +42,7 @@ class Settings:
     # A `Cluster`, whose module imports this one.
     cluster: Any = field(default=None, compare=False)
     split: str = "chains"
+    device: Device = "cpu"
     # By variable, one array for all chains, or one for each.
     start: Mapping[str, Sequence[NDArray[Any]]] = field(default_factory=dict, compare=False)
 

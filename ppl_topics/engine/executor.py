@@ -143,6 +143,10 @@ class Executor:
     def settle(self, state: ChainState, memories: list[Any], seed: int, chain: int, number: int) -> None:
         """See to it that a state is whole, before sweep ``number``; here it always is."""
 
+    def summary(self, state: ChainState, chain: int) -> Summary | None:
+        """Return what a trace says of the assignments where they are, if that is not in the state."""
+        return None
+
     def draw(self, place: int, state: ChainState, memory: Any, key: Key) -> Mapping[str, float] | None:
         """Run the kernel of one step, in place, and return its statistics."""
         return self.functions[place].step(state, memory, key)

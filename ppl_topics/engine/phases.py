@@ -13,6 +13,7 @@ from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.executor import Executor
+from ppl_topics.engine.placing import executor_of
 from ppl_topics.schedule import Plan
 
 __all__ = ["Phases", "in_warmup"]
@@ -40,8 +41,8 @@ class Phases:
 
     @classmethod
     def here(cls, bound: BoundModel, warmup: int, debug: bool = False) -> Phases:
-        """Return what advances chains whose documents are all in this process."""
-        return cls(bound, warmup, lambda part: Executor(part, debug))
+        """Return what advances chains whose documents are all in this process, on a device if one is in use."""
+        return cls(bound, warmup, lambda part: executor_of(part, debug))
 
     def at(self, sweep: int) -> Executor:
         """Return what runs a sweep, numbered from 0."""

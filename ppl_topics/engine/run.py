@@ -21,6 +21,7 @@ from ppl_topics.engine.interrupt import GracefulStop
 from ppl_topics.engine.memory import check_memory
 from ppl_topics.engine.model_sizes import Demand
 from ppl_topics.engine.phases import Phases
+from ppl_topics.engine.placing import using_device
 from ppl_topics.engine.processes import run_in_processes
 from ppl_topics.engine.progress import ProgressBars
 from ppl_topics.engine.recorder import ChainDraws
@@ -84,6 +85,7 @@ def run_in_folder(
             processes=settings.processes,
             threads=settings.threads,
             debug=settings.debug,
+            device=settings.device,
             variables=list(builder.all_dims()),
             checkpoint_sweeps=checkpoint_sweeps,
             checkpoint_minutes=checkpoint_minutes,
@@ -157,7 +159,8 @@ def _run_chains(
 def _phases(bound: BoundModel, settings: Settings) -> Phases:
     """Return what advances chains: in this process, or on workers that have some documents each."""
     if settings.cluster is None or settings.split == "chains":
-        return Phases.here(bound, settings.warmup, settings.debug)
+        with using_device(settings.device):
+            return Phases.here(bound, settings.warmup, settings.debug)
     check_spread_warmup(bound.plan.warmup)
     workers, deals = Workers(settings.cluster), count(1)
     return Phases(bound, settings.warmup, lambda part: ShardedExecutor(part, workers, settings.threads, deals))

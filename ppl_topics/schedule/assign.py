@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics.core.registry import kernels
 from ppl_topics.errors import ScheduleError
 from ppl_topics.schedule.costs import NOMINAL_THREADS, CorpusSizes, nominal_sizes, sweep_seconds
@@ -28,7 +29,12 @@ PREFERRED = ("lambda", "tau", "slab", "augmentation", "eta", "z", "alpha", "beta
 
 
 def assign(
-    model: Model, corpus: CorpusSizes | None = None, *, distributed: bool = False, rotating: bool = True
+    model: Model,
+    corpus: CorpusSizes | None = None,
+    *,
+    distributed: bool = False,
+    rotating: bool = True,
+    device: str = "cpu",
 ) -> Node:
     """Choose for each latent variable an exact kernel that the model admits, so that the whole sweep is cheapest.
 
@@ -36,12 +42,15 @@ def assign(
     than the cheapest, the one that integrates out most variables is chosen: where it was measured, it reached the mode
     soonest. Seconds are those of the nominal machine at `NOMINAL_THREADS` threads, so that the same seed gives the same
     draws anywhere. If `distributed`, only kernels are chosen that can run on documents spread over machines; the choice
-    does not depend on how many these are. Those that rotate blocks of words can be left out.
+    does not depend on how many these are. Those that rotate blocks of words can be left out. Of kernels that draw the
+    assignments, one is chosen that runs on the `device`.
     """
     ordered = sweep_order(list(model.latent.values()))
     sizes = (corpus or nominal_sizes()).for_model(model)
     sweeps = []
-    for chosen in itertools.product(*(_choices(variable, model, distributed, rotating) for variable in ordered)):
+    for chosen in itertools.product(
+        *(_choices(variable, model, distributed, rotating, device) for variable in ordered)
+    ):
         seconds = sweep_seconds(_cycle(chosen, model), sizes, model.spec.topics, NOMINAL_THREADS)
         sweeps.append((seconds, chosen))
     sweeps.sort(key=lambda pair: pair[0])
@@ -94,10 +103,18 @@ def admissible(variable: Variable, model: Model) -> tuple[list[Step], dict[str, 
     return steps, refused
 
 
-def _choices(variable: Variable, model: Model, distributed: bool, rotating: bool) -> list[Step]:
+def _choices(variable: Variable, model: Model, distributed: bool, rotating: bool, device: str) -> list[Step]:
     steps, refused = admissible(variable, model)
     steps = [step for step in steps if step.kernel.automatic and step.kernel.exact]
     steps = [step for step in steps if rotating or step.kernel.distributes != "rotate"]
+    if steps and device != "cpu" and variable.role == "z":
+        names = ", ".join(step.kernel.name for step in steps) + (" runs" if len(steps) == 1 else " run")
+        steps = [step for step in steps if device in step.kernel.devices]
+        if not steps:
+            raise ScheduleError(
+                f"{model.spec.locate('blocks', variable.name)}: {names} on the CPU only, and no other kernel draws "
+                f"{variable.name}; leave out {argument('device')}"
+            )
     if steps and distributed:
         names = ", ".join(step.kernel.name for step in steps) + (" needs" if len(steps) == 1 else " need")
         steps = [step for step in steps if step.kernel.distributes]

@@ -97,12 +97,17 @@ class Plan:
 
 
 def make_plan(
-    spec: Spec, corpus_sizes: CorpusSizes | None = None, *, partial: bool = False, distributed: bool = False
+    spec: Spec,
+    corpus_sizes: CorpusSizes | None = None,
+    *,
+    partial: bool = False,
+    distributed: bool = False,
+    device: str = "cpu",
 ) -> Plan:
-    """Parse or choose the schedule of a model, and check it; see `assign` for `distributed`."""
+    """Parse or choose the schedule of a model, and check it; see `assign` for `distributed` and `device`."""
     model = Model.of(spec)
     if spec.schedule is None:
-        node = assign(model, corpus_sizes, distributed=distributed)
+        node = assign(model, corpus_sizes, distributed=distributed, device=device)
     else:
         node = parse(spec.schedule, model)
         check(node, model, partial=partial)

@@ -63,6 +63,7 @@ sweep_partially_collapsed = compile_sweep("partially_collapsed", draw, look_ahea
     automatic=True,
     parallel_over="doc",
     distributes="doc",
+    devices="cuda",
     cost="N * (45 + 0.16 * K) + 0.3 * V * K + N * (16 * min(1, C) + 0.9 * C)",
     memory="4 * N + 50 * D * C + 10 * N * min(1, C)",
     reference="Magnusson et al. 2018, eq. 4",

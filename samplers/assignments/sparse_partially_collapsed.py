@@ -197,6 +197,7 @@ sweep_sparse_partially_collapsed = compile_sweep(
     automatic=True,
     parallel_over="doc",
     distributes="doc",
+    devices="cuda",
     cost="N * (53 + 0.09 * K) + V * (40 + 1.8 * K) + N * (16 * min(1, C) + 0.9 * C)",
     memory="4 * N + 0.6 * V * K + 50 * D * C + 10 * N * min(1, C)",
     reference="Magnusson et al. 2018, section 3.2, eq. 5",

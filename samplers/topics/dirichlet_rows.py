@@ -147,6 +147,7 @@ def draw_theta(doc_ptr: IntArray, z: UnsignedArray, alpha: Alpha, key: Key, thet
     automatic=True,
     parallel_over="word",
     distributes="central",
+    devices="cuda",
     cost="V * (200 + 4.4 * K)",
     reference="Magnusson et al. 2018, eq. 3",
 )

@@ -57,6 +57,8 @@ class Manifest(pydantic.BaseModel):
     processes: Positive
     threads: Positive
     debug: bool
+    # The draws of a device are not those of another.
+    device: Literal["cpu", "cuda"] = "cpu"
     # Variables whose draws are kept, in the order of the model.
     variables: list[str]
     checkpoint_sweeps: Positive | None
