@@ -22,6 +22,7 @@ from common import Results, load, name_of, parser, print_table
 from simulate import simulate
 
 import ppl_topics as pt
+from ppl_topics.engine.placing import check_device
 
 BANDWIDTH_FLOATS, COPIES = 2**29, 5
 DEVICE_KERNELS = ("partially_collapsed", "sparse_partially_collapsed")
@@ -49,6 +50,14 @@ def copied_bytes_a_second() -> float:
         other.copy_to_device(one)
     cuda.synchronize()
     return 2 * COPIES * one.nbytes / (time.perf_counter() - started)
+
+
+def gpu_name() -> str:
+    """Return what the device is called."""
+    from numba import cuda
+
+    name = cuda.get_current_device().name
+    return name.decode() if isinstance(name, bytes) else name
 
 
 def chains(corpus: pt.Corpus, topics: int, cpu: bool) -> Iterator[tuple[str, str, pt.Chain]]:
@@ -80,12 +89,17 @@ def measure(chain: pt.Chain, burn_in: int, sweeps: int, marks: int) -> dict[str,
 
 def main() -> None:
     options = arguments().parse_args()
+    try:
+        check_device("cuda")
+    except pt.RunError as error:
+        print(f"nothing to measure: {error}")
+        return
     if options.data is None:
         corpus = frequent(simulate(options.tokens, topics=options.simulated_topics), options.min_count)
     else:
         corpus = load(options.data, options.vocabulary)
     print(corpus, flush=True)
-    about = {"corpus": name_of(options.data, "simulated"), "tokens": corpus.n_tokens, "words": corpus.n_words}
+    about = {"corpus": name_of(options.data, "simulated"), "million tokens": corpus.n_tokens / 1e6, "GPU": gpu_name()}
     results = Results(options.results, "gpu", "How fast are sweeps on a GPU, and on the CPU beside it?", **about)
     bandwidth = copied_bytes_a_second()
     print(f"copies on the device: {bandwidth / 1e12:.2f} TB/s", flush=True)
@@ -96,11 +110,11 @@ def main() -> None:
             burn_in = min(options.burn_in, options.cpu_burn_in) if few else options.burn_in
             found = measure(chain, burn_in, options.sweeps, options.marks)
             rate = corpus.n_tokens / found["z"]
-            results.add(f"{place} {kernel}", "tokens a second", rate, topics=topics, after_sweeps=burn_in)
-            for part in ("z", "phi", "sweep"):
-                results.add(f"{place} {kernel}", f"seconds of {part}", found[part], topics=topics)
-            for seconds, lp in found["curve"]:
-                results.add(f"{place} {kernel}", "lp", lp, topics=topics, seconds=round(seconds, 4))
+            setting = {"topics": topics, "sweeps before": burn_in}
+            results.add(f"{place} {kernel}", "million tokens a second", rate / 1e6, **setting)
+            results.add(f"{place} {kernel}", "seconds of phi", statistics.median(found["phi"]), **setting)
+            results.add(f"{place} {kernel}", "seconds of a sweep", statistics.median(found["sweep"]), **setting)
+            results.add(f"{place} {kernel}", "log p / N", found["curve"][-1][1] / corpus.n_tokens, **setting)
             end, lp = found["curve"][-1]
             phi_share = 4 * topics * statistics.median(rate) / bandwidth if kernel == DEVICE_KERNELS[0] else None
             rows.append(

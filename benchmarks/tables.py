@@ -31,6 +31,7 @@ QUESTIONS = {
     "How good are the forecasts of a sweep?": "1 is perfect. The formula of `partially_collapsed` was refitted since.",
     "How good are the forecasts of memory?": "1 is perfect.",
     "How fast is a corpus simulated?": "",
+    "How fast are sweeps on a GPU, and on the CPU beside it?": "The rate is that of the kernel of z alone.",
     "What does it cost to spread one chain over workers?": "On one machine, where workers share its cores. Simulated.",
     "What does LDA know after so many seconds?": "On two workers. Held-out is the fair column: see The peers.",
     "How fast is a supervised model trained, and how well does it predict?": "`medlda`: 2 + 6 sweeps; two classes: 20.",

@@ -9,16 +9,24 @@ from math import isfinite
 from typing import Any
 
 from ppl_topics._util.argument_names import argument
-from ppl_topics._util.arguments import check_whole
+from ppl_topics._util.arguments import check_choice, check_whole
 from ppl_topics.api.sampling import ModelLike, Prepared, prepare
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.machine_speed import machine_speed
 from ppl_topics.engine.model_sizes import Demand, corpus_bytes, recording_seconds
+from ppl_topics.engine.placing import DEVICES, Device
 from ppl_topics.errors import PplTopicsError, ScheduleError
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.assign import assign
-from ppl_topics.schedule.costs import CorpusSizes, sweep_seconds
-from ppl_topics.schedule.forecast import Forecast, forecast_kernels
+from ppl_topics.schedule.costs import (
+    CorpusSizes,
+    device_bytes,
+    longest_on_device,
+    runs,
+    step_seconds,
+    sweep_seconds,
+)
+from ppl_topics.schedule.forecast import DeviceForecast, Forecast, forecast_kernels
 from ppl_topics.schedule.spread import Machines, SpreadForecast, check_spread, check_spread_warmup, forecast_spread
 from ppl_topics.spec.model import Model
 
@@ -43,6 +51,7 @@ def plan(
     machines: int = 1,
     cores: int | None = None,
     gbits: float = 10.0,
+    device: Device = "cpu",
     **parameters: Any,
 ) -> Plan:
     """Return the schedule that a model would run, with the reason for each choice.
@@ -65,6 +74,8 @@ def plan(
         Several machines, each with some documents of every chain (``split="documents"``); the cores of each, by default
         `threads`; and the gigabits a second that each can send and receive. The schedule is the one that would run
         there, and the forecast gets ``spread``: seconds and bytes of a sweep, and how many machines pay.
+    device : {'cpu', 'cuda'}
+        Where the kernels that can run there would run; this machine need not have a GPU.
     **parameters
         Model parameters to set.
 
@@ -100,7 +111,7 @@ def plan(
         threads=threads,
         processes=processes,
     )
-    return planned(prepared, corpus, check_machines(machines, cores, gbits, prepared.settings.threads))
+    return planned(prepared, corpus, check_machines(machines, cores, gbits, prepared.settings.threads), device)
 
 
 def check_machines(number: int, cores: int | None, gbits: float, threads: int) -> Machines | None:
@@ -117,13 +128,21 @@ def check_machines(number: int, cores: int | None, gbits: float, threads: int) -
     return Machines(int(number), int(cores or threads), float(gbits))
 
 
-def planned(prepared: Prepared, corpus: Corpus | None, machines: Machines | None = None) -> Plan:
-    """Return the plan of a run; with a corpus, also its forecast on this machine, or several."""
+def planned(
+    prepared: Prepared, corpus: Corpus | None, machines: Machines | None = None, device: Device = "cpu"
+) -> Plan:
+    """Return the plan of a run; with a corpus, also its forecast on this machine, or several, or with a GPU."""
+    check_choice(argument("device"), device, DEVICES)
+    if device != "cpu" and machines is not None:
+        raise PplTopicsError(f"{argument('device')}: {device} runs in one process; leave out {argument('machines')}")
+    prepared = replace(prepared, settings=replace(prepared.settings, device=device))
     if machines is not None:
         prepared = replace(prepared, settings=replace(prepared.settings, split="documents"))
     if corpus is None:
         plan = (
-            make_plan(prepared.spec, distributed=machines is not None) if prepared.written is None else prepared.written
+            make_plan(prepared.spec, distributed=machines is not None, device=device)
+            if prepared.written is None
+            else prepared.written
         )
     else:
         plan = prepared.plan(corpus)
@@ -139,6 +158,10 @@ def planned(prepared: Prepared, corpus: Corpus | None, machines: Machines | None
     sizes = demand.sizes.for_model(model)
     speed = machine_speed()
     one, several = (sweep_seconds(plan.schedule, sizes, topics, n) / speed for n in (1, settings.threads))
+    on_device = None
+    if device != "cpu":
+        on_device = _forecast_device(plan, sizes, settings.threads, speed, device)
+        several = on_device.seconds_sweep
     # Like all sweeps, unless the warmup has kernels of its own.
     early = several
     if plan.warmup is not None:
@@ -166,6 +189,7 @@ def planned(prepared: Prepared, corpus: Corpus | None, machines: Machines | None
         bytes_available=available.bytes if isfinite(available.bytes) else None,
         available_by=available.limit,
         spread=None if machines is None else _forecast_spread(prepared, plan, demand, machines, speed),
+        on_device=on_device,
     )
     notes: list[str] = []
     for alone in (each.model for each in model.by_response.values()):
@@ -174,6 +198,21 @@ def planned(prepared: Prepared, corpus: Corpus | None, machines: Machines | None
         if response is not None and labels is not None:
             notes += response.advice(labels, alone.spec.blocks[response.coefficients])
     return replace(plan, forecast=made, notes=tuple(notes))
+
+
+def _forecast_device(plan: Plan, sizes: CorpusSizes, threads: int, speed: float, device: str) -> DeviceForecast:
+    """Forecast a sweep with a GPU; kernels that cannot run there run on this machine."""
+    topics = plan.model.spec.topics
+    here = there = 0.0
+    for step, times in runs(plan.schedule):
+        seconds = times * step_seconds(step, sizes, topics, threads, device)
+        if device in step.kernel.devices:
+            least = times * longest_on_device(sizes, topics) if "z" in step.kernel.updates else 0.0
+            there += max(seconds, least)
+        else:
+            here += seconds / speed
+    known = sizes.formula_sizes(topics)
+    return DeviceForecast(here + there, here, device_bytes(known["N"], known["D"], known["V"], topics))
 
 
 def _forecast_spread(

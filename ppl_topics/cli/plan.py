@@ -9,7 +9,7 @@ import typer
 
 from ppl_topics.cli.corpus_options import DATA, Training, describe
 from ppl_topics.cli.model_options import RecordedModel, Run
-from ppl_topics.cli.options import AsJson
+from ppl_topics.cli.options import AsJson, OnDevice
 from ppl_topics.cli.output import print_json, say
 from ppl_topics.errors import PplTopicsError
 
@@ -25,6 +25,7 @@ def plan(
     machines: Annotated[int, typer.Option(help="Plan for several machines, which share the documents.")] = 1,
     cores: Annotated[int | None, typer.Option(help="Cores of each machine; --threads by default.")] = None,
     gbits: Annotated[float, typer.Option(help="Gigabits a second that each machine can send.")] = 10.0,
+    device: OnDevice = "cpu",
     json: AsJson = False,
 ) -> None:
     """Show which kernels MODEL would run, and why.
@@ -36,6 +37,7 @@ def plan(
       ppl-topics plan lda
       ppl-topics plan lda --data posts.jsonl --set topics=200 --draws 500 --chains 4
       ppl-topics plan lda --data posts.jsonl --machines 16 --cores 16
+      ppl-topics plan lda --data posts.jsonl --device cuda
       ppl-topics plan slda_covariates --data posts.jsonl --label-column topic --covariates author,year
     """
     from ppl_topics.api.planning import check_machines, planned
@@ -54,7 +56,7 @@ def plan(
     if data is not None:
         read = corpus.read(data)
         say(f"{data}: {describe(read)}")
-    made = planned(prepared, read, spread)
+    made = planned(prepared, read, spread, device)
     if json:
         print_json(made.to_dict())
         return

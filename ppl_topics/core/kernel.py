@@ -238,7 +238,7 @@ class KernelSpec:
     automatic: bool
     parallel_over: str | None
     distributes: Distribution | None
-    devices: tuple[str, ...]
+    devices: Mapping[str, str]
     cost: str
     tasks: str
     memory: str
@@ -260,6 +260,10 @@ class KernelSpec:
         """
         busy = min(float(threads), max(1.0, self.evaluate(self.tasks, sizes, options))) if self.parallel_over else 1.0
         return 1e-9 * self.evaluate(self.cost, sizes, options) / busy
+
+    def seconds_on(self, device: str, sizes: Mapping[str, float], options: pydantic.BaseModel | None = None) -> float:
+        """Evaluate the cost formula of a device that it can run on, on the nominal one."""
+        return 1e-9 * self.evaluate(self.devices[device], sizes, options)
 
     def bytes(self, sizes: Mapping[str, float], options: pydantic.BaseModel | None = None) -> float:
         """Evaluate the formula of the memory of one chain; see `seconds`."""
@@ -283,7 +287,7 @@ class KernelSpec:
             "exact": self.exact,
             "parallel_over": self.parallel_over,
             "distributes": self.distributes,
-            "devices": list(self.devices),
+            "devices": dict(self.devices),
             "cost": self.cost,
             "tasks": self.tasks if self.parallel_over else "1",
             "memory": self.memory,

@@ -100,7 +100,7 @@ def kernel(
     automatic: bool = False,
     parallel_over: str | None = None,
     distributes: Distribution | None = None,
-    devices: str | Iterable[str] = (),
+    devices: Mapping[str, str] | None = None,
     cost: str = "N * K",
     tasks: str = "N",
     memory: str = "0",
@@ -138,8 +138,9 @@ def kernel(
         documents, given what all have; ``central``, all machines draw the same from the counts of all; ``statistic``,
         all draw the same from a statistic of all documents (`KernelFunctions.of_statistic`); ``rotate``, blocks of
         words go from machine to machine (`KernelFunctions.of_rotation`). By default it cannot.
-    devices : str or iterable of str
-        Where it can run beside the host: ``cuda``, for kernels of the project.
+    devices : mapping of str to str, optional
+        Where it can run beside the host, ``cuda`` for some kernels of the project, and a formula for the nanoseconds of
+        a step on the nominal one, an NVIDIA H200.
     cost : str
         Formula for the nanoseconds that one thread of a nominal machine takes for one step: Python arithmetic over N
         (tokens that the step draws), D (documents), V (words), K (topics), C (responses), F (coefficients of each),
@@ -179,7 +180,7 @@ def kernel(
             automatic=automatic,
             parallel_over=parallel_over,
             distributes=distributes,
-            devices=_names(name, "devices", devices),
+            devices=dict(devices or {}),
             cost=cost,
             tasks=tasks,
             memory=memory,
@@ -310,7 +311,8 @@ def _check_declaration(spec: KernelSpec) -> None:
         raise SpecError(
             f"{what}: {both[0]!r} is in `integrates_out` and also in `updates` or `reads`; remove it from one"
         )
-    for key, formula in (("cost", spec.cost), ("tasks", spec.tasks), ("memory", spec.memory)):
+    formulas = {"cost": spec.cost, "tasks": spec.tasks, "memory": spec.memory, **spec.devices}
+    for key, formula in formulas.items():
         _check_formula(f"{what}: {key} {formula!r}", formula, spec)
 
 

@@ -25,12 +25,10 @@ from ppl_topics.engine.executor import Executor, SweepRecord
 from ppl_topics.engine.summary import Summary
 from ppl_topics.engine.topic_sums import AllWords, topic_sums
 from ppl_topics.errors import RunError, ScheduleError
+from ppl_topics.schedule.costs import device_bytes
 from ppl_topics.schedule.tree import Step
 
 __all__ = ["DeviceExecutor"]
-
-TOKEN_BYTES, DOCUMENT_BYTES, CELL_BYTES = 8, 40, 11
-"""On the device: of a token, its word and topic; of a document; and of a cell of phi, with its count and lists."""
 
 
 class DeviceExecutor(Executor):
@@ -159,7 +157,7 @@ def check_room(bound: BoundModel) -> None:
             f"{argument('device')}: a GPU takes up to {MOST_TOPICS:,} topics, and the model has {sizes.topics:,}; "
             f"leave out {argument('device')}"
         )
-    needed = TOKEN_BYTES * sizes.tokens + DOCUMENT_BYTES * sizes.docs + CELL_BYTES * sizes.words * sizes.topics
+    needed = device_bytes(sizes.tokens, sizes.docs, sizes.words, sizes.topics)
     free = free_bytes()
     if needed > free:
         raise RunError(

@@ -51,13 +51,14 @@ def assign(
     for chosen in itertools.product(
         *(_choices(variable, model, distributed, rotating, device) for variable in ordered)
     ):
-        seconds = sweep_seconds(_cycle(chosen, model), sizes, model.spec.topics, NOMINAL_THREADS)
+        seconds = sweep_seconds(_cycle(chosen, model), sizes, model.spec.topics, NOMINAL_THREADS, device)
         sweeps.append((seconds, chosen))
     sweeps.sort(key=lambda pair: pair[0])
     valid = [(seconds, chosen) for seconds, chosen in sweeps if not _problem(_cycle(chosen, model), model)]
     if not valid:
         check(_cycle(sweeps[0][1], model), model)
-    where = f"{NOMINAL_THREADS} threads of the nominal machine" + ("" if corpus else ", nominal corpus")
+    where = f"{NOMINAL_THREADS} threads of the nominal machine" + ("" if device == "cpu" else " and its GPU")
+    where += "" if corpus else ", nominal corpus"
     near = [(seconds, chosen) for seconds, chosen in valid if seconds <= (1 + MARGIN) * valid[0][0]]
     # The more is integrated out, the sooner a chain from a random start is in the mode.
     _, best = min(near, key=lambda pair: (-sum(len(step.kernel.integrates_out) for step in pair[1]), pair[0]))

@@ -23,7 +23,17 @@ from ppl_topics.corpus import Corpus, Labels
 from ppl_topics.schedule.tree import Cycle, Mixture, Node, Repeat, Step
 from ppl_topics.spec.model import Model
 
-__all__ = ["NOMINAL_THREADS", "CorpusSizes", "nominal_sizes", "runs", "step_bytes", "step_seconds", "sweep_seconds"]
+__all__ = [
+    "NOMINAL_THREADS",
+    "CorpusSizes",
+    "device_bytes",
+    "longest_on_device",
+    "nominal_sizes",
+    "runs",
+    "step_bytes",
+    "step_seconds",
+    "sweep_seconds",
+]
 
 NOMINAL_THREADS = 4
 """Threads that kernels are compared at: the choice, and so the draws, must not depend on the machine."""
@@ -180,8 +190,10 @@ def nominal_sizes() -> CorpusSizes:
     return CorpusSizes.count(np.full(10_000, 100), np.rint(1e6 * share / share.sum()), responses=1)
 
 
-def step_seconds(step: Step, corpus: CorpusSizes, topics: int, threads: int) -> float:
-    """Return the seconds of one execution of a step on the nominal machine."""
+def step_seconds(step: Step, corpus: CorpusSizes, topics: int, threads: int, device: str = "cpu") -> float:
+    """Return the seconds of one execution of a step on the nominal machine, or device if it can run on that."""
+    if device in step.kernel.devices:
+        return step.kernel.seconds_on(device, _sizes(step, corpus, topics), step.options)
     return STEP_SECONDS + step.kernel.seconds(_sizes(step, corpus, topics), threads, step.options)
 
 
@@ -209,6 +221,16 @@ def runs(node: Node, times: float = 1.0) -> Iterator[tuple[Step, float]]:
         yield from runs(node.child, times * node.times if isinstance(node, Repeat) else times / node.n)
 
 
-def sweep_seconds(node: Node, corpus: CorpusSizes, topics: int, threads: int) -> float:
-    """Return the mean seconds of a sweep on the nominal machine."""
-    return sum(times * step_seconds(step, corpus, topics, threads) for step, times in runs(node))
+def sweep_seconds(node: Node, corpus: CorpusSizes, topics: int, threads: int, device: str = "cpu") -> float:
+    """Return the mean seconds of a sweep on the nominal machine, with the nominal device if one is used."""
+    return sum(times * step_seconds(step, corpus, topics, threads, device) for step, times in runs(node))
+
+
+def longest_on_device(corpus: CorpusSizes, topics: int) -> float:
+    """Return the seconds that the longest document takes on the nominal device: its tokens are drawn one by one."""
+    return float(corpus.lengths.max(initial=0)) * (1.1e-6 + 1.8e-9 * topics)
+
+
+def device_bytes(tokens: float, docs: float, words: float, topics: float) -> float:
+    """Return the memory of a chain on a device: the word and topic of a token; count, phi and lists of a cell."""
+    return 8 * tokens + 40 * docs + 11 * words * topics

@@ -13,7 +13,7 @@ from ppl_topics.schedule.spread import SpreadForecast
 from ppl_topics.schedule.tree import Node, Step
 from ppl_topics.spec.model import Model
 
-__all__ = ["Forecast", "KernelForecast", "forecast_kernels"]
+__all__ = ["DeviceForecast", "Forecast", "KernelForecast", "forecast_kernels"]
 
 MEMORY = {
     "corpus": "corpus and its indexes",
@@ -36,6 +36,23 @@ class KernelForecast:
     seconds_one_thread: float
     seconds: float
     bytes: float
+
+
+@dataclass(frozen=True)
+class DeviceForecast:
+    """A sweep of a chain on a GPU as fast as an NVIDIA H200: seconds, those of the CPU among them, and bytes."""
+
+    seconds_sweep: float
+    seconds_on_host: float
+    bytes: float
+
+    def __str__(self) -> str:
+        """Return one line."""
+        host = f", {spell_seconds(self.seconds_on_host)} of it by kernels on the CPU" if self.seconds_on_host else ""
+        return (
+            f"with a GPU as fast as an NVIDIA H200: a sweep of {spell_seconds(self.seconds_sweep)}{host}; "
+            f"{spell_bytes(self.bytes)} of its memory"
+        )
 
 
 @dataclass(frozen=True)
@@ -73,6 +90,8 @@ class Forecast:
         What sets it.
     spread : SpreadForecast, optional
         Of a chain over several machines, if these were given.
+    on_device : DeviceForecast, optional
+        Of a chain on a GPU, if one was asked for; the table of kernels is that of the CPU.
     """
 
     threads: int
@@ -93,6 +112,7 @@ class Forecast:
     bytes_available: float | None
     available_by: str
     spread: SpreadForecast | None = None
+    on_device: DeviceForecast | None = None
 
     @property
     def refused(self) -> bool:
@@ -150,6 +170,8 @@ class Forecast:
             yield f"memory available: {free}{self._verdict()}"
         if self.spread is not None:
             yield from self.spread.lines()
+        if self.on_device is not None:
+            yield str(self.on_device)
 
     def _verdict(self) -> str:
         if not self.refused:

@@ -147,7 +147,7 @@ def draw_theta(doc_ptr: IntArray, z: UnsignedArray, alpha: Alpha, key: Key, thet
     automatic=True,
     parallel_over="word",
     distributes="central",
-    devices="cuda",
+    devices={"cuda": "0.5e6 + 0.085 * V * K"},
     cost="V * (200 + 4.4 * K)",
     reference="Magnusson et al. 2018, eq. 3",
 )

@@ -27,7 +27,7 @@ def labelled():
 
 
 def draw(corpus, **how):
-    how = {"draws": 2, "warmup": 2, "chains": 2, "progress": False, **SMALL, **how}
+    how = {"draws": 2, "warmup": 1, "chains": 1, "progress": False, **SMALL, **how}
     return pt.sample("lda", corpus, **how)
 
 
@@ -75,9 +75,9 @@ def test_the_same_seed_gives_the_same_bits(corpus, monkeypatch):
 
 
 def test_a_run_that_is_resumed(corpus, tmp_path):
-    whole = draw(corpus, draws=4)
+    whole = draw(corpus, draws=3)
     draw(corpus, out=tmp_path / "run", checkpoint_sweeps=1)
-    assert equal(pt.resume(tmp_path / "run", draws=4, progress=False), whole)
+    assert equal(pt.resume(tmp_path / "run", draws=3, progress=False), whole)
     with pytest.raises(PplTopicsError, match="processes: with device cuda, the chains run in this process"):
         pt.resume(tmp_path / "run", draws=6, processes=2)
 

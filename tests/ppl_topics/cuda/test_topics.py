@@ -13,7 +13,7 @@ from ppl_topics.cuda.device_state import DeviceCorpus, DeviceState
 from ppl_topics.samplers.assignments.likely_topics import LISTED
 
 KEY = Key(7, 0, 3, 1)
-TOPICS = 300
+TOPICS = 200
 simulated_only = pytest.mark.skipif(not config.ENABLE_CUDASIM, reason="compiled functions cannot be replaced")
 
 
@@ -63,11 +63,10 @@ def no_boost_in_logarithms(key, unit, topic, shape):
 
 
 @simulated_only
-@pytest.mark.parametrize("case", ["small", "large"])
-def test_shapes_below_one_that_are_taken_for_one_show(case, monkeypatch):
+def test_shapes_below_one_that_are_taken_for_one_show(monkeypatch):
     monkeypatch.setattr(topics, "gamma", no_boost)
     monkeypatch.setattr(topics, "log_gamma", no_boost_in_logarithms)
-    assert min(p_values(*CASES[case])) < 1e-4
+    assert min(p_values(*CASES["small"])) < 1e-4
 
 
 @simulated_only
@@ -85,7 +84,7 @@ def test_concentrations_that_underflow_leave_no_topic_empty():
     assert np.allclose(phi.sum(axis=1), 1)
     # Nearly always one word has it all.
     assert (phi.max(axis=1) > 0.999).mean() > 0.98
-    assert (np.bincount(phi.argmax(axis=1), minlength=4) > 30).all()
+    assert (np.bincount(phi.argmax(axis=1), minlength=4) > 20).all()
 
 
 def test_what_is_not_finite_is_refused():
