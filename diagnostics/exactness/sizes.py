@@ -12,6 +12,7 @@ import numpy as np
 
 from ppl_topics.diagnostics.exactness.geweke import GewekeTest
 from ppl_topics.diagnostics.exactness.tiny import ALPHA, BETA, INCLUSION, TinyModel, with_a_distribution
+from ppl_topics.models.background import Background
 from ppl_topics.models.dirichlet import Dirichlet
 from ppl_topics.models.keyword_topics import KeywordTopics
 from ppl_topics.models.labelled import Labelled
@@ -41,7 +42,7 @@ class Size:
     only_z: bool = False  # for kernels of z
 
 
-FIXED = Dirichlet | KeywordTopics | Labelled | SpikeSlab
+FIXED = Background | Dirichlet | KeywordTopics | Labelled | SpikeSlab
 """Blocks with concentrations that may be fixed."""
 
 LENGTHS = (1, 300, 0, 2, 40, 2, 1, 20, 2, 17)

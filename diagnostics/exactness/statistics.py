@@ -13,6 +13,7 @@ from ppl_topics.core.alpha import Alpha, LogLinear
 from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.goodness import mix, same_mean, score, total
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
+from ppl_topics.diagnostics.exactness.tiny_background import background_statistics
 from ppl_topics.diagnostics.exactness.tiny_indicators import indicator_statistics
 from ppl_topics.diagnostics.exactness.tiny_keywords import keyword_statistics
 from ppl_topics.diagnostics.exactness.tiny_labels import ENUMERATED, label_statistics
@@ -176,6 +177,9 @@ def state_statistics(sample: _Copies) -> dict[str, FloatArray]:
     weight, phi = sample.of("keyword_weight"), sample.of("phi")
     if weight is not None and phi is not None:
         values |= keyword_statistics(tiny.bound.block(tiny.model.names["phi"]).cells, weight, phi, n_wk)
+    background, share = sample.of("background"), sample.of("background_share")
+    if background is not None and share is not None and phi is not None:
+        values |= background_statistics(background, share, phi, n_wk)
     for response, targets in sample.targets.items():
         alone = tiny.bound.by_response[response]
         if alone.response is None:

@@ -17,6 +17,7 @@ from ppl_topics.core.tokens import Tokens
 from ppl_topics.diagnostics.exactness.enumeration import token_counts
 from ppl_topics.diagnostics.exactness.tiny_response import tiny_above, tiny_observed
 from ppl_topics.engine.bind import BoundModel, bind_tokens, index_tokens
+from ppl_topics.models.background import Background
 from ppl_topics.models.dirichlet import Dirichlet
 from ppl_topics.models.gamma import Gamma
 from ppl_topics.models.keyword_topics import KeywordTopics
@@ -60,7 +61,7 @@ def tiny_spec(spec: Spec) -> Spec:
         if isinstance(block, Dirichlet) and not isinstance(block.concentration, str):
             values = ALPHA[:topics] if block.over == "topic" else BETA
             block = block.model_copy(update={"concentration": list(values)})
-        if isinstance(block, KeywordTopics):
+        if isinstance(block, Background | KeywordTopics):
             block = block.model_copy(update={"concentration": list(BETA)})
         if isinstance(block, SpikeSlab):
             block = block.model_copy(update={"concentration": list(BETA), "inclusion": _tiny_inclusion(block)})
@@ -90,7 +91,9 @@ def with_heavy_topics(plan: Plan) -> Plan | None:
     spec = plan.model.spec
     phi = plan.model.names["phi"]
     block = spec.blocks[phi]
-    if not isinstance(block, Dirichlet | KeywordTopics | SpikeSlab) or isinstance(block.concentration, str):
+    if not isinstance(block, Background | Dirichlet | KeywordTopics | SpikeSlab) or isinstance(
+        block.concentration, str
+    ):
         return None
     heavy_beta = HEAVY_EQUAL_BETA if isinstance(block, SpikeSlab) else HEAVY_BETA
     heavy = block.model_copy(update={"concentration": list(heavy_beta)})

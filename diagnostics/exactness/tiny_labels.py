@@ -24,7 +24,8 @@ from ppl_topics.engine.simulation import draw_labels, drawing_order
 __all__ = ["ENUMERATED", "draw_parents", "label_statistics", "redraw_targets", "set_labels"]
 
 ENUMERATED = frozenset(
-    {"z", "w", "theta", "phi", "alpha", "beta", "included", "pi", "keyword_weight", "top_concentration"}
+    {"z", "w", "theta", "phi", "alpha", "beta", "included", "pi", "keyword_weight", "background", "background_share"}
+    | {"top_concentration"}
 )
 """Roles of a plain topic model, which other draws set."""
 

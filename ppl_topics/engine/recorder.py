@@ -47,7 +47,7 @@ def rule_for(variable: Variable, model: Model) -> RecordRule:
         return "none"
     if variable.role == "augmentation" and "doc" in variable.dims:
         return "none"
-    if variable.role == "pi" and "word" in variable.dims:
+    if variable.role in ("pi", "background") and "word" in variable.dims:
         # Variables of one group of a trace have the same words.
         of_phi = rule_for(model.variables[model.names["phi"]], model)
         return "all" if of_phi == "none" else of_phi

@@ -37,7 +37,7 @@ __all__ = ["TopicSums", "topic_sums"]
 class TopicSums(ABC):
     """Sums over the topics of states; `mean` is that of E[phi | z] over the states added, given any indicators.
 
-    Of topics with keywords it is the mean of phi.
+    Of topics with keywords, or a background, it is the mean of phi.
     """
 
     mean: Any
@@ -101,8 +101,8 @@ class GivenTopics(AllWords):
         self.mean[:] = state.arrays[self._phi]
 
 
-class WithKeywords(GivenTopics):
-    """Of topics with keywords: given phi, since the sum over what came from keywords has no closed form."""
+class GivenPhi(GivenTopics):
+    """Of topics with keywords or a background: given phi, for the sum over what came from where has no closed form."""
 
     def add(self, state: ChainState, weight: float) -> None:
         self.mean += np.float32(weight) * (state.arrays[self._phi] - self.mean)
@@ -163,8 +163,8 @@ def topic_sums(model: Model, sizes: Sizes, *, sparse: bool) -> TopicSums:
     phi = model.variables.get(model.names["phi"])
     if phi is not None and phi.given:
         return GivenTopics(sizes, phi.name)
-    if phi is not None and "keyword_weight" in model.names:
-        return WithKeywords(sizes, phi.name)
+    if phi is not None and {"keyword_weight", "background_share"} & model.names.keys():
+        return GivenPhi(sizes, phi.name)
     block = model.spec.blocks[model.names["phi"]]
     if block.tokens_of_keywords:
         return WithSeeds(sizes, block.cells, block.tokens_of_keywords)

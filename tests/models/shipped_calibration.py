@@ -23,6 +23,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "lda_collapsed": {},
     "lda_learned": {"alpha": None, "beta": None, "beta_rate": 1.0},
     "lda_spike_slab": {"inclusion": 0.6},
+    "background_lda": {"background_concentration": 0.5, "a": 2.0, "b": 3.0},
     "hdp_lda": {"alpha": None, "top_rate": 1.0},
     "keyword_lda": {"keywords": {"first": ["0", "1"]}},
     "labelled_lda": {"background": 1},

@@ -102,6 +102,7 @@ def certified_kernels(model, **options):
 AT_HOME = {
     "lda": [*GIVEN_PHI, "gram_partially_collapsed", "light_partially_collapsed", "dirichlet_rows"],
     "lda_collapsed": ["collapsed_gibbs", "sparse_collapsed", "block_collapsed", "semi_collapsed"],
+    "background_lda": ["background_rows"],
     "hdp_lda": ["dirichlet_tables"],
     "lda_learned": ["slice_alpha", "slice_beta"],
     "dmr": ["elliptical_slice"],

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 from homes import exact_kernels
+from planted_background import PLANTED_BACKGROUND
 from planted_concentration import PLANTED_CONCENTRATION
 from planted_declarations import PLANTED_DECLARATIONS
 from planted_keywords import PLANTED_KEYWORDS
@@ -33,6 +34,7 @@ PLANTED = {
     **PLANTED_LDA,
     **PLANTED_CONCENTRATION,
     **PLANTED_PREVALENCE,
+    **PLANTED_BACKGROUND,
     **PLANTED_KEYWORDS,
     **PLANTED_TILES,
     **PLANTED_LIGHT,

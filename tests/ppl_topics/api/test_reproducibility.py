@@ -67,6 +67,7 @@ CASES = {
     "dolda_covariates": ("dolda_covariates", {}),
     "dolda_normal": ("dolda_normal", {"eta": "low_rank_normal", "z": "sparse_partially_collapsed"}),
     "dolda_spike_slab": ("dolda_spike_slab", {}),
+    "background_lda": ("background_lda", {}),
     "hdp_lda": ("hdp_lda", {}),
     "keyword_lda": ("keyword_lda", {}),
     "labelled_lda": ("labelled_lda", {}),
@@ -129,6 +130,7 @@ DIGESTS = {
     "dolda_covariates": "ec9dbdeb13a893f6",
     "dolda_normal": "65e1ef19abc439f4",
     "dolda_spike_slab": "3412776674338345",
+    "background_lda": "a7f25ac915900b62",
     "hdp_lda": "acd9e9b8dd3a4f42",
     "keyword_lda": "f4b407c558a66ec3",
     "labelled_lda": "7263335a92aa8144",
@@ -179,7 +181,7 @@ def labels(model):
     name = model if isinstance(model, str) else model["extends"]
     if model in (QUANTILE, STUDENT):
         return np.linspace(-1.0, 1.0, 8)
-    if name.startswith("lda") or name in ("dmr", "dmr_time", "hdp_lda", "keyword_lda", "seeded_lda"):
+    if name.startswith("lda") or name in ("background_lda", "dmr", "dmr_time", "hdp_lda", "keyword_lda", "seeded_lda"):
         return None
     if "regression" in name or "gaussian" in name:
         return np.linspace(-1.0, 1.0, 8)
