@@ -95,7 +95,7 @@ class Background(Block):
     ) -> FloatArray:
         """Draw the background and its shares from the prior, or phi, word-major, given these."""
         if role == "background":
-            return draw_rows_of(np.full((1, state.sizes.words), self.background_concentration), rng)[0]
+            return np.asarray(draw_rows_of(np.full((1, state.sizes.words), self.background_concentration), rng)[0])
         if role == "background_share":
             return np.asarray(rng.beta(self.a, self.b, size=state.sizes.topics))
         own = draw_rows_of(np.broadcast_to(values["beta"], (state.sizes.topics, state.sizes.words)), rng)
