@@ -268,7 +268,7 @@ def test_verify_exits_with_its_verdict(capsys, monkeypatch):
     from ppl_topics.diagnostics.exactness import Certificate, Verification
 
     def fake(model, **options):
-        assert options == {"kernel": ["collapsed_gibbs"], "schedule": None, "seed": 3}
+        assert options == {"kernel": ["collapsed_gibbs"], "schedule": None, "device": "cpu", "seed": 3}
         return Verification(model.name, 1e-5, (Certificate("collapsed_gibbs", "z", True, "", *refusal),), {})
 
     monkeypatch.setattr("ppl_topics.diagnostics.exactness.verify", fake)
