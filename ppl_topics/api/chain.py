@@ -61,7 +61,8 @@ class Chain:
     debug : bool
         Whether to hold each step against the declaration of its kernel.
     device : {'cpu', 'cuda'}
-        As in :func:`ppl_topics.sample`. What a GPU has drawn is copied when `state` is asked for.
+        As in :func:`ppl_topics.sample`. What a GPU has drawn is copied when `state` is asked for: ask again after each
+        sweep, and before each change.
     **parameters
         Model parameters to set.
 

@@ -12,9 +12,10 @@ from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import check_choice, check_whole
 from ppl_topics.api.sampling import ModelLike, Prepared, prepare
 from ppl_topics.corpus import Corpus
+from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.machine_speed import machine_speed
 from ppl_topics.engine.model_sizes import Demand, corpus_bytes, recording_seconds
-from ppl_topics.engine.placing import DEVICES, Device
+from ppl_topics.engine.placing import DEVICES, Device, check_model, check_schedule
 from ppl_topics.errors import PplTopicsError, ScheduleError
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.assign import assign
@@ -28,6 +29,7 @@ from ppl_topics.schedule.costs import (
 )
 from ppl_topics.schedule.forecast import DeviceForecast, Forecast, forecast_kernels
 from ppl_topics.schedule.spread import Machines, SpreadForecast, check_spread, check_spread_warmup, forecast_spread
+from ppl_topics.schedule.tree import Node
 from ppl_topics.spec.model import Model
 
 __all__ = ["check_machines", "plan", "planned"]
@@ -146,6 +148,8 @@ def planned(
         )
     else:
         plan = prepared.plan(corpus)
+    check_model(plan.model, device)
+    check_schedule(plan.schedule, device)
     if machines is not None:
         check_spread(plan.schedule)
         check_spread_warmup(plan.warmup)
@@ -160,11 +164,13 @@ def planned(
     one, several = (sweep_seconds(plan.schedule, sizes, topics, n) / speed for n in (1, settings.threads))
     on_device = None
     if device != "cpu":
-        on_device = _forecast_device(plan, sizes, settings.threads, speed, device)
+        on_device = _forecast_device(plan, plan.schedule, sizes, settings, speed)
         several = on_device.seconds_sweep
     # Like all sweeps, unless the warmup has kernels of its own.
     early = several
-    if plan.warmup is not None:
+    if plan.warmup is not None and device != "cpu":
+        early = _forecast_device(plan, plan.warmup.schedule, sizes, settings, speed).seconds_sweep
+    elif plan.warmup is not None:
         early = sweep_seconds(plan.warmup.schedule, sizes, topics, settings.threads) / speed
     sweeping = settings.warmup * early + (settings.sweeps - settings.warmup) * several
     recording = recording_seconds(model, sizes, settings.threads) / speed
@@ -200,11 +206,13 @@ def planned(
     return replace(plan, forecast=made, notes=tuple(notes))
 
 
-def _forecast_device(plan: Plan, sizes: CorpusSizes, threads: int, speed: float, device: str) -> DeviceForecast:
+def _forecast_device(
+    plan: Plan, schedule: Node, sizes: CorpusSizes, settings: Settings, speed: float
+) -> DeviceForecast:
     """Forecast a sweep with a GPU; kernels that cannot run there run on this machine."""
-    topics = plan.model.spec.topics
+    topics, device, threads = plan.model.spec.topics, settings.device, settings.threads
     here = there = 0.0
-    for step, times in runs(plan.schedule):
+    for step, times in runs(schedule):
         seconds = times * step_seconds(step, sizes, topics, threads, device)
         if device in step.kernel.devices:
             least = times * longest_on_device(sizes, topics) if "z" in step.kernel.updates else 0.0
@@ -212,7 +220,7 @@ def _forecast_device(plan: Plan, sizes: CorpusSizes, threads: int, speed: float,
         else:
             here += seconds / speed
     known = sizes.formula_sizes(topics)
-    return DeviceForecast(here + there, here, device_bytes(known["N"], known["D"], known["V"], topics))
+    return DeviceForecast(here + there, here, device_bytes(known["N"], known["D"], known["V"], topics, settings.chains))
 
 
 def _forecast_spread(

@@ -63,7 +63,7 @@ class DeviceState:
         self._arrays: dict[str, Any] = {}
         self._stale_here: set[str] = {*COUNTS, *host.arrays}
         self._stale_there: set[str] = set()
-        self._row: tuple[int, Any] = (0, cuda.to_device(np.zeros(0, np.int64)))
+        self._row: tuple[Any, Any] = (None, cuda.to_device(np.zeros(0, np.int64)))
 
     def on_host(self, name: str) -> NDArray[Any]:
         """Return the host's array of a variable, or of one of `COUNTS`, whatever is newest."""
@@ -89,6 +89,11 @@ class DeviceState:
         """Note that the host has changed some variables, of which it had the newest values."""
         self._stale_here.update(names)
 
+    @property
+    def on_host_only(self) -> bool:
+        """Whether the device has no newest assignments."""
+        return "z" in self._stale_here
+
     def fetch(self, names: Iterable[str]) -> None:
         """Let the host have the newest values of some variables."""
         for name in set(names) & self._stale_there:
@@ -98,6 +103,6 @@ class DeviceState:
     def alpha(self) -> tuple[Any, Any]:
         """Return the rows of concentrations and the row of each document; see `ppl_topics.core.alpha.Alpha`."""
         alpha: Alpha = self.host.document_alpha
-        if len(alpha.row) and self._row[0] != id(alpha.row):
-            self._row = (id(alpha.row), cuda.to_device(alpha.row))
+        if len(alpha.row) and self._row[0] is not alpha.row:
+            self._row = (alpha.row, cuda.to_device(alpha.row))
         return cuda.to_device(np.ascontiguousarray(alpha.rows)), self._row[1]

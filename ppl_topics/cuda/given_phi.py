@@ -4,9 +4,9 @@ The lanes of a warp share the topics of a token: lane l has topics l, l + 32, l 
 point between 0 and the sum of all weights, laid out lane by lane, and so a topic. Sums are first computed in float32.
 With J topics to a lane they are right to (J / 4 + 24) 2^-23 of the sum of all weights, so that a point which is farther
 than that from both ends of the cell that it falls into would fall into the same cell with exact sums. For all others,
-some in a thousand, the cell of the same point is found in float64. So the draw is that of float64, whatever was rounded
-before: each topic has its probability to 1e-12, and the total variation from the full conditional is below 1e-12 a
-draw, at any number of topics.
+at most one in a hundred at K = 1000, the cell of the same point is found in float64. So the draw is that of float64,
+whatever was rounded before: each topic has its probability to 1e-12, and the total variation from the full conditional
+is below 1e-12 a draw, at any number of topics.
 
 A sweep by lists looks first at the topics that the word of the token is likely in, as
 `ppl_topics.samplers.assignments.sparse_partially_collapsed` does: a point up to a bound of the sum of all weights falls
@@ -315,7 +315,10 @@ def draw_listed_exactly(
                     found = found if inside else last_lane(ballot(width > 0.0))
                     if found >= 0:
                         last = np.int32(row + PARTS * LANES * found)
-        return last if others else np.int32(lists.topics[start + np.uint64(last)])
+        # By rounding a point may be in a lane without a weight: then the draw is repeated.
+        if others or last < 0:
+            return last
+        return np.int32(lists.topics[start + np.uint64(last)])
     return np.int32(-1)
 
 
@@ -473,8 +476,10 @@ def make_sweep(listed: bool, responds: bool) -> Any:
                         random = word_from_lane(word_of_acceptance, turn)
                         if new != old and not accepts(doc, old, new, random, term, lane):
                             new = old
+                    raised = np.float32(0.0)
                     if lane == turn:
                         count(new, np.float32(1.0), short_alpha[new], weight)
+                        raised = weight[new]
                         if new != own_topic:
                             cells = np.uint64(own_word) * np.uint64(topics)
                             cuda.atomic.add(n_wk, cells + np.uint64(own_topic), np.int32(-1))
@@ -482,7 +487,8 @@ def make_sweep(listed: bool, responds: bool) -> Any:
                             own_topic = new
                     sync()
                     if listed:
-                        heaviest = max(heaviest, weight[new])
+                        # From the lane that wrote it: in the next turn it may be another already.
+                        heaviest = max(heaviest, from_lane(raised, turn))
                 if base + lane < length:
                     z[first + base + lane] = own_topic
             sync()

@@ -6,17 +6,12 @@ from typing import Any
 
 from numba import cuda
 
+from ppl_topics.cuda.limits import BLOCK_MEMORY
 from ppl_topics.cuda.warp import LANES, SIMULATED
 
-__all__ = ["MOST_TOPICS", "grid_of_cells", "grid_of_documents", "grid_of_warps"]
+__all__ = ["grid_of_cells", "grid_of_documents", "grid_of_warps"]
 
 WARPS = 1 if SIMULATED else 8
-BLOCK_MEMORY = 48 * 1024
-"""Bytes of shared memory that a block may ask for."""
-
-MOST_TOPICS = BLOCK_MEMORY // 4
-"""Topics whose weights in a document fit there."""
-
 RESIDENT_WARPS = 64
 """Warps that a multiprocessor holds, at most."""
 
@@ -33,7 +28,8 @@ def grid_of_documents(topics: int, docs: int) -> tuple[Any, ...]:
 def grid_of_cells(topics: int, pieces: int) -> tuple[Any, ...]:
     """Return the launch with a thread for each topic and piece of the words."""
     threads = min(128, -(-topics // LANES) * LANES)
-    return (-(-topics // threads), pieces), threads
+    # The first dim of a grid is the only one that may be long.
+    return (pieces, -(-topics // threads)), threads
 
 
 def grid_of_warps(words: int) -> tuple[int, int]:

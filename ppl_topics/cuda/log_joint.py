@@ -9,7 +9,7 @@ from numba import cuda, int32
 
 from ppl_topics.cuda.compiling import launched, swept
 from ppl_topics.cuda.given_phi import next_document
-from ppl_topics.cuda.topics import WORDS_TOGETHER
+from ppl_topics.cuda.topics import WORDS_TOGETHER, own_topic
 from ppl_topics.cuda.warp import LANES, from_lane, running_sum, sync
 from ppl_topics.samplers.concentration.log_pochhammer import log_pochhammer
 
@@ -19,7 +19,7 @@ __all__ = ["theta_terms", "word_terms"]
 @launched
 def word_terms(n_wk: Any, beta: Any, terms: Any, present: Any) -> None:
     """Sum log G(beta + n_wk) - log G(beta), and count the positive n_wk, of `WORDS_TOGETHER` words in each topic."""
-    topic, piece = cuda.grid(1), cuda.blockIdx.y
+    topic, piece = own_topic(), cuda.blockIdx.x
     topics = terms.shape[1]
     if topic < topics:
         total, positive = 0.0, np.int64(0)

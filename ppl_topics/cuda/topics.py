@@ -30,11 +30,11 @@ __all__ = [
     "WORDS_TOGETHER",
     "add_partial_counts",
     "add_partial_gammas",
-    "count_tokens",
     "draw_gammas",
     "draw_small_topics",
     "fill_lists",
     "measure_lists",
+    "own_topic",
     "scale_topics",
     "sum_counts",
 ]
@@ -90,18 +90,16 @@ def gamma(key: DeviceKey, unit: Any, topic: Any, shape: Any) -> Any:
     return variate
 
 
-@launched
-def count_tokens(words: Any, z: Any, topics: Any, n_wk: Any) -> None:
-    """Add the tokens to counts by word and topic that are zero."""
-    token = cuda.grid(1)
-    if token < words.size:
-        cuda.atomic.add(n_wk, np.int64(words[token]) * topics + np.int64(z[token]), np.int32(1))
+@on_device
+def own_topic() -> Any:
+    """Return the topic of a thread in a launch by cells; its piece of the words is the number of the block."""
+    return cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x
 
 
 @launched
 def sum_counts(n_wk: Any, words: Any, partial: Any) -> None:
     """Add up the counts of `WORDS_TOGETHER` words in each topic; partial has shape (pieces, K)."""
-    topic, piece = cuda.grid(1), cuda.blockIdx.y
+    topic, piece = own_topic(), cuda.blockIdx.x
     topics = partial.shape[1]
     if topic < topics:
         total = np.int64(0)
@@ -113,7 +111,7 @@ def sum_counts(n_wk: Any, words: Any, partial: Any) -> None:
 @launched
 def add_partial_counts(partial: Any, n_k: Any) -> None:
     """Add up the counts of all words in each topic."""
-    topic = cuda.grid(1)
+    topic = own_topic()
     if topic < n_k.size:
         total = np.int64(0)
         for piece in range(partial.shape[0]):
@@ -127,7 +125,7 @@ def draw_gammas(n_wk: Any, beta: Any, key: DeviceKey, phi: Any, partial: Any) ->
 
     The unit of the streams is the word.
     """
-    topic, piece = cuda.grid(1), cuda.blockIdx.y
+    topic, piece = own_topic(), cuda.blockIdx.x
     topics = partial.shape[1]
     if topic < topics:
         total = 0.0
@@ -142,7 +140,7 @@ def draw_gammas(n_wk: Any, beta: Any, key: DeviceKey, phi: Any, partial: Any) ->
 @launched
 def add_partial_gammas(partial: Any, n_k: Any, mass: Any, scale: Any, finite: Any) -> None:
     """Set the factor that makes each topic sum to 1, or to 0 for topics that are drawn in logarithms."""
-    topic = cuda.grid(1)
+    topic = own_topic()
     if topic < n_k.size:
         total = 0.0
         for piece in range(partial.shape[0]):
@@ -154,7 +152,7 @@ def add_partial_gammas(partial: Any, n_k: Any, mass: Any, scale: Any, finite: An
 @launched
 def scale_topics(scale: Any, words: Any, phi: Any) -> None:
     """Divide the variates of each topic by their sum."""
-    topic, piece = cuda.grid(1), cuda.blockIdx.y
+    topic, piece = own_topic(), cuda.blockIdx.x
     topics = scale.size
     if topic < topics and scale[topic] > 0.0:
         for word in range(piece * WORDS_TOGETHER, min(words, (piece + 1) * WORDS_TOGETHER)):

@@ -141,6 +141,8 @@ def _advance(chain: _Chain, phases: Phases, settings: Settings) -> SweepReport:
             chain.state, chain.memories, settings.seed, chain.number, chain.sweep, wanted, recorded
         )
     if recorded:
+        # By the concentrations of the model, also where those of the sweep were others.
+        record.summary = record.summary or chain.executor.summary(chain.state, chain.number)
         key = Key(settings.seed, chain.number, chain.sweep, 0)
         chain.recorder.record(chain.state, record, key, warmup=warmup)
     chain.sweep = done

@@ -14,17 +14,17 @@ from typing import Any, NoReturn
 from numba import cuda
 
 from ppl_topics._util.argument_names import argument
+from ppl_topics.core.alpha import Alpha, LogLinear
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.cuda.device_state import COUNTS, DeviceCorpus, DeviceState
-from ppl_topics.cuda.launching import MOST_TOPICS
 from ppl_topics.cuda.log_marginal import summary_on_device
 from ppl_topics.cuda.steps import STEPS, DeviceStep
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.executor import Executor, SweepRecord
 from ppl_topics.engine.summary import Summary
 from ppl_topics.engine.topic_sums import AllWords, topic_sums
-from ppl_topics.errors import RunError, ScheduleError
+from ppl_topics.errors import RunError
 from ppl_topics.schedule.costs import device_bytes
 from ppl_topics.schedule.tree import Step
 
@@ -36,23 +36,14 @@ class DeviceExecutor(Executor):
 
     Raises
     ------
-    ScheduleError
-        If no kernel of the schedule runs on a device, or the topics are sparse.
     RunError
-        If the model needs more memory, or more topics, than the device has room for.
+        If the model needs more memory for so many chains than the device has room for.
     """
 
-    def __init__(self, bound: BoundModel) -> None:
+    def __init__(self, bound: BoundModel, chains: int = 1) -> None:
         super().__init__(bound)
         self._on_device = [self._step_on_device(step) for step in self.steps]
-        if bound.sparse:
-            raise ScheduleError(f"storage='sparse' keeps the topics on the host; leave out {argument('device')}")
-        if not any(self._on_device):
-            names = ", ".join(dict.fromkeys(step.kernel.name for step in self.steps))
-            raise ScheduleError(
-                f"{argument('device')}: none of the kernels {names} runs on a GPU; {', '.join(STEPS)} do"
-            )
-        check_room(bound)
+        check_room(bound, chains)
         self._corpus = DeviceCorpus(bound.tokens)
         self._open: dict[int, DeviceState] = {}
         self._plain = type(topic_sums(bound.model, bound.sizes, sparse=False)) is AllWords
@@ -83,20 +74,20 @@ class DeviceExecutor(Executor):
         elif seen and wanted is not None:
             z = self.bound.model.names["z"]
             here.fetch([*(wanted - {z}), "n_k", *(["z"] if z in wanted else [])])
-            if self._plain:
-                record.summary = Summary(*summary_on_device(here))
-            else:
+            if not self._plain:
                 here.fetch(COUNTS)
         return record
 
     def settle(self, state: ChainState, memories: list[Any], seed: int, chain: int, number: int) -> None:
         """Copy all that has been drawn into the state, which may then be changed."""
         if chain in self._open and self._open[chain].host is state:
-            self._hand_over(self._open[chain])
+            # What the device had of it is of no use then, and takes its memory.
+            self._hand_over(self._open.pop(chain))
 
     def summary(self, state: ChainState, chain: int) -> Summary | None:
         """Return what a trace says of the assignments on the device; None where the host must look at them itself."""
-        return Summary(*summary_on_device(self._state(chain, state))) if self._plain else None
+        here = self._state(chain, state)
+        return Summary(*summary_on_device(here)) if self._plain and not here.on_host_only else None
 
     def draw(self, place: int, state: ChainState, memory: Any, key: Key) -> Mapping[str, float] | None:
         """Run one step on the device, or else on the host."""
@@ -106,9 +97,10 @@ class DeviceExecutor(Executor):
             cuda.synchronize()
             return statistics
         here.fetch(self._names({*kernel.reads, *kernel.updates}))
-        statistics = super().draw(place, state, memory, key)
-        here.drawn_on_host(self._names(kernel.updates))
-        return statistics
+        try:
+            return super().draw(place, state, memory, key)
+        finally:
+            here.drawn_on_host(self._names(kernel.updates))
 
     def check_finite(self, place: int, state: ChainState, key: Key) -> None:
         """Refuse what a step has drawn if it is not finite; on the device, steps look at it themselves."""
@@ -149,18 +141,16 @@ def free_bytes() -> int:
     return free
 
 
-def check_room(bound: BoundModel) -> None:
-    """Refuse a model that needs more memory, or more topics, than the device has room for."""
-    sizes = bound.sizes
-    if sizes.topics > MOST_TOPICS:
-        raise RunError(
-            f"{argument('device')}: a GPU takes up to {MOST_TOPICS:,} topics, and the model has {sizes.topics:,}; "
-            f"leave out {argument('device')}"
-        )
-    needed = device_bytes(sizes.tokens, sizes.docs, sizes.words, sizes.topics)
+def check_room(bound: BoundModel, chains: int) -> None:
+    """Refuse a model that needs more memory than the device has free."""
+    sizes, alpha = bound.sizes, bound.concentrations["alpha"]
+    rows = len(alpha.rows) if isinstance(alpha, Alpha) else len(alpha.features) if isinstance(alpha, LogLinear) else 1
+    more = chains * (12 * rows * sizes.topics + 24 * sizes.docs * sizes.responses)
+    needed = more + device_bytes(sizes.tokens, sizes.docs, sizes.words, sizes.topics, chains)
     free = free_bytes()
     if needed > free:
         raise RunError(
             f"{argument('device')}: the GPU has {free / 2**30:,.1f} GiB free, and the corpus and its topics take "
-            f"{needed / 2**30:,.1f} GiB; use fewer topics, prune rare words, or leave out {argument('device')}"
+            f"{needed / 2**30:,.1f} GiB; use fewer chains or topics, prune rare words, or leave out "
+            f"{argument('device')}"
         )

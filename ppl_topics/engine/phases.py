@@ -13,7 +13,7 @@ from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.executor import Executor
-from ppl_topics.engine.placing import executor_of
+from ppl_topics.engine.placing import check_schedule, executor_of, present_device
 from ppl_topics.schedule import Plan
 
 __all__ = ["Phases", "in_warmup"]
@@ -40,9 +40,10 @@ class Phases:
             self.all.insert(0, make(replace(bound, plan=in_warmup(bound.plan))))
 
     @classmethod
-    def here(cls, bound: BoundModel, warmup: int, debug: bool = False) -> Phases:
+    def here(cls, bound: BoundModel, warmup: int, debug: bool = False, chains: int = 1) -> Phases:
         """Return what advances chains whose documents are all in this process, on a device if one is in use."""
-        return cls(bound, warmup, lambda part: executor_of(part, debug))
+        check_schedule(bound.plan.schedule, present_device())
+        return cls(bound, warmup, lambda part: executor_of(part, debug, chains))
 
     def at(self, sweep: int) -> Executor:
         """Return what runs a sweep, numbered from 0."""

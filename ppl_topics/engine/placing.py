@@ -10,11 +10,25 @@ from typing import Literal, TypeAlias
 
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import check_choice
+from ppl_topics.core.block import sparse_topics_block
+from ppl_topics.core.registry import kernels
+from ppl_topics.cuda.limits import MOST_TOPICS
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.executor import Executor
-from ppl_topics.errors import RunError
+from ppl_topics.errors import RunError, ScheduleError
+from ppl_topics.schedule.tree import Node, steps
+from ppl_topics.spec import Model
 
-__all__ = ["DEVICES", "Device", "check_device", "executor_of", "present_device", "using_device"]
+__all__ = [
+    "DEVICES",
+    "Device",
+    "check_device",
+    "check_model",
+    "check_schedule",
+    "executor_of",
+    "present_device",
+    "using_device",
+]
 
 Device: TypeAlias = Literal["cpu", "cuda"]
 DEVICES = ("cpu", "cuda")
@@ -71,13 +85,36 @@ def using_device(device: Device) -> Iterator[None]:
         _device.reset(before)
 
 
-def executor_of(bound: BoundModel, debug: bool = False) -> Executor:
+def check_model(model: Model, device: str) -> None:
+    """Refuse a model whose topics are sparse, or too many, for a device."""
+    if device == "cpu":
+        return
+    if sparse_topics_block(model.spec.blocks) is not None:
+        raise ScheduleError(f"storage='sparse' keeps the topics on the host; leave out {argument('device')}")
+    if model.spec.topics > MOST_TOPICS:
+        raise RunError(
+            f"{argument('device')}: a GPU takes up to {MOST_TOPICS:,} topics, and the model has "
+            f"{model.spec.topics:,}; leave out {argument('device')}"
+        )
+
+
+def check_schedule(schedule: Node, device: str) -> None:
+    """Refuse a schedule of which nothing runs on a device; of a warmup that need not be so."""
+    if device == "cpu" or any(device in step.kernel.devices for step in steps(schedule)):
+        return
+    names = ", ".join(dict.fromkeys(step.kernel.name for step in steps(schedule)))
+    able = ", ".join(kernel.name for kernel in kernels().values() if device in kernel.devices)
+    raise ScheduleError(f"{argument('device')}: none of the kernels {names} runs on a GPU; {able} do")
+
+
+def executor_of(bound: BoundModel, debug: bool = False, chains: int = 1) -> Executor:
     """Return what runs the schedule of a bound model, where executors are being made for.
 
     On a device nothing is debugged: what a kernel declares is what it declares on the CPU.
     """
     if present_device() == "cpu":
         return Executor(bound, debug)
+    check_model(bound.model, present_device())
     from ppl_topics.engine.device import DeviceExecutor
 
-    return DeviceExecutor(bound)
+    return DeviceExecutor(bound, chains)

@@ -160,7 +160,7 @@ def _phases(bound: BoundModel, settings: Settings) -> Phases:
     """Return what advances chains: in this process, or on workers that have some documents each."""
     if settings.cluster is None or settings.split == "chains":
         with using_device(settings.device):
-            return Phases.here(bound, settings.warmup, settings.debug)
+            return Phases.here(bound, settings.warmup, settings.debug, settings.chains * bound.parts)
     check_spread_warmup(bound.plan.warmup)
     workers, deals = Workers(settings.cluster), count(1)
     return Phases(bound, settings.warmup, lambda part: ShardedExecutor(part, workers, settings.threads, deals))

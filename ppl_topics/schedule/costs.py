@@ -231,6 +231,6 @@ def longest_on_device(corpus: CorpusSizes, topics: int) -> float:
     return float(corpus.lengths.max(initial=0)) * (1.1e-6 + 1.8e-9 * topics)
 
 
-def device_bytes(tokens: float, docs: float, words: float, topics: float) -> float:
-    """Return the memory of a chain on a device: the word and topic of a token; count, phi and lists of a cell."""
-    return 8 * tokens + 40 * docs + 11 * words * topics
+def device_bytes(tokens: float, docs: float, words: float, topics: float, chains: int = 1) -> float:
+    """Return the memory of chains on a device: the words of tokens, and of each chain topics; counts, phi and lists."""
+    return 4 * tokens + 20 * docs + chains * (4 * tokens + 20 * docs + 11 * words * topics)

@@ -40,7 +40,7 @@ class KernelForecast:
 
 @dataclass(frozen=True)
 class DeviceForecast:
-    """A sweep of a chain on a GPU as fast as an NVIDIA H200: seconds, those of the CPU among them, and bytes."""
+    """A sweep of a chain on a GPU as fast as an NVIDIA H200: seconds, those of the CPU among them; bytes of all."""
 
     seconds_sweep: float
     seconds_on_host: float

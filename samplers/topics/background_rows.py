@@ -46,9 +46,10 @@ def split_counts(
             for topic in range(n_topics):
                 count = signed(n_wk[word, topic])
                 if count > 0:
-                    part = share[topic] * background[word]
-                    # Rounded to float32, it may be less than its part.
-                    count -= binomial(stream, count, part / max(np.float64(phi[word, topic]), part))
+                    # Rounded like phi, which is then no less: where there are no own words, all come from it.
+                    part = np.float64(np.float32(share[topic] * background[word]))
+                    if part > 0.0:
+                        count -= binomial(stream, count, part / np.float64(phi[word, topic]))
                 own[word, topic] = count
     return own
 

@@ -34,7 +34,7 @@ def test_stop_words_are_in_the_background(fit):
 
 
 def test_by_a_share_of_little_weight_topics_keep_their_stop_words():
-    """With a flat prior of the shares nothing asks for a background: what the page says of it."""
+    """The prior of the shares says how large the background is."""
     fit = pt.sample("background_lda", corpus(), **HOW | {"a": 0.1, "b": 1000.0})
     assert fit.posterior["background_share"].mean() < 0.01
 

@@ -7,7 +7,7 @@ from numba import config
 import ppl_topics as pt
 from ppl_topics.cuda import launching
 from ppl_topics.cuda.steps import STEPS
-from ppl_topics.engine import device
+from ppl_topics.engine import device, placing
 from ppl_topics.engine.log_joint import log_marginal
 from ppl_topics.errors import PplTopicsError, RunError, ScheduleError
 
@@ -85,15 +85,38 @@ def test_a_run_that_is_resumed(corpus, tmp_path):
 @pytest.mark.parametrize("model", ["medlda", "slda_logistic", "hdp_lda"])
 def test_models_of_which_some_kernels_run_on_the_host(model, labelled):
     chain = pt.Chain(model, labelled, **SMALL)
+    before = chain.state.z.copy()
     chain.sweep(2)
     chain.state.check()
+    assert not np.array_equal(chain.state.z, before)
     assert np.isfinite(chain.log_posterior())
     assert all(np.isfinite(value).all() for value in chain.values.values())
 
 
-def test_a_warmup_with_other_kernels(corpus):
-    fit = draw(corpus, chains=1, warmup_schedule=[{"z": "collapsed_gibbs"}, {"phi": "dirichlet_rows"}])
-    assert fit.groups["posterior"].sizes["draw"] == 2
+@pytest.mark.parametrize(
+    "warmup", [[{"z": "alias_partially_collapsed"}, {"phi": "polya_urn_rows"}], {"temperature": 20.0}]
+)
+def test_a_warmup_of_its_own(warmup, corpus):
+    """Of kernels of the host alone, or annealed: the log posterior is that of the model."""
+    found = []
+    chain = pt.Chain("lda", corpus, warmup=2, warmup_schedule=warmup, **SMALL)
+    for _ in range(3):
+        chain.sweep()
+        lp, state = chain.log_posterior(), chain.state
+        given = (state.tokens.doc_ptr, state.z, state.n_wk, state.n_k, state.alpha, state.beta)
+        assert lp == pytest.approx(log_marginal(*given), rel=1e-12)
+        found.append(state.z.copy())
+    assert not np.array_equal(found[1], found[2])
+    fit = draw(corpus, warmup_schedule=warmup, warmup=2, draws=1, record={"z": "all"})
+    lp = fit.groups["sample_stats"]["lp"].values[0, 0]
+    assert lp == pytest.approx(other_lp(corpus, warmup), rel=1e-12)
+
+
+def other_lp(corpus, warmup):
+    """Return the log posterior after the three sweeps of a run, by a chain."""
+    chain = pt.Chain("lda", corpus, warmup=2, warmup_schedule=warmup, **SMALL)
+    chain.sweep(3)
+    return chain.log_posterior()
 
 
 @pytest.mark.parametrize(
@@ -101,7 +124,6 @@ def test_a_warmup_with_other_kernels(corpus):
     [
         ({"processes": 2}, "argument processes: with device cuda, the chains run in this process, one after the other"),
         ({"debug": True}, "argument debug: with device cuda"),
-        ({"schedule": [{"z": "semi_collapsed"}, {"phi": "dirichlet_rows"}], "thin": 0}, "argument thin"),
     ],
 )
 def test_arguments_that_a_device_does_not_take(how, message, corpus):
@@ -117,10 +139,10 @@ def test_schedules_without_a_kernel_for_the_device(corpus):
 
 
 def test_a_model_that_has_no_room(corpus, monkeypatch):
-    monkeypatch.setattr(device, "MOST_TOPICS", 2)
+    monkeypatch.setattr(placing, "MOST_TOPICS", 2)
     with pytest.raises(RunError, match="a GPU takes up to 2 topics, and the model has 3; leave out"):
         pt.Chain("lda", corpus, **SMALL)
-    monkeypatch.setattr(device, "MOST_TOPICS", 100)
+    monkeypatch.setattr(placing, "MOST_TOPICS", 100)
     monkeypatch.setattr(device, "free_bytes", lambda: 100)
     with pytest.raises(RunError, match=r"has 0.0 GiB free, and the corpus and its topics take 0.0 GiB; use fewer"):
         pt.Chain("lda", corpus, **SMALL)

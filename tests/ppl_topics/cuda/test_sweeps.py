@@ -2,19 +2,20 @@
 
 import numpy as np
 import pytest
-from device_reference import bound_to, on_device, swept, words_of
+from device_reference import bound_to, on_device, swept
 from scipy.stats import chisquare
 
 from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.kernel import WordSelection
 from ppl_topics.core.keys import Key
 from ppl_topics.cuda import given_phi, steps
+from ppl_topics.cuda.warp import LANES
 from ppl_topics.errors import RunError
 from ppl_topics.samplers.responses.response_term import ResponseTerm
 
 KEY = Key(2**40 + 3, 1, 5, 2)
 DOCUMENTS = [[0, 0, 1, 2, 0, 3, 4], [5, 1, 1], [], [2], [3, 3, 0, 5, 4, 4, 1, 0, 2]]
-SIZES = (1, 2, 3, 16, 17, 40)
+SIZES = (1, 2, 3, 4 * LANES, 4 * LANES + 1, 10 * LANES)
 
 
 def prepared(topics, seed=1, documents=DOCUMENTS):
@@ -67,14 +68,7 @@ BUGS = {"count": forget_nothing, "find_part": next_part, "begin_document": last_
 @pytest.mark.parametrize("name", BUGS)
 def test_a_planted_bug_shows(name, monkeypatch):
     monkeypatch.setattr(given_phi, name, BUGS[name])
-    assert any(differs_or_fails(topics) for topics in (3, 40))
-
-
-def differs_or_fails(topics):
-    try:
-        return differs(topics)
-    except Exception:
-        return True
+    assert any(differs(topics) for topics in (3, 40))
 
 
 @pytest.mark.parametrize("topics", [3, 40])
@@ -191,8 +185,3 @@ def test_a_list_that_is_misread_shows(monkeypatch):
     monkeypatch.setattr(given_phi, "find_part", next_part)
     counts, expected = listed(monkeypatch)
     assert chisquare(counts, expected).pvalue < 1e-4
-
-
-def test_random_words_are_those_of_the_token():
-    # What the reference draws by, so that the comparison is not with itself.
-    assert words_of(KEY, 0, 1) != words_of(KEY, 0, 2) != words_of(KEY, 1, 2)
