@@ -46,10 +46,10 @@ def split_counts(
             for topic in range(n_topics):
                 count = signed(n_wk[word, topic])
                 if count > 0:
-                    # Rounded like phi, which is then no less: where there are no own words, all come from it.
+                    # Rounded like phi, which is then no less, unless a chain was given what does not fit together.
                     part = np.float64(np.float32(share[topic] * background[word]))
                     if part > 0.0:
-                        count -= binomial(stream, count, part / np.float64(phi[word, topic]))
+                        count -= binomial(stream, count, part / max(np.float64(phi[word, topic]), part))
                 own[word, topic] = count
     return own
 
