@@ -75,7 +75,7 @@ class AloneTest:
 
     def __init__(self, starts: Starts, seed: int) -> None:
         self.starts, self.state, self.seed = starts, starts.state, seed
-        executor = executor_of(starts.tiny.bound)
+        executor = Executor(starts.tiny.bound)
         (step,) = executor.steps
         self.contract = Contract(starts.tiny.bound, step, executor.functions[0])
         self.moves_z = "z" in step.kernel.updates
@@ -92,7 +92,7 @@ class AloneTest:
         rng = Key(self.seed, 0, 5, Reserved.INITIAL).generator()
         for chain in self.starts.draws(CHECKED_CHAINS, rng):
             first, start, executor = Key(self.seed, 0, chain * self.sweeps), self.state.copy(), self.starts.executor()
-            list(_sweeps(executor_of(executor.bound, debug=True), self.state, first, self.sweeps))
+            list(_sweeps(Executor(executor.bound, debug=True), self.state, first, self.sweeps))
             # What a kernel remembers from its start, no single step shows.
             run = partial(self._run_all, executor, first)
             breach = self.contract.dependence(run, start, self.state)
@@ -101,16 +101,18 @@ class AloneTest:
 
     def check_distribution(self) -> None:
         """Run a few chains with the documents in one place and in two, if the kernel declares that it can."""
+        if present_device() != "cpu":
+            return
         bound = self.starts.tiny.bound
-        (step,) = executor_of(bound).steps
-        if present_device() != "cpu" or step.kernel.distributes is None or bound.sparse or bound.marginals:
+        (step,) = Executor(bound).steps
+        if step.kernel.distributes is None or bound.sparse or bound.marginals:
             return
         rng = Key(self.seed, 0, 6, Reserved.INITIAL).generator()
         for chain in self.starts.draws(SPREAD_CHAINS, rng):
             first, bound = Key(self.seed, 0, chain * self.sweeps), _with_documents_apart(self.starts.executor().bound)
             alone, spread = self.state.copy(), self.state.copy()
             alone.tokens = spread.tokens = bound.tokens
-            self._run_all(executor_of(bound), first, alone)
+            self._run_all(Executor(bound), first, alone)
             how = f"declares distributes={step.kernel.distributes!r}, but"
             try:
                 self._run_all(ShardedExecutor(bound, Inline(2)), first, spread)

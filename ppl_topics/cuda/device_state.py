@@ -100,9 +100,8 @@ class DeviceState:
             self._arrays[name].copy_to_host(self.on_host(name).reshape(-1))
             self._stale_there.discard(name)
 
-    def alpha(self) -> tuple[Any, Any]:
-        """Return the rows of concentrations and the row of each document; see `ppl_topics.core.alpha.Alpha`."""
-        alpha: Alpha = self.host.document_alpha
+    def alpha(self, alpha: Alpha) -> tuple[Any, Any]:
+        """Return the rows of concentrations and the row of each document, on the device."""
         if len(alpha.row) and self._row[0] is not alpha.row:
             self._row = (alpha.row, cuda.to_device(alpha.row))
         return cuda.to_device(np.ascontiguousarray(alpha.rows)), self._row[1]

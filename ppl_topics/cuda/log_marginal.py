@@ -20,8 +20,9 @@ def summary_on_device(state: DeviceState) -> tuple[float, dict[str, float]]:
     For topics that include all words. The sums over documents and words are added up on the host, in their order.
     """
     host, sizes = state.host, state.host.sizes
-    rows, row = state.alpha()
-    sums = cuda.to_device(host.document_alpha.rows.sum(axis=1))
+    alpha = host.document_alpha
+    rows, row = state.alpha(alpha)
+    sums = cuda.to_device(alpha.rows.sum(axis=1))
     queue = cuda.to_device(np.zeros(1, np.int32))
     terms, met = cuda.device_array(sizes.docs, np.float64), cuda.device_array(sizes.docs, np.int32)
     corpus = state.corpus.tokens

@@ -89,7 +89,8 @@ def given_phi(binding: Binding, words: WordSelection, listed: bool) -> DeviceSte
     counts = np.where(selected, tokens.word_counts, 0)
 
     def step(state: DeviceState, key: Key) -> Mapping[str, float] | None:
-        largest = float(state.host.document_alpha.rows.max(initial=0.0)) + state.corpus.longest
+        alpha = state.host.document_alpha
+        largest = float(alpha.rows.max(initial=0.0)) + state.corpus.longest
         if largest >= LARGEST_WEIGHT:
             raise RunError(
                 f"a concentration and the tokens of a document come to {largest:,.0f}, and on a GPU they go up to "
@@ -101,8 +102,8 @@ def given_phi(binding: Binding, words: WordSelection, listed: bool) -> DeviceSte
         on_device = DeviceTerm(*map(cuda.to_device, term))
         here, given = state.corpus.of(selected), state[phi]
         lists = likely_topics(state, here.selected, given, counts) if listed else None
-        rows, row = state.alpha()
-        short_rows = cuda.to_device(state.host.document_alpha.rows.astype(np.float32))
+        rows, row = state.alpha(alpha)
+        short_rows = cuda.to_device(alpha.rows.astype(np.float32))
         queue = cuda.to_device(np.zeros(1, np.int32))
         sweep = SWEEPS[lists is not None, supervised]
         sweep[grid_of_documents(sizes.topics, sizes.docs)](

@@ -53,8 +53,7 @@ class DeviceExecutor(Executor):
         build, binding = STEPS.get(step.kernel.name), self.bound.binding(step.variable)
         if build is None or binding.view is not None:
             return None
-        options = {name: getattr(step.options, name) for name in type(step.options).model_fields}
-        return build(binding, **options)
+        return build(binding, **step.arguments)
 
     def sweep(
         self,
@@ -69,13 +68,15 @@ class DeviceExecutor(Executor):
         """Run the schedule once; what of the state stays on the device is copied if it is ``seen`` and ``wanted``."""
         here = self._state(chain, state)
         record = super().sweep(state, memories, seed, chain, number, wanted, seen)
-        if seen and wanted is None:
+        if not seen:
+            return record
+        if wanted is None:
             self._hand_over(here)
-        elif seen and wanted is not None:
-            z = self.bound.model.names["z"]
-            here.fetch([*(wanted - {z}), "n_k", *(["z"] if z in wanted else [])])
-            if not self._plain:
-                here.fetch(COUNTS)
+            return record
+        z = self.bound.model.names["z"]
+        here.fetch([*(wanted - {z}), "n_k", *(["z"] if z in wanted else [])])
+        if not self._plain:
+            here.fetch(COUNTS)
         return record
 
     def settle(self, state: ChainState, memories: list[Any], seed: int, chain: int, number: int) -> None:

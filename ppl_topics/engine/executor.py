@@ -162,10 +162,9 @@ class Executor:
         self._checks[place](state, key.sweep, key.chain)
 
     def _build(self, step: Step) -> KernelFunctions:
-        options = {name: getattr(step.options, name) for name in type(step.options).model_fields}
         name, binding = step.kernel.name, self.bound.binding(step.variable)
         try:
-            functions = step.kernel.build(binding, **options)
+            functions = step.kernel.build(binding, **step.arguments)
         except Exception as error:
             raise RunError(f"kernel {name!r}: its builder failed: {type(error).__name__}: {error}") from error
         if not isinstance(functions, KernelFunctions):

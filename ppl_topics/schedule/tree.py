@@ -59,6 +59,11 @@ class Step:
         """``variable:kernel``, as statistics call it."""
         return f"{self.variable}:{self.kernel.name}"
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The options by name, as the builder of the kernel takes them."""
+        return {name: getattr(self.options, name) for name in type(self.options).model_fields}
+
 
 @dataclass(frozen=True)
 class Cycle:
