@@ -211,7 +211,7 @@ class Results:
         self.path, self.setting = folder / f"{name}.jsonl", setting
         before, _, after = "\0".join(sys.argv[1:]).partition("--results\0")
         given = [word for word in [*before.split("\0"), *after.split("\0")[1:]] if word]
-        words = [Path(word).name if os.path.isabs(word) else word for word in given]
+        words = [Path(word).name if os.sep in word else word for word in given]
         command = shlex.join(["python", f"benchmarks/{name}.py", *words])
         self.about = {"command": command, "commit": commit(), "date": time.strftime("%Y-%m-%d"), "machine": machine()}
         self.question = question

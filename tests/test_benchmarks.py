@@ -65,12 +65,13 @@ def test_figures_say_where_they_were_measured(script: Any) -> None:
 
 def test_a_figure_measured_again_replaces_the_one_before(script: Any, tmp_path: Path, monkeypatch: Any) -> None:
     common, tables = script("common"), script("tables")
-    monkeypatch.setattr("sys.argv", ["lda.py", "--data", "/home/a/b.txt", "--results", str(tmp_path), "--topics", "5"])
+    words = ["--data", "/home/a/b.txt", "--vocabulary", "../c.txt", "--results", str(tmp_path), "--topics", "5"]
+    monkeypatch.setattr("sys.argv", ["lda.py", *words])
     for values in ([4.0], [1.0, 2.0, 6.0]):
         results = common.Results(tmp_path, "lda", "How fast is a sweep of LDA?", corpus="b", K=5)
         results.add("ours", "seconds", values, {"theirs": 1.5})
     (record,) = tables.read(tmp_path)
-    assert record["command"] == "python benchmarks/lda.py --data b.txt --topics 5"
+    assert record["command"] == "python benchmarks/lda.py --data b.txt --vocabulary c.txt --topics 5"
     table = tables.page_of([record]).splitlines()[4:7]
     assert table == [
         "| seconds | min | max | over theirs |",

@@ -146,7 +146,7 @@ def test_every_composition_is_planned_or_refused():
     seen, planned = Counter(), set()
 
     @given(model=models())
-    @settings(max_examples=500, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=700, deadline=None, derandomize=True, database=None)
     def try_one(model):
         what, message = became(model)
         assert "\n" not in message

@@ -66,7 +66,7 @@ def test_a_file(load):
         ("per: topic", "perr: topic", "m.yaml:5:39: block 'phi' (dirichlet): unknown key 'perr'; did you mean 'per'?"),
         ("block: words", "block: wrods", "m.yaml:7:7: block 'w': unknown block 'wrods'; did you mean 'words'?"),
         ("block: words", "block: 3", "m.yaml:7:7: block 'w': unknown block 3; valid: "),
-        ("{block: words, ", "{", "m.yaml:7:3: block 'w': the key 'block' is missing; valid: assignments, beta, cov"),
+        ("{block: words, ", "{", "m.yaml:7:3: block 'w': the key 'block' is missing; valid: assignments, background"),
         ("over: word,", "", "m.yaml:5:3: block 'phi' (dirichlet): the key 'over' is missing"),
         ("over: word", "over: words", "m.yaml:5:27: block 'phi' (dirichlet): over: expected 'topic' or 'word', got "),
         ("over: word", "over: 3", "over: expected 'topic' or 'word', got 3"),
@@ -189,7 +189,7 @@ def test_record_argument(load, refuse):
         ("ldaa", "'ldaa' is neither a file nor a shipped model; did you mean 'lda'?"),
         (
             "no.yaml",
-            "'no.yaml' is neither a file nor a shipped model; valid: dmr, dmr_supervised, dmr_time, dolda",
+            "'no.yaml' is neither a file nor a shipped model; valid: background_lda, dmr, dmr_supervised",
         ),
         ("", "'' is neither a file nor a shipped model"),
         (".", "'.' is neither a file nor a shipped model"),
