@@ -11,7 +11,7 @@ and (b, omega) is all that kernels of assignments and of coefficients know of it
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -297,6 +297,10 @@ class FixedFeatures(Block):
 
     seams: ClassVar[frozenset[str]] = frozenset({"features"})
     own_role: ClassVar[str | None] = "x"
+
+    def columns(self, covariates: Covariates) -> Sequence[str]:
+        """Return the names of the columns that have coefficients; all by default."""
+        return [str(name) for name in covariates.names]
 
     @abstractmethod
     def scaling(self, covariates: Covariates) -> Scaling:

@@ -9,21 +9,31 @@ from scipy import sparse
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.corpus.covariates import CovariateMatrix, Covariates
+from ppl_topics.corpus.formulas import FittedFormula
 
-__all__ = ["Scaling", "moments", "no_scaling", "standardising"]
+__all__ = ["Scaling", "moments", "no_scaling", "scaling_of_formula", "standardising"]
 
 DENSE_FROM = 0.5
 """A column of a sparse matrix is centred only if at least this share of its values is not zero."""
 
 
 class Scaling(NamedTuple):
-    """Means and scales of columns, shape (P,), to turn them into (x - mean) / scale; a scale of 0 gives zeros."""
+    """Means and scales of columns, shape (P,), to turn them into (x - mean) / scale; a scale of 0 gives zeros.
+
+    With a formula, they are those of the features that it makes of the columns.
+    """
 
     mean: FloatArray
     scale: FloatArray
+    formula: FittedFormula | None = None
 
     def apply(self, matrix: CovariateMatrix) -> CovariateMatrix:
-        """Return the columns of a matrix of shape (D, P) centred and scaled; a sparse matrix stays sparse."""
+        """Return the columns of a matrix of shape (D, P) centred and scaled; a sparse matrix stays sparse.
+
+        With a formula, its features are returned.
+        """
+        if self.formula is not None:
+            matrix = self.formula.apply(matrix)
         inverse = self.inverse
         if isinstance(matrix, np.ndarray):
             return np.asarray((matrix - self.mean) * inverse)
@@ -46,6 +56,16 @@ class Scaling(NamedTuple):
     def inverse(self) -> FloatArray:
         """1 / scale, and 0 where that is 0, shape (P,)."""
         return np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0.0)
+
+
+def scaling_of_formula(formula: FittedFormula, matrix: CovariateMatrix, standardise: bool) -> Scaling:
+    """Return the scaling of the features of a formula; those of categories alone stay as they are."""
+    mean, scale = np.zeros(len(formula.names)), np.ones(len(formula.names))
+    if standardise and matrix.shape[0]:
+        for j, values in enumerate(formula.apply(matrix).T):
+            if formula.numbers[j]:
+                mean[j], scale[j] = moments(values)
+    return Scaling(mean, scale, formula)
 
 
 def no_scaling(covariates: Covariates) -> Scaling:

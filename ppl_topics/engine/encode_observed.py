@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -83,7 +83,7 @@ def _with_features(
                 f"none; name their columns ({argument('covariates')}), or use a model without them"
             )
         scaling = fixed.scaling(covariates)
-        columns = _names_of(covariates, model.spec.topics)
+        columns = _checked(fixed.columns(covariates), model.spec.topics)
     design = design_of(corpus.n_docs, covariates, scaling, intercept)
     columns = (*columns, INTERCEPT) if intercept else columns
     return observed_of(targets, design, responses, columns, intercept, scaling)
@@ -146,11 +146,10 @@ def observed_of(
     return Observed(fixed, design, tuple(responses), tuple(columns), intercept, scaling)
 
 
-def _names_of(covariates: Covariates, topics: int) -> tuple[str, ...]:
-    """Return the names of the covariates; topics and intercept have theirs already."""
+def _checked(names: Sequence[str], topics: int) -> tuple[str, ...]:
+    """Return the names of covariates; topics and intercept have theirs already."""
     taken = {INTERCEPT, *(f"topic {topic}" for topic in range(topics))}
-    names = tuple(str(name) for name in covariates.names)
     clash = next((name for name in names if name in taken), None)
     if clash is not None:
         raise CorpusError(f"covariate {clash!r} has the name of another coefficient of the model; rename its column")
-    return names
+    return tuple(names)

@@ -198,14 +198,21 @@ class GroupBuilder:
         if covariates is not None and scaling is not None:
             # Needed to encode new documents; a variable, since attributes are limited in size.
             data["covariate_columns"] = ((), columns_to_json(covariates.columns))
-            data["covariate_mean"], data["covariate_scale"] = (("covariate", values) for values in scaling)
             coords["covariate"] = _text(covariates.names)
+            if scaling.formula is None:
+                dim = "covariate"
+            else:
+                dim = "feature"
+                data["covariate_formula"] = ((), scaling.formula.to_json())
+                coords[dim] = _text(scaling.formula.names)
+            data[f"{dim}_mean"], data[f"{dim}_scale"] = (dim, scaling.mean), (dim, scaling.scale)
         for name, bound in self._responses():
             standardised = None if bound.observed is None else bound.observed.target_scaling
             if standardised is not None:
                 # Needed to predict in the units of the targets.
                 dim = f"response{name}"
-                data[f"target_mean{name}"], data[f"target_scale{name}"] = ((dim, values) for values in standardised)
+                data[f"target_mean{name}"] = (dim, standardised.mean)
+                data[f"target_scale{name}"] = (dim, standardised.scale)
                 coords |= self.coords((dim,), None)
         return xr.Dataset(data, coords)
 

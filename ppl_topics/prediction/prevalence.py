@@ -76,8 +76,10 @@ def prevalence(groups: Groups, covariate: str, values: Sequence[Any] | None = No
     if trained.apart:
         raise TraceError("each response has its own topics, so there are no shares of common ones")
     names = [column.name for column in trained.covariates]
-    if covariate not in names:
-        raise TraceError(f"{covariate!r} is no covariate of the model{nearest(str(covariate), names)}")
+    formula = trained.scaling.formula
+    known = names if formula is None else [name for name in names if name in formula.covariates]
+    if covariate not in known:
+        raise TraceError(f"{covariate!r} is no covariate of the model{nearest(str(covariate), known)}")
     found = training_covariates(trained, trained.covariates)
     assert found is not None, "topics that depend on no covariate"
     place = names.index(covariate)

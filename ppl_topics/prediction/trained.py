@@ -23,7 +23,7 @@ from ppl_topics.corpus.names import StrArray
 from ppl_topics.corpus.scaling import Scaling
 from ppl_topics.engine.encode_observed import INTERCEPT, design_of
 from ppl_topics.errors import CorpusError, TraceError
-from ppl_topics.results.documents import topic_labels_of
+from ppl_topics.results.documents import covariate_scaling, topic_labels_of
 from ppl_topics.results.mean_topics import has_mean_topics, mean_topics
 from ppl_topics.results.one_response import check_one_response
 from ppl_topics.results.response_topics import chosen_response, own_topics
@@ -137,14 +137,21 @@ class TrainedTopics:
         """Columns of the covariates that the model has coefficients for."""
         if "x" not in self.model.names:
             return ()
-        if not {"covariate_columns", "covariate_mean", "covariate_scale"} <= set(self._constants):
+        if "covariate_columns" not in self._constants:
             raise TraceError("the trace lacks the columns of the covariates; it was not written by ppl-topics")
         return columns_from_json(str(self._constants["covariate_columns"].item()))
 
-    @property
+    @cached_property
     def scaling(self) -> Scaling:
-        """How the covariates were centred and scaled."""
-        return Scaling(self._constants["covariate_mean"].values, self._constants["covariate_scale"].values)
+        """How the covariates were centred and scaled, and the formula that was made of them."""
+        return covariate_scaling(self._constants)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of what the model has coefficients for: the covariates, or what a formula makes of them."""
+        if self.covariates and self.scaling.formula is not None:
+            return self.scaling.formula.names
+        return tuple(name for column in self.covariates for name in column.names)
 
     def alpha(self, part: Part, corpus: Corpus, labels: Labels | None = None) -> Alpha:
         """Return the concentrations of the topics in documents; if they or their coefficients were sampled, at means.
@@ -308,7 +315,7 @@ class TrainedResponse(TrainedLabels):
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the features of documents besides the topics."""
-        names = tuple(name for column in self.covariates for name in column.names)
+        names = self.trained.features if self.covariates else ()
         return (*names, INTERCEPT) if self.block.intercept else names
 
     @cached_property

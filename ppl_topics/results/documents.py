@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.core.alpha import LogLinear
 from ppl_topics.core.observed import Design
+from ppl_topics.corpus.covariates import columns_from_json
+from ppl_topics.corpus.formulas import FittedFormula
 from ppl_topics.corpus.labels import Labels
 from ppl_topics.corpus.scaling import Scaling
 from ppl_topics.errors import TraceError
@@ -166,9 +168,17 @@ def _of_covariates(constants: xr.Dataset, coefficients: xr.DataArray) -> FloatAr
     if "covariates" not in constants:
         raise TraceError("the trace does not hold the covariates of the training documents, for they were too many")
     covariates = constants["covariates"].transpose("doc", "covariate").values
-    scaling = Scaling(constants["covariate_mean"].values, constants["covariate_scale"].values)
-    features = np.hstack([np.asarray(scaling.apply(covariates)), np.ones((len(covariates), 1))])
+    features = np.hstack([np.asarray(covariate_scaling(constants).apply(covariates)), np.ones((len(covariates), 1))])
     return LogLinear.on("", Design.of(features)).of(coefficients.transpose("topic", "prevalence").values).by_doc
+
+
+def covariate_scaling(constants: xr.Dataset) -> Scaling:
+    """Return how the covariates of training were centred and scaled, and the formula that was made of them."""
+    dim, formula = "covariate", None
+    if "covariate_formula" in constants:
+        columns = columns_from_json(str(constants["covariate_columns"].item()))
+        dim, formula = "feature", FittedFormula.from_json(str(constants["covariate_formula"].item()), columns)
+    return Scaling(constants[f"{dim}_mean"].values, constants[f"{dim}_scale"].values, formula)
 
 
 def document_lengths(groups: Mapping[str, xr.Dataset]) -> IntArray:

@@ -28,6 +28,9 @@ CONSTANT_DIMS: dict[str, tuple[str, ...]] = {
     "covariate_columns": (),
     "covariate_mean": ("covariate",),
     "covariate_scale": ("covariate",),
+    "covariate_formula": (),
+    "feature_mean": ("feature",),
+    "feature_scale": ("feature",),
     "target_mean": ("response",),
     "target_scale": ("response",),
 }

@@ -31,7 +31,7 @@ TEXTS = (
     *("inference_library", "corpus_name", "corpus_fingerprint", "created_at"),
 )
 COUNTS = ("exact", "seed", "warmup", "draws", "thin", "threads", "stopped", "empty_documents", "dropped_tokens")
-NAMED = ("word", "doc", "response", "coefficient", "slope", "prevalence", "covariate", "class", "kernel")
+NAMED = ("word", "doc", "response", "coefficient", "slope", "prevalence", "covariate", "feature", "class", "kernel")
 NUMBERED = ("chain", "draw", "topic", "token")
 NEVER_EMPTY = ("chain", "topic", "word", "doc", "response", "coefficient")
 """Dims of draws and constants that are never empty."""
@@ -40,9 +40,10 @@ WHOLE = ("doc_length", "word_count", "z_last", "sweeps", "phi_mean_topic", "phi_
 """Constants that hold whole numbers; the others hold floats, except the columns of covariates, which are text."""
 
 POSITIVE = ("alpha", "beta", "target_scale")
-SIGNED = ("covariates", "covariate_mean", "target_mean")
+SIGNED = ("covariates", "covariate_mean", "feature_mean", "target_mean")
 PROBABILITIES = ("phi_mean", "phi_mean_value", "phi_mean_rest")
 SCALING = ("covariate_columns", "covariate_mean", "covariate_scale")
+OF_FORMULA = ("covariate_columns", "covariate_formula", "feature_mean", "feature_scale")
 TARGETS = ("target_mean", "target_scale")
 CELLS = tuple(name for name in CONSTANT_DIMS if name.startswith("phi_mean_"))
 """Constants that hold the mean of sparse topics."""
@@ -177,7 +178,8 @@ def _same(name: str, group: xr.Dataset, posterior: xr.Dataset) -> Iterator[str]:
 
 def _constants(group: xr.Dataset, posterior: xr.Dataset) -> Iterator[str]:
     """Check what does not change from draw to draw."""
-    for wanted, needed in ((SCALING, SCALING), (TARGETS, TARGETS), (CELLS, (*CELLS, "beta"))):
+    scaling = OF_FORMULA if "covariate_formula" in group else SCALING
+    for wanted, needed in ((scaling, scaling), (TARGETS, TARGETS), (CELLS, (*CELLS, "beta"))):
         if any(name in group for name in wanted) and not all(name in group for name in needed):
             yield f"constant_data lacks some of {', '.join(needed)}"
     sizes = {dim: group.sizes.get(dim, 0) for dim in ("topic", "word")}
@@ -189,6 +191,9 @@ def _constants(group: xr.Dataset, posterior: xr.Dataset) -> Iterator[str]:
         found, what = group[name], f"constant_data/{name}"
         if name == "covariate_columns":
             yield from _columns(found, group)
+            continue
+        if name == "covariate_formula":
+            yield from _formula(found, group)
             continue
         kinds, expected = ("iu", "whole numbers") if name in WHOLE else ("f", "floats")
         if found.dtype.kind not in kinds or found.dtype.itemsize > 8:
@@ -244,6 +249,19 @@ def _columns(found: xr.DataArray, group: xr.Dataset) -> Iterator[str]:
         sound = False
     if not sound:
         yield "constant_data/covariate_columns does not describe the covariates"
+
+
+def _formula(found: xr.DataArray, group: xr.Dataset) -> Iterator[str]:
+    """Check the formula of the covariates, which is JSON; what it is of, `_columns` checks."""
+    from ppl_topics.corpus.formulas import FittedFormula
+
+    try:
+        names = FittedFormula.from_json(str(found.item()), ()).names
+        sound = len(names) == len(set(names)) == group.sizes.get("feature", 0)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        sound = False
+    if not sound:
+        yield "constant_data/covariate_formula is no formula of the covariates"
 
 
 def _observed(group: xr.Dataset, constants: xr.Dataset) -> Iterator[str]:

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import IntArray
-from ppl_topics.core.block import sparse_topics_block
+from ppl_topics.core.block import Block, sparse_topics_block
 from ppl_topics.core.kernel import WordSelection
-from ppl_topics.corpus import Corpus, Labels
+from ppl_topics.core.response import FixedFeatures
+from ppl_topics.corpus import Corpus, Covariates, Labels
 from ppl_topics.schedule.tree import Cycle, Mixture, Node, Repeat, Step
 from ppl_topics.spec.model import Model
 
@@ -59,6 +60,8 @@ class CorpusSizes:
     covariates: int = 0
     covariate_cells: int = 0
     """Values of the covariates that are not zero."""
+    described: Covariates | None = None
+    """The covariates themselves, which a model may make other features of."""
     supervised: int | None = None
     """Topics with coefficients; all by default."""
     held: float = 1.0
@@ -84,7 +87,8 @@ class CorpusSizes:
             return made
         matrix: Any = corpus.covariates.matrix
         cells = matrix.size if isinstance(matrix, np.ndarray) else matrix.nnz
-        return replace(made, covariates=corpus.covariates.n_columns, covariate_cells=int(cells))
+        number = corpus.covariates.n_columns
+        return replace(made, covariates=number, covariate_cells=int(cells), described=corpus.covariates)
 
     def share(self, machines: int) -> CorpusSizes:
         """Return the sizes of an equal share of the documents, with all words."""
@@ -111,15 +115,26 @@ class CorpusSizes:
         called = "labels" if model.label_block is None else model.label_block.observed_labels
         found = self.responses if called == "labels" else self.more_responses.get(called, 1)
         most = 0 if not model.supervised else 1 if model.apart else found
-        observes, listed = "x" in model.names, sparse_topics_block(model.spec.blocks)
+        listed = sparse_topics_block(model.spec.blocks)
+        covariates, cells = self._features(model.spec.blocks.get(model.names.get("x", "")))
         return replace(
             self,
             responses=min(found, most),
-            covariates=self.covariates if observes else 0,
-            covariate_cells=self.covariate_cells if observes else 0,
+            covariates=covariates,
+            covariate_cells=cells,
             supervised=None if model.response is None else model.response.supervised(model.spec.topics),
             held=1.0 if listed is None else listed.included_share(model.spec.blocks),
         )
+
+    def _features(self, block: Block | None) -> tuple[int, int]:
+        """Return how many features a block makes of the covariates, and how many of their values are not zero."""
+        if not isinstance(block, FixedFeatures):
+            return 0, 0
+        if self.described is None:
+            return self.covariates, self.covariate_cells
+        number = len(block.columns(self.described))
+        # A formula makes a dense matrix.
+        return number, self.covariate_cells if number == self.covariates else self.n_docs * number
 
     def coefficients(self, topics: int) -> int:
         """F, coefficients of a response less its intercept."""

@@ -13,6 +13,7 @@ from ppl_topics.engine.bind import bind
 from ppl_topics.errors import CorpusError, SpecError, TraceError
 from ppl_topics.results.documents import document_topics
 from ppl_topics.schedule import make_plan
+from ppl_topics.schedule.costs import CorpusSizes
 
 HOW = {"topics": 2, "beta": 0.1, "draws": 60, "warmup": 60, "chains": 1, "seed": 1, "progress": False}
 
@@ -240,3 +241,79 @@ def test_held_out_documents_on_the_command_line_need_the_covariates(tmp_path, ca
     assert json.loads(capsys.readouterr().out)["log_likelihood"] == fit.held_out(new, seed=1).log_likelihood
     assert main(command) == 2
     assert "new.csv: the documents have no covariates" in capsys.readouterr().err
+
+
+OF_FORMULA = "page * poly(age, 2)"
+
+
+@pytest.fixture(scope="module")
+def of_formula():
+    return pt.sample("dmr", pages(), prevalence=OF_FORMULA, **HOW)
+
+
+def test_a_formula_of_columns_draws_what_the_columns_draw():
+    corpus = pages().with_covariates(pd.DataFrame(pages().covariates.toarray()[:, 1:], columns=["a", "b"]))
+    columns, formula = (pt.sample("dmr", corpus, **HOW | given) for given in ({}, {"prevalence": "a + b"}))
+    np.testing.assert_array_equal(columns.posterior["gamma"], formula.posterior["gamma"])
+
+
+def test_a_formula_names_its_coefficients_and_serves_new_documents(of_formula, tmp_path):
+    interaction = [f"page[T.sport]:poly(age, 2)[{i}]" for i in (1, 2)]
+    names = ["page[T.sport]", "poly(age, 2)[1]", "poly(age, 2)[2]", *interaction, "intercept"]
+    assert of_formula.posterior["prevalence"].values.tolist() == names
+    topic = of_sport(of_formula)
+    shares = of_formula.prevalence("page").isel(chain=0).sel(topic=topic).mean("draw")
+    assert shares.sel(page="sport") > 0.6 > 0.4 > shares.sel(page="politics")
+    page = [{"page": "sport", "age": 40.0}, {"page": "politics", "age": 40.0}]
+    theta = of_formula.transform(["unseen words"] * 2, covariates=page)
+    assert theta[0, topic] > 0.6 > 0.4 > theta[1, topic]
+    # What a formula takes from data is that of training, in a file too, whatever the new documents are.
+    of_formula.save(tmp_path / "a.nc")
+    loaded = pt.load_fit(tmp_path / "a.nc")
+    np.testing.assert_array_equal(loaded.transform(["unseen words"] * 2, covariates=page), theta)
+    np.testing.assert_allclose(loaded.prevalence("age", [35, 45]), of_formula.prevalence("age", [35, 45]))
+    with pytest.raises(CorpusError, match="the covariates have no column 'age'"):
+        loaded.transform(["unseen words"], covariates=[{"page": "sport"}])
+
+
+def test_what_a_fit_with_a_formula_says_of_its_own_documents(of_formula):
+    corpus = pages()
+    design = bind(make_plan(pt.load_spec("dmr", {"topics": 2, "prevalence": OF_FORMULA})), corpus).prevalence.design
+    gamma = of_formula.posterior["gamma"][0, -1].values
+    z = of_formula.groups["constant_data"]["z_last"][0].values.reshape(60, 8)
+    n_dk = np.stack([np.bincount(row, minlength=2) for row in z])
+    alpha = np.exp(design.toarray() @ gamma.T)
+    theta = document_topics(of_formula.groups, estimate="z_last").theta
+    np.testing.assert_allclose(theta, (n_dk + alpha) / (8 + alpha.sum(axis=1, keepdims=True)), rtol=1e-5)
+
+
+def test_formulas_are_refused_where_they_stand(tmp_path):
+    for text, message in (
+        ("page * agee", "formula 'page * agee': the covariates have no column 'agee'; did you mean 'age'?"),
+        ("poly(page, 2)", "poly(page, 2) needs numbers, and 'page' is a column of categories"),
+    ):
+        with pytest.raises(CorpusError) as caught:
+            pt.sample("dmr", pages(), **HOW, prevalence=text)
+        assert message in str(caught.value)
+    with pytest.raises(SpecError, match=r"argument prevalence: block 'x' \(covariates\): formula: 'exit' in a formula"):
+        pt.sample("dmr", pages(), **HOW, prevalence="{exit()}")
+    of_age = pt.sample("dmr", pages(), **HOW | {"draws": 2, "warmup": 2}, prevalence="age")
+    with pytest.raises(TraceError, match="'page' is no covariate of the model"):
+        of_age.prevalence("page")
+
+
+def test_a_formula_in_a_model_and_its_memory():
+    model = {
+        "extends": "slda_gaussian",
+        "name": "both",
+        "blocks": {
+            "x": {"block": "covariates", "formula": "bs(age, 4)"},
+            "y": {"features": ["z", "x"], "intercept": True},
+        },
+    }
+    corpus = pages(label_kind="real", labels=np.arange(60.0))
+    fit = pt.sample(model, corpus, **HOW)
+    assert fit.posterior["coefficient"].values.tolist()[2:] == [*(f"bs(age, 4)[{i}]" for i in range(1, 5)), "intercept"]
+    assert fit.predict(corpus).shape == (60,)
+    plan = make_plan(pt.load_spec(model, {"topics": 2}), CorpusSizes.of(corpus))
+    assert CorpusSizes.of(corpus).for_model(plan.model).coefficients(2) == 2 + 4

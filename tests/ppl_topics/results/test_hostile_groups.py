@@ -1,5 +1,7 @@
 """Groups of traces that do not fit together: refused where they are loaded, or by what would read them."""
 
+import json
+
 import numpy as np
 import pytest
 from hostile_runs import CORPUS, OPTIONS, TEXTS
@@ -327,6 +329,26 @@ class TestDims:
         groups = pt.sample("slda_covariates", with_covariates(), **OPTIONS).groups
         check_groups(groups, "run.nc")
         self.refused(groups, "constant_data", groups["constant_data"].drop_vars(name), "lacks some of covariate")
+
+    def test_a_formula_of_covariates(self):
+        groups = pt.sample(
+            "slda_covariates",
+            with_covariates().with_covariates([{"x0": float(i)} for i in range(5)]),
+            formula="x0",
+            **OPTIONS,
+        ).groups
+        check_groups(groups, "run.nc")
+        constants = groups["constant_data"]
+        for name in ("covariate_columns", "feature_mean", "feature_scale"):
+            self.refused(groups, "constant_data", constants.drop_vars(name), "lacks some of covariate")
+        for text in (
+            "x",
+            "{}",
+            "[1, 2]",
+            json.dumps(["{exit()}", ["x0"], [True], {"transforms": {}, "categories": {}}]),
+        ):
+            damaged = constants.assign(covariate_formula=((), text))
+            self.refused(groups, "constant_data", damaged, "covariate_formula is no formula of the covariates")
 
 
 def test_topics_without_words(runs):
