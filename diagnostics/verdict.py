@@ -15,6 +15,7 @@ from ppl_topics.diagnostics.alignment.agreement import top_words_of
 from ppl_topics.diagnostics.convergence import ESS_WANTED, Quantity, Walk, density_walks, quantities
 from ppl_topics.diagnostics.draws import check_sampled
 from ppl_topics.errors import TraceError
+from ppl_topics.results.topic_names import topic_names
 
 __all__ = ["Finding", "Verdict", "verdict"]
 
@@ -242,12 +243,13 @@ def _topics(groups: Mapping[str, xr.Dataset], alignment: Alignment, kept: Sequen
     who = "chains" if len(compared) == len(chains) else f"chains {_listed(chains[c] for c in compared)}"
     agrees_in = alignment.by_response(alignment.agrees_in)
     topics = _count(agrees_in.shape[2], "topic")
+    names = topic_names(groups) or [""] * agrees_in.shape[2]
     for s, response in enumerate(alignment.responses or [None]):
         where = f" for response {response!r}" if response is not None else ""
         differ = np.flatnonzero(~agrees_in[compared, s].all(axis=0))
         if differ.size:
             words = top_words_of(groups, alignment.reference, s, 3)
-            named = ", ".join(f"{k} ({' '.join(words[k])})" for k in differ[:MOST_NAMED])
+            named = ", ".join(f"{k} ({names[k] or ' '.join(words[k])})" for k in differ[:MOST_NAMED])
             more = f" and {len(differ) - MOST_NAMED} more" if len(differ) > MOST_NAMED else ""
             what = (
                 f"{who} do not agree on {len(differ)} of {topics}{where}, numbered as in chain {alignment.reference}: "

@@ -17,6 +17,7 @@ from ppl_topics.diagnostics.alignment.topics import TOPIC_DIMS, by_response, top
 from ppl_topics.diagnostics.efficiency import rhat
 from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
+from ppl_topics.results.topic_names import with_names
 
 __all__ = ["agreement_table", "top_word_draws", "top_words_of"]
 
@@ -84,7 +85,7 @@ def agreement_table(
         "words": [" ".join(str(names[v]) for v in row if v >= 0) for row in best.reshape(-1, best.shape[2])],
     }
     by = ["response", "share"] if found.responses else ["share"]
-    table = pd.DataFrame(columns)
+    table = with_names(pd.DataFrame(columns), groups)
     table = table.sort_values(by, ascending=[name != "share" for name in by], kind="stable", ignore_index=True)
     table.attrs = {"reference": found.reference}
     return table

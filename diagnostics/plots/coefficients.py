@@ -166,9 +166,11 @@ def _forest(panel: Any, table: pd.DataFrame, middle: str, n_slopes: int, sure: B
     panel.scatter(value, heights, c=colours, s=22, zorder=3)
     if apart.any() and n_slopes:
         panel.axhline(-n_slopes + 0.25, color="black", linewidth=0.5, linestyle=":")
+    texts = table["words"]
+    if "name" in table:
+        texts = [f"{name}: {words}" if name else words for name, words in zip(table["name"], texts, strict=True)]
     labels = [
-        f"{words}  ({name})" if words else str(name)
-        for words, name in zip(table["words"], table["coefficient"], strict=True)
+        f"{words}  ({name})" if words else str(name) for words, name in zip(texts, table["coefficient"], strict=True)
     ]
     panel.set_yticks(heights, [plain(label) for label in labels], fontsize="small")
     panel.set_ylim(heights[-1] - 0.7, 0.7)

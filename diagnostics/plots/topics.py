@@ -13,6 +13,7 @@ from ppl_topics.diagnostics.plots.canvas import SURE, WORD, bars, check_positive
 from ppl_topics.errors import TraceError
 from ppl_topics.results.coefficient_draws import check_probability
 from ppl_topics.results.documents import part_of, topic_numbers
+from ppl_topics.results.topic_names import called, topic_names
 from ppl_topics.results.topic_table import topic_shares, topic_table
 
 __all__ = ["plot_topics"]
@@ -66,7 +67,7 @@ def plot_topics(
     level = check_probability(probability)
     part = part_of(groups, chain, response)
     table = topic_table(groups, chain=chain, response=response, n_words=n_words, probability=level)
-    numbers = topic_numbers(groups)
+    numbers, names = topic_numbers(groups), topic_names(groups)
     shares = dict(zip(numbers, topic_shares(groups, part, len(numbers)).tolist(), strict=True))
     if topics is None:
         # By share, if it was recorded; sorting is stable, so ties stay in order of number.
@@ -93,7 +94,7 @@ def plot_topics(
         _bars(panel, table[table["topic"] == number], n_words)
         panel.set_xlim(0.0, 1.04 * reach if reach > 0 else 1.0)
         share = "" if np.isnan(shares[number]) else f" ({100 * shares[number]:.1f}% of tokens)"
-        panel.set_title(f"topic {number}{share}", fontsize="medium")
+        panel.set_title(f"topic {plain(called(names, number), WORD)}{share}", fontsize="medium")
     return panels
 
 

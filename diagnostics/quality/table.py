@@ -83,7 +83,8 @@ def topic_quality(
     -------
     pandas.DataFrame
         A row for each topic, the largest share of tokens first, with the columns ``topic`` (its number in the chain),
-        ``share``, the measures, and ``words``. If each response has its own topics, ``response`` is the first column.
+        ``name`` if topics have names, ``share``, the measures, and ``words``. If each response has its own topics,
+        ``response`` is the first column.
         ``attrs`` holds ``chain``, ``n_words``, ``convention``, ``reference``, ``windows`` (tokens by measure, or
         "document"), ``absent`` (top words that no document of the reference holds), ``left_out`` (measures that the
         trace does not allow, with the reason) and, for intervals, ``probability`` and ``draws``.

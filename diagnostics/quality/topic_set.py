@@ -16,6 +16,7 @@ from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.results.mean_topics import mean_topics
+from ppl_topics.results.topic_names import with_names
 
 __all__ = ["TopicSet", "as_topics", "check_words", "texts_of", "topic_sets"]
 
@@ -68,6 +69,7 @@ class TopicSet:
         table = pd.DataFrame({"topic": np.arange(len(self.phi)), **columns})
         if self.response is not None:
             table.insert(0, "response", self.response)
+        table = with_names(table, self.groups)
         return table.sort_values("share", ascending=False, kind="stable", ignore_index=True)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from ppl_topics.diagnostics.report.formats import MISSING, number
 from ppl_topics.diagnostics.report.sections import Cell, Column, Groups, Row
 from ppl_topics.results.response_topics import own_topics
+from ppl_topics.results.topic_names import called, topic_names
 
 __all__ = ["interval_column", "interval_name", "number_column", "text_column", "topic_columns", "views_of"]
 
@@ -48,10 +49,10 @@ def views_of(groups: Groups) -> dict[str, int]:
 
 def topic_columns(groups: Groups, name: str = "topic", key: str = "topic") -> list[Column]:
     """Return a column of links to the topics under a key, after one of responses if each has its own topics."""
-    views = views_of(groups)
+    views, names = views_of(groups), topic_names(groups)
 
     def cell(row: Row) -> Cell:
         topic = int(row[key])
-        return Cell(str(topic), float(topic), topic, views.get(str(row.get("response")), 0))
+        return Cell(called(names, topic), float(topic), topic, views.get(str(row.get("response")), 0))
 
     return [*([text_column("response")] if views else []), Column(name, cell)]

@@ -183,9 +183,9 @@
         }
       }
       if (focus) one(`[data-topic="${topic}"]`, focus).focus({ preventScroll: focus.matches("ul") });
-      const { share, low, high } = topics()[topic];
+      const { name, share, low, high } = topics()[topic];
       const response = data.views[view].response;
-      one("#topic-name").textContent = `Topic ${topic}` + (response ? ` of ${response}` : "");
+      one("#topic-name").textContent = `Topic ${topic}` + (name ? `: ${name}` : "") + (response ? ` of ${response}` : "");
       one("#topic-share").textContent = share === null
         ? "Its share of the tokens was not recorded."
         : `${fine(share)} of the tokens` + (low === null ? "" : ` (90% interval ${fine(low)} to ${fine(high)})`);

@@ -60,7 +60,8 @@ def _coefficients(part: pd.DataFrame, probability: float, view: int) -> Table:
     bound = float(part[["mean", "low", "high"]].abs().max().max())
 
     def name(row: Row) -> Cell:
-        return Cell(row["coefficient"], topic=None if pd.isna(row["topic"]) else int(row["topic"]), view=view)
+        text = f"{row['coefficient']} ({row['name']})" if row.get("name") else row["coefficient"]
+        return Cell(text, topic=None if pd.isna(row["topic"]) else int(row["topic"]), view=view)
 
     def drawing(row: Row) -> Cell:
         return Cell("", drawing=interval_bar(row["mean"], row["low"], row["high"], bound))

@@ -19,6 +19,7 @@ from ppl_topics.diagnostics.report.top_documents import Documents
 from ppl_topics.errors import TraceError
 from ppl_topics.results.coefficient_draws import interval
 from ppl_topics.results.mean_topics import has_mean_topics, mean_topics
+from ppl_topics.results.topic_names import named, topic_names
 
 __all__ = ["topics_section"]
 
@@ -61,6 +62,7 @@ def topics_section(groups: Groups, chain: int) -> Section:
             f"Each of {len(views):,} responses has its own topics; to keep the page small, only those of the first "
             f"{len(shown):,} are shown."
         )
+    names = topic_names(groups)
     counts, n_tokens = _word_counts(groups, words, shown[0])
     p = counts / (n_tokens or 1)
     n_documents = min(N_DOCUMENTS, max(1, ALL_DOCUMENTS // sum(len(view.phi) for view in shown)))
@@ -70,12 +72,13 @@ def topics_section(groups: Groups, chain: int) -> Section:
     data = []
     for view in shown:
         best = [relevant_words(phi, p, N_WORDS) for phi in view.phi]
-        labels = [" ".join(words[of_topic[:LABEL_WORDS]]) for of_topic in best]
+        labels = [named(names, k, " ".join(words[row[:LABEL_WORDS]])) for k, row in enumerate(best)]
         for word in np.concatenate(best).tolist():
             held.setdefault(word, len(held))
         documents = _documents(groups, chain, view, section)
         topics = [
             {
+                "name": names[k] if names else "",
                 "share": _short(view.share[k]),
                 "low": _short(view.low[k]),
                 "high": _short(view.high[k]),

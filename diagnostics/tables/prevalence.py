@@ -13,7 +13,7 @@ from ppl_topics.errors import TraceError
 from ppl_topics.prediction.prevalence import prevalence
 from ppl_topics.results.coefficient_draws import check_probability, interval
 from ppl_topics.results.documents import part_of
-from ppl_topics.results.topic_names import topic_names
+from ppl_topics.results.topic_names import with_names
 from ppl_topics.results.topics import top_words
 
 __all__ = ["prevalence_table"]
@@ -63,7 +63,7 @@ def prevalence_table(
     check_probability(probability)
     part = part_of(groups, chain)
     draws = prevalence(groups, covariate, values).sel(chain=part.chain)
-    dim, names = str(draws.dims[1]), topic_names(groups)
+    dim = str(draws.dims[1])
     words = top_words(groups, n_words, chain).set_index("topic")["words"]
     shares, topics = draws.transpose("draw", "topic", dim).values, draws["topic"].values
     if difference:
@@ -83,7 +83,5 @@ def prevalence_table(
         "high": high[order].ravel(),
         "words": np.repeat(words.loc[topics[order]].to_numpy(), n_values),
     }
-    table = pd.DataFrame(columns)
-    if names:
-        table.insert(1, "name", [names[topic] for topic in table["topic"]])
+    table = with_names(pd.DataFrame(columns), groups)
     return table.drop(columns="value") if difference else table

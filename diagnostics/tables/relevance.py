@@ -19,6 +19,7 @@ from ppl_topics.results.coefficient_draws import (
     interval,
     topic_texts,
 )
+from ppl_topics.results.topic_names import with_names
 
 __all__ = ["excluding_zero", "signal_topics", "topic_relevance"]
 
@@ -135,7 +136,7 @@ def _table(
             values = {key: column[part, topic] for key, column in columns.items()}
             rows.append({"response": name, "topic": topic, **values, **texts[part][topic]._asdict()})
     names = [*(["response"] if coefficients.apart else []), "topic", *columns, "share", "words"]
-    table = pd.DataFrame(rows, columns=names)
+    table = with_names(pd.DataFrame(rows, columns=names), groups)
     table = table.sort_values(sort_by, ascending=False, kind="stable", ignore_index=True)
     table.attrs = {"chain": coefficients.chain, "probability": probability}
     return table

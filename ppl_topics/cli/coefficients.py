@@ -91,7 +91,7 @@ def _has_covariates(table: pd.DataFrame) -> bool:
 
 
 def _print(table: pd.DataFrame) -> None:
-    same = ("response", "coefficient", "mean", "sd", "low", "high")
-    columns = {**{name: name for name in same}, "*": "mark", "ESS": "ess", "words": "words"}
+    same = ("response", "coefficient", "name", "mean", "sd", "low", "high")
+    columns = {**{name: name for name in same if name in table}, "*": "mark", "ESS": "ess", "words": "words"}
     marked = table.assign(mark=table["excludes_0"].map({True: "*", False: ""}))
-    print_frame(marked, columns, text=["response", "coefficient", "*", "words"])
+    print_frame(marked, columns, text=["response", "coefficient", "name", "*", "words"])

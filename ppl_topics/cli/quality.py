@@ -66,5 +66,6 @@ def print_quality(fit: Fit, words: int, chain: int, reference: str | None, text_
 def _print(table: pd.DataFrame) -> None:
     measures = {heading: name for name, heading in HEADINGS.items() if name in table}
     response = {"response": "response"} if "response" in table else {}
-    columns = {**response, "topic": "topic", "share": "share", **measures, "words": "words"}
-    print_frame(table.assign(share=table["share"].map("{:.1%}".format)), columns, text=["response", "words"])
+    name = {"name": "name"} if "name" in table else {}
+    columns = {**response, "topic": "topic", **name, "share": "share", **measures, "words": "words"}
+    print_frame(table.assign(share=table["share"].map("{:.1%}".format)), columns, text=["response", "name", "words"])

@@ -153,15 +153,26 @@ def _print_agreement(table: pd.DataFrame) -> None:
     rows = []
     for row in table.to_dict("records"):
         apart = [str(row["response"])] if "response" in row else []
+        name = [str(row["name"])] if "name" in row else []
         similarities = " ".join(f"{each:.2f}" for each in row["similarities"])
         numbers = " ".join(map(str, row["numbers"]))
         rhat = [_rhat(row["rhat_before"]), _rhat(row["rhat"])]
         rows.append(
-            [*apart, str(row["topic"]), "yes" if row["agrees"] else "no", similarities, numbers, *rhat, row["words"]]
+            [
+                *apart,
+                str(row["topic"]),
+                *name,
+                "yes" if row["agrees"] else "no",
+                similarities,
+                numbers,
+                *rhat,
+                row["words"],
+            ]
         )
     first = ["response"] if "response" in table else []
-    columns = ["topic", "agree", "similarity\nby chain", "number\nby chain", "R-hat\nbefore", "R-hat", "words"]
-    print_table([*first, *columns], rows, text=[*first, "agree", columns[2], columns[3], "words"])
+    name, by_chain = ["name"] if "name" in table else [], ["similarity\nby chain", "number\nby chain"]
+    columns = [*first, "topic", *name, "agree", *by_chain, "R-hat\nbefore", "R-hat", "words"]
+    print_table(columns, rows, text=[*first, *name, "agree", *by_chain, "words"])
 
 
 def _rhat(value: float) -> str:

@@ -12,6 +12,7 @@ from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.errors import TraceError
 from ppl_topics.results.coefficient_draws import CoefficientDraws, check_probability, interval, topic_texts
+from ppl_topics.results.topic_names import with_names
 
 __all__ = ["coefficient_summary"]
 
@@ -55,7 +56,7 @@ def coefficient_summary(
                     "words": "" if text is None else text.words,
                 }
             )
-    table = pd.DataFrame(rows, columns=COLUMNS).astype({"topic": "Int64"})
+    table = with_names(pd.DataFrame(rows, columns=COLUMNS).astype({"topic": "Int64"}), groups)
     table.attrs = {"chain": coefficients.chain, "probability": probability}
     return table
 

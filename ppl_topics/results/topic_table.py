@@ -15,6 +15,7 @@ from ppl_topics.results.best_words import best_words
 from ppl_topics.results.coefficient_draws import check_probability, interval
 from ppl_topics.results.documents import Part, mean_phi, part_of, recorded, topic_numbers
 from ppl_topics.results.response_topics import own_topics
+from ppl_topics.results.topic_names import with_names
 
 __all__ = ["topic_shares", "topic_table"]
 
@@ -66,7 +67,7 @@ def topic_table(
     else:
         parts = [part_of(groups, chain, name) for name in apart]
     tables = [_words_of(groups, part, n_words, level) for part in parts]
-    table = pd.concat(tables, ignore_index=True)
+    table = with_names(pd.concat(tables, ignore_index=True), groups)
     if not apart:
         table = table.drop(columns="response")
     table.attrs = {"chain": int(chain), "probability": level}

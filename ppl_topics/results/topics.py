@@ -15,7 +15,7 @@ from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
 from ppl_topics.results.mean_topics import mean_topics
 from ppl_topics.results.response_topics import check_chain
-from ppl_topics.results.topic_names import topic_names
+from ppl_topics.results.topic_names import with_names
 
 __all__ = ["top_words"]
 
@@ -31,10 +31,7 @@ def top_words(groups: Mapping[str, xr.Dataset], n_words: int = 10, chain: int = 
     share = groups["posterior"]["topic_share"].sel(chain=chain).mean("draw")
     words = phi["word"].values
     if "response" not in phi.dims:
-        table, names = _table(phi, share, words, n_words), topic_names(groups)
-        if names:
-            table.insert(1, "name", [names[topic] for topic in table["topic"]])
-        return table
+        return with_names(_table(phi, share, words, n_words), groups)
     tables = {
         name: _table(phi.sel(response=name), share.sel(response=name), words, n_words) for name in phi.response.values
     }

@@ -24,6 +24,7 @@ from ppl_topics.results.documents import (
     part_of,
     topic_numbers,
 )
+from ppl_topics.results.topic_names import topic_names
 from ppl_topics.results.topic_table import topic_shares, topic_table
 
 __all__ = ["FORMAT", "SCHEMA", "SUFFIXES", "VERSION", "topic_model", "write_topic_model"]
@@ -84,6 +85,7 @@ SCHEMA: dict[str, Any] = {
             "type": "array",
             "items": _record(
                 topic={"type": "integer", "minimum": 0, "description": "its number, the same everywhere in the file"},
+                name={**_TEXT, "description": "after its keywords or its label; empty if it has none"},
                 share={"type": ["number", "null"], "description": "of the tokens"},
                 words={
                     "type": "array",
@@ -226,13 +228,14 @@ def _concentration(groups: Mapping[str, xr.Dataset], role: str, part: Part) -> l
 def _topics(groups: Mapping[str, xr.Dataset], part: Part, words: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the topics by number; one without a word of positive probability has an empty list of words."""
     numbers = topic_numbers(groups)
+    names = topic_names(groups) or [""] * len(numbers)
     shares = topic_shares(groups, part, len(numbers)).tolist()
     listed: dict[int, list[dict[Any, Any]]] = {number: [] for number in numbers}
     for row in words[["topic", "word", "probability", "low", "high"]].to_dict("records"):
         listed[row.pop("topic")].append(row)
     return [
-        {"topic": number, "share": _plain(share), "words": _plain(listed[number])}
-        for number, share in zip(numbers, shares, strict=True)
+        {"topic": number, "name": name, "share": _plain(share), "words": _plain(listed[number])}
+        for number, name, share in zip(numbers, names, shares, strict=True)
     ]
 
 
