@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
-from ppl_topics._util.arrays import FloatArray, IntArray, UnsignedArray
+from ppl_topics._util.arrays import BoolArray, FloatArray, IntArray, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel, signed
 from ppl_topics.core.alpha import LARGEST_ALPHA, SMALLEST_ALPHA, LogLinear
 from ppl_topics.core.binding import Binding
@@ -43,6 +44,9 @@ PIECES = 64
 
 MANY = 5_000
 """Terms from which threads share a sum."""
+
+FEW_TOKENS = 8
+"""Documents are sorted by their tokens, not counted by them, if there are fewer than one for so many numbers."""
 
 SMALLEST_LOG, LARGEST_LOG = math.log(SMALLEST_ALPHA), math.log(LARGEST_ALPHA)
 
@@ -73,52 +77,123 @@ class DocumentCounts(NamedTuple):
     total_times: IntArray
 
     @classmethod
-    def of(cls, alpha: LogLinear, doc_ptr: IntArray, z: UnsignedArray, n_topics: int) -> DocumentCounts:
-        """Count the tokens of documents."""
+    def of(cls, lengths: Lengths, doc_ptr: IntArray, z: UnsignedArray, n_topics: int) -> DocumentCounts:
+        """Count the tokens of documents, whose lengths have been counted."""
+        counts = np.zeros((PIECES, n_topics), np.int64)
+        count_pairs(doc_ptr, z, lengths.order, counts)
+        ends = counts.T.cumsum().reshape(n_topics, PIECES).T
+        first = np.concatenate([[0], ends[-1]])
+        keys, times = np.empty(first[-1], np.int64), np.empty(first[-1], np.int64)
+        list_pairs(doc_ptr, z, lengths, ends - counts, keys)
+        sizes = np.zeros(n_topics + 1, np.int64)
+        add_up_equal(keys, times, first, lengths.base, sizes)
+        ptr = np.cumsum(sizes)
+        kept = np.repeat(first[:-1] - ptr[:-1], np.diff(ptr)) + np.arange(ptr[-1])
+        keys = keys[kept]
+        row, tokens = keys // lengths.base, keys % lengths.base
+        return cls(lengths.features, ptr, row, tokens, times[kept], lengths.row, lengths.length, lengths.times)
+
+
+class Lengths(NamedTuple):
+    """What `DocumentCounts` has of documents that does not depend on their topics.
+
+    Attributes
+    ----------
+    features : ndarray of float64 of shape (R, P)
+    order : ndarray of int64 of shape (D,)
+        The documents by their features.
+    row_of : ndarray of int64 of shape (D,)
+        The features of each document.
+    base : int
+        More than the tokens of any document: ``row * base + tokens`` is a number for both.
+    row, length, times : ndarray of int64
+        `total_row`, `length` and `total_times` of the counts.
+    """
+
+    features: FloatArray
+    order: IntArray
+    row_of: IntArray
+    base: int
+    row: IntArray
+    length: IntArray
+    times: IntArray
+
+    @classmethod
+    def of(cls, alpha: LogLinear, doc_ptr: IntArray) -> Lengths:
+        """Count the documents of each length with equal features."""
         lengths = np.diff(doc_ptr)
         base = int(lengths.max(initial=0)) + 1
-        ptr, keys, times = tally_by_topic(doc_ptr, z, alpha.row, n_topics, base)
-        totals, total_times = np.unique((alpha.row * base + lengths)[lengths > 0], return_counts=True)
-        return cls(alpha.features, ptr, keys // base, keys % base, times, totals // base, totals % base, total_times)
+        totals, times = np.unique((alpha.row * base + lengths)[lengths > 0], return_counts=True)
+        order = np.argsort(alpha.row, kind="stable")
+        return cls(alpha.features, order, alpha.row, base, totals // base, totals % base, times)
 
 
-@compiled
-def tally_by_topic(
-    doc_ptr: IntArray, z: UnsignedArray, row: IntArray, n_topics: int, base: int
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Return `ptr` of `DocumentCounts`, keys row * base + tokens, and `times`."""
-    in_doc, last = np.zeros(n_topics, dtype=np.int64), np.full(n_topics, -1)
-    ptr = np.zeros(n_topics + 1, dtype=np.int64)
-    for doc in range(doc_ptr.size - 1):
-        for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
-            if last[z[token]] != doc:
-                last[z[token]] = doc
-                ptr[z[token] + 1] += 1
-    for topic in range(n_topics):
-        ptr[topic + 1] += ptr[topic]
-    following = ptr[:n_topics].copy()
-    keys = np.empty(ptr[n_topics], dtype=np.int64)
-    for doc in range(doc_ptr.size - 1):
-        for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
-            in_doc[z[token]] += 1
-        for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
-            topic = z[token]
-            if in_doc[topic] > 0:
-                keys[following[topic]] = row[doc] * base + in_doc[topic]
-                following[topic] += 1
-                in_doc[topic] = 0
-    times, size, first = np.empty(keys.size, dtype=np.int64), 0, 0
-    for topic in range(n_topics):
-        end = ptr[topic + 1]
-        ordered, begin = np.sort(keys[first:end]), size
-        for entry in range(ordered.size):
-            if size > begin and ordered[entry] == keys[size - 1]:
-                times[size - 1] += 1
+@parallel
+def count_pairs(doc_ptr: IntArray, z: UnsignedArray, order: IntArray, counts: IntArray) -> None:
+    """Count the documents of each piece that have a token in a topic, shape (PIECES, K)."""
+    n_docs, n_topics = order.size, counts.shape[1]
+    for piece in numba.prange(PIECES):
+        last, number = np.full(n_topics, -1), signed(piece)
+        for place in range(n_docs * number // PIECES, n_docs * (number + 1) // PIECES):
+            doc = order[place]
+            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+                if last[z[token]] != doc:
+                    last[z[token]] = doc
+                    counts[piece, z[token]] += 1
+
+
+@parallel
+def list_pairs(doc_ptr: IntArray, z: UnsignedArray, lengths: Lengths, first: IntArray, keys: IntArray) -> None:
+    """Set the keys ``row * base + tokens`` of each topic, by row; those of a piece begin at `first`."""
+    order, row_of, base = lengths.order, lengths.row_of, lengths.base
+    n_docs, n_topics = order.size, first.shape[1]
+    for piece in numba.prange(PIECES):
+        in_doc, following, number = np.zeros(n_topics, np.int64), first[piece].copy(), signed(piece)
+        for place in range(n_docs * number // PIECES, n_docs * (number + 1) // PIECES):
+            doc = order[place]
+            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+                in_doc[z[token]] += 1
+            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+                topic = z[token]
+                if in_doc[topic] > 0:
+                    keys[following[topic]] = row_of[doc] * base + in_doc[topic]
+                    following[topic] += 1
+                    in_doc[topic] = 0
+
+
+@parallel
+def add_up_equal(keys: IntArray, times: IntArray, first: IntArray, base: int, sizes: IntArray) -> None:
+    """Sort the keys of each topic, which are by row already, and leave those that differ, with how often they occur.
+
+    They begin at ``first[k]``; topic k has ``sizes[k + 1]`` of them.
+    """
+    for index in numba.prange(first.size - 1):
+        topic = signed(index)
+        begin, end, size = first[topic], first[topic + 1], first[topic]
+        number = np.zeros(base, np.int64)
+        while begin < end:
+            row, stop = keys[begin] // base, begin
+            while stop < end and keys[stop] // base == row:
+                stop += 1
+            if (stop - begin) * FEW_TOKENS < base:
+                run = np.sort(keys[begin:stop])
+                held = size
+                for key in run:
+                    if size > held and keys[size - 1] == key:
+                        times[size - 1] += 1
+                    else:
+                        keys[size], times[size] = key, 1
+                        size += 1
             else:
-                keys[size], times[size] = ordered[entry], 1
-                size += 1
-        first, ptr[topic + 1] = end, size
-    return ptr, keys[:size].copy(), times[:size].copy()
+                for entry in range(begin, stop):
+                    number[keys[entry] % base] += 1
+                for tokens in range(base):
+                    if number[tokens] > 0:
+                        keys[size], times[size] = row * base + tokens, number[tokens]
+                        number[tokens] = 0
+                        size += 1
+            begin = stop
+        sizes[topic + 1] = size - first[topic]
 
 
 def merged(parts: Sequence[DocumentCounts]) -> DocumentCounts:
@@ -158,45 +233,72 @@ def log_likelihood(alpha: FloatArray, others: FloatArray, topic: int, counts: Do
     # Threads take longer to meet than few terms take.
     terms = counts.ptr[topic + 1] - counts.ptr[topic] + len(counts.length)
     pieces = in_parallel if terms >= MANY else one_by_one
-    return add_in_order(pieces(alpha, others, topic, counts))
+    return add_in_order(pieces(alpha, others + alpha, topic, counts))
 
 
 @parallel
-def in_parallel(alpha: FloatArray, others: FloatArray, topic: int, counts: DocumentCounts) -> FloatArray:
-    """Return the pieces of `log_likelihood`."""
+def in_parallel(alpha: FloatArray, sums: FloatArray, topic: int, counts: DocumentCounts) -> FloatArray:
+    """Return the pieces of `log_likelihood`, `sums` being the concentrations of all topics together."""
     partial = np.zeros(PIECES)
     for piece in numba.prange(PIECES):
-        partial[piece] = of_piece(signed(piece), alpha, others, topic, counts)
+        partial[piece] = of_piece(signed(piece), alpha, sums, topic, counts)
     return partial
 
 
 @compiled
-def one_by_one(alpha: FloatArray, others: FloatArray, topic: int, counts: DocumentCounts) -> FloatArray:
+def one_by_one(alpha: FloatArray, sums: FloatArray, topic: int, counts: DocumentCounts) -> FloatArray:
     """Return the same."""
     partial = np.zeros(PIECES)
     for piece in range(PIECES):
-        partial[piece] = of_piece(piece, alpha, others, topic, counts)
+        partial[piece] = of_piece(piece, alpha, sums, topic, counts)
     return partial
 
 
 @compiled
-def of_piece(piece: int, alpha: FloatArray, others: FloatArray, topic: int, counts: DocumentCounts) -> float:
+def of_piece(piece: int, alpha: FloatArray, sums: FloatArray, topic: int, counts: DocumentCounts) -> float:
     """Return the part of `log_likelihood` that some terms make."""
-    first, last = counts.ptr[topic], counts.ptr[topic + 1]
-    value = 0.0
-    for entry in range(first + (last - first) * piece // PIECES, first + (last - first) * (piece + 1) // PIECES):
-        value += counts.times[entry] * log_pochhammer(alpha[counts.row[entry]], counts.tokens[entry])
+    begin, number = counts.ptr[topic], counts.ptr[topic + 1] - counts.ptr[topic]
+    first, last = begin + number * piece // PIECES, begin + number * (piece + 1) // PIECES
+    value = add_terms(first, last, alpha, counts.row, counts.tokens, counts.times)
     size = counts.length.size
-    for entry in range(size * piece // PIECES, size * (piece + 1) // PIECES):
-        row = counts.total_row[entry]
-        value -= counts.total_times[entry] * log_pochhammer(others[row] + alpha[row], counts.length[entry])
-    return value
+    first, last = size * piece // PIECES, size * (piece + 1) // PIECES
+    return value - add_terms(first, last, sums, counts.total_row, counts.length, counts.total_times)
 
 
 @compiled
+def add_terms(first: int, last: int, alpha: FloatArray, row: IntArray, tokens: IntArray, times: IntArray) -> float:
+    """Add up log G(alpha + n) / G(alpha) over some terms, where n ascends in a row: each goes on from the last."""
+    value, term, before, reached = 0.0, 0.0, -1, 0
+    for entry in range(first, last):
+        if row[entry] != before:
+            term, before, reached = 0.0, row[entry], 0
+        term += log_pochhammer(alpha[row[entry]] + reached, tokens[entry] - reached)
+        reached = tokens[entry]
+        value += times[entry] * term
+    return value
+
+
 def exponentials(features: FloatArray, coefficients: FloatArray, alpha: FloatArray) -> bool:
     """Set alpha to exp(x . gamma_k) for all features, and return whether all are in range."""
-    for row in range(features.shape[0]):
+    if len(features) < MANY:
+        return some_exponentials(0, len(features), features, coefficients, alpha)
+    return bool(all_exponentials(features, coefficients, alpha).all())
+
+
+@parallel
+def all_exponentials(features: FloatArray, coefficients: FloatArray, alpha: FloatArray) -> BoolArray:
+    """Do so in pieces, and return of each whether its concentrations are in range."""
+    fine, size = np.zeros(PIECES, np.bool_), features.shape[0]
+    for piece in numba.prange(PIECES):
+        first, last = size * signed(piece) // PIECES, size * (signed(piece) + 1) // PIECES
+        fine[piece] = some_exponentials(first, last, features, coefficients, alpha)
+    return fine
+
+
+@compiled
+def some_exponentials(first: int, last: int, features: FloatArray, coefficients: FloatArray, alpha: FloatArray) -> bool:
+    """Do so for some features."""
+    for row in range(first, last):
         value = 0.0
         for column in range(features.shape[1]):
             value += features[row, column] * coefficients[column]
@@ -256,10 +358,14 @@ def elliptical_slice(binding: Binding) -> KernelFunctions:
     name, tokens, n_topics = binding.names["alpha"], binding.tokens, binding.sizes.topics
     block: Any = binding.blocks[name]
 
+    @lru_cache(maxsize=1)
+    def lengths_of(alpha: LogLinear) -> Lengths:
+        return Lengths.of(alpha, tokens.doc_ptr)
+
     def statistic(state: ChainState) -> list[DocumentCounts]:
         alpha = state.concentrations["alpha"]
         assert isinstance(alpha, LogLinear), "a state without covariates"
-        return [DocumentCounts.of(alpha, tokens.doc_ptr, state.z, n_topics)]
+        return [DocumentCounts.of(lengths_of(alpha), tokens.doc_ptr, state.z, n_topics)]
 
     def draw(state: ChainState, key: Key, counts: DocumentCounts) -> None:
         coefficients = state.arrays[name]

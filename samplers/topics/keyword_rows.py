@@ -45,9 +45,11 @@ def split_tokens(
         for place in range(cells.pointer[topic], cells.pointer[topic + 1]):
             count = int(n_wk[cells.words[place], topic])
             if count > 0:
-                # Rounded to float32, it may be less than its part.
-                held = max(np.float64(phi[cells.words[place], topic]), weight[place])
-                split[place] = binomial(stream, count, weight[place] / held)
+                # Rounded like phi, which is then no less, unless a chain was given what does not fit together.
+                part = np.float64(np.float32(weight[place]))
+                held = np.float64(phi[cells.words[place], topic])
+                if part > 0.0:
+                    split[place] = binomial(stream, count, part / max(held, part))
     return split
 
 

@@ -12,8 +12,11 @@ from ppl_topics.core.alpha import LogLinear
 from ppl_topics.core.observed import Design
 from ppl_topics.core.registry import unregister_kernel
 from ppl_topics.samplers.concentration.elliptical_slice import (
+    MANY,
     DocumentCounts,
+    Lengths,
     draw_coefficients,
+    exponentials,
     in_parallel,
     log_likelihood,
     merged,
@@ -31,7 +34,30 @@ PLACES = ((0, 1), (1, 5), (5, 8))
 def counts_of(first, last):
     how = LogLinear.on("gamma", Design.of(X[first:last]))
     begin, end = DOC_PTR[first], DOC_PTR[last]
-    return DocumentCounts.of(how, DOC_PTR[first : last + 1] - begin, Z[begin:end], TOPICS)
+    doc_ptr = DOC_PTR[first : last + 1] - begin
+    return DocumentCounts.of(Lengths.of(how, doc_ptr), doc_ptr, Z[begin:end], TOPICS)
+
+
+@pytest.mark.parametrize(("rows", "longest"), [(1, 9), (3, 5), (3, 400), (2000, 30)])
+def test_equal_counts_of_documents_with_equal_features_are_one_term(rows, longest):
+    """Of few features, whose documents are counted, and of many, whose documents are sorted."""
+    rng = np.random.default_rng(rows)
+    lengths, row = rng.integers(0, longest, 2000), rng.permutation(np.arange(2000) % rows)
+    doc_ptr = np.concatenate([[0], np.cumsum(lengths)])
+    z = rng.integers(0, TOPICS, doc_ptr[-1]).astype(np.uint16)
+    how = LogLinear("gamma", np.arange(rows, dtype=float)[:, None], row)
+    found = DocumentCounts.of(Lengths.of(how, doc_ptr), doc_ptr, z, TOPICS)
+    n_dk = np.zeros((2000, TOPICS), np.int64)
+    np.add.at(n_dk, (np.repeat(np.arange(2000), lengths), z), 1)
+    for topic in range(TOPICS):
+        some = n_dk[:, topic] > 0
+        pairs, times = np.unique(np.column_stack([row, n_dk[:, topic]])[some], axis=0, return_counts=True)
+        here = slice(found.ptr[topic], found.ptr[topic + 1])
+        np.testing.assert_array_equal(np.column_stack([found.row[here], found.tokens[here]]), pairs)
+        np.testing.assert_array_equal(found.times[here], times)
+    pairs, times = np.unique(np.column_stack([row, lengths])[lengths > 0], axis=0, return_counts=True)
+    np.testing.assert_array_equal(np.column_stack([found.total_row, found.length]), pairs)
+    np.testing.assert_array_equal(found.total_times, times)
 
 
 def test_the_likelihood_is_that_of_the_dirichlet_multinomial():
@@ -66,9 +92,20 @@ def test_documents_in_several_places_give_the_same_bits():
         np.testing.assert_array_equal(found, expected)
 
 
+def test_many_features_share_their_exponentials():
+    features, alpha = np.random.default_rng(1).normal(size=(2 * MANY, 2)), np.empty(2 * MANY)
+    assert exponentials(features, np.array([0.5, 1.0]), alpha)
+    some = np.empty(50)
+    assert exponentials(features[:50], np.array([0.5, 1.0]), some)
+    np.testing.assert_array_equal(alpha[:50], some)
+    np.testing.assert_allclose(alpha, np.exp(features @ [0.5, 1.0]))
+    features[-1] = 1e3
+    assert not exponentials(features, np.array([0.5, 1.0]), alpha)
+
+
 def test_threads_change_no_bit():
     counts, alpha = counts_of(0, len(LENGTHS)), np.exp(np.random.default_rng(2).normal(size=(TOPICS, 5)))
-    given = alpha[0][: len(counts.features)], alpha[1:].sum(axis=0)[: len(counts.features)], 0, counts
+    given = alpha[0][: len(counts.features)], alpha.sum(axis=0)[: len(counts.features)], 0, counts
     np.testing.assert_array_equal(in_parallel(*given), one_by_one(*given))
 
 
