@@ -20,6 +20,9 @@ NUMBERS = pt.Corpus.from_tokens(TEXTS, labels=[0, 3, 1, None] * 2, label_kind="c
 
 BLOCKS = pt.blocks()
 
+FORMULAS = (".", "size", "kind * poly(size, 2)", "C(size)"), ("colour", "bs(kind)", "np.log(size)", "size +", "", 5)
+"""Of covariates, and those that are none or are of others."""
+
 TAME = {float: [0.05, 0.5, 1.0, 3.0], int: [1, 2], bool: [False, True]}
 WILD = {
     float: [0.0, -1.0, 1e-300, 1e300, float("nan"), float("inf"), 10**400, "x", None, True],
@@ -65,7 +68,9 @@ def block(draw, kind, given, wild):
         if name in BLOCKS[kind].references and name != strange:
             # A number, or the name of a block that the model may not have.
             continue
-        if name != "block" and (field.is_required() or name == strange or draw(st.booleans())):
+        if name == "formula":
+            made[name] = draw(st.sampled_from(FORMULAS[name == strange]))
+        elif name != "block" and (field.is_required() or name == strange or draw(st.booleans())):
             made[name] = draw(values(field.annotation, name == strange))
     return made
 
