@@ -33,7 +33,8 @@ class RandomWalk(CoefficientPrior):
     per : {"topic"}
         What there is one row of coefficients for.
     over : str
-        The covariate; it must have categories (a column of numbers has them if the corpus is told so).
+        The covariate; it must have categories. Those of a column of numbers, such as ``year``, are ``C(year)``, if the
+        formula of the covariates is ``0 + C(year)``.
     variance : float
         Of the first category's coefficient, and of each coefficient of another covariate.
     step_variance : float
@@ -58,6 +59,11 @@ class RandomWalk(CoefficientPrior):
     def check_features(self, columns: Sequence[str]) -> None:
         """Refuse features without the categories."""
         if not len(self._categories(columns)):
+            if self.over in columns:
+                raise SpecError(
+                    f"over: {self.over!r} is a column of numbers; make categories of them with the formula "
+                    f"`0 + C({self.over})` of the covariates, and over: C({self.over})"
+                )
             found = sorted({name.partition("[")[0] for name in columns if name.endswith("]")})
             raise SpecError(f"over: {self.over!r} is no covariate with categories{nearest(self.over, found)}")
 
@@ -92,5 +98,6 @@ class RandomWalk(CoefficientPrior):
         return self._categories(alpha.columns)
 
     def _categories(self, columns: Sequence[str]) -> IntArray:
-        """Return the places of the categories among the features."""
-        return np.array([i for i, name in enumerate(columns) if name.startswith(f"{self.over}[")], dtype=np.int64)
+        """Return the places of the categories among the features, of which some may be interactions with others."""
+        named = (i for i, name in enumerate(columns) if name.startswith(f"{self.over}[") and "]:" not in name)
+        return np.fromiter(named, dtype=np.int64)

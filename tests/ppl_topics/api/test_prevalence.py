@@ -204,7 +204,7 @@ def test_topics_over_time():
 
 
 def test_a_walk_needs_categories():
-    with pytest.raises(SpecError, match=r"block 'gamma' \(random_walk\): over: 'age' is no covariate with categories"):
+    with pytest.raises(SpecError, match=r"block 'gamma' \(random_walk\): over: 'age' is a column of numbers"):
         pt.sample("dmr_time", pages(), over="age", **HOW)
     with pytest.raises(SpecError, match="as the prior of the coefficients of responses"):
         pt.plan({"name": "m", "extends": "slda_gaussian", "blocks": {"eta": {"block": "random_walk", "over": "year"}}})
@@ -317,3 +317,23 @@ def test_a_formula_in_a_model_and_its_memory():
     assert fit.predict(corpus).shape == (60,)
     plan = make_plan(pt.load_spec(model, {"topics": 2}), CorpusSizes.of(corpus))
     assert CorpusSizes.of(corpus).for_model(plan.model).coefficients(2) == 2 + 4
+
+
+def test_numbers_that_are_categories_walk_in_their_order():
+    """Years as numbers, by a formula, draw what the same categories draw."""
+    years = np.arange(60) % 4 * 10 + 1980
+    how = HOW | {"draws": 5, "warmup": 5}
+    of_text = pt.sample("dmr_time", pages().with_covariates(pd.DataFrame({"year": years.astype(str)})), **how)
+    of_numbers = pages().with_covariates(pd.DataFrame({"year": years}))
+    fit = pt.sample("dmr_time", of_numbers, prevalence="0 + C(year)", over="C(year)", **how)
+    assert fit.posterior["prevalence"].values.tolist()[:2] == ["C(year)[1980]", "C(year)[1990]"]
+    np.testing.assert_array_equal(fit.posterior["gamma"], of_text.posterior["gamma"])
+    assert fit.prevalence("year", [1980, 2010]).shape == (1, 5, 2, 2)
+    with pytest.raises(SpecError, match=r"over: 'year' is a column of numbers; make categories of them .*C\(year\)"):
+        pt.sample("dmr_time", of_numbers, **how)
+
+
+def test_interactions_with_categories_do_not_walk():
+    walk = pt.blocks()["random_walk"](per="topic", over="page")
+    names = ("page[a]", "page[b]", "age", "page[a]:age", "age:page[b]", "intercept")
+    assert walk._categories(names).tolist() == [0, 1]
