@@ -126,6 +126,10 @@ class FittedFormula:
         """
         made = self._materialise(matrix)
         values: FloatArray = made.drop(columns="Intercept", errors="ignore").to_numpy(dtype=np.float64)
+        if values.shape[1] != len(self.names):
+            raise CorpusError(
+                f"formula {self.text!r} makes {values.shape[1]} features, and {len(self.names)} have names"
+            )
         if not np.isfinite(values).all():
             doc, feature = (int(found[0]) for found in np.nonzero(~np.isfinite(values)))
             raise CorpusError(

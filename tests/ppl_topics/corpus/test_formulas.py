@@ -173,6 +173,13 @@ def test_every_function_is_known_to_formulaic():
     assert set(FUNCTIONS) <= set(TRANSFORMS)
 
 
+def test_a_stored_formula_with_other_names():
+    stored = json.loads(fitted_formula("party", COVARIATES).to_json())
+    other = FittedFormula.from_json(json.dumps([stored[0], ["a", "b"], [True, True], stored[3]]), COVARIATES.columns)
+    with pytest.raises(CorpusError, match="formula 'party' makes 1 features, and 2 have names"):
+        other.apply(COVARIATES.matrix)
+
+
 @pytest.mark.parametrize("damage", [lambda f: "x", lambda f: [*f[:3], {}], lambda f: ["{exit()}", *f[1:]]])
 def test_a_stored_formula_that_is_none(damage):
     stored = json.loads(fitted_formula("party", COVARIATES).to_json())
