@@ -166,7 +166,7 @@ def _forest(panel: Any, table: pd.DataFrame, middle: str, n_slopes: int, sure: B
     panel.scatter(value, heights, c=colours, s=22, zorder=3)
     if apart.any() and n_slopes:
         panel.axhline(-n_slopes + 0.25, color="black", linewidth=0.5, linestyle=":")
-    texts = table["words"]
+    texts = table["words"].tolist()
     if "name" in table:
         texts = [f"{name}: {words}" if name else words for name, words in zip(table["name"], texts, strict=True)]
     labels = [

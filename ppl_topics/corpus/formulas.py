@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pandas as pd
 
-from ppl_topics._util.arrays import FloatArray
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics._util.user_warning import warn_user
 from ppl_topics.corpus.covariates import CovariateColumn, CovariateMatrix, Covariates, CovariateWarning
@@ -271,8 +271,8 @@ def _frame(matrix: CovariateMatrix, columns: tuple[CovariateColumn, ...], wanted
         none = -1 if column.reference is None else column.levels.index(column.reference)
         places = np.array([column.levels.index(level) for level in kept], dtype=np.int64)
         found = places[values.argmax(axis=1)] if kept else none
-        codes: Any = np.where(values.any(axis=1), found, none)
-        data[column.name] = pd.Categorical.from_codes(codes, categories=list(column.levels))
+        codes: IntArray = np.where(values.any(axis=1), found, none)
+        data[column.name] = pd.Categorical.from_codes(codes.tolist(), categories=pd.Index(column.levels))
     return pd.DataFrame(data, index=range(matrix.shape[0]))
 
 
