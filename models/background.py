@@ -15,7 +15,36 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Sizes
 from ppl_topics.models.dirichlet import FixedConcentration, Positive, concentration_vector, draw_rows_of, mean_rows
 
-__all__ = ["Background"]
+__all__ = ["BACKGROUND", "Background", "draw_of_background", "mean_of_background", "mix_background"]
+
+BACKGROUND: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "background": ("background", ("word",)),
+    "background_share": ("background_share", ("topic",)),
+}
+"""The variables of a background: role and dims by name."""
+
+BackgroundPrior = tuple[float, float, float]
+"""a and b of the shares of a background, and the concentration of each of its words."""
+
+
+def mean_of_background(role: str, sizes: Sizes, prior: BackgroundPrior) -> FloatArray:
+    """Return the prior mean of the background, or of its shares."""
+    a, b, _ = prior
+    return np.full(sizes.words, 1.0 / sizes.words) if role == "background" else np.full(sizes.topics, a / (a + b))
+
+
+def draw_of_background(role: str, sizes: Sizes, prior: BackgroundPrior, rng: np.random.Generator) -> FloatArray:
+    """Draw the background, or its shares, from the prior."""
+    a, b, concentration = prior
+    if role == "background":
+        return np.asarray(draw_rows_of(np.full((1, sizes.words), concentration), rng)[0])
+    return rng.beta(a, b, size=sizes.topics)
+
+
+def mix_background(phi: RealArray, background: NDArray[Any], share: NDArray[Any]) -> None:
+    """Make phi of topics without a background, shape (V, K), in their place: less of them, and the background."""
+    phi *= (1.0 - share).astype(phi.dtype)
+    phi += np.outer(background, share).astype(phi.dtype)
 
 
 @block("background")
@@ -64,12 +93,14 @@ class Background(Block):
         """Return (topic, word)."""
         return ("topic", "word")
 
+    @property
+    def background_prior(self) -> BackgroundPrior:
+        """The prior: a and b of the shares, and the concentration of each word of the background."""
+        return self.a, self.b, self.background_concentration
+
     def auxiliaries(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
         """Return the background, and the share that it has of each topic."""
-        return {
-            "background": ("background", ("word",)),
-            "background_share": ("background_share", ("topic",)),
-        }
+        return BACKGROUND
 
     def constants(self, role: str, sizes: Sizes) -> Mapping[str, FloatArray]:
         """Return the concentration as a vector."""
@@ -77,28 +108,19 @@ class Background(Block):
 
     def init(self, role: str, state: ChainState) -> NDArray[Any]:
         """Return the prior means, and for phi the mean of own words given z and these."""
-        if role == "background":
-            return np.full(state.sizes.words, 1.0 / state.sizes.words)
-        if role == "background_share":
-            return np.full(state.sizes.topics, self.a / (self.a + self.b))
+        if role in BACKGROUND:
+            return mean_of_background(role, state.sizes, self.background_prior)
         phi = mean_rows(state)
-        self.mix(phi, state.arrays["background"], state.arrays["background_share"])
+        mix_background(phi, state.arrays["background"], state.arrays["background_share"])
         return phi
-
-    def mix(self, phi: RealArray, background: NDArray[Any], share: NDArray[Any]) -> None:
-        """Make phi of the own words of topics, shape (V, K), in their place: less of them, and the background."""
-        phi *= (1.0 - share).astype(phi.dtype)
-        phi += np.outer(background, share).astype(phi.dtype)
 
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
     ) -> FloatArray:
         """Draw the background and its shares from the prior, or phi, word-major, given these."""
-        if role == "background":
-            return np.asarray(draw_rows_of(np.full((1, state.sizes.words), self.background_concentration), rng)[0])
-        if role == "background_share":
-            return np.asarray(rng.beta(self.a, self.b, size=state.sizes.topics))
+        if role in BACKGROUND:
+            return draw_of_background(role, state.sizes, self.background_prior, rng)
         own = draw_rows_of(np.broadcast_to(values["beta"], (state.sizes.topics, state.sizes.words)), rng)
         phi: FloatArray = np.ascontiguousarray(own.T)
-        self.mix(phi, values["background"], values["background_share"])
+        mix_background(phi, values["background"], values["background_share"])
         return phi

@@ -59,6 +59,11 @@ class Keywords(KeywordTopics):
     a: Positive = 1.0
     b: Positive = 1.0
 
+    @property
+    def keyword_prior(self) -> tuple[float, float, float]:
+        """The prior: a and b of the shares of keywords, and the concentration of each keyword."""
+        return self.a, self.b, self.keyword_concentration
+
     def auxiliaries(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
         """Return the part of phi that the keywords bring, a number for each."""
         return {"keyword_weight": ("keyword_weight", ("keyword",))}

@@ -94,6 +94,7 @@ def test_inner_names_are_noticed(source: str) -> None:
 
 def test_every_example_is_tested() -> None:
     own = {
+        "all_at_once.py",
         "bills.py",
         "compare_schedules.py",
         "newsgroups.py",
@@ -153,6 +154,23 @@ def test_bills(tmp_path: Path) -> None:
     assert set(table.loc["law", "words"].split()[:3]) == {"court", "trial", "judge"}
     assert (table["2.5%"] < table["p"]).all()
     assert (table["p"] < table["97.5%"]).all()
+
+
+def test_all_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A posting loses its header, and all blocks have draws."""
+    path, example = tmp_path / "postings.jsonl.gz", names("all_at_once.py", EXAMPLES)
+    with gzip.open(path, "wt") as lines:
+        for place in range(60):
+            words = " ".join(word.strip("*") for words in example["KEYWORDS"].values() for word in words)
+            text = f"From: x\tSubject: {'Re: ' * (place % 2)}y\t\t{words} the the of\t" + "z\t" * (place % 3)
+            lines.write(json.dumps({"split": "train", "label": f"g{place % 4}", "text": text}) + "\n")
+    corpus = example["read_postings"](path)
+    assert "subject" not in corpus.vocabulary
+    assert corpus.covariates.columns[0].levels == ("no", "yes")
+    np.testing.assert_allclose(corpus.labels_of("length").values[:3].astype(float), np.log([2.0, 3.0, 4.0]))
+    fit = example["fit_all"](corpus, topics=6, warmup=5, draws=5, chains=1, progress=False)
+    assert {"gamma", "keyword_weight", "background_share", "eta_group", "eta_length"} <= set(fit.posterior)
+    assert "keyword_background_rows" in capsys.readouterr().out
 
 
 def test_treatment() -> None:

@@ -28,11 +28,11 @@ from ppl_topics.diagnostics.exactness.prior_nodes import hierarchical_nodes, pri
 from ppl_topics.diagnostics.exactness.shared_draws import SharedDraws
 from ppl_topics.diagnostics.exactness.statistics import REFERENCE, Sample, compare
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, draw_dirichlet
-from ppl_topics.diagnostics.exactness.tiny_background import TinyBackground
 from ppl_topics.diagnostics.exactness.tiny_indicators import TinyIndicators
-from ppl_topics.diagnostics.exactness.tiny_keywords import TinyKeywords, TinySeeds
 from ppl_topics.diagnostics.exactness.tiny_labels import draw_parents, redraw_targets, set_labels
+from ppl_topics.diagnostics.exactness.tiny_mixture import TinyMixture
 from ppl_topics.diagnostics.exactness.tiny_response import TinyResponses, moved_roles, numbers_of
+from ppl_topics.diagnostics.exactness.tiny_seeds import TinySeeds
 from ppl_topics.engine.placing import executor_of
 from ppl_topics.models.assignments import draw_rows
 from ppl_topics.models.hierarchical_dirichlet import HierarchicalDirichlet
@@ -95,16 +95,14 @@ class StationaryTest:
         other.executor = executor_of(other.tiny.bound)
         return other if other._moved() == self._moved() else StationaryTest(other.tiny, self.seed, sweeps)
 
-    def _topics(self) -> TinyBackground | TinyIndicators | TinyKeywords | TinySeeds | None:
+    def _topics(self) -> TinyIndicators | TinyMixture | TinySeeds | None:
         """Return the distribution of topics that are no plain Dirichlet; what the schedule does not change is given."""
         given = self.tiny.bound, self.state, moved_roles(self.tiny.bound)
         rng = Key(self.seed, 0, 0, Reserved.INITIAL).generator(3)
         if "included" in self.tiny.model.names:
             return TinyIndicators(*given, rng)
-        if "background_share" in self.tiny.model.names:
-            return TinyBackground(*given, rng)
-        if "keyword_weight" in self.tiny.model.names:
-            return TinyKeywords(*given, rng)
+        if {"background_share", "keyword_weight"} & self.tiny.model.names.keys():
+            return TinyMixture(*given, rng)
         seeded = self.tiny.model.spec.blocks[self.tiny.model.names["phi"]].tokens_of_keywords > 0
         return TinySeeds(*given, rng) if seeded else None
 

@@ -13,10 +13,9 @@ from ppl_topics.core.alpha import Alpha, LogLinear
 from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.goodness import mix, same_mean, score, total
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
-from ppl_topics.diagnostics.exactness.tiny_background import background_statistics
 from ppl_topics.diagnostics.exactness.tiny_indicators import indicator_statistics
-from ppl_topics.diagnostics.exactness.tiny_keywords import keyword_statistics
 from ppl_topics.diagnostics.exactness.tiny_labels import ENUMERATED, label_statistics
+from ppl_topics.diagnostics.exactness.tiny_mixture import background_statistics, keyword_statistics
 from ppl_topics.diagnostics.exactness.tiny_response import numbers_of, response_statistics
 from ppl_topics.samplers.variates.simd import LANES
 

@@ -21,7 +21,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.topics.dirichlet_rows import CHUNKS, draw_phi
-from ppl_topics.samplers.variates.binomial import binomial
+from ppl_topics.samplers.topics.tokens_of_part import tokens_of_part
 from ppl_topics.samplers.variates.dirichlet import dirichlet
 from ppl_topics.samplers.variates.streams import new_stream, start
 
@@ -46,10 +46,8 @@ def split_counts(
             for topic in range(n_topics):
                 count = signed(n_wk[word, topic])
                 if count > 0:
-                    # Rounded like phi, which is then no less, unless a chain was given what does not fit together.
-                    part = np.float64(np.float32(share[topic] * background[word]))
-                    if part > 0.0:
-                        count -= binomial(stream, count, part / max(np.float64(phi[word, topic]), part))
+                    part = share[topic] * background[word]
+                    count -= tokens_of_part(stream, count, part, np.float64(phi[word, topic]))
                 own[word, topic] = count
     return own
 
@@ -103,6 +101,7 @@ def background_rows(binding: Binding) -> KernelFunctions:
     names, sizes = binding.names, binding.sizes
     phi = names["phi"]
     block: Any = binding.blocks[phi]
+    a, b, concentration = block.background_prior
 
     def step(state: ChainState, memory: None, key: Key) -> None:
         held, background, share = (state.arrays[names[role]] for role in ("phi", "background", "background_share"))
@@ -111,8 +110,8 @@ def background_rows(binding: Binding) -> KernelFunctions:
         own = split_counts(state.n_wk, held, background, share, key, unit)
         of_words, of_topics = own.sum(axis=1, dtype=np.int64), own.sum(axis=0, dtype=np.int64)
         counts = state.n_wk.sum(axis=1, dtype=np.int64) - of_words
-        draw_shares(of_topics, state.n_k, block.a, block.b, key, unit + sizes.words, share)
-        draw_background(counts, block.background_concentration, key, unit + sizes.words + sizes.topics, background)
+        draw_shares(of_topics, state.n_k, a, b, key, unit + sizes.words, share)
+        draw_background(counts, concentration, key, unit + sizes.words + sizes.topics, background)
         if not draw_phi(own, of_topics, state.beta, key, held):
             raise FloatingPointError(f"{phi} is not finite")
         mix_background(background, share, held)

@@ -13,7 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray
+from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -22,7 +22,7 @@ from ppl_topics.core.keyword_cells import KeywordCells, with_tokens
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.topics.dirichlet_rows import CHUNKS, draw_phi
-from ppl_topics.samplers.variates.binomial import binomial
+from ppl_topics.samplers.topics.tokens_of_part import tokens_of_part
 from ppl_topics.samplers.variates.dirichlet import dirichlet
 from ppl_topics.samplers.variates.streams import new_stream, start
 
@@ -31,9 +31,9 @@ __all__ = ["draw_weights", "keyword_rows", "mix_keywords", "split_tokens"]
 
 @compiled
 def split_tokens(
-    n_wk: Int32Array, phi: Float32Array, weight: FloatArray, cells: KeywordCells, key: Key, unit: int
+    counts: IntArray, phi: FloatArray, weight: FloatArray, cells: KeywordCells, key: Key, unit: int
 ) -> IntArray:
-    """Draw how many tokens of each keyword in its topic came from the keywords, shape (J,).
+    """Draw how many tokens of each keyword in its topic came from the keywords, given counts and phi of these; (J,).
 
     Tokens of one word and topic are alike: each did with probability weight / phi. The unit of the streams is `unit`
     plus the topic.
@@ -43,13 +43,8 @@ def split_tokens(
     for topic in range(cells.pointer.size - 1):
         start(stream, key, unit + topic)
         for place in range(cells.pointer[topic], cells.pointer[topic + 1]):
-            count = int(n_wk[cells.words[place], topic])
-            if count > 0:
-                # Rounded like phi, which is then no less, unless a chain was given what does not fit together.
-                part = np.float64(np.float32(weight[place]))
-                held = np.float64(phi[cells.words[place], topic])
-                if part > 0.0:
-                    split[place] = binomial(stream, count, part / max(held, part))
+            if counts[place] > 0:
+                split[place] = tokens_of_part(stream, counts[place], weight[place], phi[place])
     return split
 
 
@@ -112,14 +107,16 @@ def keyword_rows(binding: Binding) -> KernelFunctions:
     """Draw topics with keywords given z: which tokens came from keywords, then these, their share and own words."""
     phi, weight = binding.names["phi"], binding.names["keyword_weight"]
     block: Any = binding.blocks[phi]
-    cells, prior = block.cells, np.array([block.a, block.b, block.keyword_concentration])
+    cells, prior = block.cells, np.array(block.keyword_prior)
+    place = cells.words, cells.topics
     sizes = binding.sizes
 
     def step(state: ChainState, memory: None, key: Key) -> None:
         held, weights = state.arrays[phi], state.arrays[weight]
         # `draw_phi` has the units of all words and topics.
         unit = sizes.words + sizes.topics
-        split = split_tokens(state.n_wk, held, weights, cells, key, unit)
+        counts, whole = state.n_wk[place].astype(np.int64), held[place].astype(np.float64)
+        split = split_tokens(counts, whole, weights, cells, key, unit)
         draw_weights(split, state.n_k, prior, cells, key, unit + sizes.topics, weights)
         with with_tokens(state, cells, -split):
             finite = draw_phi(state.n_wk, state.n_k, state.beta, key, held)

@@ -2,28 +2,18 @@
 
 import numpy as np
 import pytest
+from stop_words import STOP, stop_words_corpus
 
 import ppl_topics as pt
 from ppl_topics.engine.bind import bind
 from ppl_topics.schedule import make_plan
 
 HOW = {"topics": 2, "a": 300.0, "b": 300.0, "draws": 40, "warmup": 200, "chains": 1, "seed": 1, "progress": False}
-STOP = ["the", "of", "and"]
-
-
-def corpus(documents=60):
-    """Two topics of ten words each, and half of all tokens stop words."""
-    rng = np.random.default_rng(3)
-    texts = []
-    for number in range(documents):
-        own = [f"{'ab'[number % 2]}{word}" for word in rng.integers(0, 10, 20)]
-        texts.append(" ".join([*own, *rng.choice(STOP, 20)]))
-    return pt.Corpus.from_texts(texts)
 
 
 @pytest.fixture(scope="module")
 def fit():
-    return pt.sample("background_lda", corpus(), record={"phi": "all"}, debug=True, **HOW)
+    return pt.sample("background_lda", stop_words_corpus(), record={"phi": "all"}, debug=True, **HOW)
 
 
 def test_stop_words_are_in_the_background(fit):
@@ -35,7 +25,7 @@ def test_stop_words_are_in_the_background(fit):
 
 def test_by_a_share_of_little_weight_topics_keep_their_stop_words():
     """The prior of the shares says how large the background is."""
-    fit = pt.sample("background_lda", corpus(), **HOW | {"a": 0.1, "b": 1000.0})
+    fit = pt.sample("background_lda", stop_words_corpus(), **HOW | {"a": 0.1, "b": 1000.0})
     assert fit.posterior["background_share"].mean() < 0.01
 
 
@@ -48,7 +38,9 @@ def test_phi_is_the_mixture(fit):
 
 
 def test_words_of_the_background_are_kept_as_those_of_phi():
-    fit = pt.sample("background_lda", corpus(), record={"phi": {"top_words": 5}}, **HOW | {"draws": 2, "warmup": 0})
+    fit = pt.sample(
+        "background_lda", stop_words_corpus(), record={"phi": {"top_words": 5}}, **HOW | {"draws": 2, "warmup": 0}
+    )
     assert fit.posterior["background"].sizes["word"] == fit.posterior["phi"].sizes["word"] == 5
 
 
@@ -65,7 +57,7 @@ def test_the_kernel_that_draws_three_variables_stands_once_in_the_plan():
 @pytest.mark.parametrize("role", ["background_share", "phi"])
 def test_draws_from_the_prior_have_its_moments(role):
     """Means within 4 standard errors: false alarms once in 1,000 runs; an a of 2 in place of 3 is noticed."""
-    model = bind(make_plan(pt.load_spec("background_lda", {"topics": 3})), corpus(8))
+    model = bind(make_plan(pt.load_spec("background_lda", {"topics": 3})), stop_words_corpus(8))
     block, state = model.block("phi").model_copy(update={"a": 3.0, "b": 2.0}), model.initial_state(1, 0)
     rng, draws, values = np.random.default_rng(1), [], {"beta": state.beta}
     for _ in range(2000):
@@ -89,7 +81,7 @@ def test_draws_from_the_prior_have_its_moments(role):
 
 
 def test_it_has_covariates_above_and_labels_below():
-    made = corpus(20).with_labels([number % 2 for number in range(20)], kind="class")
+    made = stop_words_corpus(20).with_labels([number % 2 for number in range(20)], kind="class")
     made = made.with_covariates([{"even": number % 2} for number in range(20)])
     model = {"extends": "dmr_supervised", "name": "all", "blocks": {"phi": {
         "block": "background", "over": "word", "per": "topic", "concentration": 0.1}}}  # fmt: skip

@@ -6,6 +6,7 @@ shown in `test_planted_bugs.py`.
 
 import pytest
 from homes import exact_kernels, scale_kernels
+from planted_background import BOTH
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.exactness.verify import _plans_with
@@ -21,7 +22,7 @@ COLLAPSED_HELD = {
 SYMMETRIC = {"extends": "lda_learned", "name": "lda_symmetric", "blocks": {"alpha": {"per": None}}}
 LEARNED_COLLAPSED = {"extends": "lda_learned", "name": "learned_phi_out", "blocks": {"phi": {"integrate_out": True}}}
 UNSUPERVISED = [name for name in shipped() if "y" not in pt.load_spec(name).blocks]
-MODELS = [*UNSUPERVISED, HELD, COLLAPSED_HELD, SYMMETRIC, LEARNED_COLLAPSED]
+MODELS = [*UNSUPERVISED, HELD, COLLAPSED_HELD, SYMMETRIC, LEARNED_COLLAPSED, BOTH]
 QUICK = {"replicates": 600, "long_run": 2000}
 
 
@@ -108,6 +109,7 @@ AT_HOME = {
     "dmr": ["elliptical_slice"],
     "dmr_time": ["elliptical_slice"],
     "keyword_lda": ["keyword_rows"],
+    "keywords_and_background": ["keyword_background_rows"],
     "seeded_lda": ["seeded_rows"],
     "lda_symmetric": ["slice_alpha"],
     "lda_held": ["dirichlet_weights"],

@@ -54,6 +54,19 @@ QUANTILE, STUDENT = (
     for kind, prior in (("quantile", "laplace"), ("student_t", "student_t_coefficients"))
 )
 KEYWORDS = {"first": ["w1", "w2*"], "second": ["w5", "w1"]}
+BOTH = {
+    "extends": "keyword_lda",
+    "name": "keywords_and_background",
+    "blocks": {
+        "phi": {
+            "block": "keywords_and_background",
+            "over": "word",
+            "per": "topic",
+            "concentration": 0.1,
+            "keywords": KEYWORDS,
+        }
+    },
+}
 SCALE = {"extends": "dolda", "name": "scale", "blocks": {"eta": {"scale": HALF_CAUCHY}}}
 
 # Model, and kernels that replace those it would choose, by the case's name.
@@ -70,6 +83,7 @@ CASES = {
     "background_lda": ("background_lda", {}),
     "hdp_lda": ("hdp_lda", {}),
     "keyword_lda": ("keyword_lda", {}),
+    "keyword_lda, background": (BOTH, {}),
     "labelled_lda": ("labelled_lda", {}),
     "lda": ("lda", {}),
     "lda, alias": ("lda", {"z": "alias_partially_collapsed"}),
@@ -133,6 +147,7 @@ DIGESTS = {
     "background_lda": "a7f25ac915900b62",
     "hdp_lda": "acd9e9b8dd3a4f42",
     "keyword_lda": "f4b407c558a66ec3",
+    "keyword_lda, background": "a67e108c0851e013",
     "labelled_lda": "7263335a92aa8144",
     "lda": "483bdc7aefef490f",
     "lda, alias": "f70c6f08b316a9c5",

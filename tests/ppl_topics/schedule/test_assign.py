@@ -155,6 +155,7 @@ def test_no_kernel():
     registry.unregister_kernel("listed_rows")
     registry.unregister_kernel("keyword_rows")
     registry.unregister_kernel("background_rows")
+    registry.unregister_kernel("keyword_background_rows")
     registry.unregister_kernel("seeded_rows")
     with pytest.raises(ScheduleError) as failure:
         make_plan(load_spec("lda"))
