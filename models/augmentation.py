@@ -7,7 +7,12 @@ from scipy.special import log_ndtr, ndtri_exp
 
 from ppl_topics._util.arrays import FloatArray
 
-__all__ = ["simulate_inverse_gaussian", "simulate_polya_gamma", "simulate_truncated_normal"]
+__all__ = [
+    "simulate_inverse_gaussian",
+    "simulate_normal_between",
+    "simulate_polya_gamma",
+    "simulate_truncated_normal",
+]
 
 
 TERMS = 100
@@ -25,6 +30,20 @@ def simulate_inverse_gaussian(mean: FloatArray, rng: np.random.Generator) -> Flo
     known = ~np.isnan(mean)
     drawn = rng.wald(np.where(known, np.minimum(mean, LARGEST_MEAN), 1.0), 1.0)
     return np.where(known, drawn, 1.0)
+
+
+def simulate_normal_between(
+    mean: FloatArray, lower: FloatArray, upper: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    """Draw from Normal(mean, 1) between bounds, by inversion of the logarithm; ones where these are not numbers."""
+    known = ~np.isnan(lower)
+    low, high = np.where(known, lower - mean, -np.inf), np.where(known, upper - mean, np.inf)
+    # On the side where the distribution function is small.
+    sign = np.where(low > -high, -1.0, 1.0)
+    low, high = np.where(sign < 0.0, -high, low), np.where(sign < 0.0, -low, high)
+    larger, ratio = log_ndtr(high), np.expm1(log_ndtr(low) - log_ndtr(high))
+    x = ndtri_exp(larger + np.log1p(rng.uniform(1e-300, 1.0, np.shape(mean)) * ratio))
+    return np.where(known, np.clip(mean + sign * x, lower, upper), 1.0)
 
 
 def simulate_polya_gamma(shape: FloatArray, tilt: FloatArray, rng: np.random.Generator) -> FloatArray:

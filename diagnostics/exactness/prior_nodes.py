@@ -13,7 +13,7 @@ from scipy.stats import qmc
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.alpha import SMALLEST_ALPHA
-from ppl_topics.core.number import LARGEST, SMALLEST, PositivePrior
+from ppl_topics.core.number import LARGEST, SMALLEST, CutPointPrior, PositivePrior
 from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.state import ChainState
 from ppl_topics.models.hierarchical_dirichlet import HierarchicalDirichlet
@@ -25,7 +25,7 @@ NODES = 2**14
 """Of the Sobol sequence that coefficients are summed over: the sums err by about one part in a thousand."""
 
 GROUPS = 2**5
-"""Groups that the nodes fall into where numbers have priors: those of a group share the numbers."""
+"""Groups that the nodes fall into where several responses share numbers that have priors: a group has the same."""
 
 
 class PriorNodes:
@@ -34,8 +34,9 @@ class PriorNodes:
     ``state`` holds the scales that are given; those whose roles are in ``moved``, which the schedule updates, are
     summed over, and so are ``numbers`` of the model, given their names and priors by role. ``scales`` are these by
     role, shape (NODES, ...), for all responses the same; ``precision`` of the coefficients given the scales and
-    ``eta``, the coefficients, have the shape (C, NODES, F); ``numbers`` by role the shape (NODES,). All responses have
-    the same numbers, so the nodes fall into ``groups`` that follow one another, each with its own.
+    ``eta``, the coefficients, have the shape (C, NODES, F); ``numbers`` by role the shape (NODES,), or of cut points
+    (NODES, L - 1). Several responses have the same numbers, so the nodes fall into ``groups`` that follow one another,
+    each with its own; of one response, each node is a group.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class PriorNodes:
         prior: CoefficientPrior,
         state: ChainState,
         moved: AbstractSet[str],
-        numbers: Mapping[str, tuple[str, PositivePrior]] = MappingProxyType({}),
+        numbers: Mapping[str, tuple[str, PositivePrior | CutPointPrior]] = MappingProxyType({}),
     ) -> None:
         sizes = state.sizes
         roles = [role for role, _ in prior.auxiliaries().values()]
@@ -51,15 +52,25 @@ class PriorNodes:
         shapes = {role: state.arrays[name].shape[1:] for name, (role, _) in prior.auxiliaries().items()}
         summed = [role for role in roles if role in moved]
         ends = sizes.coefficients + np.cumsum([0, *(int(np.prod(shapes[role])) for role in summed)])
-        points = _points(int(ends[-1]), NODES)
-        self.groups = GROUPS if numbers else 1
+        self.groups = 1 if not numbers else NODES if sizes.responses == 1 else GROUPS
+        lengths = [state.arrays[name].size for name, _ in numbers.values()]
+        if self.groups == NODES:
+            points = _points(int(ends[-1]) + sum(lengths), NODES)
+            of_numbers = points[:, ends[-1] :]
+        else:
+            points = _points(int(ends[-1]), NODES)
+            of_numbers = _points(sum(lengths), self.groups)
         self.numbers: dict[str, FloatArray] = {}
         # What the prior's own methods find its numbers in, by name.
         given = {name: state.arrays[name] for name in prior.numbers.values()}
-        for j, (role, (name, number)) in enumerate(numbers.items()):
-            values = np.clip(number.quantile(_points(len(numbers), GROUPS)[:, j]), SMALLEST, LARGEST)
-            self.numbers[role] = given[name] = np.repeat(values, NODES // GROUPS)
-        known = prior.at({name: value.reshape(-1, 1) for name, value in given.items()})
+        starts = np.cumsum([0, *lengths])
+        for (role, (name, number)), first, last in zip(numbers.items(), starts, starts[1:], strict=False):
+            if isinstance(number, PositivePrior):
+                values = np.clip(number.quantile(of_numbers[:, first]), SMALLEST, LARGEST)
+            else:
+                values = number.quantile(of_numbers[:, first:last])
+            self.numbers[role] = given[name] = np.repeat(values, NODES // self.groups, axis=0)
+        known = prior.at({name: given[name].reshape(-1, 1) for name in prior.numbers.values()})
         self.scales = {
             role: known.quantile(role, points[:, first:last]).reshape(NODES, *shapes[role])
             for role, first, last in zip(summed, ends[:-1], ends[1:], strict=True)

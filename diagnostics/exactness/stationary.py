@@ -158,7 +158,8 @@ class StationaryTest:
                 scale = arrays[name]
                 scale[...] = rng.gamma(2.0, size=scale.shape)
             for name in numbers_of(alone.model).values():
-                arrays[name][...] = rng.gamma(2.0)
+                # Ascending, as cut points are.
+                arrays[name][...] = np.cumsum(rng.gamma(2.0, size=arrays[name].shape))
         return TinyResponses(bound, self.state)
 
     @property

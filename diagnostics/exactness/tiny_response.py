@@ -6,6 +6,7 @@ Coefficients, the scales of their prior, and the augmentation are given if the s
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy.special import logsumexp, ndtr
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.alpha import Above
 from ppl_topics.core.block import Block
-from ppl_topics.core.number import PositivePrior
+from ppl_topics.core.number import CutPointPrior, PositivePrior
 from ppl_topics.core.observed import Design, Observed
 from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.response import Response
@@ -52,12 +53,13 @@ def tiny_observed(block: Block, n_docs: int, columns: int, covariates: bool = Fa
     Those of another ``shift`` are others, so that responses that are mistaken for each other show.
     """
     intercept = isinstance(block, Response) and block.intercept
+    classes = block.class_names(columns) if isinstance(block, Response) else [f"y{i}" for i in range(columns + 1)]
     rows, of_labels = (np.arange(n_docs) + by for by in (0, shift))
     rows, of_labels = rows % len(NUMBERS), of_labels % len(NUMBERS)
     for kind, table in (("multi_label", SIGNS), ("class", CLASSES), ("real", NUMBERS), ("count", COUNTS)):
         by_class = kind == "class"
-        values = np.minimum(table, columns)[of_labels] if by_class else np.array(table)[of_labels, :columns]
-        names = np.array([f"y{i}" for i in range(columns + by_class)], dtype=object)
+        values = np.minimum(table, len(classes) - 1)[of_labels] if by_class else np.array(table)[of_labels, :columns]
+        names = np.array(classes if by_class else classes[:columns], dtype=object)
         try:
             targets, responses = block.encode(Labels(kind, values, names))  # type: ignore[arg-type]
         except CorpusError:
@@ -65,7 +67,8 @@ def tiny_observed(block: Block, n_docs: int, columns: int, covariates: bool = Fa
         names_of_columns = (("x0", "x1") if covariates else ()) + (("intercept",) if intercept else ())
         fixed = np.hstack([np.array(COVARIATES)[rows], np.ones((n_docs, 1))])
         wanted = fixed[:, 0 if covariates else 2 : 3 if intercept else 2]
-        return observed_of(targets, Design.of(wanted), responses, names_of_columns, intercept)
+        observed = observed_of(targets, Design.of(wanted), responses, names_of_columns, intercept)
+        return replace(observed, classes=tuple(names) if by_class else ())
     raise CorpusError(f"block {block.kind!r} accepts neither classes, numbers nor counts, so `verify` cannot test it")
 
 
@@ -158,8 +161,8 @@ class TinyResponse:
 
     def _at_all_nodes(self, dims: int) -> Response:
         """Return the response with the numbers of all nodes, along the first of so many dims."""
-        shape = (NODES,) + (1,) * (dims - 1)
-        return self._response({role: values.reshape(shape) for role, values in self.nodes.numbers.items()})
+        shape = (NODES,) + (1,) * (dims - 2)
+        return self._response({role: values.reshape(*shape, -1) for role, values in self.nodes.numbers.items()})
 
     def _distribution(self, n_dk: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         """Return the log evidence by group of nodes, shape (groups,), and their cumulated weights."""
@@ -261,14 +264,14 @@ def numbers_of(model: Model) -> dict[str, str]:
     return {model.variables[name].role: name for block in blocks for name in block.numbers.values()}
 
 
-def _moved_numbers(model: Model, moved: set[str]) -> dict[str, tuple[str, PositivePrior]]:
+def _moved_numbers(model: Model, moved: set[str]) -> dict[str, tuple[str, PositivePrior | CutPointPrior]]:
     """Return the numbers that a schedule updates, with their priors, by role."""
     result = {}
     for role, name in numbers_of(model).items():
         if role not in moved:
             continue
         prior = model.spec.blocks[name]
-        if not isinstance(prior, PositivePrior):
+        if not isinstance(prior, PositivePrior | CutPointPrior):
             raise SpecError(f"{model.spec.locate('blocks', name)}: {name!r} is no pt.PositivePrior to sum over")
         # What has a density given the number must be summed over too.
         of_response = name in model.spec.blocks[model.names["y"]].numbers.values()
@@ -293,7 +296,9 @@ def response_statistics(
     n_states, supervised, slopes = len(n_dk), bound.sizes.supervised, bound.sizes.slopes
     eta = ndtr(variables["eta"])
     augmentation = variables["augmentation"]
-    scales = {role: array / (1.0 + array) for role, array in variables.items() if role not in ("eta", "augmentation")}
+    scales = {
+        role: array / (1.0 + np.abs(array)) for role, array in variables.items() if role not in ("eta", "augmentation")
+    }
     bounded = augmentation / (1.0 + np.abs(augmentation))
     values: dict[str, FloatArray] = {}
     for name, array in {"eta": eta, "augmentation": bounded, **scales}.items():

@@ -215,7 +215,8 @@ def _check_labels(model: Model, responses: int | None, default: int, documents: 
     size = default if responses is None else responses
     check_whole(argument("responses"), size, 1)
     check_generative(model, size)
-    names = [f"y{i}" for i in range(size + 1)]
+    ordered = model.response is not None and model.response.ordered
+    names = [f"y{i}" for i in range(size + 1)] if model.response is None else model.response.class_names(size)
     one = size == 1
     forms: list[tuple[Any, Any, tuple[int, ...], list[str]]] = [
         ("class", np.int32, (documents,), names),
@@ -230,7 +231,7 @@ def _check_labels(model: Model, responses: int | None, default: int, documents: 
             targets, _ = block.encode(labels)
         except CorpusError:
             continue
-        if targets.shape == (documents, size):
+        if targets.shape == (documents, size) or ordered:
             return labels
     what = f"block {model.names['y']!r} ({block.kind}) cannot be simulated"
     raise SpecError(f"{what} with {size:,} responses: it accepts neither classes, labels, numbers nor counts of these")
@@ -332,6 +333,8 @@ def _check_value(variable: Variable, array: NDArray[Any], topics: int) -> None:
             problem = "probabilities, each row with the sum 1"
     elif role in POSITIVE and "prevalence" not in variable.dims and not (array > 0.0).all():
         problem = "numbers above 0"
+    elif role == "cutpoints" and not (np.diff(array, prepend=0.0) > 0.0).all():
+        problem = "numbers in ascending order, the first above 0"
     elif role == "pi" and not ((array > 0.0) & (array <= 1.0)).all():
         problem = "probabilities above 0"
     elif role == "included" and not (np.isin(array, (0, 1)).all() and array.any(axis=1).all()):

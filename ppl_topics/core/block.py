@@ -20,7 +20,7 @@ from ppl_topics.errors import SpecError
 
 __all__ = ["NUMBERS", "Block", "sparse_topics_block"]
 
-NUMBERS = frozenset({"positive", "probability"})
+NUMBERS = frozenset({"cutpoints", "positive", "probability"})
 """Seams of the priors of numbers: what stands in a field that also takes a plain number."""
 
 

@@ -1,4 +1,4 @@
-"""Numbers that blocks take, such as a variance, and the blocks that may stand in the place of one: its prior."""
+"""Numbers that blocks take, such as a variance or cut points, and the blocks that may stand in their place: priors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ppl_topics._util.arrays import FloatArray
 from ppl_topics.core.block import Block
 from ppl_topics.core.state import ChainState
 
-__all__ = ["LARGEST", "SCALE_RANGE", "SMALLEST", "PositiveNumber", "PositivePrior", "ScaleNumber"]
+__all__ = ["LARGEST", "SCALE_RANGE", "SMALLEST", "CutPointPrior", "PositiveNumber", "PositivePrior", "ScaleNumber"]
 
 PositiveNumber: TypeAlias = Annotated[float, pydantic.Field(gt=0)] | str
 """A field that takes a positive number, or the name of the block that is its prior; its key is in ``references``."""
@@ -68,3 +68,40 @@ class PositivePrior(Block):
     def log_density(self, value: NDArray[Any], state: ChainState) -> float:
         """Return the log density, or minus infinity for a number that is not positive."""
         return self.log_prior(float(value)) if value > 0.0 else -math.inf
+
+
+class CutPointPrior(Block):
+    """Base of the priors of the cut points between L levels: the first is 0, and L - 2 are above it, ascending.
+
+    Kernels that know nothing more of a prior take it by the form ``cutpoints``: they ask for `log_prior`.
+    """
+
+    seams: ClassVar[frozenset[str]] = frozenset({"cutpoints"})
+    handled_as: ClassVar[frozenset[str]] = frozenset({"cutpoints"})
+
+    @abstractmethod
+    def log_prior(self, cut_points: NDArray[Any]) -> float:
+        """Return the log density at cut points in ascending order."""
+
+    @abstractmethod
+    def quantile(self, probabilities: FloatArray) -> FloatArray:
+        """Return the cut points that points of the unit cube, shape (n, L - 2), stand for; `verify` sums over them."""
+
+    def dims(self, role: str) -> tuple[str, ...]:
+        """Return (cutpoint,)."""
+        return ("cutpoint",)
+
+    def init(self, role: str, state: ChainState) -> FloatArray:
+        """Return what the prior has between its quantiles."""
+        number = state.sizes.of("cutpoint")
+        return np.asarray(self.quantile(np.arange(1.0, number + 1.0)[None] / (number + 1.0))[0])
+
+    def simulate(
+        self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
+    ) -> FloatArray:
+        """Draw from the prior."""
+        return np.asarray(self.quantile(rng.random((1, state.sizes.of("cutpoint"))))[0])
+
+    def log_density(self, value: NDArray[Any], state: ChainState) -> float:
+        """Return the log density, or minus infinity for numbers that do not ascend from 0."""
+        return self.log_prior(value) if (np.diff(value, prepend=0.0) > 0.0).all() else -math.inf

@@ -94,8 +94,8 @@ class Observed:
         Whether the last of them is the constant.
     scaling : Scaling, optional
         How the covariates were centred and scaled, where there are any.
-    exclusive : bool
-        Whether a document has one of several classes.
+    classes : tuple of str
+        Names of the classes of which a document has one, if it has one.
     target_scaling : Scaling, optional
         How the targets were centred and scaled, where they were.
     """
@@ -106,5 +106,5 @@ class Observed:
     columns: tuple[str, ...]
     intercept: bool = False
     scaling: Scaling | None = None
-    exclusive: bool = False
+    classes: tuple[str, ...] = ()
     target_scaling: Scaling | None = None

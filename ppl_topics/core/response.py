@@ -65,6 +65,8 @@ class Response(Block):
         Whether the pseudo-likelihood is a distribution of the target, so that predictions have probabilities.
     numeric : bool
         Whether targets are numbers to be predicted, not classes or labels.
+    ordered : bool
+        Whether classes are levels in order, which share one linear predictor.
     tiny_with_scales : dict
         Values that `verify` takes beside `tiny_parameters` where the prior of the coefficients has scales, with heavy
         tails. A sharp pseudo-likelihood gives weight to only a few dozen of the nodes that the coefficients are
@@ -90,6 +92,7 @@ class Response(Block):
     augmentation_dims: ClassVar[tuple[str, ...]] = ("doc", "response")
     probabilistic: ClassVar[bool] = True
     numeric: ClassVar[bool] = False
+    ordered: ClassVar[bool] = False
     tiny_with_scales: ClassVar[Mapping[str, Any]] = {}
     generative_parameters: ClassVar[Mapping[str, Any]] = {}
 
@@ -148,6 +151,20 @@ class Response(Block):
         Then `verify` makes Geweke's test as well.
         """
         return self.probabilistic and type(self).draw_targets is not Response.draw_targets
+
+    def class_names(self, number: int) -> list[str]:
+        """Return names of classes, one more than a number, for labels that are simulated."""
+        return [f"y{i}" for i in range(number + 1)]
+
+    def arranged(self, labels: Labels) -> Labels:
+        """Return the labels of a corpus with their classes in the order that the response takes them.
+
+        Raises
+        ------
+        CorpusError
+            If it cannot be told.
+        """
+        return labels
 
     @abstractmethod
     def encode(self, labels: Labels) -> tuple[FloatArray, list[str]]:

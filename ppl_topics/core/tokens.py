@@ -45,6 +45,8 @@ class Sizes(NamedTuple):
         Coefficients that the concentration of each topic has, where it depends on covariates.
     keywords : int
         Keywords of all topics, one after the other.
+    levels : int
+        Classes of a response of which a document has one.
     """
 
     docs: int
@@ -57,6 +59,7 @@ class Sizes(NamedTuple):
     supervised: int = 0
     prevalence: int = 0
     keywords: int = 0
+    levels: int = 0
 
     def of(self, dim: str) -> int:
         """Return the size of a dim by its name: ``doc``, ``word``, ``topic``, ``token``, ``response``, ..."""
@@ -75,6 +78,7 @@ class Sizes(NamedTuple):
             "slope": self.slopes,
             "prevalence": self.prevalence,
             "keyword": self.keywords,
+            "cutpoint": max(0, self.levels - 2),
             "side": 2,
         }
 

@@ -284,6 +284,7 @@ def sizes_of(
         coefficients=size,
         slopes=size - observed.intercept,
         supervised=supervised,
+        levels=len(observed.classes),
     )
 
 

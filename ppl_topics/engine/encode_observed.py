@@ -42,7 +42,8 @@ def encode_observed(model: Model, corpus: Corpus) -> Observed | None:
     if target_scaling is not None:
         targets = np.asarray(target_scaling.apply(targets))
     observed = _with_features(model, block, corpus, targets, responses, intercept)
-    return replace(observed, exclusive=labels.kind == "class", target_scaling=target_scaling)
+    classes = tuple(str(name) for name in labels.classes) if labels.kind == "class" else ()
+    return replace(observed, classes=classes, target_scaling=target_scaling)
 
 
 def encode_above(model: Model, corpus: Corpus) -> Above | None:
@@ -100,8 +101,12 @@ def observed_labels(model: Model, corpus: Corpus) -> Labels | None:
     block = model.label_block
     if block is None:
         return None
-    what = f"block {model.names['y']!r} ({block.kind}) of model {model.spec.name!r}"
-    return _labels_of(corpus, block.observed_labels, what)
+    what = f"block {model.names['y']!r} ({block.kind})"
+    labels = _labels_of(corpus, block.observed_labels, f"{what} of model {model.spec.name!r}")
+    try:
+        return labels if model.response is None else model.response.arranged(labels)
+    except CorpusError as error:
+        raise CorpusError(f"{what}: {error}") from None
 
 
 def _labels_of(corpus: Corpus, called: str, by: str) -> Labels:

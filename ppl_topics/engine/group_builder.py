@@ -6,6 +6,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -247,6 +248,9 @@ def coordinates(
             result[dim] = _text(prevalence.columns)
         elif dim == "keyword":
             result[dim] = _text(keywords)
+        elif dim == "cutpoint":
+            assert observed is not None, f"{dim} without a response"
+            result[dim] = _text([f"{low} | {high}" for low, high in pairwise(observed.classes[1:])])
         elif dim in ("response", "coefficient", "slope"):
             assert observed is not None, f"{dim} without a response"
             names = (*(f"topic {topic}" for topic in range(sizes.supervised)), *observed.columns)

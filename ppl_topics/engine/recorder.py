@@ -270,7 +270,7 @@ def _response_statistics(bound: BoundModel, state: ChainState) -> dict[str, floa
     fitted = scores(features, state.arrays[names["eta"]])
     augmentation = state.arrays[names["augmentation"]]
     result = {"log_likelihood_y": response.log_joint(observed.targets, fitted, augmentation)}
-    if observed.exclusive and response.probabilistic and not response.apart:
+    if observed.classes and response.probabilistic and not response.apart:
         result["log_likelihood_class"] = response.class_log_likelihood(observed.targets, fitted)
     if not np.isnan(observed.targets).all():
         scaling, targets = observed.target_scaling, observed.targets

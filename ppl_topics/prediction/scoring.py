@@ -119,6 +119,9 @@ def _warn_of_overfit(response: TrainedResponse, targets: FloatArray, scores: Flo
     block, statistics = response.block, response.trained.groups.get("sample_stats", xr.Dataset())
     if "training_loss" not in statistics or np.count_nonzero(~np.isnan(targets).all(axis=1)) < FEWEST:
         return
+    if block.ordered:
+        # What is wrong depends on the cut points.
+        block = response.mean_block(response.trained.chains[0], slice(None))
     training, loss = float(statistics["training_loss"].mean()), block.loss(targets, scores)
     trained_on = response.target_scaling.undo(response.targets)
     if training < NEAR_ZERO * _loss_of_constant(block, trained_on) and loss > LARGE * _loss_of_constant(block, targets):
@@ -133,12 +136,14 @@ def _warn_of_overfit(response: TrainedResponse, targets: FloatArray, scores: Flo
 
 
 def _loss_of_constant(block: Response, targets: FloatArray) -> float:
-    """Return the loss of predicting the mean of each column of known targets, or the commoner sign."""
+    """Return the loss of predicting the mean of each column of known targets, or the commonest level or sign."""
     known, total = ~np.isnan(targets), 0.0
     for column, held in zip(targets.T, known.T, strict=True):
         given = column[held]
         if block.numeric:
             total += float(given.var()) * given.size if given.size else 0.0
+        elif block.ordered and given.size:
+            total += given.size - np.unique(given, return_counts=True)[1].max()
         elif given.size:
             total += min(block.loss(given, np.full(given.size, sign)) for sign in (-1.0, 1.0)) * given.size
     return total / max(1, int(known.sum()))
@@ -162,9 +167,10 @@ def measure(
 ) -> dict[str, float]:
     """Compare predictions with labels; ``targets`` are the same labels as the response encodes them.
 
-    Classes and labels have ``accuracy``, ``f1_micro`` and ``f1_macro``; numbers ``r2``; a probabilistic response also
-    ``log_score``, the mean log predictive probability (or density) of a label. ``scored`` is the number of labels
-    compared. With several labels a document counts as right if all of its known ones are.
+    Classes and labels have ``accuracy``, ``f1_micro`` and ``f1_macro``, levels in order also ``levels_off``, by how
+    many a prediction is off in the mean; numbers ``r2``; a probabilistic response also ``log_score``, the mean log
+    predictive probability (or density) of a label. ``scored`` is the number of labels compared. With several labels a
+    document counts as right if all of its known ones are.
     """
     chosen = choose(response, predictions)
     if response.block.numeric:
@@ -178,6 +184,8 @@ def measure(
         "f1_micro": _f1(truth, guess, "micro"),
         "f1_macro": _f1(truth, guess, "macro"),
     }
+    if response.block.ordered:
+        result["levels_off"] = float(np.mean(np.abs(truth - guess)))
     if predictions.probability is not None:
         result["log_score"] = _mean_log(predictions.probability[known, truth])
     return {**result, "scored": int(known.sum())}

@@ -15,7 +15,7 @@ from ppl_topics.spec.specification import Spec
 
 __all__ = ["OF_RESPONSE", "kind_of_dim", "marginal_spec", "own_names", "responses_of"]
 
-OF_RESPONSE = frozenset({"response", "coefficient", "slope"})
+OF_RESPONSE = frozenset({"coefficient", "cutpoint", "response", "slope"})
 """Dims that each response has of its own."""
 
 

@@ -34,7 +34,11 @@ LABELS: dict[str, Any] = {
 """Labels for models that do not take three classes."""
 
 KEYWORDS = {"keywords": {"first": ["w1*"], "second": ["w2", "w3"]}}
-PARAMETERS: dict[str, dict[str, Any]] = {"keyword_lda": KEYWORDS, "seeded_lda": KEYWORDS}
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "keyword_lda": KEYWORDS,
+    "seeded_lda": KEYWORDS,
+    "slda_ordinal": {"levels": ["a", "b", "c"]},
+}
 """Parameters that a model needs."""
 
 BY_SWEEPS = ("phi_mean", "sweeps", "z_last")

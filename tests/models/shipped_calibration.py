@@ -34,6 +34,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "slda_counts": {},
     "slda_logistic": {"c": 1.0, "responses": 2},
     "slda_multinomial": {"responses": 2},
+    "slda_ordinal": {"responses": 2},
     "slda_covariates": {"responses": 2, "covariates": 2},
     "dolda_normal": {"responses": 2, "variance": 1.0},
 }

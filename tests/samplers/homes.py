@@ -15,6 +15,9 @@ SHIPPED = {
 }
 """The shipped model of a response, where there is one with plain normal coefficients."""
 
+NEEDED = {"ordinal_probit": {"cutpoints": [0.8, 1.9]}}
+"""What a response cannot do without."""
+
 
 def ours(part):
     """Whether a block or a kernel is the project's, not a test's."""
@@ -34,7 +37,7 @@ def exact_kernels():
 def model_of(response):
     """A model with this response and normal coefficients."""
     eta = {"block": "normal", "per": "response"}
-    y = {"block": response, "coefficients": "eta", "features": ["z"], "observed": "labels"}
+    y = {"block": response, "coefficients": "eta", "features": ["z"], "observed": "labels"} | NEEDED.get(response, {})
     return SHIPPED.get(response) or {"extends": "lda", "name": response, "blocks": {"eta": eta, "y": y}}
 
 

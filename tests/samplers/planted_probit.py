@@ -8,7 +8,7 @@ from planted_tiles import draw
 from scipy.special import log_ndtr, logsumexp
 
 import ppl_topics as pt
-from ppl_topics.models.augmentation import simulate_truncated_normal
+from ppl_topics.models.augmentation import simulate_normal_between, simulate_truncated_normal
 
 PROBIT = {
     "extends": "lda",
@@ -44,6 +44,68 @@ def probit_augmentation(bug):
             if bug == "truncated at the mean":
                 drawn = mean + sign * np.abs(rng.normal(size=mean.shape))
             given.augmentation[...] = np.where(sign == 0, 1.0, drawn)
+
+        return pt.KernelFunctions(step)
+
+    return build
+
+
+def ordinal_augmentation(bug):
+    def build(binding):
+        def step(state, memory, key):
+            given, rng = Responses(binding, state), key.generator()
+            response = given.response.at(state.arrays)
+            if bug == "cut points taken for fixed":
+                response = response.model_copy(update={"cutpoints": np.arange(1.0, 1 + len(response.cutpoints))})
+            targets = np.maximum(given.targets - 1, 0) if bug == "level below" else given.targets
+            mean, low, high = response.augmentation_arguments(targets, given.scores)
+            if bug == "mean forgotten":
+                mean = 0 * mean
+            if bug == "mean of the document before":
+                mean = np.roll(mean, 1, axis=0)
+            if bug == "upper end forgotten":
+                high = np.where(np.isnan(high), high, np.inf)
+            if bug == "bounds around the mean":
+                low, high = low + mean, high + mean
+            if bug != "does nothing":
+                given.augmentation[...] = simulate_normal_between(mean, low, high, rng)
+
+        return pt.KernelFunctions(step)
+
+    return build
+
+
+def cut_points(bug):
+    """Metropolis, one cut point after another."""
+
+    def build(binding):
+        name = binding.names["cutpoints"]
+        prior = binding.blocks[name]
+
+        def step(state, memory, key):
+            given, rng, cuts = Responses(binding, state), key.generator(), state.arrays[name]
+            targets = given.targets
+            if bug == "missing levels count as the lowest":
+                targets = np.nan_to_num(targets)
+            if bug == "documents of the highest level forgotten":
+                targets = np.where(targets == len(cuts) + 1, np.nan, targets)
+            scores = 0 * given.scores if bug == "linear predictors forgotten" else given.scores
+
+            def log_density(values):
+                response = given.response.model_copy(update={"cutpoints": values})
+                total = response.log_likelihood(targets, scores, np.ones(1)).sum()
+                return total + (0 if bug == "prior forgotten" else prior.log_prior(values))
+
+            for _ in range(0 if bug == "does nothing" else 4):
+                for i in range(len(cuts)):
+                    proposed = cuts.copy()
+                    proposed[i] += rng.normal()
+                    if (np.diff(proposed, prepend=0.0) <= 0.0).any():
+                        continue
+                    if bug == "only the first" and i:
+                        continue
+                    if math.log(rng.random()) < log_density(proposed) - log_density(cuts):
+                        cuts[...] = proposed
 
         return pt.KernelFunctions(step)
 
@@ -119,6 +181,13 @@ def coefficients(bug):
 
 
 SIGNS = {**AUGMENTATION, "handles": "probit_do"}
+LEVELS = {**AUGMENTATION, "reads": ("z", "eta", "cutpoints"), "handles": "ordinal_probit"}
+CUTS = {
+    "updates": "cutpoints",
+    "integrates_out": "augmentation",
+    "reads": ("z", "eta"),
+    "handles": ("cutpoints", "ordinal_probit"),
+}
 SHARED = {**GIVEN, "handles": ("dirichlet", "assignments", "words", "shared_curvature")}
 
 PLANTED_PROBIT = {
@@ -126,6 +195,16 @@ PLANTED_PROBIT = {
         "quick": ["truncation forgotten"],
         "slow": ["the other side of zero", "variance 2", "mean forgotten", "all on the side of the document's class",
                  "mean of the class before", "mean of the document before", "truncated at the mean", "does nothing"],
+    }),
+    "normal_between": ("slda_ordinal", LEVELS, ordinal_augmentation, {
+        "quick": ["bounds around the mean"],
+        "slow": ["mean forgotten", "mean of the document before", "level below", "upper end forgotten",
+                 "cut points taken for fixed", "does nothing"],
+    }),
+    "slice_cutpoints": ("slda_ordinal", CUTS, cut_points, {
+        "quick": ["prior forgotten"],
+        "slow": ["linear predictors forgotten", "missing levels count as the lowest", "only the first",
+                 "documents of the highest level forgotten", "does nothing"],
     }),
     "gram_partially_collapsed": (PROBIT, SHARED, full_conditional, {
         "quick": [],

@@ -119,7 +119,7 @@ AT_HOME = {
 
 
 # What kernels update that are certified in `test_certified_{supervised,shrinkage,spike_slab,numbers}.py`.
-ELSEWHERE = {"eta", "augmentation", "included", "pi", "variance", "scale", "dispersion", "rate", "sigma"}
+ELSEWHERE = {"eta", "augmentation", "included", "pi", "variance", "scale", "dispersion", "rate", "sigma", "cutpoints"}
 
 
 def at_home_here():

@@ -34,12 +34,14 @@ STUDENT_SLOPES = {
     "name": "student_slopes",
     "blocks": {"eta": {"block": "student_t_coefficients", "scale": HALF_CAUCHY}},
 }
+ORDINAL = {"extends": "slda_ordinal", "name": "ordinal"}
 LOSS = {"extends": "medlda", "name": "loss", "blocks": {"eta": {"variance": INVERSE_GAMMA}}}
 CERTIFIED = {
     "inverse_gamma_variance": VARIANCE,
     "slice_variance": SLICED,
     "slice_scale_of_tau": SCALE,
     "slice_scale_of_slopes": LAPLACE,
+    "slice_cutpoints": ORDINAL,
     "slice_dispersion": DISPERSION,
     "slice_rate_of_sigma2": RATE,
     "slice_sigma_of_quantile": QUANTILE,
@@ -54,7 +56,7 @@ def certified(spec, **options):
 
 
 def test_every_kernel_of_numbers_is_covered():
-    roles = {"variance", "scale", "dispersion", "rate", "sigma"}
+    roles = {"cutpoints", "variance", "scale", "dispersion", "rate", "sigma"}
     assert CERTIFIED.keys() == {name for name, kernel in exact_kernels().items() if roles & set(kernel.updates)}
 
 
@@ -69,7 +71,7 @@ def test_kernels_are_certified_by_the_full_test(kernel):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", [BOTH, LOSS, REGULARISED, STUDENT_SLOPES], ids=lambda spec: spec["name"])
+@pytest.mark.parametrize("spec", [BOTH, LOSS, ORDINAL, REGULARISED, STUDENT_SLOPES], ids=lambda spec: spec["name"])
 def test_kernels_that_are_chosen_in_models_with_such_numbers_are_certified_by_the_full_test(spec):
     assert certified(spec, kernel=[step.kernel.name for step in steps(pt.plan(spec).schedule)])
 

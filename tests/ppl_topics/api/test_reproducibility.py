@@ -129,6 +129,7 @@ CASES = {
     "slda_logistic": ("slda_logistic", {}),
     "slda_logistic_one_vs_all": ("slda_logistic_one_vs_all", {}),
     "slda_multinomial": ("slda_multinomial", {}),
+    "slda_ordinal": ("slda_ordinal", {}),
     "student_t": (STUDENT, {}),
 }
 
@@ -187,6 +188,7 @@ DIGESTS = {
     "slda_logistic": "58d789d682aee3fc",
     "slda_logistic_one_vs_all": "58e7f2f12c2db68f",
     "slda_multinomial": "91dcbca2ca32985a",
+    "slda_ordinal": "80876808a98542be",
     "student_t": "cc6dd0589de035f0",
 }
 
@@ -200,6 +202,8 @@ def labels(model):
         return None
     if "regression" in name or "gaussian" in name:
         return np.linspace(-1.0, 1.0, 8)
+    if "ordinal" in name:
+        return list("12323121")
     two = "binary" in name or name == "slda_covariates"
     return [0, 3, 1, 2, 0, 1, 5, 2] if "counts" in name else ["a", "b"] * 4 if two else list("abcabcab")
 

@@ -57,7 +57,7 @@ def test_every_shipped_model_is_simulated_or_says_why_not(model):
     assert all(np.all(np.diff(corpus.tokens(d).astype(int)) >= 0) for d in range(12))
     if "eta" in values:
         assert corpus.labels.kind == KINDS.get(model, "class")
-        assert corpus.labels.n_responses == (1 if model in KINDS else 2)
+        assert corpus.labels.n_responses == (1 if model in KINDS else 3 if model == "slda_ordinal" else 2)
         assert not corpus.labels.missing.any()
 
 

@@ -187,7 +187,12 @@ def with_bug(bound: Any, bug: Any) -> Any:
 
 
 KEYWORDS = {"keywords": {"first": ["w1*"], "second": ["w2", "w3"]}}
-PARAMETERS = {"labelled_lda": {"background": 1}, "keyword_lda": KEYWORDS, "seeded_lda": KEYWORDS}
+PARAMETERS = {
+    "labelled_lda": {"background": 1},
+    "keyword_lda": KEYWORDS,
+    "seeded_lda": KEYWORDS,
+    "slda_ordinal": {"levels": ["a", "b", "c"]},
+}
 MODELS = [(name, PARAMETERS.get(name, {})) for name in shipped()]
 MODELS += [(name, {"storage": "sparse"}) for name in shipped() if name.endswith("spike_slab")]
 LONGEST = {"lda", "lda_collapsed", "medlda", "dolda_spike_slab", "dmr_supervised"}

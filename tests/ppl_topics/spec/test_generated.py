@@ -117,7 +117,10 @@ def models(draw):
         prior = draw(st.sampled_from([kind for kind in able("coefficients") if kind != "random_walk"]))
         blocks["eta"] = draw(block(prior, {"per": "response"}, wild == "eta"))
         response = {"coefficients": "eta", "features": features}
-        blocks["y"] = draw(block(draw(st.sampled_from(of_role("y"))), response, wild == "y"))
+        kind = draw(st.sampled_from(of_role("y")))
+        if "cutpoints" in BLOCKS[kind].model_fields:
+            response["cutpoints"] = draw(st.sampled_from([[0.5, 1.5], {"block": "ordered_half_normal"}]))
+        blocks["y"] = draw(block(kind, response, wild == "y"))
         for name in ("eta", "y"):
             for key, seam in BLOCKS[blocks[name]["block"]].references.items():
                 if seam == "positive" and draw(st.booleans()):
@@ -151,7 +154,7 @@ def test_every_composition_is_planned_or_refused():
     seen, planned = Counter(), set()
 
     @given(model=models())
-    @settings(max_examples=700, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=900, deadline=None, derandomize=True, database=None)
     def try_one(model):
         what, message = became(model)
         assert "\n" not in message

@@ -29,6 +29,7 @@ RESPONSES = {
     "logistic": {"c": 25.0, "intercept": True},
     "negative_binomial": {"dispersion": 2.5},
     "gaussian": {"shape": 2.0, "rate": 0.5},
+    "ordinal_probit": {"intercept": True, "cutpoints": [1.1, 3.0]},
     "probit_do": {"intercept": True},
     "quantile": {"quantile": 0.7, "sigma": 0.8},
     "student_t": {"df": 3.0, "sigma": 0.6},
@@ -39,6 +40,7 @@ KERNELS = {
     "logistic": "polya_gamma",
     "negative_binomial": "polya_gamma",
     "gaussian": "inverse_gamma",
+    "ordinal_probit": "normal_between",
     "probit_do": "truncated_normal",
     "quantile": "inverse_gaussian",
     "student_t": "gamma_weights",
@@ -46,7 +48,11 @@ KERNELS = {
 
 
 def labels_of(kind, generator):
-    """Three classes, two targets, or two counts, some of them missing."""
+    """Three classes, four levels, two targets, or two counts, some of them missing."""
+    if kind == "ordinal_probit":
+        values = generator.integers(0, 4, DOCS)
+        values[UNKNOWN] = -1
+        return Labels("class", values, ["1", "2", "3", "4"])
     if kind in ("hinge", "logistic", "probit_do"):
         values = generator.integers(0, 3, DOCS)
         values[UNKNOWN] = -1
@@ -92,7 +98,8 @@ def step(kind, seed=1, bug=None):
     name = bound.model.names["augmentation"]
     functions = kernels()[KERNELS[kind]].build(bound.binding(name))
     if bug == "coefficients of another response":
-        state.arrays["eta"][:] = np.roll(state.arrays["eta"], 1, axis=0)
+        # Of another topic, where there is one response.
+        state.arrays["eta"][:] = np.roll(state.arrays["eta"], 1, axis=int(len(state.arrays["eta"]) == 1))
     elif bug == "halved scores":
         state.arrays["eta"] *= 0.5
     held, eta = state.arrays[name], state.arrays["eta"].copy()
@@ -127,6 +134,10 @@ def probabilities(kind, state, drawn):
     if kind == "student_t":
         rates = (given["df"] + ((y - s)[known] / given["sigma"]) ** 2) / 2.0
         return stats.gamma.cdf(drawn[known] * rates, (given["df"] + 1.0) / 2.0)
+    if kind == "ordinal_probit":
+        level, ends = y[known].astype(int), np.array([-np.inf, 0.0, *given["cutpoints"], np.inf])
+        low, high = ends[level] - s[known], ends[level + 1] - s[known]
+        return stats.truncnorm.cdf(drawn[known] - s[known], low, high)
     if kind == "probit_do":
         # On the wrong side of zero, the distribution function is not between 0 and 1.
         inside, distance = (y * s)[known], (y * drawn)[known]

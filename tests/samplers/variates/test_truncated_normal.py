@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.special import erfcx, log_ndtr
 
 from ppl_topics.samplers.variates.streams import exponential, normal, open_stream
-from ppl_topics.samplers.variates.truncated_normal import TAIL_FROM, truncated_normal
+from ppl_topics.samplers.variates.truncated_normal import NARROW, TAIL_FROM, normal_between, truncated_normal
 
 FALSE_ALARM = 1e-6
 DRAWS = 100_000
@@ -120,3 +120,76 @@ def test_what_is_no_distribution_gives_not_a_number(mean):
 def test_same_draws_from_python_and_from_compiled_code(mean):
     stream = open_stream(96)
     assert draw(mean, seed=96)[:50].tolist() == [truncated_normal(stream, mean, 1.0) for _ in range(50)]
+
+
+INTERVALS = {
+    "narrow around the mean": (0.2, -0.4, 1.0),
+    "as wide as is narrow": (0.0, -NARROW / 2, NARROW / 2),
+    "wide around the mean": (-0.3, -1.5, 2.0),
+    "from minus infinity": (0.4, -np.inf, 0.9),
+    "to infinity": (0.4, 0.9, np.inf),
+    "the whole line": (2.0, -np.inf, np.inf),
+    "above, narrow": (-1.0, 1.0, 1.4),
+    "above, wide": (-1.0, 1.0, 5.0),
+    "below, wide": (6.0, -4.0, 2.5),
+    "far above, narrow": (-30.0, 2.0, 2.003),
+    "far below": (25.0, -8.0, 1.0),
+}
+BUGS_BETWEEN = ["bounds forgotten", "uniform", "mean forgotten", "the other side of the mean"]
+
+
+@numba.njit(error_model="numpy")
+def fill_between(stream, mean, low, high, out):
+    for index in range(out.size):
+        out[index] = normal_between(stream, mean, low, high)
+
+
+def draw_between(mean, low, high, seed=97):
+    draws = np.empty(DRAWS)
+    fill_between(open_stream(seed), mean, low, high, draws)
+    return draws
+
+
+def p_value_between(draws, mean, low, high):
+    if not ((draws >= low) & (draws <= high)).all():
+        return 0.0
+    # On the side where the distribution function is small, and loses no digits.
+    sign = 1.0 if low + high > 2.0 * mean or high == np.inf else -1.0
+    below, above = sorted((sign * (mean - low), sign * (mean - high)))
+    larger = log_ndtr(above)
+    p = (np.exp(log_ndtr(sign * (mean - draws)) - larger) - np.exp(log_ndtr(below) - larger)) / -np.expm1(
+        log_ndtr(below) - larger
+    )
+    return stats.kstest(p, "uniform").pvalue
+
+
+@pytest.mark.parametrize("interval", INTERVALS.values(), ids=INTERVALS)
+def test_distribution_between_bounds(interval):
+    assert p_value_between(draw_between(*interval), *interval) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("bug", BUGS_BETWEEN)
+@pytest.mark.parametrize("interval", ["wide around the mean", "above, wide"])
+def test_planted_bugs_between_bounds(interval, bug):
+    mean, low, high = INTERVALS[interval]
+    rng = np.random.default_rng(3)
+    draws = {
+        "bounds forgotten": lambda: rng.normal(mean, 1.0, DRAWS),
+        "uniform": lambda: rng.uniform(low, high, DRAWS),
+        "mean forgotten": lambda: draw_between(0.0, low, high),
+        "the other side of the mean": lambda: draw_between(-mean, low, high),
+    }[bug]()
+    assert p_value_between(draws, mean, low, high) < FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    "arguments", [(math.nan, 0.0, 1.0), (math.inf, 0.0, 1.0), (0.0, 1.0, 1.0), (0.0, math.nan, 1.0), (0.0, 2.0, 1.0)]
+)
+def test_what_is_no_interval_gives_not_a_number(arguments):
+    assert math.isnan(normal_between(open_stream(98), *arguments))
+
+
+@pytest.mark.parametrize("mean", [-1e8, -1e160, 1e8, 1e300])
+def test_a_mean_far_outside_gives_the_nearer_bound(mean):
+    draws = draw_between(mean, -1.0, 2.0)
+    np.testing.assert_allclose(draws, -1.0 if mean < 0.0 else 2.0, atol=1e-6)

@@ -384,6 +384,7 @@ def topics_of(model: Any) -> dict[str, Any]:
     """Return the number of topics of a model, and what they are; labels name three of them where they name any."""
     keywords = {"keywords": {"a": ["w1*", "w3"], "b": ["w5", "w3"]}}
     others = {"labelled_lda": {"background": 4}, "keyword_lda": keywords, "seeded_lda": keywords}
+    others["slda_ordinal"] = {"levels": ["c0", "c1", "c2"]}
     return {"topics": 7} | (others.get(model, {}) if isinstance(model, str) else {})
 
 
