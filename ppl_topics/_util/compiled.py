@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, TypeVar
@@ -12,6 +13,10 @@ import numpy as np
 __all__ = ["compiled", "inlined", "parallel", "signed", "specialised", "tight"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+# Threads that wait by turning round take the cores from whatever else runs there, other chains among them. OpenMP reads
+# it when numba starts its threads, which is later than this.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def compiled(function: F) -> F:

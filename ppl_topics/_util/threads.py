@@ -9,7 +9,15 @@ import numba
 
 from ppl_topics.errors import RunError
 
-__all__ = ["use_threads", "using_threads"]
+__all__ = ["enough_threads", "use_threads", "using_threads"]
+
+LEAST_SECONDS = 2e-3
+"""Of work that a thread is woken for, between two times that all wait for each other."""
+
+
+def enough_threads(given: int | None, seconds: float) -> int:
+    """Return the threads that are given; if None, as many as have enough to do where one takes so many seconds."""
+    return max(1, min(numba.get_num_threads(), int(seconds / LEAST_SECONDS))) if given is None else given
 
 
 def use_threads(threads: int) -> None:

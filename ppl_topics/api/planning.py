@@ -155,7 +155,7 @@ def planned(
         check_spread_warmup(plan.warmup)
     if corpus is None:
         return plan
-    settings = prepared.settings
+    settings = prepared.fitted_settings(plan, corpus)
     model, topics = plan.model, plan.model.spec.topics
     demand = Demand(plan, CorpusSizes.of(corpus), settings)
     available = demand.available()

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from ppl_topics._util.argument_names import argument, parameter
 from ppl_topics._util.nearest import nearest
+from ppl_topics._util.threads import enough_threads
 from ppl_topics.api.destinations import check_run
 from ppl_topics.api.run_arguments import Split, check_checkpoints, check_corpus, check_warmup_schedule, run_settings
 from ppl_topics.api.saving import save_somewhere
@@ -27,7 +28,7 @@ from ppl_topics.engine.traced import Traced
 from ppl_topics.errors import SpecError
 from ppl_topics.fit import Fit
 from ppl_topics.schedule import Plan, make_plan
-from ppl_topics.schedule.costs import CorpusSizes
+from ppl_topics.schedule.costs import CorpusSizes, sweep_seconds
 from ppl_topics.schedule.plan import to_data
 from ppl_topics.schedule.warmup import parse_warmup
 from ppl_topics.spec import Model, Spec, load_spec
@@ -92,7 +93,8 @@ def sample(
         threads and processes.
     threads : int, optional
         Threads of each process; by default the threads that numba uses (all cores, unless
-        ``numba.set_num_threads`` says otherwise) are shared between the processes.
+        ``numba.set_num_threads`` says otherwise) are shared between the processes, and no more of them are used than a
+        sweep has work for. The draws are the same with any number.
     processes : int
         Processes that the chains are spread over.
     progress : bool
@@ -220,6 +222,16 @@ class Prepared:
     """Of a schedule that the user wrote, which does not depend on the corpus."""
     init: Init | None = None
     given: Given | None = None
+    fits_threads: bool = False
+    """Whether the corpus says how many of the threads are used."""
+
+    def fitted_settings(self, plan: Plan, corpus: Corpus) -> Settings:
+        """Return the settings, with no more threads than a sweep has work for unless they were given."""
+        if not self.fits_threads:
+            return self.settings
+        sizes = CorpusSizes.of(corpus).for_model(plan.model)
+        seconds = sweep_seconds(plan.schedule, sizes, plan.model.spec.topics, 1)
+        return replace(self.settings, threads=min(self.settings.threads, enough_threads(None, seconds)))
 
     def plan(self, corpus: Corpus) -> Plan:
         """Return the plan of the model for a corpus."""
@@ -237,7 +249,8 @@ class Prepared:
 
     def run(self, corpus: Corpus) -> Fit:
         """Run the model on a corpus; see :func:`sample`."""
-        plan, settings = self.plan(corpus), self.settings
+        plan = self.plan(corpus)
+        settings = self.fitted_settings(plan, corpus)
         if self.init is not None or self.spec.given:
             start = start_values(bind(plan, corpus), corpus, self.init, self.given, settings.chains)
             settings = replace(settings, start=start)
@@ -283,7 +296,8 @@ def prepare(
         written = make_plan(spec)
     else:
         parse_warmup(made)
-    return Prepared(spec, settings, path, overwrite, checkpoints, written, init, given)
+    fits_threads = how.get("threads") is None and how.get("cluster") is None and settings.device == "cpu"
+    return Prepared(spec, settings, path, overwrite, checkpoints, written, init, given, fits_threads)
 
 
 def _split_record(record: Any) -> tuple[Any, list[Traced]]:

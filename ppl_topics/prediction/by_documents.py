@@ -13,18 +13,28 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics._util.threads import enough_threads
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.cluster.connection import connected
 from ppl_topics.engine.cluster.tasks import Here, run_tasks
 from ppl_topics.prediction.trained import TrainedLabels, TrainedTopics
 
-__all__ = ["by_documents"]
+__all__ = ["by_documents", "threads_of"]
 
 Result = TypeVar("Result")
 
 TASKS = 4
 """For each worker, so that all are done at about the same time, unless these are too small or too large."""
 FEWEST_TOKENS, MOST_TOKENS = 2**14, 2**20
+
+
+TOKEN_SECONDS, TOPIC_SECONDS = 5e-8, 1.5e-9
+"""Of a token in a sweep over new documents, and of each of its topics, about."""
+
+
+def threads_of(options: Any, corpus: Corpus, topics: int) -> int:
+    """Return how many threads a sweep over new documents has work for, unless the options say how many there are."""
+    return enough_threads(options.threads, corpus.n_tokens * (TOKEN_SECONDS + TOPIC_SECONDS * topics))
 
 
 @dataclass(frozen=True)

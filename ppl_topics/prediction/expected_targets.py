@@ -15,7 +15,7 @@ from ppl_topics.core.block import Block
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.bind import index_tokens
 from ppl_topics.errors import SpecError, TraceError
-from ppl_topics.prediction.by_documents import by_documents
+from ppl_topics.prediction.by_documents import by_documents, threads_of
 from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.predictor import design_of, topics_by_draw
 from ppl_topics.prediction.trained import Part, TrainedLabels
@@ -43,7 +43,7 @@ def _expected_targets(labels: TrainedLabels, corpus: Corpus, options: Options) -
     trained, block = labels.trained, labels.block
     tokens, design = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words), design_of(labels, corpus).toarray()
     total, number = np.zeros(()), 0
-    with using_threads(options.threads):
+    with using_threads(threads_of(options, corpus, trained.topics)):
         for part in (part for chain in trained.chains for part in trained.parts(chain)):
             held, alpha = _values(labels, part), trained.alpha(part, corpus)
             at: tuple[int, Mapping[str, NDArray[Any]]] = (-1, {})

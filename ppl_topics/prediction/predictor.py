@@ -24,7 +24,7 @@ from ppl_topics.corpus import Corpus
 from ppl_topics.engine.bind import index_tokens
 from ppl_topics.engine.encode_observed import design_of as fixed_columns
 from ppl_topics.errors import TraceError
-from ppl_topics.prediction.by_documents import by_documents
+from ppl_topics.prediction.by_documents import by_documents, threads_of
 from ppl_topics.prediction.infer import NewTopics, mean_shares, theta_of
 from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.trained import Part, TrainedLabels, TrainedResponse, TrainedTopics, word_major
@@ -81,7 +81,7 @@ def transform_corpus(
 
 def _theta(trained: TrainedTopics, corpus: Corpus, options: Options, part: Part) -> FloatArray:
     tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
-    with using_threads(options.threads):
+    with using_threads(threads_of(options, corpus, trained.topics)):
         alpha = trained.alpha(part, corpus)
         shares = shares_of(trained, tokens, alpha, options, part)
     return theta_of(shares, tokens.doc_lengths, alpha)
@@ -113,7 +113,7 @@ def _predict(
     expectation: Any = np.zeros_like(total) if probabilistic and not by_class else None
     probability: Any = 0.0 if by_class else None
     density: Any = np.full_like(total, -np.inf) if targets is not None and probabilistic else None
-    with using_threads(options.threads):
+    with using_threads(threads_of(options, corpus, response.trained.topics)):
         for chain in response.trained.chains:
             for point in points(response, corpus, options, chain):
                 number += 1
@@ -143,7 +143,7 @@ def _draw_scores(response: TrainedResponse, corpus: Corpus, options: Options) ->
     trained = response.trained
     shape = (len(trained.chains), len(response.draws), corpus.n_docs, len(response.responses))
     result = np.empty(shape)
-    with using_threads(options.threads):
+    with using_threads(threads_of(options, corpus, trained.topics)):
         for place, chain in enumerate(trained.chains):
             for draw, value in draws_by_eta(response, corpus, options, chain, at_most=shape[1]):
                 result[place, draw] = value

@@ -1,9 +1,11 @@
 """Draws depend on the seed and the model alone: not on threads, processes, other chains, or what is recorded."""
 
+import numba
 import numpy as np
 import pytest
 
 import ppl_topics as pt
+from ppl_topics._util.threads import enough_threads
 from ppl_topics.core.registry import unregister_kernel
 
 OPTIONS = {"topics": 4, "draws": 6, "warmup": 3, "seed": 11, "progress": False}
@@ -163,3 +165,14 @@ def test_small_corpora_and_one_topic(model, documents, topics):
     fit = pt.sample(model, corpus, topics=topics, draws=4, warmup=2, seed=1, progress=False, debug=True)
     assert np.isfinite(fit.groups["sample_stats"]["lp"]).all()
     assert np.allclose(fit.posterior["theta"].sum("topic"), 1, atol=1e-5)
+
+
+def test_no_more_threads_than_a_sweep_has_work_for(corpus):
+    """By default; how many that is, the forecast says too."""
+    all_of_them = int(numba.config.NUMBA_NUM_THREADS)
+    numba.set_num_threads(all_of_them)
+    assert pt.sample("lda", corpus, **OPTIONS).posterior.attrs["threads"] == 1
+    assert pt.plan("lda", corpus, topics=4).forecast.threads == 1
+    assert pt.sample("lda", corpus, threads=all_of_them, **OPTIONS).posterior.attrs["threads"] == all_of_them
+    assert enough_threads(None, 1.0) == enough_threads(all_of_them, 0.0) == all_of_them
+    assert enough_threads(None, 0.0) == 1
