@@ -102,7 +102,9 @@ class Run:
     warmup: Annotated[int, typer.Option(help="Sweeps before the first kept draw.")] = 200
     chains: Annotated[int, typer.Option(help="Number of independent chains.")] = 2
     thin: Annotated[int, typer.Option(help="Sweeps for each kept draw.")] = 1
-    threads: Annotated[int | None, typer.Option(help="Threads of each process; by default as many cores as a sweep has work for.")] = None
+    threads: Annotated[
+        int | None, typer.Option(help="Threads of each process; by default as many cores as a sweep has work for.")
+    ] = None
     processes: Annotated[int, typer.Option(help="Processes that the chains are spread over.")] = 1
 
 
