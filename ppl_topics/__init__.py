@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ppl_topics.core.block import Block
     from ppl_topics.core.kernel import KernelFunctions, KernelSpec, WordSelection
     from ppl_topics.core.keys import Key
-    from ppl_topics.core.number import PositiveNumber, PositivePrior
+    from ppl_topics.core.number import CutPointPrior, PositiveNumber, PositivePrior
     from ppl_topics.core.prior import CoefficientPrior
     from ppl_topics.core.proposal import ProposalSpec
     from ppl_topics.core.registry import block, blocks, kernel, kernels, proposal, proposals
@@ -78,6 +78,7 @@ __all__ = [
     "CorpusError",
     "CovariateWarning",
     "Covariates",
+    "CutPointPrior",
     "Fit",
     "Graph",
     "InexactKernelWarning",
@@ -166,7 +167,7 @@ _HOMES = {
     "ppl_topics.core.block": "Block",
     "ppl_topics.core.kernel": "KernelFunctions KernelSpec WordSelection",
     "ppl_topics.core.keys": "Key",
-    "ppl_topics.core.number": "PositiveNumber PositivePrior",
+    "ppl_topics.core.number": "CutPointPrior PositiveNumber PositivePrior",
     "ppl_topics.core.prior": "CoefficientPrior",
     "ppl_topics.core.proposal": "ProposalSpec",
     "ppl_topics.core.registry": "block blocks kernel kernels proposal proposals",
