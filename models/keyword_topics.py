@@ -92,8 +92,17 @@ class KeywordTopics(Block):
                 )
         if missing:
             warn_user(f"the corpus has no words for the keywords {', '.join(missing)}", KeywordWarning)
+        return self.with_found_words((*found, *[()] * (topics - len(found))))
+
+    @property
+    def found_words(self) -> tuple[tuple[int, ...], ...] | None:
+        """The keywords of each topic, as numbers of words; None before the corpus is known."""
+        return self._found
+
+    def with_found_words(self, found: tuple[tuple[int, ...], ...]) -> Self:
+        """Return the block with the keywords of each topic, as numbers of words."""
         bound = self.model_copy()
-        bound._found = (*found, *[()] * (topics - len(found)))
+        bound._found = found
         return bound
 
     @property

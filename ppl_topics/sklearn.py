@@ -101,9 +101,17 @@ class _TopicEstimator(TransformerMixin, BaseEstimator):
         corpus = corpus if labels is None else corpus.with_labels(labels)
         self.vocabulary_ = corpus.vocabulary
         self.seed_ = int(check_random_state(self.random_state).randint(LARGEST_SEED))
-        how: dict[str, Any] = {"draws": self.draws, "warmup": self.warmup, "chains": self.chains, "threads": self._threads}
-        given = {"topics": self.topics, **(self.parameters or {})}
-        self.fit_: Fit = sample(self._model, corpus, seed=self.seed_, progress=False, **how, **given)
+        self.fit_: Fit = sample(
+            self._model,
+            corpus,
+            draws=self.draws,
+            warmup=self.warmup,
+            chains=self.chains,
+            seed=self.seed_,
+            threads=self._threads,
+            progress=False,
+            **{"topics": self.topics, **(self.parameters or {})},
+        )
         return self
 
     def _new(self, X: Any, covariates: Any) -> Corpus:
@@ -330,9 +338,8 @@ class TopicRegressor(RegressorMixin, _Supervised):
         covariates : Covariates, data frame, list of mappings or matrix, optional
         """
         X, y = self._checked(X, y, numeric=True)
-        counts = y.dtype.kind in "iu" and (y >= 0).all()
         response = Model.of(load_spec(self._model, {**(self.parameters or {})})).response
-        kind: LabelKind = "count" if counts and response is not None and response.kind == "negative_binomial" else "real"
+        kind: LabelKind = "count" if response is not None and response.kind == "negative_binomial" else "real"
         return self._run(X, Labels.infer(y, kind), covariates)
 
     def predict(self, X: Any, covariates: Any = None) -> FloatArray:

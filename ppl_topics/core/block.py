@@ -164,6 +164,15 @@ class Block(pydantic.BaseModel):
         return self
 
     @property
+    def found_words(self) -> Any:
+        """What `for_corpus` has found, for other processes, which have no vocabulary; None if nothing."""
+        return None
+
+    def with_found_words(self, found: Any) -> Self:
+        """Return the block with what `for_corpus` found elsewhere."""
+        return self
+
+    @property
     def n_keywords(self) -> int:
         """How many keywords topics have, one after the other: the size of the dim ``keyword``."""
         return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ppl_topics._util.nearest import choices, nearest
 from ppl_topics.core.block import Block
@@ -219,6 +220,19 @@ class Model:
                 raise SpecError(f"{place}: block {name!r} ({block.kind}): {error}") from None
         if all(blocks[name] is block for name, block in self.spec.blocks.items()):
             return self
+        return Model.of(replace(self.spec, blocks=blocks))
+
+    @property
+    def found_words(self) -> dict[str, Any]:
+        """What blocks have found in the words of the corpus, by name."""
+        found = {name: block.found_words for name, block in self.spec.blocks.items()}
+        return {name: each for name, each in found.items() if each is not None}
+
+    def with_found_words(self, found: Mapping[str, Any]) -> Model:
+        """Return the model with blocks that know what `for_corpus` found in another process."""
+        if not found:
+            return self
+        blocks = {n: b.with_found_words(found[n]) if n in found else b for n, b in self.spec.blocks.items()}
         return Model.of(replace(self.spec, blocks=blocks))
 
     @property

@@ -85,7 +85,7 @@ def cut_points(bug):
         def step(state, memory, key):
             given, rng, cuts = Responses(binding, state), key.generator(), state.arrays[name]
             targets = given.targets
-            if bug == "missing levels count as the lowest":
+            if bug == "missing levels count as the highest":
                 targets = np.nan_to_num(targets)
             if bug == "documents of the highest level forgotten":
                 targets = np.where(targets == len(cuts) + 1, np.nan, targets)
@@ -203,7 +203,7 @@ PLANTED_PROBIT = {
     }),
     "slice_cutpoints": ("slda_ordinal", CUTS, cut_points, {
         "quick": ["prior forgotten"],
-        "slow": ["linear predictors forgotten", "missing levels count as the lowest", "only the first",
+        "slow": ["linear predictors forgotten", "missing levels count as the highest", "only the first",
                  "documents of the highest level forgotten", "does nothing"],
     }),
     "gram_partially_collapsed": (PROBIT, SHARED, full_conditional, {

@@ -126,10 +126,14 @@ class Drawn(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A plan, for another process its specification as plain data, and the threads of a member; None are all."""
+    """A plan, for another process its specification as plain data, and the threads of a member; None are all.
+
+    ``found`` is what blocks have found in the words of the corpus, which no member has.
+    """
 
     plan: Plan | dict[str, Any]
     threads: int | None
+    found: Mapping[str, Any]
 
 
 @dataclass
@@ -188,7 +192,11 @@ def open_part(store: Store, name: Name, model: Model, documents: Documents, valu
     if model.threads is not None:
         use_threads(model.threads)
     # The whole schedule has been checked where the plan was made.
-    plan = make_plan(load_spec(model.plan), partial=True) if isinstance(model.plan, dict) else model.plan
+    if isinstance(model.plan, dict):
+        plan = make_plan(load_spec(model.plan), partial=True)
+        plan = replace(plan, model=plan.model.with_found_words(model.found))
+    else:
+        plan = model.plan
     assert values.z is not None
     n_words = len(documents.elsewhere.word_counts)
     bound = bind_tokens(plan, documents.tokens, n_words, documents.observed, documents.observed_by, documents.above)

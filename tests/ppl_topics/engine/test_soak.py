@@ -109,7 +109,8 @@ class Soak:
         for sweep in range(sweeps):
             record = self.executor.sweep(self.state, self.memories, 1, 0, sweep)
             self.recorder.record(self.state, record, Key(1, 0, sweep, 0), warmup=False)
-            if self.state.sparse_topics is None and "included" not in self.state.arrays:
+            # Of plain topics; those of others are what a chain holds, or have counts of their own.
+            if self.bound.block("phi").kind == "dirichlet":
                 self._add_to_mean(sweep + 1)
             if sweep % every == every - 1 or sweep == sweeps - 1:
                 self.look()

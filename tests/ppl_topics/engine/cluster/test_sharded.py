@@ -50,10 +50,16 @@ def after(executor: Executor, sweeps: int = 4) -> dict[str, np.ndarray]:
     return {"z": state.z, "n_wk": state.n_wk, **state.arrays, **record.statistics}
 
 
+class Apart(Inline):
+    """Members that get the model as plain data, like those of other processes."""
+
+    apart = True
+
+
 def assert_same_everywhere(model: BoundModel) -> None:
     alone = after(Executor(model))
-    for members in (1, 3, 7):
-        spread = after(ShardedExecutor(model, Inline(members)))
+    for members, kind in ((1, Inline), (3, Apart), (7, Inline)):
+        spread = after(ShardedExecutor(model, kind(members)))
         assert alone.keys() == spread.keys()
         for name, value in alone.items():
             np.testing.assert_array_equal(spread[name], value, err_msg=f"{name}, {members} members")
