@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import ppl_topics as pt
 
@@ -50,6 +51,7 @@ MODEL = {
             "features": ["z"],
             "intercept": True,
             "observed": "labels",
+            "start": "uniform",
         },
         "eta_length": {"block": "horseshoe", "per": "response"},
         "length": {
@@ -67,7 +69,7 @@ def read_postings(path: str | Path, split: str = "train", least: int = 5) -> pt.
     """Read the postings of one half without their headers, with whether each is a reply, its group and its length."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         postings = [posting for posting in map(json.loads, lines) if posting["split"] == split]
-    heads, bodies = zip(*(posting["text"].split("\t\t", 1) for posting in postings), strict=True)
+    heads, _, bodies = zip(*(posting["text"].partition("\t\t") for posting in postings), strict=True)
     replies = [{"reply": "yes" if "subject: re:" in head.lower() else "no"} for head in heads]
     corpus = pt.Corpus.from_texts(bodies, labels=[p["label"] for p in postings], covariates=replies, min_df=least)
     return corpus.with_labels(np.log([1 + body.count("\t") for body in bodies]), name="length", kind="real")
@@ -77,6 +79,16 @@ def fit_all(corpus: pt.Corpus, **options: Any) -> pt.Fit:
     """Return a fit, after the plan of its kernels."""
     print(pt.plan(MODEL, corpus, **{name: value for name, value in options.items() if name == "topics"}))
     return pt.sample(MODEL, corpus, **{"seed": 1, **options})
+
+
+def own_words(fit: pt.Fit, number: int = 8) -> pd.DataFrame:
+    """Return a table of the topics of the first chain, the largest first, by their words without the background."""
+    draws = fit.posterior[["phi", "background", "background_share"]].isel(chain=0).mean("draw")
+    own = draws["phi"] - draws["background"] * draws["background_share"]
+    table = fit.topics(1)
+    best = own.values.argsort(axis=own.get_axis_num("word"))[:, : -1 - number : -1]
+    words = [" ".join(own["word"].values[row]) for row in best]
+    return table.assign(words=[words[topic] for topic in table["topic"]])
 
 
 if __name__ == "__main__":
@@ -89,10 +101,10 @@ if __name__ == "__main__":
         print(pt.verify(MODEL))
     postings = read_postings(chosen.data)
     started = time.monotonic()
-    fit = fit_all(postings, warmup=200, draws=200, chains=2)
+    fit = fit_all(postings, warmup=300, draws=100, chains=1)
     print(f"{postings}: {time.monotonic() - started:.0f} s")
     print(fit.verdict())
-    print(fit.topics(8).round(3).to_string(index=False))
+    print(own_words(fit).round(3).to_string(index=False))
     background = fit.posterior["background"].mean(("chain", "draw")).to_series().nlargest(20)
     print(f"background: {' '.join(background.index)}")
     print(fit.prevalence_table("reply", ["no", "yes"], difference=True).round(3).to_string(index=False))

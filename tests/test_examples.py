@@ -170,6 +170,7 @@ def test_all_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     np.testing.assert_allclose(corpus.labels_of("length").values[:3].astype(float), np.log([2.0, 3.0, 4.0]))
     fit = example["fit_all"](corpus, topics=6, warmup=5, draws=5, chains=1, progress=False)
     assert {"gamma", "keyword_weight", "background_share", "eta_group", "eta_length"} <= set(fit.posterior)
+    assert not {"the", "of"} <= set(example["own_words"](fit, 3)["words"][0].split())
     assert "keyword_background_rows" in capsys.readouterr().out
 
 
