@@ -42,6 +42,7 @@ PLATES = {
     "covariate": "covariates P",
     "prevalence": "covariates and 1",
     "keyword": "keywords J",
+    "cutpoint": "cut points",
     "side": "2 sides",
 }
 """Labels of plates; that of topics has their number, any other is the name of its dim."""
