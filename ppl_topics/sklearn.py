@@ -24,10 +24,11 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative, column_or_1d, validate_data
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.api.sampling import ModelLike, sample
+from ppl_topics.core.response import Response
 from ppl_topics.corpus import Corpus, Labels
 from ppl_topics.corpus.labels import LabelKind
 from ppl_topics.fit import Fit
@@ -127,14 +128,23 @@ class _TopicEstimator(TransformerMixin, BaseEstimator):
             options: dict[str, Any] = {} if reset else {"vocabulary": self.vocabulary_}
             corpus = Corpus.from_texts(X, **(self.text_options or {}), **options)
         else:
-            counts = validate_data(self, X, accept_sparse="csr", reset=reset, ensure_non_negative=True)
-            names = getattr(self, "feature_names_in_", None)
-            corpus = Corpus.from_matrix(_whole(counts), vocabulary=None if names is None else list(names))
+            corpus = self._from_counts(validate_data(self, X, accept_sparse="csr", reset=reset))
         return corpus if covariates is None else corpus.with_covariates(covariates)
+
+    def _from_counts(self, counts: Any) -> Corpus:
+        """Return documents with counts that `validate_data` has seen, which remembers the names of their columns."""
+        check_non_negative(counts, type(self).__name__)
+        names = getattr(self, "feature_names_in_", None)
+        return Corpus.from_matrix(_whole(counts), vocabulary=None if names is None else list(names))
 
     @property
     def _model(self) -> ModelLike:
         return self._default_model if self.model is None else self.model
+
+    @property
+    def _response(self) -> Response | None:
+        """The response of the model."""
+        return Model.of(load_spec(self._model, {**(self.parameters or {})})).response
 
     @property
     def _threads(self) -> int | None:
@@ -212,7 +222,7 @@ class TopicModel(_TopicEstimator):
 
 def _gives_probabilities(estimator: Any) -> bool:
     """Whether the model has a distribution of the classes."""
-    response = Model.of(load_spec(estimator._model, {**(estimator.parameters or {})})).response
+    response = estimator._response
     if response is None or not response.probabilistic:
         raise AttributeError(f"model {estimator._model!r} is a loss, not a distribution of the classes")
     return True
@@ -231,7 +241,8 @@ class _Supervised(_TopicEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         if not isinstance(X, Corpus) and not _are_texts(X):
-            X, y = validate_data(self, X, y, accept_sparse="csr", y_numeric=numeric)
+            counts, y = validate_data(self, X, y, accept_sparse="csr", y_numeric=numeric)
+            X = self._from_counts(counts)
         return X, column_or_1d(y, warn=True)
 
 
@@ -338,7 +349,7 @@ class TopicRegressor(RegressorMixin, _Supervised):
         covariates : Covariates, data frame, list of mappings or matrix, optional
         """
         X, y = self._checked(X, y, numeric=True)
-        response = Model.of(load_spec(self._model, {**(self.parameters or {})})).response
+        response = self._response
         kind: LabelKind = "count" if response is not None and response.kind == "negative_binomial" else "real"
         return self._run(X, Labels.infer(y, kind), covariates)
 
@@ -377,7 +388,7 @@ def _whole(counts: Any) -> Any:
         "X has fractions, and a topic model takes counts of words; they were rounded to whole numbers. Give it the "
         "counts of CountVectorizer, or texts, in place of weights such as tf-idf",
         DataConversionWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
     if not is_sparse:
         return rounded

@@ -62,6 +62,7 @@ def test_frames_have_names():
     model = TopicModel(**SMALL).set_output(transform="pandas").fit(frame)
     assert list(model.vocabulary_) == sorted(SPORT + LAW)
     assert list(model.transform(frame).columns) == ["topic0", "topic1"]
+    assert list(TopicClassifier(**TINY).fit(frame, KINDS).vocabulary_) == sorted(SPORT + LAW)
 
 
 def test_topics_have_the_names_of_their_keywords():
