@@ -35,7 +35,7 @@ class PriorNodes:
     summed over, and so are ``numbers`` of the model, given their names and priors by role. ``scales`` are these by
     role, shape (NODES, ...), for all responses the same; ``precision`` of the coefficients given the scales and
     ``eta``, the coefficients, have the shape (C, NODES, F); ``numbers`` by role the shape (NODES,), or of cut points
-    (NODES, L - 1). Several responses have the same numbers, so the nodes fall into ``groups`` that follow one another,
+    (NODES, L - 2). Several responses have the same numbers, so the nodes fall into ``groups`` that follow one another,
     each with its own; of one response, each node is a group.
     """
 

@@ -26,6 +26,7 @@ from ppl_topics.models.keywords_and_background import KeywordsAndBackground
 __all__ = ["TinyMixture", "background_statistics", "keyword_statistics"]
 
 SMALLEST = 1e-300
+WITH_BACKGROUND = Background | KeywordsAndBackground
 NO_KEYWORDS = KeywordCells(np.zeros(1, np.int64), np.empty(0, np.int64))
 
 
@@ -78,7 +79,7 @@ class TinyMixture:
                     share = rng.beta(a + split.sum(), b + own[topic].sum())
                     values["keyword_weight"][first:last] = share * rng.dirichlet(split + concentration)
             block.mix(phi, values["keyword_weight"])
-        if isinstance(block, Background | KeywordsAndBackground):
+        if isinstance(block, WITH_BACKGROUND):
             a, b, concentration = block.background_prior
             values["background_share"] = rng.beta(a + background.sum(axis=1), b + rest.sum(axis=1))
             values["background"] = rng.dirichlet(background.sum(axis=0) + concentration)
@@ -93,7 +94,7 @@ class TinyMixture:
         counts = np.array(cells, np.int64).reshape(shape)
         place = self._cells.topics, self._cells.words
         backgrounds, keywords = [], []
-        for background in _up_to(counts) if hasattr(self._block, "background_prior") else [np.zeros_like(counts)]:
+        for background in _up_to(counts if isinstance(self._block, WITH_BACKGROUND) else np.zeros_like(counts)):
             for split in _up_to((counts - background)[place]):
                 backgrounds.append(background)
                 keywords.append(split)
@@ -104,7 +105,7 @@ class TinyMixture:
     def _log_background(self, counts: IntArray, background: IntArray) -> FloatArray:
         """Return log p(tokens that came from the background, and their words | z), all else left out."""
         block = self._block
-        if not isinstance(block, Background | KeywordsAndBackground):
+        if not isinstance(block, WITH_BACKGROUND):
             return np.zeros(len(background))
         a, b, concentration = block.background_prior
         of_topics, rest = background.sum(axis=2), (counts - background).sum(axis=2)

@@ -53,7 +53,7 @@ def tiny_observed(block: Block, n_docs: int, columns: int, covariates: bool = Fa
     Those of another ``shift`` are others, so that responses that are mistaken for each other show.
     """
     intercept = isinstance(block, Response) and block.intercept
-    classes = block.class_names(columns) if isinstance(block, Response) else [f"y{i}" for i in range(columns + 1)]
+    classes = block.class_names(columns)
     rows, of_labels = (np.arange(n_docs) + by for by in (0, shift))
     rows, of_labels = rows % len(NUMBERS), of_labels % len(NUMBERS)
     for kind, table in (("multi_label", SIGNS), ("class", CLASSES), ("real", NUMBERS), ("count", COUNTS)):

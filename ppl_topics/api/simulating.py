@@ -216,7 +216,7 @@ def _check_labels(model: Model, responses: int | None, default: int, documents: 
     check_whole(argument("responses"), size, 1)
     check_generative(model, size)
     ordered = model.response is not None and model.response.ordered
-    names = [f"y{i}" for i in range(size + 1)] if model.response is None else model.response.class_names(size)
+    names = block.class_names(size)
     one = size == 1
     forms: list[tuple[Any, Any, tuple[int, ...], list[str]]] = [
         ("class", np.int32, (documents,), names),

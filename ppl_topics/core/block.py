@@ -153,6 +153,10 @@ class Block(pydantic.BaseModel):
         """Return labels of which `document_alpha` makes as many topics, for corpora that are simulated."""
         raise SpecError(f"block {self.kind!r} cannot be simulated: it has no method `simulated_labels`")
 
+    def class_names(self, number: int) -> list[str]:
+        """Return names of classes, one more than a number, for labels that are made up."""
+        return [f"y{i}" for i in range(number + 1)]
+
     def for_corpus(self, vocabulary: Iterable[str], topics: int) -> Self:
         """Return the block for a corpus with these words; by default itself.
 

@@ -152,10 +152,6 @@ class Response(Block):
         """
         return self.probabilistic and type(self).draw_targets is not Response.draw_targets
 
-    def class_names(self, number: int) -> list[str]:
-        """Return names of classes, one more than a number, for labels that are simulated."""
-        return [f"y{i}" for i in range(number + 1)]
-
     def arranged(self, labels: Labels) -> Labels:
         """Return the labels of a corpus with their classes in the order that the response takes them.
 
