@@ -132,7 +132,6 @@ CASES = {
         {**WEIGHTS, "variance": 2.0, "c": 3.0},
         {"variance": 4.0},
     ),
-    "horseshoe": (regression, "horseshoe", functions_of_regression, HORSESHOE, {"scale": 0.2}),
     "regularised horseshoe": (
         regression,
         "horseshoe",

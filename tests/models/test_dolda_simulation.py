@@ -65,10 +65,10 @@ def test_signals_are_found_among_noise():
 
 
 COVERAGE = {
-    "horseshoe": ({"block": "horseshoe", "scale": 0.2}, {"warmup": 500, "draws": 3000}),
-    "normal": ({"block": "normal", "variance": 4.0}, {"warmup": 150, "draws": 400}),
+    "horseshoe": ({"block": "horseshoe", "scale": 0.2}, {"warmup": 500, "draws": 3000}, 30),
+    "normal": ({"block": "normal", "variance": 4.0}, {"warmup": 150, "draws": 400}, 60),
 }
-"""Priors, and sweeps: large coefficients of a horseshoe, which separable classes do not bound, take long to mix."""
+"""Priors, sweeps and data sets: large coefficients of a horseshoe, unbounded if classes separate, take long to mix."""
 
 
 def covered(prior, sweeps, data_sets, shift=0.0):
@@ -95,11 +95,12 @@ def covered(prior, sweeps, data_sets, shift=0.0):
 @pytest.mark.slow
 @pytest.mark.parametrize("prior", COVERAGE)
 def test_coverage_of_intervals(prior):
-    """Of 360 coefficients from the prior, 90% lie in their intervals; sd 1.6% were they independent."""
-    assert 0.85 <= covered(*COVERAGE[prior], 60).mean() <= 0.95
+    """Of 180 or 360 coefficients from the prior, 90% lie in their intervals; sd 2.2% or 1.6% were they independent."""
+    assert 0.84 <= covered(*COVERAGE[prior]).mean() <= 0.96
 
 
 @pytest.mark.slow
 def test_coverage_falls_where_intervals_are_off():
     """The planted bug: coefficients that are off by one."""
-    assert covered(*COVERAGE["normal"], 20, shift=1.0).mean() < 0.85
+    prior, sweeps, _ = COVERAGE["normal"]
+    assert covered(prior, sweeps, 20, shift=1.0).mean() < 0.84

@@ -310,7 +310,7 @@ PLANTED_NUMBERS = {
         {
             "quick": [],
             "slow": ["Jacobian forgotten", "normaliser forgotten", "prior forgotten", "median for quantile",
-                     "only the first response", "does nothing"],
+                     "does nothing"],
         },
     ),
     "slice_sigma_of_student_t": (

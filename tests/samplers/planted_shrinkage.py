@@ -200,7 +200,7 @@ def metropolis(role, log_prior, bug):
 
 
 def log_prior_of_tau(x, prior, bug):
-    return log_half_cauchy(x, 1.0 if bug == "scale of the prior forgotten" else prior.scale)
+    return log_half_cauchy(x, 10 * prior.scale if bug == "scale of the prior times 10" else prior.scale)
 
 
 def log_prior_of_slab(x, prior, bug):
@@ -293,7 +293,7 @@ PLANTED_SHRINKAGE = {
     }),
     "slice_regularised_tau": (REGULARISED, GLOBAL_REGULARISED, lambda bug: metropolis("tau", log_prior_of_tau, bug), {
         "quick": [],
-        "slow": ["determinant forgotten", "slab forgotten", "slab for slab^2", "scale of the prior forgotten"],
+        "slow": ["determinant forgotten", "slab forgotten", "slab for slab^2", "scale of the prior times 10"],
     }),
     "slice_slab": (REGULARISED, SLAB, lambda bug: metropolis("slab", log_prior_of_slab, bug), {
         "quick": [],

@@ -255,6 +255,6 @@ def test_augmentation_is_certified_by_the_full_test(model):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMPOSED)
-def test_compositions_are_certified_by_the_full_test(name):
+def test_all_compositions_are_certified(name):
     model, schedule = COMPOSED[name]
-    assert certified(model, schedule=schedule)
+    assert certified(model, schedule=schedule, replicates=600, long_run=5000)

@@ -61,8 +61,8 @@ if bug:
             setattr(module, bug, globals()[bug])
 storage = {"storage": "sparse"} if model == "lda_spike_slab" else {}
 # Most bugs are refused by few chains.
-few = {"replicates": 300, "long_run": 2000}
-result = pt.verify(model, kernel=kernels, **few if bug else {}, **storage)
+few = {"replicates": 300 if bug else 600, "long_run": 2000}
+result = pt.verify(model, kernel=kernels, **few, **storage)
 if bug and any(c.certified for c in result.certificates):
     result = pt.verify(model, kernel=kernels, **storage)
 print(*(f"{c.kernel}={c.certified}" for c in result.certificates))

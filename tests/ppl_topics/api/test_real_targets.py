@@ -67,7 +67,7 @@ def test_whole_runs_are_calibrated(name):
     blocks = CALIBRATED[name]["blocks"]
     spec = {**CALIBRATED[name], "blocks": {"eta": {**blocks["eta"], "scale": prior, "intercept_variance": 1.0}}}
     spec["blocks"]["y"] = {**blocks["y"], "sigma": prior}
-    how = {"replicates": 100, "draws": 100, "warmup": 200, "thin": 4, "seed": 1, "progress": False}
+    how = {"replicates": 60, "draws": 100, "warmup": 200, "thin": 4, "seed": 1, "progress": False}
     result = pt.calibrate(spec, documents=8, lengths=8, words=6, topics=2, alpha=0.6, beta=0.6, **how)
     assert result.passed, str(result)
     assert {"y_sigma", "eta_scale"} <= set(result.table().index)
