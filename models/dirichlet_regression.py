@@ -38,7 +38,7 @@ class DirichletRegression(DocumentWeights):
     features : list of str
         The name of the block of covariates. There is always an intercept.
     coefficients : str
-        The name of the block that is the prior of gamma: `normal` with ``per: topic``.
+        The name of the block that is the prior of gamma, with ``per: topic``: `normal`, `horseshoe` or `random_walk`.
     integrate_out : bool
         Whether theta is never held: kernels must marginalise it.
 
@@ -64,7 +64,9 @@ class DirichletRegression(DocumentWeights):
         """Draw rows from the prior given gamma; None where a concentration leaves the range that kernels keep to."""
         concentration = state.concentrations["alpha"]
         assert isinstance(concentration, LogLinear), "a state without covariates"
-        alpha = concentration.of(values["alpha"])
+        # Of a prior with heavy tails some overflow, and are out of range.
+        with np.errstate(over="ignore"):
+            alpha = concentration.of(values["alpha"])
         if not ((alpha.rows >= SMALLEST_ALPHA) & (alpha.rows <= LARGEST_ALPHA)).all():
             return None
         return draw_rows_of(alpha.by_doc, rng)

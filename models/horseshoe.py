@@ -19,12 +19,13 @@ class Horseshoe(Shrinkage):
     """Slopes eta_cj ~ Normal(0, tau_c^2 lambda_cj^2), with tau_c ~ C+(0, scale) and lambda_cj ~ C+(0, 1).
 
     C+ is the half-Cauchy distribution (Carvalho, Polson, Scott 2010; Magnusson, Jonsson, Villani 2020, section 2). The
-    variables ``tau`` and ``lambda`` are the block's. An intercept is Normal(0, intercept_variance), not shrunk.
+    variables ``tau`` and ``lambda`` are the block's; for the coefficients of concentrations, ``prevalence_tau`` and
+    ``prevalence_lambda``. An intercept is Normal(0, intercept_variance), not shrunk.
 
     Attributes
     ----------
-    per : {"response"}
-        What there is one row of coefficients for.
+    per : {"response", "topic"}
+        What there is one row of coefficients for: each response, or each topic whose concentration they make.
     scale : float or str
         Median of tau a priori, or the name of a block that is its prior.
     intercept_variance : float
@@ -36,5 +37,5 @@ class Horseshoe(Shrinkage):
 
     def slope_precision(self, scales: Mapping[str, NDArray[Any]]) -> FloatArray:
         """Return 1 / (tau lambda)^2."""
-        precision: FloatArray = (scales["tau"][:, None] * scales["lambda"]) ** -2.0
+        precision: FloatArray = (scales[self.called("tau")][:, None] * scales[self.called("lambda")]) ** -2.0
         return precision

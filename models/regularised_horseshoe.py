@@ -50,6 +50,12 @@ class RegularisedHorseshoe(Shrinkage):
     slab_scale: float = pydantic.Field(default=2.0, ge=1e-20, le=1e20)
     slab_df: float = pydantic.Field(default=4.0, ge=1.0, le=1e6)
 
+    def check(self, role: str, topics: int) -> str | None:
+        """Return what is wrong in the given role, or None."""
+        if self.of_topics:
+            return "coefficients of concentrations can have the priors normal, horseshoe and random_walk"
+        return super().check(role, topics)
+
     def auxiliaries(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
         """Return the scales, with their roles and dims."""
         return {**super().auxiliaries(), "slab": ("slab", ("response",))}

@@ -92,10 +92,31 @@ class PriorNodes:
         return value.T
 
 
-def prior_nodes(prior: CoefficientPrior, state: ChainState, number: int) -> FloatArray:
-    """Return points of a prior without scales, shape (number, rows, columns), each of the same probability."""
+def prior_nodes(
+    prior: CoefficientPrior, state: ChainState, moved: AbstractSet[str], number: int
+) -> dict[str, FloatArray]:
+    """Return points of the prior of coefficients of concentrations, each of the same probability, by role.
+
+    Those of ``alpha`` have the shape (number, K, P). Scales of the prior whose roles are in ``moved`` are summed over
+    with them.
+    """
     shape = prior.precision(state).shape
-    return prior.scaled(ndtri(_points(int(np.prod(shape)), number)).reshape(number, *shape), state)
+    scales = {role: state.arrays[name].shape for name, (role, _) in prior.auxiliaries().items() if role in moved}
+    ends = np.cumsum([int(np.prod(shape)), *(int(np.prod(each)) for each in scales.values())])
+    points = _points(int(ends[-1]), number)
+    normals = ndtri(points[:, : ends[0]]).reshape(number, *shape)
+    if not scales:
+        return {"alpha": prior.scaled(normals, state)}
+    found = {
+        role: prior.quantile(role, points[:, first:last]).reshape(number, *scales[role])
+        for role, first, last in zip(scales, ends, ends[1:], strict=False)
+    }
+    names = {name: found[role] for name, (role, _) in prior.auxiliaries().items() if role in found}
+    coefficients = np.empty_like(normals)
+    for node in range(number):
+        arrays = {**state.arrays, **{name: values[node] for name, values in names.items()}}
+        coefficients[node] = prior.scaled(normals[node], replace(state, arrays=arrays))
+    return {"alpha": coefficients, **found}
 
 
 def hierarchical_nodes(prior: HierarchicalDirichlet, topics: int, number: int) -> tuple[FloatArray, FloatArray]:

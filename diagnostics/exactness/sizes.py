@@ -14,6 +14,7 @@ from ppl_topics.diagnostics.exactness.geweke import GewekeTest
 from ppl_topics.diagnostics.exactness.tiny import ALPHA, BETA, INCLUSION, TinyModel, with_a_distribution
 from ppl_topics.models.background import Background
 from ppl_topics.models.dirichlet import Dirichlet
+from ppl_topics.models.horseshoe import Horseshoe
 from ppl_topics.models.keyword_topics import KeywordTopics
 from ppl_topics.models.labelled import Labelled
 from ppl_topics.models.spike_slab import SpikeSlab
@@ -87,6 +88,9 @@ def of_size(plan: Plan, size: Size) -> TinyModel:
             block = block.model_copy(update={"concentration": vectors[block.over].tolist()})
         if isinstance(block, SpikeSlab) and isinstance(block.inclusion, list):
             block = block.model_copy(update={"inclusion": np.resize(INCLUSION, size.words).tolist()})
+        if isinstance(block, Horseshoe) and block.of_topics:
+            # Of many heavy tails, none may reach what concentrations cannot be.
+            block = block.model_copy(update={"scale": 3.0 * float(block.scale) / size.topics})
         blocks[name] = block
     model = Model.of(replace(spec, blocks=blocks, topics=size.topics))
     sized = replace(plan, model=model, schedule=_with_tiny_options(plan.schedule))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
-from ppl_topics.core.alpha import Alpha, LogLinear
+from ppl_topics.core.alpha import LARGEST_ALPHA, SMALLEST_ALPHA, Alpha, LogLinear
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.prior import CoefficientPrior
 from ppl_topics.core.state import ChainState
@@ -134,8 +134,12 @@ class StationaryTest:
         if not isinstance(alpha, LogLinear):
             return {}, None
         assert isinstance(prior, CoefficientPrior), "coefficients without a prior"
-        coefficients = prior_nodes(prior, self.state, ALPHA_NODES)
-        return {"alpha": coefficients}, np.stack([alpha.of(each).by_doc for each in coefficients])
+        nodes = prior_nodes(prior, self.state, moved_roles(self.tiny.bound), ALPHA_NODES)
+        with np.errstate(over="ignore"):
+            by_doc = np.stack([alpha.of(each).by_doc for each in nodes["alpha"]])
+        # Others are left out by the kernels too.
+        inside = ((by_doc >= SMALLEST_ALPHA) & (by_doc <= LARGEST_ALPHA)).all(axis=(1, 2))
+        return {role: values[inside] for role, values in nodes.items()}, by_doc[inside]
 
     def _moved(self) -> list[set[str]]:
         """Return the roles that are not given, with each response."""
@@ -262,8 +266,9 @@ class StationaryTest:
 
     def _numbers(self, z: NDArray[Any]) -> IntArray:
         """Return the numbers of states, shape (n,), of assignments of shape (n, N)."""
-        topics = self.state.sizes.topics
-        return np.asarray(z.astype(np.int64) @ topics ** np.arange(z.shape[1])[::-1])
+        tokens, topics = self.state.tokens, self.state.sizes.topics
+        drawn = (z[:, tokens.first_tokens] if tokens.whole else z).astype(np.int64)
+        return np.asarray(drawn @ topics ** np.arange(drawn.shape[1])[::-1])
 
     def exact_draws(self, size: int, rng: np.random.Generator) -> Iterator[int]:
         """Set the state to exact draws of the posterior, one after another; yield their numbers."""
@@ -282,7 +287,8 @@ class StationaryTest:
         one_hot = np.eye(sizes.topics)[exact.states]
         n_dk = np.stack([one_hot[:, state.tokens.docs == d].sum(axis=1) for d in range(sizes.docs)], axis=1)
         n_kw = np.stack([one_hot[:, state.tokens.words == w].sum(axis=1) for w in range(sizes.words)], axis=2)
-        theta = draw_dirichlet(n_dk[starts] + (alpha if alpha.ndim == 3 else alpha[:, None]), rng)
+        drawn_dk = np.minimum(n_dk, 1.0) if state.tokens.whole else n_dk
+        theta = draw_dirichlet(drawn_dk[starts] + (alpha if alpha.ndim == 3 else alpha[:, None]), rng)
         phi = draw_dirichlet(n_kw[starts] + beta[:, None], rng)
         for i, start in enumerate(starts):
             state.set_z(exact.states[start])

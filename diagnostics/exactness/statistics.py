@@ -200,7 +200,17 @@ def _coefficient_statistics(sample: _Copies) -> dict[str, FloatArray]:
     # The concentrations would not have a mean: those of large coefficients are too rare.
     bounded = ndtr(coefficients)
     values = {f"alpha[{i}]": column for i, column in enumerate(bounded.reshape(sample.size, -1).T)}
-    return values | {"spread of alpha": total((bounded - 0.5) ** 2), "mix of alpha": mix(bounded)}
+    values |= {"spread of alpha": total((bounded - 0.5) ** 2), "mix of alpha": mix(bounded)}
+    of_slopes = np.abs(bounded[:, :, :-1] - 0.5)
+    for role in ("prevalence_lambda", "prevalence_tau"):
+        held = sample.of(role)
+        if held is not None:
+            scale = held / (1.0 + held)
+            values |= {f"{role}[0]": scale.reshape(sample.size, -1)[:, 0], f"mix of {role}": mix(scale)}
+            values |= {f"sum {role}^2": total(scale**2)}
+            # They trade off: neither shows by itself that they do not fit together.
+            values[f"alpha {role}"] = total(of_slopes * scale.reshape(scale.shape + (1,) * (3 - scale.ndim)))
+    return values
 
 
 def compare(before: Sample, after: Sample, reference: Sample) -> dict[str, float]:

@@ -54,7 +54,8 @@ def tiny_spec(spec: Spec) -> Spec:
     Unequal concentrations show errors that equal ones hide, such as an index taken for another; so do priors
     whose shape and rate differ from 1, such as a rate taken for a scale.
     """
-    scales = any(isinstance(b, CoefficientPrior) and b.auxiliaries() for b in spec.blocks.values())
+    priors = [b for b in spec.blocks.values() if isinstance(b, CoefficientPrior) and not b.of_topics]
+    scales = any(prior.auxiliaries() for prior in priors)
     topics = 2 if any(isinstance(b, Gamma) and b.per == "topic" for b in spec.blocks.values()) else 3
     blocks = {}
     for name, block in spec.blocks.items():
@@ -149,7 +150,8 @@ class TinyModel:
 
     def tokens(self, words: NDArray[np.integer]) -> Tokens:
         """Return documents of the same lengths with other words."""
-        return index_tokens(self._doc_ptr, words.astype(np.uint32), self._n_words)
+        whole = self.plan.model.whole_documents
+        return index_tokens(self._doc_ptr, words.astype(np.uint32), self._n_words, whole=whole)
 
     def with_tokens(self, tokens: Tokens) -> BoundModel:
         """Return the plan bound to other documents."""

@@ -323,7 +323,10 @@ class _Alone:
         drawn = _tiny_distributions(plan)
         response = self.exact[0].response
         scales = set() if response is None else response.summed_roughly
-        rough = scales and any({"eta", *scales} & set(step.kernel.updates) for step in steps(plan.schedule))
+        scales = {"eta", *scales} if scales else set()
+        if "prevalence_tau" in plan.model.names:
+            scales |= {"alpha", "prevalence_lambda", "prevalence_tau"}
+        rough = any(scales & set(step.kernel.updates) for step in steps(plan.schedule))
         enumerated = [] if drawn and rough else self.exact
         starts: list[Starts] = [ExactStarts(plan, exact) for exact in enumerated]
         starts += [GewekeTest(tiny, seed, sweeps) for tiny in (drawn[1:] if enumerated else drawn)]

@@ -30,7 +30,7 @@ OBSERVED_DIMS = {"w": ("token",), "y": ("doc", "response"), "x": ("doc", "covari
 OUTER = {"token": "doc"}
 """The plate that a plate lies in, where its dim does not say so."""
 
-SAME = {"slope": "coefficient"}
+SAME = {"slope": "coefficient", "prevalence_slope": "prevalence"}
 """Dims that share a plate."""
 
 PLATES = {

@@ -35,7 +35,7 @@ DOCUMENTS, LENGTH, WORDS = 100, 100, 1000
 TOLERANCE = 1e-4
 """How far from 1 rows of probabilities may sum, as those of float32 with many words do."""
 
-POSITIVE = {"alpha", "beta", "tau", "lambda", "slab", "augmentation"}
+POSITIVE = {"alpha", "beta", "tau", "lambda", "slab", "augmentation", "prevalence_tau", "prevalence_lambda"}
 """Roles of the variables that are above 0."""
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ppl_topics._util.arrays import BoolArray, IntArray, UInt32Array
+from ppl_topics._util.arrays import BoolArray, IntArray, UInt32Array, UnsignedArray
 from ppl_topics.errors import RunError
 
 __all__ = [
@@ -77,6 +77,7 @@ class Sizes(NamedTuple):
             "coefficient": self.coefficients,
             "slope": self.slopes,
             "prevalence": self.prevalence,
+            "prevalence_slope": max(0, self.prevalence - 1),
             "keyword": self.keywords,
             "cutpoint": max(0, self.levels - 2),
             "side": 2,
@@ -152,6 +153,8 @@ class Tokens:
         the same bits wherever the groups are.
     elsewhere : Elsewhere, optional
         Documents of the corpus that are not here.
+    whole : bool
+        Whether all tokens of a document have the same topic.
     """
 
     doc_ptr: IntArray
@@ -161,6 +164,35 @@ class Tokens:
     sort_by_word: Callable[[UInt32Array, IntArray], UInt32Array]
     groups: IntArray
     elsewhere: Elsewhere | None = None
+    whole: bool = False
+
+    def drawn(self, z: UnsignedArray) -> tuple[IntArray, UnsignedArray]:
+        """Return the topics that are drawn from the weights of documents: where those of each begin, and the topics.
+
+        One for each token; of a `whole` document one, or none if it has no tokens.
+        """
+        return self.drawn_ptr, z[self.first_tokens] if self.whole else z
+
+    @cached_property
+    def drawn_ptr(self) -> IntArray:
+        """Where the draws of each document begin, shape (D + 1,); see `drawn`."""
+        if not self.whole:
+            return self.doc_ptr
+        pointer = np.concatenate([[0], np.cumsum(self.doc_lengths > 0)]).astype(np.int64)
+        # As `doc_ptr` is: compiled code takes other arrays for another type.
+        pointer.flags.writeable = False
+        return pointer
+
+    @cached_property
+    def first_tokens(self) -> IntArray:
+        """The first token of each document that has any."""
+        first: IntArray = self.doc_ptr[:-1][self.doc_lengths > 0]
+        return first
+
+    def made_whole(self, z: UnsignedArray) -> None:
+        """Give the tokens of each document the topic of its first, if documents are `whole`."""
+        if self.whole:
+            z[:] = np.repeat(z[self.first_tokens], self.doc_lengths[self.doc_lengths > 0])
 
     @cached_property
     def by_word(self) -> UInt32Array:

@@ -268,9 +268,14 @@ class Covariates:
 
 
 def as_covariates(value: Any, *, doc_ids: DocIds = None) -> Covariates | None:
-    """Return covariates from `Covariates`, a data frame, a list of mappings, or a matrix; None from None."""
+    """Return covariates from `Covariates`, a data frame, columns by name, mappings, or a matrix; None from None."""
     if value is None or isinstance(value, Covariates):
         return value
+    if isinstance(value, Mapping):
+        try:
+            value = pd.DataFrame(dict(value))
+        except ValueError as error:
+            raise CorpusError(f"the covariates are not columns by name: {error}") from None
     if isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
         value = pd.DataFrame.from_records([dict(row) for row in value])
     if isinstance(value, pd.DataFrame):

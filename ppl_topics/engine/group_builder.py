@@ -243,9 +243,9 @@ def coordinates(
             result[dim] = _text(corpus.doc_ids[:docs])
         elif dim == "token":
             result[dim] = np.arange(sizes.tokens)
-        elif dim == "prevalence":
+        elif dim in ("prevalence", "prevalence_slope"):
             assert prevalence is not None, f"{dim} without covariates of topics"
-            result[dim] = _text(prevalence.columns)
+            result[dim] = _text(prevalence.columns[: sizes.of(dim)])
         elif dim == "keyword":
             result[dim] = _text(keywords)
         elif dim == "cutpoint":

@@ -31,7 +31,10 @@ TEXTS = (
     *("inference_library", "corpus_name", "corpus_fingerprint", "created_at"),
 )
 COUNTS = ("exact", "seed", "warmup", "draws", "thin", "threads", "stopped", "empty_documents", "dropped_tokens")
-NAMED = ("word", "doc", "response", "coefficient", "slope", "prevalence", "covariate", "feature", "class", "kernel")
+NAMED = (
+    *("word", "doc", "response", "coefficient", "slope", "prevalence", "prevalence_slope"),
+    *("covariate", "feature", "class", "kernel"),
+)
 NUMBERED = ("chain", "draw", "topic", "token")
 NEVER_EMPTY = ("chain", "topic", "word", "doc", "response", "coefficient")
 """Dims of draws and constants that are never empty."""

@@ -24,7 +24,10 @@ Kernels that hold phi need 1.7 to 2 times as many sweeps to the mode, on corpora
 
 __all__ = ["admissible", "assign", "sweep_order"]
 
-PREFERRED = ("lambda", "tau", "slab", "augmentation", "eta", "z", "alpha", "beta", "theta", "pi", "included", "phi")
+PREFERRED = (
+    *("lambda", "tau", "slab", "augmentation", "eta", "z", "prevalence_lambda", "prevalence_tau"),
+    *("alpha", "beta", "theta", "pi", "included", "phi"),
+)
 """The order of roles where the kernels leave it open; others come first. It never changes: draws depend on it."""
 
 

@@ -342,8 +342,8 @@ def draw_coefficients(
     "elliptical_slice",
     updates="alpha",
     integrates_out="theta",
-    reads="z",
-    handles=("normal", "random_walk", "dirichlet_regression", "assignments"),
+    reads=("z", "prevalence_lambda", "prevalence_tau"),
+    handles=("normal", "horseshoe", "random_walk", "dirichlet_regression", "assignments", "document_assignments"),
     exact=True,
     automatic=True,
     parallel_over="doc",
@@ -360,12 +360,12 @@ def elliptical_slice(binding: Binding) -> KernelFunctions:
 
     @lru_cache(maxsize=1)
     def lengths_of(alpha: LogLinear) -> Lengths:
-        return Lengths.of(alpha, tokens.doc_ptr)
+        return Lengths.of(alpha, tokens.drawn_ptr)
 
     def statistic(state: ChainState) -> list[DocumentCounts]:
         alpha = state.concentrations["alpha"]
         assert isinstance(alpha, LogLinear), "a state without covariates"
-        return [DocumentCounts.of(lengths_of(alpha), tokens.doc_ptr, state.z, n_topics)]
+        return [DocumentCounts.of(lengths_of(alpha), *tokens.drawn(state.z), n_topics)]
 
     def draw(state: ChainState, key: Key, counts: DocumentCounts) -> None:
         coefficients = state.arrays[name]

@@ -98,15 +98,21 @@ def scales_kernel(name: str, given: Callable[[ChainState], Any], draw_scales: Ca
     return KernelFunctions(step)
 
 
-def horseshoe_kernel(binding: Binding, role: str, draw_scales: Callable[..., None]) -> KernelFunctions:
-    """Return the functions of a kernel that updates one kind of the scales of a horseshoe: tau, lambda or slab."""
-    names, block = binding.names, binding.blocks[binding.names["eta"]]
-    infinite = np.full(binding.sizes.responses, np.inf)
+def horseshoe_kernel(
+    binding: Binding, role: str, draw_scales: Callable[..., None], *, coefficients: str = "eta", prefix: str = ""
+) -> KernelFunctions:
+    """Return the functions of a kernel that updates one kind of the scales of a horseshoe: tau, lambda or slab.
+
+    ``coefficients`` is the role of these, and ``prefix`` what the roles of their scales begin with.
+    """
+    names, block = binding.names, binding.blocks[binding.names[coefficients]]
+    eta, tau, lambdas = names[coefficients], names[f"{prefix}tau"], names[f"{prefix}lambda"]
 
     def given(state: ChainState) -> Horseshoe:
         arrays, known = state.arrays, block.at(state.arrays)
         constants = [float(getattr(known, name, 1.0)) for name in ("scale", "slab_scale", "slab_df")]
-        slab = arrays[names["slab"]] if "slab" in names else infinite
-        return Horseshoe(arrays[names["eta"]], arrays[names["tau"]], arrays[names["lambda"]], slab, *constants)
+        # Of topics, no horseshoe is regularised.
+        slab = arrays[names["slab"]] if "slab" in names and not prefix else np.full(len(arrays[tau]), np.inf)
+        return Horseshoe(arrays[eta], arrays[tau], arrays[lambdas], slab, *constants)
 
     return scales_kernel(names[role], given, draw_scales)

@@ -15,13 +15,14 @@ import ppl_topics as pt
 
 
 class Scales:
-    """The coefficients and their scales, in plain NumPy."""
+    """The coefficients, of responses or of concentrations, and their scales, in plain NumPy."""
 
     def __init__(self, binding, state):
         names = binding.names
-        self.prior = binding.blocks[names["eta"]]
-        self.eta = state.arrays[names["eta"]]
-        self.tau, self.lambdas = state.arrays[names["tau"]], state.arrays[names["lambda"]]
+        of, prefix = ("alpha", "prevalence_") if "prevalence_tau" in names else ("eta", "")
+        self.prior = binding.blocks[names[of]]
+        self.eta = state.arrays[names[of]]
+        self.tau, self.lambdas = state.arrays[names[f"{prefix}tau"]], state.arrays[names[f"{prefix}lambda"]]
         self.slab = state.arrays[names["slab"]] if "slab" in names else np.full(len(self.tau), np.inf)
         self.slopes = self.eta[:, : self.lambdas.shape[1]]
 
@@ -252,6 +253,14 @@ def model(prior):
     }
 
 
+DMR_HORSESHOE = {
+    "extends": "dmr",
+    "name": "dmr_horseshoe",
+    "parameters": {"variance": None},
+    "blocks": {"gamma": {"block": "horseshoe", "per": "topic"}},
+}
+OF_TOPICS = {"updates": "prevalence_lambda", "reads": ("alpha", "prevalence_tau"), "handles": "horseshoe"}
+OF_EACH_TOPIC = {"updates": "prevalence_tau", "reads": ("alpha", "prevalence_lambda"), "handles": "horseshoe"}
 LAPLACE, STUDENT = model("laplace"), model("student_t_coefficients")
 MIXED = {"updates": "lambda", "reads": ("eta", "scale"), "full_conditional": True}
 SHRUNK, REGULARISED = model("horseshoe"), model("regularised_horseshoe")
@@ -283,6 +292,15 @@ PLANTED_SHRINKAGE = {
         "slow": ["nu forgotten", "prior of nu forgotten", "eta without its square", "shape 1/2"],
     }),
     "inverse_gamma_tau": (SHRUNK, GLOBAL, mixed_global_scales, {
+        "quick": [],
+        "slow": ["xi forgotten", "shape p / 2", "rate without lambda", "the intercept is shrunk",
+                 "scale of the prior forgotten", "rate squared"],
+    }),
+    "inverse_gamma_prevalence_lambda": (DMR_HORSESHOE, OF_TOPICS, mixed_local_scales, {
+        "quick": [],
+        "slow": ["nu forgotten", "prior of nu forgotten", "eta without its square", "shape 1/2"],
+    }),
+    "inverse_gamma_prevalence_tau": (DMR_HORSESHOE, OF_EACH_TOPIC, mixed_global_scales, {
         "quick": [],
         "slow": ["xi forgotten", "shape p / 2", "rate without lambda", "the intercept is shrunk",
                  "scale of the prior forgotten", "rate squared"],
