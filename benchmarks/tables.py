@@ -43,6 +43,7 @@ QUESTIONS = {
     "How does a supervised model scale with classes?": "Beyond 20 classes, documents are dealt to them at random.",
     "What do covariates above the topics cost?": "By class; in rows, by a number too. tomotopy: every tenth sweep.",
     "How do other models compare with tomotopy's?": "By class: DMR, and labels, whose likelihood is given the class.",
+    "What do classes and whole documents do for topics?": "The likelihood is that of words alone, classes not known.",
     "How sparse are spike-and-slab topics?": "After 150 sweeps.",
     "What does it save to store topics as lists?": "`lda_spike_slab`; memory beside Python and the corpus.",
     "How fast are held-out likelihoods?": "Left to right: 128 particles, 4 moves. Completion: 4 chains of 120 sweeps.",

@@ -23,10 +23,15 @@ CELLS_AT_ONCE = 2**20
 class Assignments(Block):
     """Topic assignments: z_i drawn from the topic weights of its document (Blei, Ng, Jordan 2003).
 
+    With ``per: doc`` a document has one topic, drawn once from its weights, which all its tokens have: a mixture of
+    unigrams (Nigam et al. 2000; Yin, Wang 2014), p(z_d = k | alpha) = alpha_k / sum of alpha.
+
     Attributes
     ----------
     prior : str
         Name of the block of topic weights.
+    per : {"token", "doc"}
+        What has a topic of its own.
     """
 
     seams: ClassVar[frozenset[str]] = frozenset({"assignments", "features"})
@@ -35,6 +40,16 @@ class Assignments(Block):
 
     block: Literal["assignments"] = "assignments"
     prior: str
+    per: Literal["token", "doc"] = "token"
+
+    @property
+    def whole_documents(self) -> bool:
+        """Whether all tokens of a document have the same topic."""
+        return self.per == "doc"
+
+    def forms(self, blocks: Mapping[str, Block]) -> tuple[str, ...]:
+        """Return ``assignments``; with one topic a document, ``document_assignments``."""
+        return ("assignments, per: doc", "document_assignments") if self.whole_documents else ("assignments",)
 
     def reference_role(self, key: str, own_role: str) -> str:
         """Return ``theta``."""
@@ -47,8 +62,11 @@ class Assignments(Block):
     def simulate(
         self, role: str, values: Mapping[str, NDArray[Any]], state: ChainState, rng: np.random.Generator
     ) -> IntArray:
-        """Draw each token's topic given theta."""
-        docs, theta = state.tokens.docs, values["theta"]
+        """Draw the topic of each token given theta, or of each document."""
+        theta = values["theta"]
+        if self.whole_documents:
+            return np.repeat(draw_rows(theta, rng), state.tokens.doc_lengths)
+        docs = state.tokens.docs
         piece = max(1, CELLS_AT_ONCE // theta.shape[1])
         z = np.empty(len(docs), np.int64)
         for first in range(0, len(docs), piece):

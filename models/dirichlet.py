@@ -113,7 +113,7 @@ class Dirichlet(Block):
     def init(self, role: str, state: ChainState) -> Float32Array:
         """Return the mean of the rows given z."""
         if role == "theta":
-            counts, prior = state.n_dk.astype(np.float64), state.alpha
+            counts, prior = state.drawn_dk.astype(np.float64), state.alpha
             rows = counts + prior
             return np.ascontiguousarray(rows / rows.sum(axis=1, keepdims=True), dtype=np.float32)
         return mean_rows(state)

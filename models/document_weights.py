@@ -38,5 +38,5 @@ class DocumentWeights(Block):
 
     def init(self, role: str, state: ChainState) -> Float32Array:
         """Return the mean of the rows given z."""
-        rows = state.n_dk + state.document_alpha.by_doc
+        rows = state.drawn_dk + state.document_alpha.by_doc
         return np.ascontiguousarray(rows / rows.sum(axis=1, keepdims=True), dtype=np.float32)

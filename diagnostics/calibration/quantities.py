@@ -120,10 +120,11 @@ class Quantities:
     def _of_topics(self, theta: FloatArray, phi: FloatArray, included: NDArray[Any] | None) -> dict[str, float]:
         """Return quantities of the assignments, theta and phi."""
         state, words = self.state, self.corpus.words
-        n_dk, n_kw = state.n_dk, np.zeros(phi.shape)
+        drawn_dk, n_kw = state.drawn_dk, np.zeros(phi.shape)
         np.add.at(n_kw, (state.z, words), 1.0)
         beta = np.broadcast_to(state.beta, phi.shape) * (1.0 if included is None else included)
-        log_p = _log_rows(n_dk, np.broadcast_to(state.document_alpha.by_doc, n_dk.shape)) + _log_rows(n_kw, beta)
+        alpha = np.broadcast_to(state.document_alpha.by_doc, drawn_dk.shape)
+        log_p = _log_rows(drawn_dk, alpha) + _log_rows(n_kw, beta)
         docs = state.tokens.docs
         of_words = np.einsum("ik,ki->i", theta[docs], phi[:, words].astype(np.float64))
         entropy = -xlogy(theta, theta).sum(axis=1)

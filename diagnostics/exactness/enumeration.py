@@ -31,7 +31,7 @@ NODES = {1: 200, 2: 48, 3: 20}
 class ExactPosterior:
     """The distribution of z given the words, and of the concentrations given z."""
 
-    states: UInt8Array  # (S, N): all assignments
+    states: UInt8Array  # (S, N): all assignments that are possible
     probability: FloatArray  # (S,)
     alpha_nodes: FloatArray  # (J, size): values of the concentration; one row if it is fixed; (J, D, size) by document
     beta_nodes: FloatArray
@@ -53,19 +53,22 @@ def enumerate_posterior(
     document_alpha: FloatArray | None = None,
 ) -> ExactPosterior:
     """Compute the exact posterior of z; ``document_alpha``, shape (J, D, K), has equally probable concentrations."""
-    n_tokens, topics = state.sizes.tokens, state.sizes.topics
-    if topics**n_tokens > MAX_STATES:
-        raise ValueError(
-            f"{topics} topics and {n_tokens} tokens make {topics**n_tokens:,} states; use a smaller corpus"
-        )
-    states = np.array(list(itertools.product(range(topics), repeat=n_tokens)), dtype=np.uint8)
+    tokens, topics = state.tokens, state.sizes.topics
+    drawn = int(tokens.drawn_ptr[-1])
+    if topics**drawn > MAX_STATES:
+        raise ValueError(f"{topics} topics and {drawn} draws of them make {topics**drawn:,} states; use fewer tokens")
+    states = np.array(list(itertools.product(range(topics), repeat=drawn)), dtype=np.uint8)
+    if tokens.whole:
+        states = np.repeat(states, tokens.doc_lengths[tokens.doc_lengths > 0], axis=1)
     one_hot = np.eye(topics)[states]
     n_dk = np.stack([one_hot[:, state.tokens.docs == d].sum(axis=1) for d in range(state.sizes.docs)], axis=1)
     if document_alpha is None:
         alpha_nodes, alpha_weights = _nodes(state.alpha, alpha_prior)
     else:
         alpha_nodes, alpha_weights = document_alpha, np.full(len(document_alpha), 1.0 / len(document_alpha))
-    theta_part = np.stack([dirichlet_multinomial(n_dk, node) for node in alpha_nodes], axis=1) + np.log(alpha_weights)
+    drawn_dk = np.minimum(n_dk, 1.0) if tokens.whole else n_dk
+    theta_parts = [dirichlet_multinomial(drawn_dk, node) for node in alpha_nodes]
+    theta_part = np.stack(theta_parts, axis=1) + np.log(alpha_weights)
     if phi is None:
         words = state.tokens.words
         n_kw = np.stack([one_hot[:, words == w].sum(axis=1) for w in range(state.sizes.words)], axis=2)

@@ -198,6 +198,8 @@ def _check_blocks(model: Model) -> None:
         why = ""
         if block.kind == "spike_slab":
             why = "its indicators are discrete, and NUTS moves continuous variables only"
+        elif block.whole_documents:
+            why = "to_pymc sums over the topics of tokens, not of documents"
         elif block.kind not in TRANSLATED:
             why = "to_pymc does not know its density"
         elif isinstance(block, Response) and block.apart:
@@ -246,7 +248,7 @@ class _Builder:
 
     def _coordinates(self) -> dict[str, Any]:
         """Return those of all dims, each response having dims of its own."""
-        above = [] if self.prevalence is None else ["prevalence"]
+        above = [] if self.prevalence is None else ["prevalence", "prevalence_slope"]
         result = coordinates(["doc", "topic", "word", *above], self.corpus, self.sizes, None, self.prevalence)
         for each in self.responses:
             found = coordinates(["response", "coefficient", "slope"], self.corpus, each.sizes, each.observed)
@@ -256,16 +258,25 @@ class _Builder:
     def _concentration(self, value: FloatArray | str | Alpha | LogLinear, size: int) -> Any:
         """Return a concentration as a vector, fixed or with its gamma prior, or those of all documents as a matrix."""
         if isinstance(value, LogLinear):
-            prior: Any = self.model.spec.blocks[value.coefficients]
-            variance = [prior.variance] * (self.sizes.prevalence - 1) + [prior.intercept_variance]
             dims = self.model.variables[value.coefficients].dims
-            coefficients = self.pm.Normal(value.coefficients, sigma=np.sqrt(variance), dims=dims)
+            sd = self._sd_of_concentrations(self.model.spec.blocks[value.coefficients])
+            coefficients = self.pm.Normal(value.coefficients, sigma=sd, dims=dims)
             return self.pm.math.exp(self.pm.math.dot(value.features[value.row], coefficients.T))
         assert not isinstance(value, Alpha), "a block without a translation"
         if not isinstance(value, str):
             return value
         prior = self.model.spec.blocks[value]
         return _distribution(prior, value, self.model.variables[value].dims, self.pm) * np.ones(size)
+
+    def _sd_of_concentrations(self, prior: Any) -> Any:
+        """Return the prior standard deviations of the coefficients of concentrations."""
+        rows, slopes, intercept = self.sizes.topics, self.sizes.prevalence - 1, np.sqrt(prior.intercept_variance)
+        if prior.kind == "normal":
+            return np.array([np.sqrt(prior.variance)] * slopes + [intercept])
+        (tau_name, (_, of_tau)), (lambda_name, (_, of_lambda)) = prior.auxiliaries().items()
+        tau = self.pm.HalfCauchy(tau_name, prior.scale, dims=of_tau)
+        scale = tau[:, None] * self.pm.HalfCauchy(lambda_name, 1.0, dims=of_lambda)
+        return self.pm.math.concatenate([scale, np.full((rows, 1), intercept)], axis=1)
 
     def _words(self, theta: Any, phi: Any) -> None:
         """Add the likelihood of the words, each token's topic summed out by itself."""

@@ -187,6 +187,7 @@ class _Reader:
         if variable.role == "z":
             if array.dtype.kind not in "iu" or (array.size and not 0 <= int(array.min()) <= int(array.max()) < topics):
                 raise PplTopicsError(f"{what}: expected topics, whole numbers from 0 to {topics - 1}")
+            self._check_documents(array, what)
             return array
         if variable.role == "keyword_weight":
             of_topics = self.bound.block(variable.name).cells.sums(array)
@@ -206,6 +207,17 @@ class _Reader:
                     f"{what}: no topic gives the word {word!r} a probability above 0, and the corpus has tokens of it"
                 )
         return np.ascontiguousarray(array.T) if variable.role in WORD_MAJOR else array
+
+    def _check_documents(self, z: NDArray[Any], what: str) -> None:
+        """Refuse several topics in a document whose tokens must have the same."""
+        tokens, whole = self.bound.tokens, z.copy()
+        tokens.made_whole(whole)
+        if not np.array_equal(whole, z):
+            doc = self.corpus.doc_ids[tokens.docs[(whole != z).argmax()]]
+            raise PplTopicsError(
+                f"{what}: document {str(doc)!r} has tokens of several topics, and model "
+                f"{self.bound.model.spec.name!r} gives each document one"
+            )
 
     def check(self, found: Mapping[str, list[NDArray[Any]]]) -> None:
         """Refuse values at which the posterior density is 0 or undefined."""

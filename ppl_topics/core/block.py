@@ -206,6 +206,11 @@ class Block(pydantic.BaseModel):
         return False
 
     @property
+    def whole_documents(self) -> bool:
+        """Whether these assignments give all tokens of a document the same topic."""
+        return False
+
+    @property
     def sparse_storage(self) -> bool:
         """Whether a chain holds only the cells of these topics that are not zero."""
         return False

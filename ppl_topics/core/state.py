@@ -104,6 +104,12 @@ class ChainState:
         return counts.reshape(self.sizes.docs, self.sizes.topics).astype(np.int32)
 
     @property
+    def drawn_dk(self) -> Int32Array:
+        """How often topic k was drawn from the weights of document d, shape (D, K): `n_dk`, or once a document."""
+        counts = self.n_dk
+        return np.minimum(counts, 1) if self.tokens.whole else counts
+
+    @property
     def counts_by_word(self) -> Int32Array:
         """Tokens of word w in topic k, shape (V, K), as a dense array also where the topics are sparse."""
         return self.n_wk if self.sparse_topics is None else self.sparse_topics.dense("counts")
@@ -170,10 +176,16 @@ class ChainState:
         Raises
         ------
         RunError
-            If the counts are not those of z, a topic is out of range, or a value is not finite.
+            If the counts are not those of z, a topic is out of range, a document has several topics though the model
+            gives it one, or a value is not finite.
         """
         if self.z.size and int(self.z.max()) >= self.sizes.topics:
             raise RunError(f"z holds topic {int(self.z.max())}, but there are {self.sizes.topics} topics")
+        whole = self.z.copy()
+        self.tokens.made_whole(whole)
+        if not np.array_equal(whole, self.z):
+            doc = int(self.tokens.docs[(whole != self.z).argmax()])
+            raise RunError(f"the tokens of document number {doc} have several topics, and the model gives it one")
         n_wk, n_k = self._counts()
         held = self.counts_by_word
         if not np.array_equal(n_wk, held):

@@ -177,6 +177,7 @@ class BoundModel:
         names = self.model.names
         if isinstance(self.above, Alpha):
             draw_by_alpha(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, self.above, key)
+        self.tokens.made_whole(state.z)
         if names["z"] in values:
             state.z[:] = values[names["z"]]
         self.count(state)
@@ -184,6 +185,7 @@ class BoundModel:
         if names["phi"] in values and names["z"] not in values:
             index = (self.tokens.chunk_ptr, self.tokens.doc_ptr, self.tokens.words)
             draw_given_topics(*index, state.z, state.document_alpha, state.arrays[names["phi"]], key)
+            self.tokens.made_whole(state.z)
             self.count(state)
             self.fill(state, values)
         return state
@@ -213,7 +215,7 @@ class BoundModel:
             state.arrays[variable.name] = value
 
 
-def index_tokens(doc_ptr: IntArray, words: UInt32Array, n_words: int) -> Tokens:
+def index_tokens(doc_ptr: IntArray, words: UInt32Array, n_words: int, *, whole: bool = False) -> Tokens:
     """Count the tokens of each word of a corpus, and cut its documents into pieces, in O(N + V)."""
     # Views that cannot be written, whatever came in: no copy, and numba compiles for one type of array.
     doc_ptr, words = _read_only(doc_ptr, np.int64), _read_only(words, np.uint32)
@@ -222,7 +224,7 @@ def index_tokens(doc_ptr: IntArray, words: UInt32Array, n_words: int) -> Tokens:
     # A power of two, as kernels have groups of documents, so that the fewer have no boundaries of their own.
     groups = 1 << min(DOC_GROUPS, max(1, (len(doc_ptr) - 1) // DOCS_PER_GROUP)).bit_length() - 1
     edges = np.unique(make_chunks(doc_ptr, groups))
-    return Tokens(doc_ptr, words, point_to_words(words, n_words), chunk_ptr, sort_by_word, edges)
+    return Tokens(doc_ptr, words, point_to_words(words, n_words), chunk_ptr, sort_by_word, edges, whole=whole)
 
 
 def _read_only(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
@@ -233,7 +235,7 @@ def _read_only(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
 
 def bind(plan: Plan, corpus: Corpus) -> BoundModel:
     """Bind a plan to a corpus."""
-    tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
+    tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words, whole=plan.model.whole_documents)
     word = int(tokens.word_counts.argmax())
     if tokens.word_counts[word] > MAX_OCCURRENCES:
         raise RunError(

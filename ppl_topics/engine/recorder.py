@@ -231,8 +231,8 @@ class Recorder:
     def _theta(self, state: ChainState, selection: Selection, key: Key) -> Float32Array:
         docs = self.bound.sizes.docs if selection.docs is None else selection.docs
         theta = np.empty((docs, self.bound.sizes.topics), dtype=np.float32)
-        doc_ptr = self.bound.tokens.doc_ptr[: docs + 1]
-        draw_theta(doc_ptr, state.z, state.document_alpha, key.reserved(Reserved.THETA_FOR_TRACE), theta)
+        doc_ptr, z = self.bound.tokens.drawn(state.z)
+        draw_theta(doc_ptr[: docs + 1], z, state.document_alpha, key.reserved(Reserved.THETA_FOR_TRACE), theta)
         return theta
 
     def _phi(self, state: ChainState, key: Key) -> Float32Array:

@@ -64,7 +64,8 @@ def state_without_words(
     model: Model, doc_ptr: IntArray, n_words: int, observed: Observed | None, above: Above | None = None
 ) -> ChainState:
     """Return a state of documents of given lengths whose variables and words are yet to be drawn."""
-    tokens = index_tokens(doc_ptr, np.zeros(int(doc_ptr[-1]), np.uint32), n_words)
+    words = np.zeros(int(doc_ptr[-1]), np.uint32)
+    tokens = index_tokens(doc_ptr, words, n_words, whole=model.whole_documents)
     sizes = sizes_of(model, tokens, n_words, observed, above)
     z = np.zeros(sizes.tokens, topic_dtype(sizes.topics))
     n_wk, n_k = np.zeros((0, sizes.topics), np.int32), np.zeros(sizes.topics, np.int64)

@@ -39,8 +39,9 @@ class Summary(NamedTuple):
 
 def of_documents(pieces: IntArray, state: ChainState) -> OfDocuments:
     """Summarise the documents of a state, which are cut into pieces."""
-    doc_ptr, z, alpha = state.tokens.doc_ptr, state.z, state.document_alpha
-    return OfDocuments(theta_terms(pieces, doc_ptr, z, alpha), topics_met(pieces, doc_ptr, z, state.sizes.topics))
+    doc_ptr, z = state.tokens.drawn(state.z)
+    terms = theta_terms(pieces, doc_ptr, z, state.document_alpha)
+    return OfDocuments(terms, topics_met(pieces, doc_ptr, z, state.sizes.topics))
 
 
 def of_topics(topics: TopicSums, state: ChainState) -> OfTopics:

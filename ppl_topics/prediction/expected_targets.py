@@ -13,7 +13,6 @@ from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.threads import using_threads
 from ppl_topics.core.block import Block
 from ppl_topics.corpus import Corpus
-from ppl_topics.engine.bind import index_tokens
 from ppl_topics.errors import SpecError, TraceError
 from ppl_topics.prediction.by_documents import by_documents, threads_of
 from ppl_topics.prediction.options import Options
@@ -41,7 +40,7 @@ def expected_targets(labels: TrainedLabels, corpus: Corpus, options: Options) ->
 
 def _expected_targets(labels: TrainedLabels, corpus: Corpus, options: Options) -> FloatArray:
     trained, block = labels.trained, labels.block
-    tokens, design = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words), design_of(labels, corpus).toarray()
+    tokens, design = trained.tokens(corpus), design_of(labels, corpus).toarray()
     total, number = np.zeros(()), 0
     with using_threads(threads_of(options, corpus, trained.topics)):
         for part in (part for chain in trained.chains for part in trained.parts(chain)):

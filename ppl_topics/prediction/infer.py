@@ -1,7 +1,8 @@
 """Topics of new documents given the topics of a fit: their assignments z, drawn sweep by sweep.
 
 Given phi, the documents are independent of each other and of the training corpus, so a sweep is the kernel
-`sparse_partially_collapsed`, whose distribution given phi is exact. The labels of the new documents play no part.
+`sparse_partially_collapsed`, whose distribution given phi is exact; with one topic a document,
+`document_partially_collapsed`. The labels of the new documents play no part.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.observed import Design
 from ppl_topics.core.tokens import Tokens, topic_dtype
+from ppl_topics.samplers.assignments.document_partially_collapsed import draw_documents, log_of
 from ppl_topics.samplers.assignments.given_phi import AllGivenPhi
 from ppl_topics.samplers.assignments.initial import draw_given_topics
 from ppl_topics.samplers.assignments.likely_topics import LikelyTopics, list_likely_topics
@@ -58,6 +60,7 @@ class NewTopics:
         self._design = Design.of(np.zeros((len(tokens.doc_ptr) - 1, 0)))
         self._phi: Float32Array | None = None
         self._lists: LikelyTopics | None = None
+        self._log_phi: FloatArray | None = None
         self._step = 0
 
     def given(self, phi: Float32Array, alpha: Alpha | None = None) -> None:
@@ -72,13 +75,24 @@ class NewTopics:
         if unknown.any():
             phi = phi.copy()
             phi[unknown] = 1.0
+        if self.tokens.whole:
+            self._log_phi = log_of(phi)
+            return
         if self._phi is None:
             index = (self.tokens.chunk_ptr, self.tokens.doc_ptr, self.tokens.words)
             draw_given_topics(*index, self.z, self.alpha, phi, self.key)
         self._phi, self._lists = phi, list_likely_topics(self.tokens.word_ptr, self._selected, phi)
 
     def sweep(self, times: int = 1) -> None:
-        """Draw the topic of each token from its full conditional, several times."""
+        """Draw the topic of each token from its full conditional, or that of each document, several times."""
+        if self._log_phi is not None:
+            index = (self.tokens.chunk_ptr, self.tokens.doc_ptr, self.tokens.words)
+            for _ in range(times):
+                self._step += 1
+                draw_documents(
+                    *index, self.z, self.alpha, self._log_phi, NO_RESPONSE, self.key._replace(sweep=self._step)
+                )
+            return
         assert self._phi is not None, "no topics given"
         assert self._lists is not None
         tokens, given = self.tokens.by_document(self._selected), AllGivenPhi.of(self.alpha, self._phi)
@@ -115,7 +129,10 @@ def mean_shares(draws: Iterator[Features], n_docs: int, n_topics: int) -> FloatA
 
 
 def theta_of(shares: FloatArray, lengths: IntArray, alpha: Alpha) -> FloatArray:
-    """Return E[theta | w, phi] = (N_d zbar_d + alpha) / (N_d + sum of alpha); of an empty document, the prior mean."""
+    """Return E[theta | w, phi] = (N_d zbar_d + alpha) / (N_d + sum of alpha); of an empty document, the prior mean.
+
+    ``lengths`` are the numbers N_d of topics drawn from the weights: of tokens, or 1.
+    """
     by_doc = alpha.by_doc
     theta: FloatArray = (lengths[:, None] * shares + by_doc) / (lengths + by_doc.sum(axis=1))[:, None]
     return theta

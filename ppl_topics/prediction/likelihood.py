@@ -35,6 +35,7 @@ from ppl_topics.prediction.likelihood_errors import of_replicates, of_tokens, ra
 from ppl_topics.prediction.options import Phi
 from ppl_topics.prediction.trained import TrainedTopics, word_major
 from ppl_topics.results.groups import Groups
+from ppl_topics.samplers.held_out import whole_documents
 from ppl_topics.samplers.held_out.completion import estimate_completion, split_tokens
 from ppl_topics.samplers.held_out.left_to_right import estimate_left_to_right
 from ppl_topics.samplers.held_out.replicates import REPLICATES
@@ -317,21 +318,36 @@ def _estimate(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions, p
         for phi, alpha, chain, draw in components(trained, corpus, options, place):
             key = Key(options.seed, chain, draw, first=REPLICATES * options.first)
             number += 1
-            if by_token:
-                total += estimate_completion(
-                    doc_ptr, shuffled, phi, alpha, options.in_replicate, key.reserved(Reserved.COMPLETION)
-                )
-            else:
-                particles = options.in_replicate
+            if not by_token:
                 key = key.reserved(Reserved.LEFT_TO_RIGHT)
-                found = estimate_left_to_right(doc_ptr, words, phi, alpha, particles, options.moves, key)
-                total = np.logaddexp(total, found)
+                total = np.logaddexp(total, log_evidence(trained, doc_ptr, words, phi, alpha, options, key))
+            elif trained.model.whole_documents:
+                total += whole_documents.complete_whole(doc_ptr, shuffled, phi, alpha)
+            else:
+                key = key.reserved(Reserved.COMPLETION)
+                total += estimate_completion(doc_ptr, shuffled, phi, alpha, options.in_replicate, key)
     if by_token:
         values, errors, biases = of_tokens(total / number, docs, corpus.n_docs)
         lengths = lengths - lengths // 2
     else:
         values, errors, biases = of_replicates(total - np.log(number))
     return HeldOut(options, corpus.doc_ids, lengths, values, errors, biases, corpus.n_tokens - len(words), number)
+
+
+def log_evidence(
+    trained: TrainedTopics,
+    doc_ptr: IntArray,
+    words: UInt32Array,
+    phi: Float32Array,
+    alpha: Alpha,
+    options: HeldOutOptions,
+    key: Key,
+) -> FloatArray:
+    """Estimate log p(w_d | phi, alpha) of documents, shape (D, REPLICATES), or sum it up where each has one topic."""
+    if trained.model.whole_documents:
+        exact = whole_documents.log_evidence(doc_ptr, words, phi, alpha)
+        return np.repeat(exact[:, None], REPLICATES, axis=1)
+    return estimate_left_to_right(doc_ptr, words, phi, alpha, options.in_replicate, options.moves, key)
 
 
 class Component(NamedTuple):

@@ -15,14 +15,12 @@ from ppl_topics._util.threads import using_threads
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.response import Response
 from ppl_topics.corpus import Corpus
-from ppl_topics.engine.bind import index_tokens
 from ppl_topics.errors import TraceError
-from ppl_topics.prediction.likelihood import MOVES, HeldOutOptions, chosen_draws, components
+from ppl_topics.prediction.likelihood import MOVES, HeldOutOptions, chosen_draws, components, log_evidence
 from ppl_topics.prediction.likelihood_errors import of_replicates
 from ppl_topics.prediction.trained import TrainedResponse, TrainedTopics
 from ppl_topics.prediction.training import LabelScores, given_draws, training_corpus, training_response
 from ppl_topics.results.groups import Groups
-from ppl_topics.samplers.held_out.left_to_right import estimate_left_to_right
 from ppl_topics.samplers.held_out.replicates import REPLICATES
 
 __all__ = ["Pointwise", "log_likelihood"]
@@ -133,12 +131,11 @@ class _Replicates(NamedTuple):
 def _of_words(trained: TrainedTopics, corpus: Corpus, options: HeldOutOptions) -> Iterator[_Replicates]:
     for phi, alpha, chain, draw in components(trained, corpus, options, 0, trained.topic_labels):
         key = Key(options.seed, chain, draw).reserved(Reserved.LEFT_TO_RIGHT)
-        index = (corpus.doc_ptr, corpus.words)
-        yield _Replicates(draw, estimate_left_to_right(*index, phi, alpha, options.in_replicate, options.moves, key))
+        yield _Replicates(draw, log_evidence(trained, corpus.doc_ptr, corpus.words, phi, alpha, options, key))
 
 
 def _of_labels(response: TrainedResponse, corpus: Corpus, options: HeldOutOptions) -> Iterator[_Replicates]:
-    tokens, number = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words), options.in_replicate
+    tokens, number = response.trained.tokens(corpus), options.in_replicate
     density, draws = _LabelDensity(response), chosen_draws(len(response.draws), options.draws)
     for chain in response.trained.chains:
         scores = LabelScores(response, corpus, chain)

@@ -21,7 +21,6 @@ from ppl_topics.core.observed import Design
 from ppl_topics.core.response import Response
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.corpus import Corpus
-from ppl_topics.engine.bind import index_tokens
 from ppl_topics.engine.encode_observed import design_of as fixed_columns
 from ppl_topics.errors import TraceError
 from ppl_topics.prediction.by_documents import by_documents, threads_of
@@ -80,11 +79,11 @@ def transform_corpus(
 
 
 def _theta(trained: TrainedTopics, corpus: Corpus, options: Options, part: Part) -> FloatArray:
-    tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
+    tokens = trained.tokens(corpus)
     with using_threads(threads_of(options, corpus, trained.topics)):
         alpha = trained.alpha(part, corpus)
         shares = shares_of(trained, tokens, alpha, options, part)
-    return theta_of(shares, tokens.doc_lengths, alpha)
+    return theta_of(shares, np.diff(tokens.drawn_ptr), alpha)
 
 
 def shares_of(trained: TrainedTopics, tokens: Tokens, alpha: Alpha, options: Options, part: Part) -> FloatArray:
@@ -180,7 +179,7 @@ def points(response: TrainedResponse, corpus: Corpus, options: Options, chain: i
     if options.eta not in ("draws", "mean"):
         first = place_of(response, options.eta)
         end = first + 1
-    tokens, design = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words), design_of(response, corpus)
+    tokens, design = response.trained.tokens(corpus), design_of(response, corpus)
     columns = []
     for part in response.trained.parts(chain):
         alpha = response.trained.alpha(part, corpus)
@@ -201,7 +200,7 @@ def draws_by_eta(
     With the mean topics, `options.draws` sweeps share out the draws of the coefficients in their order; if there are
     fewer of these, each is used equally often. `at_most` limits the sweeps, so that none is used twice.
     """
-    tokens, design = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words), design_of(response, corpus)
+    tokens, design = response.trained.tokens(corpus), design_of(response, corpus)
     new = NewDocuments(tokens, design, lambda part: response.trained.alpha(part, corpus))
     parts = [draws_of(response, new, options, part, at_most) for part in response.trained.parts(chain)]
     for together in zip(*parts, strict=True):

@@ -22,7 +22,6 @@ from ppl_topics._util.threads import using_threads
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.available_memory import available_memory
-from ppl_topics.engine.bind import index_tokens
 from ppl_topics.engine.simulation import state_without_words
 from ppl_topics.engine.simulator import Simulator, check_generative
 from ppl_topics.errors import PplTopicsError, TraceError
@@ -83,7 +82,7 @@ def posterior_predictive(groups: Groups, *, draws: int = 20, seed: int = 0, thre
     trained = TrainedTopics(groups)
     check_one_response(trained.model)
     corpus = training_corpus(trained)
-    tokens = index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words)
+    tokens = trained.tokens(corpus)
     response = None if trained.model.response is None else TrainedResponse.of(trained)
     response = response if response is not None and response.block.probabilistic else None
     if response is None and trained.apart:
@@ -206,6 +205,7 @@ def _draw_words(
     """Draw theta given the topics of tokens, then as many topics and words, sorted in each document."""
     docs, (n_docs, n_topics) = state.tokens.docs, (state.sizes.docs, state.sizes.topics)
     counts = np.bincount(docs * n_topics + topics.z, minlength=n_docs * n_topics).reshape(n_docs, n_topics)
+    counts = np.minimum(counts, 1) if state.tokens.whole else counts
     # Not normalised. Only of documents without tokens, which ask for none, may all underflow.
     theta = rng.gamma(counts + topics.alpha.by_doc)
     blocks, names = model.spec.blocks, model.names

@@ -16,11 +16,13 @@ from ppl_topics.core.alpha import Alpha, LogLinear
 from ppl_topics.core.block import Block
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.core.response import Response
+from ppl_topics.core.tokens import Tokens
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.covariates import CovariateColumn, columns_from_json
 from ppl_topics.corpus.labels import LabelKind, Labels
 from ppl_topics.corpus.names import StrArray
 from ppl_topics.corpus.scaling import Scaling
+from ppl_topics.engine.bind import index_tokens
 from ppl_topics.engine.encode_observed import INTERCEPT, design_of
 from ppl_topics.errors import CorpusError, TraceError
 from ppl_topics.results.documents import covariate_scaling, topic_labels_of
@@ -152,6 +154,10 @@ class TrainedTopics:
         if self.covariates and self.scaling.formula is not None:
             return self.scaling.formula.names
         return tuple(name for column in self.covariates for name in column.names)
+
+    def tokens(self, corpus: Corpus) -> Tokens:
+        """Return the tokens of documents in the words of the fit."""
+        return index_tokens(corpus.doc_ptr, corpus.words, corpus.n_words, whole=self.model.whole_documents)
 
     def alpha(self, part: Part, corpus: Corpus, labels: Labels | None = None) -> Alpha:
         """Return the concentrations of the topics in documents; if they or their coefficients were sampled, at means.

@@ -266,7 +266,9 @@ def _smoothed(groups: Mapping[str, xr.Dataset], part: Part, lengths: IntArray) -
         raise TraceError(f"the trace has {len(z):,} topics of tokens for {int(lengths.sum()):,} tokens")
     cells = np.repeat(np.arange(n_docs), lengths) * n_topics + z
     n_dk = np.bincount(cells, minlength=n_docs * n_topics).reshape(n_docs, n_topics)
-    theta = (n_dk + alpha) / (lengths + alpha.sum(axis=-1))[:, None]
+    model = _model(groups)
+    drawn = np.minimum(n_dk, 1) if model is not None and model.whole_documents else n_dk
+    theta = (drawn + alpha) / (drawn.sum(axis=1) + alpha.sum(axis=-1))[:, None]
     constants = groups["constant_data"]
     return DocumentTopics(part, "z_last", _names(constants["doc"]), lengths, _numbers(constants, n_topics), theta)
 

@@ -294,6 +294,11 @@ class Model:
         """The prior of assignments: the weights of topics."""
         return self.spec.blocks[self.names["theta"]]
 
+    @property
+    def whole_documents(self) -> bool:
+        """Whether all tokens of a document have the same topic."""
+        return self.spec.blocks[self.names["z"]].whole_documents
+
     def uses_covariates(self, block: Block) -> bool:
         """Tell whether a block refers to the covariates."""
         return self.names.get("x") in block.referred().values()

@@ -97,7 +97,7 @@ def draw_sum(total: float, tables: int, statistics: CountHistogram, prior: Gamma
     updates=("alpha", "top_concentration"),
     integrates_out="theta",
     reads="z",
-    handles=("hierarchical_dirichlet", "dirichlet", "assignments"),
+    handles=("hierarchical_dirichlet", "dirichlet", "assignments", "document_assignments"),
     exact=True,
     automatic=True,
     distributes="statistic",
@@ -113,7 +113,7 @@ def dirichlet_tables(binding: Binding) -> KernelFunctions:
     of_sum, of_top = Gamma(block.shape, block.rate), Gamma(block.top_shape, block.top_rate)
 
     def statistic(state: ChainState) -> list[CountHistogram]:
-        return [alpha_statistics(tokens.doc_ptr, state.z, n_topics, False)]
+        return [alpha_statistics(*tokens.drawn(state.z), n_topics, False)]
 
     def draw(state: ChainState, key: Key, statistics: CountHistogram) -> None:
         alpha = state.arrays[name]

@@ -44,7 +44,7 @@ def draw_alpha(alpha: FloatArray, statistics: CountHistogram, prior: Gamma, stre
     updates="alpha",
     integrates_out="theta",
     reads="z",
-    handles=("gamma", "dirichlet", "assignments"),
+    handles=("gamma", "dirichlet", "assignments", "document_assignments"),
     exact=True,
     automatic=True,
     distributes="statistic",
@@ -59,7 +59,7 @@ def slice_alpha(binding: Binding) -> KernelFunctions:
     prior = Gamma(block.shape, block.rate)
 
     def statistic(state: ChainState) -> list[CountHistogram]:
-        return [alpha_statistics(tokens.doc_ptr, state.z, n_topics, state.arrays[name].ndim == 0)]
+        return [alpha_statistics(*tokens.drawn(state.z), n_topics, state.arrays[name].ndim == 0)]
 
     def draw(state: ChainState, key: Key, statistics: CountHistogram) -> None:
         value = state.arrays[name]

@@ -35,6 +35,7 @@ __all__ = [
     "acceptance",
     "accepts",
     "follow_move",
+    "gain_of_document",
     "gain_of_move",
     "gain_of_topic",
     "new_term",
@@ -111,6 +112,19 @@ def gain_of_topic(doc: Integer, topic: Integer, eta: FloatArray, slope: FloatArr
         third += e2 * (slope[doc, c + 2] - 0.5 * curvature[doc, c + 2] * e2)
         fourth += e3 * (slope[doc, c + 3] - 0.5 * curvature[doc, c + 3] * e3)
     return (first + second) + (third + fourth)
+
+
+@inlined
+def gain_of_document(doc: Integer, old: Integer, new: Integer, n_tokens: Integer, term: ResponseTerm) -> float:
+    """Return the change of the log density if all tokens of a document move from one topic to another.
+
+    That is sum_c N_d delta_c (slope_dc - curvature_dc N_d delta_c / 2).
+    """
+    gain = 0.0
+    for c in range(term.eta.shape[1]):
+        delta = n_tokens * (term.eta[new, c] - term.eta[old, c])
+        gain += delta * (term.slope[doc, c] - 0.5 * term.curvature[doc, c] * delta)
+    return gain
 
 
 @inlined

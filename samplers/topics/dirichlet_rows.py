@@ -166,7 +166,7 @@ def dirichlet_rows(binding: Binding) -> KernelFunctions:
     "dirichlet_weights",
     updates="theta",
     reads=("z", "alpha"),
-    handles=("dirichlet", "document_alpha", "assignments"),
+    handles=("dirichlet", "document_alpha", "assignments", "document_assignments"),
     exact=True,
     full_conditional=True,
     automatic=True,
@@ -177,9 +177,9 @@ def dirichlet_rows(binding: Binding) -> KernelFunctions:
 )
 def dirichlet_weights(binding: Binding) -> KernelFunctions:
     """Draw the topic weights of each document given z: Dirichlet(n_d + alpha), parallel over documents."""
-    theta, doc_ptr = binding.names["theta"], binding.tokens.doc_ptr
+    theta, tokens = binding.names["theta"], binding.tokens
 
     def step(state: ChainState, memory: None, key: Key) -> None:
-        draw_theta(doc_ptr, state.z, state.document_alpha, key, state.arrays[theta])
+        draw_theta(*tokens.drawn(state.z), state.document_alpha, key, state.arrays[theta])
 
     return KernelFunctions(step)

@@ -7,6 +7,7 @@ shown in `test_planted_bugs.py`.
 import pytest
 from homes import exact_kernels, scale_kernels
 from planted_background import BOTH
+from planted_shrinkage import DMR_HORSESHOE
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.exactness.verify import _plans_with
@@ -22,7 +23,7 @@ COLLAPSED_HELD = {
 SYMMETRIC = {"extends": "lda_learned", "name": "lda_symmetric", "blocks": {"alpha": {"per": None}}}
 LEARNED_COLLAPSED = {"extends": "lda_learned", "name": "learned_phi_out", "blocks": {"phi": {"integrate_out": True}}}
 UNSUPERVISED = [name for name in shipped() if "y" not in pt.load_spec(name).blocks]
-MODELS = [*UNSUPERVISED, HELD, COLLAPSED_HELD, SYMMETRIC, LEARNED_COLLAPSED, BOTH]
+MODELS = [*UNSUPERVISED, HELD, COLLAPSED_HELD, SYMMETRIC, LEARNED_COLLAPSED, BOTH, DMR_HORSESHOE]
 QUICK = {"replicates": 600, "long_run": 2000}
 
 
@@ -105,9 +106,11 @@ AT_HOME = {
     "lda_collapsed": ["collapsed_gibbs", "sparse_collapsed", "block_collapsed", "semi_collapsed"],
     "background_lda": ["background_rows"],
     "hdp_lda": ["dirichlet_tables"],
+    "one_topic": ["document_partially_collapsed", "document_collapsed"],
     "lda_learned": ["slice_alpha", "slice_beta"],
     "dmr": ["elliptical_slice"],
     "dmr_time": ["elliptical_slice"],
+    "dmr_horseshoe": ["elliptical_slice", "inverse_gamma_prevalence_lambda", "inverse_gamma_prevalence_tau"],
     "keyword_lda": ["keyword_rows"],
     "keywords_and_background": ["keyword_background_rows"],
     "seeded_lda": ["seeded_rows"],
@@ -150,14 +153,33 @@ def admitted(model, kernel):
     return True
 
 
-# One slice sampler of alpha is tried quickly.
-@pytest.mark.parametrize(
-    ("name", "kernel"),
-    [
-        pytest.param(name, kernel, marks=[pytest.mark.slow] * ((name, kernel) == ("lda_learned", "slice_alpha")))
-        for name, kernel in everything()
-    ],
-)
+TRIED = {
+    "partially_collapsed",
+    "light_partially_collapsed",
+    "block_collapsed",
+    "semi_collapsed",
+    "dirichlet_rows",
+    "dirichlet_tables",
+    "slice_beta",
+    "keyword_background_rows",
+    "document_partially_collapsed",
+    "document_collapsed",
+    "included_rows",
+    "inverse_gamma_prevalence_tau",
+}
+"""Of the kernels at home here those that are certified quickly, and any new one.
+
+The full test has all, and digests of their draws (`test_reproducibility.py`) show at once that a kernel has changed.
+"""
+
+
+def quickly():
+    """Pairs of a model and a kernel."""
+    known = {kernel for kernels in AT_HOME.values() for kernel in kernels}
+    return [(name, kernel) for name, kernel in everything() if kernel in TRIED or kernel not in known]
+
+
+@pytest.mark.parametrize(("name", "kernel"), quickly())
 def test_kernels_are_certified(name, kernel):
     (model,) = [model for model in MODELS if name_of(model) == name]
     assert certified_kernels(model, kernel=kernel, **QUICK) == {kernel}

@@ -12,6 +12,7 @@ from homes import exact_kernels
 from planted_background import PLANTED_BACKGROUND
 from planted_concentration import PLANTED_CONCENTRATION
 from planted_declarations import PLANTED_DECLARATIONS
+from planted_documents import PLANTED_DOCUMENTS
 from planted_keywords import PLANTED_KEYWORDS
 from planted_lda import PLANTED_LDA
 from planted_light import PLANTED_LIGHT
@@ -34,6 +35,7 @@ PLANTED = {
     **PLANTED_LDA,
     **PLANTED_CONCENTRATION,
     **PLANTED_PREVALENCE,
+    **PLANTED_DOCUMENTS,
     **PLANTED_BACKGROUND,
     **PLANTED_KEYWORDS,
     **PLANTED_TILES,

@@ -91,10 +91,9 @@ class Documents:
     above: Above | None = None
     pieces: IntArray = field(default_factory=lambda: np.zeros(1, np.int64))
 
-    @property
-    def tokens(self) -> Tokens:
-        """Their tokens, indexed."""
-        here = index_tokens(self.doc_ptr, self.words, len(self.elsewhere.word_counts))
+    def tokens(self, whole: bool) -> Tokens:
+        """Return their tokens, indexed; see `Tokens.whole`."""
+        here = index_tokens(self.doc_ptr, self.words, len(self.elsewhere.word_counts), whole=whole)
         return replace(here, groups=self.groups, elsewhere=self.elsewhere)
 
 
@@ -199,7 +198,8 @@ def open_part(store: Store, name: Name, model: Model, documents: Documents, valu
         plan = model.plan
     assert values.z is not None
     n_words = len(documents.elsewhere.word_counts)
-    bound = bind_tokens(plan, documents.tokens, n_words, documents.observed, documents.observed_by, documents.above)
+    tokens = documents.tokens(plan.model.whole_documents)
+    bound = bind_tokens(plan, tokens, n_words, documents.observed, documents.observed_by, documents.above)
     sizes = bound.sizes
     state = ChainState(
         bound.tokens,

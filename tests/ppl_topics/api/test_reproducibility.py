@@ -67,6 +67,12 @@ BOTH = {
         }
     },
 }
+DMR_HORSESHOE = {
+    "extends": "dmr",
+    "name": "dmr_horseshoe",
+    "parameters": {"variance": None},
+    "blocks": {"gamma": {"block": "horseshoe", "per": "topic"}},
+}
 SCALE = {"extends": "dolda", "name": "scale", "blocks": {"eta": {"scale": HALF_CAUCHY}}}
 
 # Model, and kernels that replace those it would choose, by the case's name.
@@ -74,6 +80,7 @@ CASES = {
     "dmr": ("dmr", {}),
     "dmr_supervised": ("dmr_supervised", {}),
     "dmr_time": ("dmr_time", {}),
+    "dmr, horseshoe": (DMR_HORSESHOE, {}),
     "dolda": ("dolda", {}),
     "dolda, slices": ("dolda", {"lambda": "slice_lambda", "tau": "slice_tau", "z": "partially_collapsed"}),
     "dolda, scale": (SCALE, {}),
@@ -117,6 +124,8 @@ CASES = {
     "medlda_light": ("medlda_light", {}),
     "medlda_one_vs_all": ("medlda_one_vs_all", {}),
     "medlda_regression": ("medlda_regression", {}),
+    "one_topic": ("one_topic", {"z": "document_collapsed"}),
+    "one_topic, given phi": ("one_topic", {"z": "document_partially_collapsed"}),
     "quantile": (QUANTILE, {}),
     "seeded_lda": ("seeded_lda", {}),
     "slda_counts": ("slda_counts", {}),
@@ -136,6 +145,7 @@ CASES = {
 # Of the last assignments of each case, under the current version of the streams. Where one differs, a seed no longer
 # gives the draws that it gave: raise STREAMS, so that no run is resumed with other draws, and put the new digests here.
 DIGESTS = {
+    "dmr, horseshoe": "",
     "dmr": "9fa21695acf8f02d",
     "dmr_supervised": "21e3f9e626d6b7db",
     "dmr_time": "297bbde3cd694ac7",
@@ -176,6 +186,8 @@ DIGESTS = {
     "medlda_light": "6c5ed1715bef6ac8",
     "medlda_one_vs_all": "434968d88b047428",
     "medlda_regression": "4f13ab6c83501188",
+    "one_topic": "845a9f9a67385a5c",
+    "one_topic, given phi": "adccb54202800e80",
     "quantile": "d571fe1c677af3e6",
     "seeded_lda": "536ddc2c224dee53",
     "slda_counts": "14b4b94ef837c355",
@@ -193,12 +205,15 @@ DIGESTS = {
 }
 
 
+NO_LABELS = {"background_lda", "dmr", "dmr_time", "hdp_lda", "keyword_lda", "one_topic", "seeded_lda"}
+
+
 def labels(model):
     """Labels of a kind that the model observes."""
     name = model if isinstance(model, str) else model["extends"]
     if model in (QUANTILE, STUDENT):
         return np.linspace(-1.0, 1.0, 8)
-    if name.startswith("lda") or name in ("background_lda", "dmr", "dmr_time", "hdp_lda", "keyword_lda", "seeded_lda"):
+    if name.startswith("lda") or name in NO_LABELS:
         return None
     if "regression" in name or "gaussian" in name:
         return np.linspace(-1.0, 1.0, 8)

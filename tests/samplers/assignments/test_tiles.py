@@ -200,7 +200,8 @@ def test_semi_collapsed_is_certified(rare):
     assert pt.verify("lda_collapsed", schedule=schedule, **QUICK).passed
 
 
-@pytest.mark.parametrize("most_listed", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("most_listed", [1, 2])
 def test_short_lists_are_certified(most_listed):
     with tiles_with("short_lists", most_listed):
         assert pt.verify("lda_collapsed", kernel="short_lists", **QUICK).passed

@@ -368,7 +368,14 @@ LABELLED = {
         "multi_label": [[f"c{c}" for c in range(4) if RNG.random() < 0.4] for _ in range(300)],
     }.items()
 }
-NEEDS_PHI = {"background_rows", "indicator_scan", "keyword_background_rows", "keyword_rows", "seeded_rows"}
+NEEDS_PHI = {
+    "background_rows",
+    "document_partially_collapsed",
+    "indicator_scan",
+    "keyword_background_rows",
+    "keyword_rows",
+    "seeded_rows",
+}
 """Kernels of topics that z cannot be drawn without."""
 KINDS = {"medlda_regression": "real", "slda_gaussian": "real", "slda_counts": "count"}
 """Labels of models that need others than classes."""
