@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from ppl_topics.models.keyword_topics import KeywordWarning
     from ppl_topics.models.targets import encode_counts, encode_numbers, encode_signs
     from ppl_topics.prediction.scoring import OverfitWarning
+    from ppl_topics.prediction.serving import Predictor, load_predictor
     from ppl_topics.results.run_folder.log import RunWarning
     from ppl_topics.samplers.numbers.slice_positive import slice_positive
     from ppl_topics.samplers.responses.features import linear_predictors
@@ -95,6 +96,7 @@ __all__ = [
     "PositivePrior",
     "Potential",
     "PplTopicsError",
+    "Predictor",
     "ProposalSpec",
     "RealResponse",
     "Response",
@@ -126,6 +128,7 @@ __all__ = [
     "load_calibration",
     "load_docstrings",
     "load_fit",
+    "load_predictor",
     "load_spec",
     "mixture",
     "plan",
@@ -183,6 +186,7 @@ _HOMES = {
     "ppl_topics.models.keyword_topics": "KeywordWarning",
     "ppl_topics.models.targets": "encode_counts encode_numbers encode_signs",
     "ppl_topics.prediction.scoring": "OverfitWarning",
+    "ppl_topics.prediction.serving": "Predictor load_predictor",
     "ppl_topics.results.run_folder.log": "RunWarning",
     "ppl_topics.samplers.numbers.slice_positive": "slice_positive",
     "ppl_topics.samplers.responses.features": "linear_predictors",

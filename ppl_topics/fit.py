@@ -21,6 +21,7 @@ from ppl_topics.diagnostics import report as html_report
 from ppl_topics.diagnostics.tables import export
 from ppl_topics.engine.recorder import LARGE_DIMS
 from ppl_topics.errors import TraceError, on_one_line
+from ppl_topics.prediction.serving import Predictor
 from ppl_topics.results import one_response, topic_labels, topics
 from ppl_topics.results.arviz_compat import from_groups
 from ppl_topics.results.export import topic_model
@@ -254,6 +255,16 @@ class Fit:
         if not isinstance(others, Mapping):
             raise TraceError(f"others: expected fits by name, such as {{'AD-LDA': fit}}, got {others!r}")
         return plots.plot_drift({name: self.groups, **others}, skip=skip, axes=axes)
+
+    def predictor(self) -> Predictor:
+        """Return what predicts new documents without the trace: in memory once, quick for few documents, small on disk.
+
+        Raises
+        ------
+        TraceError
+            If the trace was not written by ppl-topics.
+        """
+        return Predictor(self.groups)
 
     def save(self, path: str | Path) -> Path:
         """Write the trace: to one netCDF file where ``path`` ends in ``.nc``, else to ``trace.nc`` in a folder.

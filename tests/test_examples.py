@@ -101,6 +101,7 @@ def test_every_example_is_tested() -> None:
         "number_of_topics.py",
         "own_kernel.py",
         "rare_words.yaml",
+        "serve.py",
         "shrinkage_kernels.py",
         "treatment.py",
     }

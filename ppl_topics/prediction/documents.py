@@ -29,7 +29,7 @@ def new_corpus(new: Any, trained: TrainedTopics, covariates: Any = None, *, with
 
     Covariates that only labels depend on are not needed where these play no part.
     """
-    corpus = align_corpus(new, trained.vocabulary)
+    corpus = align_corpus(new, trained.vocabulary) if isinstance(new, Corpus) else _from_texts(new, trained)
     if covariates is not None:
         corpus = corpus.with_covariates(covariates)
     columns = trained.covariates if with_labels or trained.depends_on_covariates else ()
@@ -52,10 +52,8 @@ def new_corpus(new: Any, trained: TrainedTopics, covariates: Any = None, *, with
     return dataclasses.replace(corpus, covariates=aligned)
 
 
-def align_corpus(new: Any, vocabulary: StrArray) -> Corpus:
+def align_corpus(new: Corpus, vocabulary: StrArray) -> Corpus:
     """Return new documents in the words of a vocabulary; others are dropped and counted."""
-    if not isinstance(new, Corpus):
-        return _from_texts(new, vocabulary)
     if new.vocabulary is vocabulary or np.array_equal(new.vocabulary, vocabulary):
         return new
     aligned = new.with_vocabulary(vocabulary)
@@ -89,20 +87,24 @@ def align_labels(labels: Labels, kind: LabelKind, classes: StrArray | None) -> t
     return aligned, int(np.count_nonzero(held))
 
 
-def _from_texts(texts: Any, vocabulary: StrArray) -> Corpus:
+def _from_texts(texts: Any, trained: TrainedTopics) -> Corpus:
     if isinstance(texts, str | bytes):
         raise CorpusError("expected a Corpus or a list of texts, got a single string; put it into a list")
     given: Iterable[Any] = iterate(texts, "a Corpus or a list of texts")
-    analyze = text_analyzer()
-    documents = []
+    analyze, ids = text_analyzer(), trained.word_ids
+    ends, words, unknown, lost, emptied = [0], list[int](), set[str](), 0, 0
     for index, text in enumerate(given):
         if not isinstance(text, str):
             raise CorpusError(
                 f"{document_name(index)} is {str(text)[:40]!r}, of type {type(text).__name__}; expected a text"
             )
-        documents.append(analyze(text))
-    if any(documents):
-        return Corpus.from_tokens(documents, vocabulary=vocabulary)
+        tokens = analyze(text)
+        known = sorted(ids[token] for token in tokens if token in ids)
+        unknown.update(token for token in tokens if token not in ids)
+        lost += len(tokens) - len(known)
+        emptied += bool(tokens) and not known
+        words += known
+        ends.append(len(words))
     # Other than for training, it is all right that all documents are empty.
-    empty = np.zeros(len(documents) + 1, dtype=np.int64)
-    return Corpus(empty, np.zeros(0, dtype=np.uint32), vocabulary)
+    dropped = DroppedWords(lost, len(unknown), emptied)
+    return Corpus(np.array(ends, np.int64), np.array(words, np.uint32), trained.vocabulary, dropped=dropped)

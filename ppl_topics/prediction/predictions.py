@@ -7,7 +7,7 @@ in training are dropped.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import xarray as xr
@@ -25,10 +25,13 @@ from ppl_topics.prediction.predictor import choose, draw_scores, predict_corpus,
 from ppl_topics.prediction.trained import TrainedLabels, TrainedResponse, TrainedTopics
 from ppl_topics.results.groups import Groups
 
-__all__ = ["classes", "decision_function", "predict", "predict_proba", "predictive", "transform"]
+__all__ = ["Fitted", "classes", "decision_function", "predict", "predict_proba", "predictive", "transform"]
+
+Fitted: TypeAlias = Groups | TrainedTopics
+"""The groups of a trace, or what has been taken from them."""
 
 
-def predict(groups: Groups, /, new: Any, *, covariates: Any = None, **options: Any) -> NDArray[Any]:
+def predict(groups: Fitted, /, new: Any, *, covariates: Any = None, **options: Any) -> NDArray[Any]:
     """Return the predictions for new documents: classes, labels or numbers.
 
     Where the model has coefficients for covariates, new documents need covariates too: those of the corpus, or
@@ -83,21 +86,21 @@ def predict(groups: Groups, /, new: Any, *, covariates: Any = None, **options: A
     >>> fit.predict(["match goal goal", "an election, a vote, a law"]).tolist()
     ['sport', 'politics']
     """
-    trained = TrainedTopics(groups)
+    trained = TrainedTopics.of(groups)
     if trained.model.supervised and trained.model.response is None:
         labels = TrainedLabels.of(trained)
         how = Options.of(options, "phi warmup draws seed threads cluster", eta="draws")
         return _squeezed(labels, expected_targets(labels, new_corpus(new, labels.trained, covariates), how))
-    response = TrainedResponse.of(trained)
+    response = trained.response
     chosen = choose(
         response, predict_corpus(response, new_corpus(new, response.trained, covariates), Options.of(options))
     )
     if response.kind == "class":
-        return np.asarray(np.array(classes(groups), dtype=object)[chosen])
+        return np.asarray(np.array(classes(trained), dtype=object)[chosen])
     return _squeezed(response, chosen)
 
 
-def predict_proba(groups: Groups, /, new: Any, *, covariates: Any = None, **options: Any) -> FloatArray:
+def predict_proba(groups: Fitted, /, new: Any, *, covariates: Any = None, **options: Any) -> FloatArray:
     """Return the probability of each class, or of each label, for new documents.
 
     Parameters
@@ -142,7 +145,7 @@ def predict_proba(groups: Groups, /, new: Any, *, covariates: Any = None, **opti
     return result
 
 
-def decision_function(groups: Groups, /, new: Any, *, covariates: Any = None, **options: Any) -> FloatArray:
+def decision_function(groups: Fitted, /, new: Any, *, covariates: Any = None, **options: Any) -> FloatArray:
     """Return the linear predictors of new documents, averaged over chains.
 
     Parameters
@@ -169,7 +172,7 @@ def decision_function(groups: Groups, /, new: Any, *, covariates: Any = None, **
     return scores[:, 0] if response.kind == "class" and scores.shape[1] == 1 else _squeezed(response, scores)
 
 
-def predictive(groups: Groups, /, new: Any, *, covariates: Any = None, **options: Any) -> xr.Dataset:
+def predictive(groups: Fitted, /, new: Any, *, covariates: Any = None, **options: Any) -> xr.Dataset:
     """Return the predictions for new documents from each kept draw of the coefficients, and a draw of the topics.
 
     Parameters
@@ -220,7 +223,7 @@ def predictive(groups: Groups, /, new: Any, *, covariates: Any = None, **options
 
 
 def transform(
-    groups: Groups, /, new: Any, *, chain: int = 0, response: str | None = None, covariates: Any = None, **options: Any
+    groups: Fitted, /, new: Any, *, chain: int = 0, response: str | None = None, covariates: Any = None, **options: Any
 ) -> FloatArray:
     """Return the topic shares of new documents: their posterior mean given the mean topics of one chain.
 
@@ -259,7 +262,7 @@ def transform(
     >>> fit.transform(["match goal goal", "vote goal election law"]).shape
     (2, 2)
     """
-    trained = TrainedTopics(groups)
+    trained = TrainedTopics.of(groups)
     if not is_whole(chain):
         raise TraceError(f"chain: must be a whole number, got {chain!r}")
     how = Options.of(options, "warmup draws seed threads cluster")
@@ -272,15 +275,15 @@ def transform(
     return transform_corpus(trained, corpus, how, int(chain), response)
 
 
-def classes(groups: Groups) -> list[str]:
+def classes(groups: Fitted) -> list[str]:
     """Return the names of the classes, labels or targets, in the order of the columns of predictions."""
     response = trained_response(groups)
     return [str(name) for name in (response.responses if response.classes is None else response.classes)]
 
 
-def trained_response(groups: Groups) -> TrainedResponse:
+def trained_response(groups: Fitted) -> TrainedResponse:
     """Return the response of a trace."""
-    return TrainedResponse.of(TrainedTopics(groups))
+    return TrainedTopics.of(groups).response
 
 
 def _squeezed(labels: TrainedLabels, values: NDArray[Any]) -> NDArray[Any]:

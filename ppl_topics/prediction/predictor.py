@@ -35,6 +35,10 @@ AFTER_PHI = 5
 """Sweeps given each draw of phi: consecutive draws differ little, and z goes on from the one before."""
 
 
+SCORES_AT_ONCE = 2**14
+"""Linear predictors of several draws that are made probabilities of at a time: of few documents, each draw has few."""
+
+
 class Predictions(NamedTuple):
     """The predictions for new documents.
 
@@ -114,23 +118,42 @@ def _predict(
     density: Any = np.full_like(total, -np.inf) if targets is not None and probabilistic else None
     with using_threads(threads_of(options, corpus, response.trained.topics)):
         for chain in response.trained.chains:
-            for point in points(response, corpus, options, chain):
-                number += 1
-                total += point.scores
+            for block, found in by_block(points(response, corpus, options, chain)):
+                number += len(found)
+                together = np.stack([point.scores for point in found])
+                # One after the other: sums do not depend on how many there are at a time.
+                for point in found:
+                    total += point.scores
                 if expectation is not None:
-                    expectation += point.block.expectation(point.scores)
+                    for each in block.expectation(together):
+                        expectation += each
                 if by_class:
-                    probability = probability + point.block.class_probabilities(point.scores)
-                if point.scale is None:
-                    density = None
-                elif density is not None and targets is not None:
-                    density = np.logaddexp(density, point.block.log_likelihood(targets, point.scores, point.scale))
+                    for each in block.class_probabilities(together):
+                        probability = probability + each
+                for point in found:
+                    if point.scale is None:
+                        density = None
+                    elif density is not None and targets is not None:
+                        density = np.logaddexp(density, block.log_likelihood(targets, point.scores, point.scale))
     return Predictions(
         scaling.undo(total / number),
         None if expectation is None else scaling.undo(expectation / number),
         None if probability is None else probability / number,
         None if density is None else density - np.log(number) - np.log(scaling.scale),
     )
+
+
+def by_block(found: Iterator[Point]) -> Iterator[tuple[Response, list[Point]]]:
+    """Yield points whose blocks are the same, as many at a time as are small together."""
+    batch: list[Point] = []
+    for point in found:
+        full = len(batch) * point.scores.size >= SCORES_AT_ONCE
+        if batch and (full or point.block is not batch[0].block):
+            yield batch[0].block, batch
+            batch = []
+        batch.append(point)
+    if batch:
+        yield batch[0].block, batch
 
 
 def draw_scores(response: TrainedResponse, corpus: Corpus, options: Options) -> FloatArray:

@@ -57,6 +57,11 @@ class TrainedTopics:
 
     groups: Mapping[str, xr.Dataset]
 
+    @classmethod
+    def of(cls, fitted: Mapping[str, xr.Dataset] | TrainedTopics) -> TrainedTopics:
+        """Return the topics of the groups of a trace, or themselves."""
+        return fitted if isinstance(fitted, TrainedTopics) else cls(fitted)
+
     def __post_init__(self) -> None:
         if not has_mean_topics(self.groups) or "model_yaml" not in self.groups["posterior"].attrs:
             raise TraceError("the trace lacks `phi_mean` or `model_yaml`; it was not written by ppl-topics")
@@ -73,7 +78,7 @@ class TrainedTopics:
         }
         return TrainedTopics({name: group.compute() for name, group in groups.items()})
 
-    @property
+    @cached_property
     def _constants(self) -> xr.Dataset:
         return self.groups.get("constant_data", xr.Dataset())
 
@@ -87,12 +92,22 @@ class TrainedTopics:
         """The words, shape (V,)."""
         return strings(self._constants["word"])
 
+    @cached_property
+    def word_ids(self) -> dict[str, int]:
+        """The place of each word in the vocabulary."""
+        return {word: place for place, word in enumerate(self.vocabulary.tolist())}
+
+    @cached_property
+    def response(self) -> TrainedResponse:
+        """The response of the fit."""
+        return TrainedResponse.of(self)
+
     @property
     def topics(self) -> int:
         """Number of topics."""
         return int(self._constants.sizes["topic"])
 
-    @property
+    @cached_property
     def chains(self) -> list[int]:
         """Numbers of the chains."""
         return [int(chain) for chain in self._constants["chain"].values]
@@ -114,8 +129,15 @@ class TrainedTopics:
 
     def phi_mean(self, part: Part) -> Float32Array:
         """Return the mean topics, word-major of shape (V, K)."""
-        mean = mean_topics(self.groups, part.chain)
-        return word_major(mean if part.response is None else mean.isel(response=part.response))
+        if part not in self._phi_means:
+            mean = mean_topics(self.groups, part.chain)
+            mean = mean if part.response is None else mean.isel(response=part.response)
+            self._phi_means[part] = word_major(mean)
+        return self._phi_means[part]
+
+    @cached_property
+    def _phi_means(self) -> dict[Part, Float32Array]:
+        return {}
 
     def phi_draws(self, part: Part) -> list[xr.DataArray]:
         """Return the kept draws of the topics; see `word_major`."""
@@ -167,9 +189,17 @@ class TrainedTopics:
         """
         if self._by_labels is not None:
             return self._of_labels(labels)
-        if "alpha" in self._constants:
-            return Alpha.shared(self._constants["alpha"].values)
-        return self._alpha_of(corpus)(part.of(self._sampled_alpha).mean("draw"))
+        if self.depends_on_covariates:
+            return self._alpha_of(corpus)(part.of(self._sampled_alpha).mean("draw"))
+        if part not in self._alphas:
+            fixed = self._constants["alpha"].values if "alpha" in self._constants else None
+            mean = part.of(self._sampled_alpha).mean("draw") if fixed is None else None
+            self._alphas[part] = self._alpha_of(corpus)(mean) if fixed is None else Alpha.shared(fixed)
+        return self._alphas[part]
+
+    @cached_property
+    def _alphas(self) -> dict[Part, Alpha]:
+        return {}
 
     @property
     def _by_labels(self) -> Block | None:
@@ -353,13 +383,23 @@ class TrainedResponse(TrainedLabels):
 
         Where each response has its own topics, C is 1.
         """
+        if part in self._etas:
+            yield from self._etas[part]
+            return
         eta = part.of(self.trained.groups["posterior"][self.trained.model.names["eta"]])
         eta = eta if part.response is None else eta.expand_dims("response")
         eta = eta.transpose("draw", "response", "coefficient")
         at_once = max(1, ETA_BYTES // max(1, 8 * int(np.prod(eta.shape[1:]))))
         for first in range(0, len(eta), at_once):
-            read = eta.isel(draw=slice(first, first + at_once)).values
-            yield from np.ascontiguousarray(read, dtype=np.float64)
+            read = np.ascontiguousarray(eta.isel(draw=slice(first, first + at_once)).values, dtype=np.float64)
+            if len(read) == len(eta):
+                self._etas[part] = read
+            yield from read
+
+    @cached_property
+    def _etas(self) -> dict[Part, FloatArray]:
+        """Draws of the coefficients that have been read, where they are few."""
+        return {}
 
     def scale(self, chain: int) -> FloatArray | None:
         """Return the kept draws of the response's parameter in a chain, such as sigma2, shape (M, C).

@@ -32,6 +32,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.proposal import Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
+from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.samplers.assignments.given_phi import AllGivenPhi, GivenPhi, compile_sweep, count_document
 from ppl_topics.samplers.assignments.likely_topics import LikelyTopics, list_likely_topics
 from ppl_topics.samplers.assignments.partially_collapsed import draw as draw_from_all
@@ -50,7 +51,7 @@ from ppl_topics.samplers.variates.simd_categorical import (
 )
 from ppl_topics.samplers.variates.streams import Stream, uniform
 
-__all__ = ["sparse_partially_collapsed", "sweep_sparse_partially_collapsed"]
+__all__ = ["sparse_partially_collapsed", "sweep_often", "sweep_sparse_partially_collapsed"]
 
 
 class SparseScratch(NamedTuple):
@@ -185,6 +186,23 @@ def find_other(
 sweep_sparse_partially_collapsed = compile_sweep(
     "sparse_partially_collapsed", draw, new_scratch=new_scratch, begin_document=begin_document, follow=follow
 )
+
+
+@compiled
+def sweep_often(
+    tokens: TokensByDocument,
+    z: UnsignedArray,
+    given: AllGivenPhi,
+    likely: LikelyTopics,
+    term: ResponseTerm,
+    key: Key,
+    kept: UnsignedArray,
+) -> None:
+    """Sweep as many times as `kept`, shape (sweeps, N), has rows, with the keys of this sweep and those after it."""
+    for number in range(kept.shape[0]):
+        of_sweep = Key(key.seed, key.chain, key.sweep + number, key.kernel, key.first)
+        sweep_sparse_partially_collapsed(tokens, z, given, likely, term, of_sweep)
+        kept[number] = z
 
 
 @kernel(

@@ -6,7 +6,8 @@ them grows with the topics present in a document, not with the number of topics.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numba
@@ -21,7 +22,16 @@ from ppl_topics.core.tokens import Tokens
 from ppl_topics.errors import SpecError
 from ppl_topics.samplers.counts import make_chunks
 
-__all__ = ["PIECES", "Features", "Rows", "features_of", "linear_predictors", "scores", "without_topics"]
+__all__ = [
+    "PIECES",
+    "Features",
+    "Rows",
+    "features_of",
+    "features_of_each",
+    "linear_predictors",
+    "scores",
+    "without_topics",
+]
 
 
 PIECES = 128
@@ -88,6 +98,23 @@ def features_of(tokens: Tokens, z: UnsignedArray, n_topics: int, design: Design)
     rows = Rows(ptr, np.empty(ptr[-1], dtype=np.uint16), np.empty(ptr[-1]))
     list_topics(tokens.chunk_ptr, tokens.doc_ptr, z, n_topics, rows)
     return Features(*rows, design)
+
+
+def features_of_each(tokens: Tokens, z: UnsignedArray, n_topics: int, design: Design) -> Iterator[Features]:
+    """Yield the features of documents given each of several assignments, shape (M, N), which are counted at once."""
+    if len(z) == 1:
+        yield features_of(tokens, z[0], n_topics, design)
+        return
+    n_docs, n_tokens = len(tokens.doc_ptr) - 1, z.shape[1]
+    doc_ptr = np.concatenate([[0], (tokens.doc_ptr[1:] + n_tokens * np.arange(len(z))[:, None]).ravel()])
+    # As that of a corpus is: compiled code takes other arrays for another type.
+    doc_ptr.flags.writeable = False
+    repeated = replace(tokens, doc_ptr=doc_ptr, chunk_ptr=np.unique(make_chunks(doc_ptr, PIECES)))
+    ptr, topics, shares, _ = features_of(repeated, z.reshape(-1), n_topics, design)
+    for first in range(0, n_docs * len(z), n_docs):
+        of_one = ptr[first : first + n_docs + 1]
+        here = slice(of_one[0], of_one[-1])
+        yield Features(of_one - of_one[0], topics[here], shares[here], design)
 
 
 def without_topics(design: Design) -> Features:

@@ -57,7 +57,10 @@ PRIORS: dict[str, dict[str, Any]] = {
 }
 """Blocks that differ: with an intercept of variance 100 labels are often all alike, and chains hardly move."""
 
-LONGER = {name: {"warmup": 1000, "thin": 20} for name in HORSESHOES}
+LONGER: dict[str, dict[str, int]] = {
+    "slda_ordinal": {"warmup": 500, "thin": 10},
+    **{name: {"warmup": 1000, "thin": 20} for name in HORSESHOES},
+}
 """They mix slowly: too long for a test."""
 
 BEGIN, END = "<!-- shipped models -->", "<!-- end of shipped models -->"

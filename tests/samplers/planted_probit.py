@@ -86,7 +86,7 @@ def cut_points(bug):
             given, rng, cuts = Responses(binding, state), key.generator(), state.arrays[name]
             targets = given.targets
             if bug == "missing levels count as the highest":
-                targets = np.nan_to_num(targets)
+                targets = np.nan_to_num(targets, nan=len(cuts) + 1)
             if bug == "documents of the highest level forgotten":
                 targets = np.where(targets == len(cuts) + 1, np.nan, targets)
             scores = 0 * given.scores if bug == "linear predictors forgotten" else given.scores
