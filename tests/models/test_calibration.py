@@ -1,7 +1,7 @@
 """Intervals hold what they promise, and predicted probabilities come true: fits of corpora from the model itself.
 
-Three of the five responses of the script behind docs/exactness.md, with 40 to 100 of its 200 corpora, and 5 to 7
-functions of their parameters. In one of eight choices of the seeds, which are fixed, right samplers would be 3 standard
+Two of the five responses of the script behind docs/exactness.md, with 40 and 100 of its 200 corpora, and 5 to 7
+functions of their parameters. In one of ten choices of the seeds, which are fixed, right samplers would be 3 standard
 errors off in one of the comparisons.
 """
 
@@ -11,7 +11,7 @@ from calibration import CASES, bins, calibrate, coverage_error, slope
 from scipy.special import expit
 
 LIMIT = 3.0
-CORPORA = {"gaussian": 40, "probit_do": 60, "stick_breaking_logistic": 100}
+CORPORA = {"gaussian": 40, "stick_breaking_logistic": 100}
 
 
 def slope_error(predicted, holds):

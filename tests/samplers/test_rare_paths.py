@@ -79,11 +79,17 @@ def certified(tmp_path, model, kernels, bug=""):
     return {kernel: outcome == "True" for kernel, outcome in outcomes.items()}
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """The cache of what is compiled without a bug, alike for all models."""
+    return tmp_path_factory.mktemp("compiled")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("model", sorted(set(CASES.values())))
-def test_kernels_are_certified(model, tmp_path):
+def test_kernels_are_certified(model, compiled):
     kernels = [kernel for kernel, of in CASES.items() if of == model]
-    assert certified(tmp_path, model, kernels) == dict.fromkeys(kernels, True)
+    assert certified(compiled, model, kernels) == dict.fromkeys(kernels, True)
 
 
 @pytest.mark.slow
