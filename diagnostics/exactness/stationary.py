@@ -134,12 +134,12 @@ class StationaryTest:
         if not isinstance(alpha, LogLinear):
             return {}, None
         assert isinstance(prior, CoefficientPrior), "coefficients without a prior"
-        nodes = prior_nodes(prior, self.state, moved_roles(self.tiny.bound), ALPHA_NODES)
+        points = prior_nodes(prior, self.state, moved_roles(self.tiny.bound), ALPHA_NODES)
         with np.errstate(over="ignore"):
-            by_doc = np.stack([alpha.of(each).by_doc for each in nodes["alpha"]])
+            by_doc = np.stack([alpha.of(each).by_doc for each in points["alpha"]])
         # Others are left out by the kernels too.
         inside = ((by_doc >= SMALLEST_ALPHA) & (by_doc <= LARGEST_ALPHA)).all(axis=(1, 2))
-        return {role: values[inside] for role, values in nodes.items()}, by_doc[inside]
+        return {role: values[inside] for role, values in points.items()}, by_doc[inside]
 
     def _moved(self) -> list[set[str]]:
         """Return the roles that are not given, with each response."""

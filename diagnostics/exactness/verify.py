@@ -240,7 +240,7 @@ def _plans_with(model: Model, kernel: KernelSpec) -> dict[str, Plan]:
     error = None
     for each in model.by_response.values():
         drawn = {role: each.whole_name(name) for role, name in each.model.names.items()}
-        targets = [drawn[role] for role in kernel.updates if drawn.get(role) in model.variables]
+        targets = [drawn[role] for role in kernel.updates if drawn.get(role) in model.held]
         if targets and targets[0] not in plans:
             try:
                 plans[targets[0]] = _plan_with(model, kernel, targets)
@@ -251,7 +251,7 @@ def _plans_with(model: Model, kernel: KernelSpec) -> dict[str, Plan]:
     if not plans:
         raise ScheduleError(
             f"kernel {kernel.name!r} updates {', '.join(kernel.updates)}; "
-            f"model {model.spec.name!r} has no such variable"
+            f"model {model.spec.name!r} has no such variable to draw"
         )
     return plans
 

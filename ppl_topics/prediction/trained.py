@@ -192,9 +192,10 @@ class TrainedTopics:
         if self.depends_on_covariates:
             return self._alpha_of(corpus)(part.of(self._sampled_alpha).mean("draw"))
         if part not in self._alphas:
-            fixed = self._constants["alpha"].values if "alpha" in self._constants else None
-            mean = part.of(self._sampled_alpha).mean("draw") if fixed is None else None
-            self._alphas[part] = self._alpha_of(corpus)(mean) if fixed is None else Alpha.shared(fixed)
+            if "alpha" in self._constants:
+                self._alphas[part] = Alpha.shared(self._constants["alpha"].values)
+            else:
+                self._alphas[part] = self._alpha_of(corpus)(part.of(self._sampled_alpha).mean("draw"))
         return self._alphas[part]
 
     @cached_property

@@ -15,6 +15,7 @@ J. Yin, J. Wang (2014). A Dirichlet multinomial mixture model-based approach for
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,8 @@ def draw_one_by_one(
         if begin == end:
             continue
         start(stream, key, doc)
-        old, own = np.int64(z[begin]), alpha.rows[row_of(doc, alpha.row)]
+        old: Any = np.int64(z[begin])
+        own = alpha.rows[row_of(doc, alpha.row)]
         move(words[begin:end], old, -1, n_wk, n_k)
         for topic in range(n_topics):
             weights[topic] = math.log(own[topic]) if own[topic] > 0.0 else -np.inf
@@ -69,7 +71,7 @@ def draw_one_by_one(
         if term.eta.shape[1] > 0:
             for topic in range(n_topics):
                 weights[topic] += gain_of_document(doc, old, topic, end - begin, term)
-        new = categorical_in_log_space(stream, weights)
+        new: Any = categorical_in_log_space(stream, weights)
         new = new if new >= 0 else old
         z[begin:end] = new
         move(words[begin:end], new, 1, n_wk, n_k)

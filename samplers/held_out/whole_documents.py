@@ -39,7 +39,8 @@ def complete_whole(doc_ptr: IntArray, shuffled: UInt32Array, phi: Float32Array, 
 @compiled
 def normalise(weights: FloatArray) -> float:
     """Replace log weights by probabilities, and return the logarithm of the sum of the weights."""
-    largest, total = weights.max(), 0.0
+    largest: float = weights.max()
+    total = 0.0
     if largest == -np.inf:
         weights[:] = 0.0
         return -np.inf

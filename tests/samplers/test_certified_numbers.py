@@ -73,7 +73,8 @@ def test_kernels_are_certified_by_the_full_test(kernel):
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", [BOTH, LOSS, ORDINAL, REGULARISED, STUDENT_SLOPES], ids=lambda spec: spec["name"])
 def test_kernels_that_are_chosen_in_models_with_such_numbers_are_certified_by_the_full_test(spec):
-    assert certified(spec, kernel=[step.kernel.name for step in steps(pt.plan(spec).schedule)])
+    chosen = [step.kernel.name for step in steps(pt.plan(spec).schedule)]
+    assert certified(spec, kernel=chosen, replicates=500, long_run=10_000)
 
 
 def stationary(spec, *steps):

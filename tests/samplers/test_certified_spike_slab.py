@@ -143,4 +143,4 @@ def test_kernels_by_the_full_test(prior):
     ],
 )
 def test_every_response_by_the_full_test(base, kernel):
-    assert certified(with_slab("topic", base), kernel=kernel, replicates=1000)
+    assert certified(with_slab("topic", base), kernel=kernel, replicates=500)

@@ -243,9 +243,11 @@ def test_the_full_test_is_of_every_response():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("model", "kernel"), with_a_response())
-def test_kernels_are_certified_by_the_full_test(model, kernel):
-    assert certified(model, kernel=kernel)
+@pytest.mark.parametrize("model", MODELS)
+def test_kernels_are_certified_by_the_full_test(model):
+    """Those that have this response, and its augmentation: they share the exact draws of the model."""
+    kernels = [kernel for name, kernel in with_a_response() if name == model]
+    assert certified(model, kernel=[*kernels, AUGMENTATION[model][1]])
 
 
 @pytest.mark.parametrize("model", ["medlda", "slda_logistic", "slda_counts"])
@@ -255,13 +257,7 @@ def test_other_curvatures_are_refused(model):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", MODELS)
-def test_augmentation_is_certified_by_the_full_test(model):
-    assert certified(model, kernel=AUGMENTATION[model][1])
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", COMPOSED)
 def test_all_compositions_are_certified(name):
     model, schedule = COMPOSED[name]
-    assert certified(model, schedule=schedule, replicates=600, long_run=5000)
+    assert certified(model, schedule=schedule, **SMALL)

@@ -134,6 +134,8 @@ def test_verify_names_what_is_wrong():
         pt.verify("lda", kernel="colapsed_gibbs")
     with pytest.raises(pt.ScheduleError, match=r"updates alpha; model 'lda' has no such variable"):
         pt.verify("lda", kernel="slice_alpha")
+    with pytest.raises(pt.ScheduleError, match=r"updates theta; model 'lda' has no such variable to draw"):
+        pt.verify("lda", kernel="dirichlet_weights")
     with pytest.raises(pt.ScheduleError, match="rule 3"):
         pt.verify("lda_collapsed", kernel="partially_collapsed")
 
