@@ -49,7 +49,8 @@ class Assignments(Block):
 
     def forms(self, blocks: Mapping[str, Block]) -> tuple[str, ...]:
         """Return ``assignments``; with one topic a document, ``document_assignments``."""
-        return ("assignments, per: doc", "document_assignments") if self.whole_documents else ("assignments",)
+        own = ("document_assignments",) if self.whole_documents and self.kind == "assignments" else ()
+        return (f"{self.kind}, per: doc", *own) if self.whole_documents else super().forms(blocks)
 
     def reference_role(self, key: str, own_role: str) -> str:
         """Return ``theta``."""

@@ -194,7 +194,8 @@ class Verification:
         return "\n".join(
             [
                 f"verify {self.model} (false alarms: at most {self.false_alarm:g} a kernel; "
-                "noise: the total variation that as many independent exact draws would show)",
+                "total variation: of one long chain, whose draws depend on each other; it does not decide; "
+                "noise: that of as many independent exact draws)",
                 *(f"  {certificate}" for certificate in self.certificates),
                 *(f"  {name}: not admissible: {reason}" for name, reason in self.not_admissible.items()),
                 self.summary,

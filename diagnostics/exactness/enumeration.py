@@ -56,7 +56,9 @@ def enumerate_posterior(
     tokens, topics = state.tokens, state.sizes.topics
     drawn = int(tokens.drawn_ptr[-1])
     if topics**drawn > MAX_STATES:
-        raise ValueError(f"{topics} topics and {drawn} draws of them make {topics**drawn:,} states; use fewer tokens")
+        raise ValueError(
+            f"{topics} topics and {drawn} draws of them make {topics**drawn:,} states; use a smaller corpus"
+        )
     states = np.array(list(itertools.product(range(topics), repeat=drawn)), dtype=np.uint8)
     if tokens.whole:
         states = np.repeat(states, tokens.doc_lengths[tokens.doc_lengths > 0], axis=1)

@@ -176,11 +176,10 @@ def compare(
     for seed in seeds:
         check_whole(argument("seeds"), seed, 0, MAX_SEED)
     check_whole(argument("draws"), draws, 4, MAX_SWEEPS)
-    if not isinstance(schedules, Mapping) or len(schedules) < 2 or not seeds or len(set(seeds)) < len(seeds):
-        raise PplTopicsError(
-            f"{argument('schedules')} and {argument('seeds')}: expected a mapping of two schedules or more, and seeds "
-            "that differ"
-        )
+    if not isinstance(schedules, Mapping) or len(schedules) < 2:
+        raise PplTopicsError(f"{argument('schedules')}: expected two schedules or more, by name")
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise PplTopicsError(f"{argument('seeds')}: expected one or more, all different, got {seeds}")
     if not 0 < confidence < 1:
         raise PplTopicsError(f"{argument('confidence')}: must be between 0 and 1, got {confidence!r}")
     variables = Model.of(resolve(model, parameters)).variables

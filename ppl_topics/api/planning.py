@@ -11,6 +11,7 @@ from typing import Any
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import check_choice, check_whole
 from ppl_topics.api.sampling import ModelLike, Prepared, prepare
+from ppl_topics.api.starting import Given
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.machine_speed import machine_speed
@@ -50,6 +51,7 @@ def plan(
     threads: int | None = None,
     processes: int = 1,
     record: Mapping[str, Any] | None = None,
+    given: Given | None = None,
     machines: int = 1,
     cores: int | None = None,
     gbits: float = 10.0,
@@ -72,6 +74,8 @@ def plan(
         How to run, for the forecast; see :func:`ppl_topics.sample`.
     record : mapping, optional
         What to keep of each variable, for the forecast.
+    given : mapping, optional
+        Variables that are held fixed, with their values; see :func:`ppl_topics.sample`.
     machines, cores, gbits : int, int, float
         Several machines, each with some documents of every chain (``split="documents"``); the cores of each, by default
         `threads`; and the gigabits a second that each can send and receive. The schedule is the one that would run
@@ -104,6 +108,7 @@ def plan(
         model,
         parameters,
         record=record,
+        given=given,
         schedule=schedule,
         warmup_schedule=warmup_schedule,
         draws=draws,

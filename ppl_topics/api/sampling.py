@@ -365,6 +365,8 @@ def resolve(
     call = call or parameter("{name}")
     for name in parameters:
         if name.split(".")[0] not in spec.parameters:
+            if name in OPTIONS:
+                raise SpecError(f"{call.format(name=name)}: this is an option of `sample`, which is not taken here")
             known = [*spec.parameters, *map(argument, OPTIONS)]
             raise SpecError(
                 f"{call.format(name=name)}: model {spec.name!r} has no parameter {name!r}{nearest(name, known)}"

@@ -23,7 +23,7 @@ from ppl_topics.core.kernel import KernelSpec, WordSelection
 from ppl_topics.errors import ScheduleError
 from ppl_topics.schedule.suggestions import Suggestion, additions, exchanged, redraws, replacements
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, steps
-from ppl_topics.spec.model import Marginal, Model, Variable
+from ppl_topics.spec.model import Factor, Marginal, Model, Variable
 from ppl_topics.spec.source import KeyPath
 
 __all__ = [
@@ -122,6 +122,8 @@ def _fix(violation: _Violation, rules: Rules) -> str:
             # Rule 2 comes first, so a suggestion that breaks it where it was kept, or again in this place, is none.
             worse = other.rule == 2 and (violation.rule != 2 or other.path in (violation.path, ("schedule",)))
             same = worse or (other.rule, other.message) == (violation.rule, violation.message)
+            # Another kernel in this place that does not leave alone what is given either.
+            same = same or (other.rule, other.path) == (5, violation.path)
             second = second or ("" if same else text)
         else:
             return text + violation.also
@@ -250,6 +252,14 @@ def _check_given(step: Step, node: Node, model: Model) -> None:
             )
 
 
+def _or_declare(step: Step, factor: Factor) -> str:
+    """Return what the author of a kernel can do instead."""
+    if step.kernel.build.__module__.startswith("ppl_topics."):
+        return ""
+    form = min(factor.forms)
+    return f", or add {form!r} to the `handles` of {step.kernel.name!r} if it draws by that factor too"
+
+
 def _check_factors(step: Step, node: Node, model: Model) -> None:
     """Rule 2: the Markov blanket of what the kernel updates and marginalises."""
     kernel = step.kernel
@@ -268,6 +278,7 @@ def _check_factors(step: Step, node: Node, model: Model) -> None:
                 f"that touches {name}{summed}",
                 replacements(node, step, model),
                 "no registered kernel handles it; register one that does",
+                _or_declare(step, factor),
             )
         for name in sorted(factor.touches - known):
             raise _Violation(

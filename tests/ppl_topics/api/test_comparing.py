@@ -113,9 +113,9 @@ def test_the_plot_has_a_panel_for_each_quantity(found):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"schedules": {"once": SWEEP}}, "schedules and seeds: expected a mapping of two schedules or more"),
-        ({"seeds": []}, "schedules and seeds: expected"),
-        ({"seeds": [1, 1]}, "schedules and seeds: expected"),
+        ({"schedules": {"once": SWEEP}}, "schedules: expected two schedules or more, by name"),
+        ({"seeds": []}, r"seeds: expected one or more, all different, got \[\]"),
+        ({"seeds": [1, 1]}, r"seeds: expected one or more, all different, got \[1, 1\]"),
         ({"draws": 3}, "draws"),
         ({"confidence": 95}, "confidence: must be between 0 and 1, got 95"),
         ({"quantities": ["lq"]}, "quantities: no quantity has the name 'lq'; valid: log_marginal, lp"),

@@ -195,7 +195,7 @@ SERVES_ALL = "quadratic_response"
 KERNELS_OF_Z = [
     name
     for name, kernel in pt.kernels().items()
-    if kernel.updates == ("z",) and {SERVES_ALL, "words"} <= set(kernel.handles)
+    if kernel.updates == ("z",) and {SERVES_ALL, "assignments", "words"} <= set(kernel.handles)
 ]
 
 

@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 
 import ppl_topics as pt
+from ppl_topics.schedule.tree import steps
 
 ARGUMENTS = {"topics": 3, "draws": 4, "warmup": 2, "seed": 11, "progress": False}
 
@@ -267,3 +268,13 @@ def test_verify_takes_no_values():
     with pytest.raises(pt.SpecError, match="verify draws phi too; leave `given` out"):
         pt.verify(model_given("phi"))
     assert pt.verify("lda", schedule={"z": "partially_collapsed"}, replicates=200, long_run=2_000).passed
+
+
+@pytest.mark.parametrize("kernel", ["collapsed_gibbs", "block_collapsed"])
+def test_a_plan_of_given_topics_names_a_kernel_that_leaves_them_alone(kernel):
+    given = {"phi": np.full((2, 3), 1 / 3)}
+    assert [s.variable for s in steps(pt.plan("lda", topics=2, given=given).schedule)] == ["z"]
+    with pytest.raises(pt.ScheduleError, match="integrates out phi, which is given; use `partially_collapsed` here"):
+        pt.plan("lda", topics=2, given=given, schedule=[{"z": kernel}, {"phi": "dirichlet_rows"}])
+    with pytest.raises(pt.SpecError, match="argument init: this is an option of `sample`, which is not taken here"):
+        pt.plan("lda", topics=2, init=given)

@@ -200,7 +200,7 @@ LONGEST = {"lda", "lda_collapsed", "medlda", "dolda_spike_slab", "dmr_supervised
 SCHEDULES = [
     {"extends": "medlda", "name": f"medlda by {name}", "schedule": {"cycle": [{"xi": "inverse_gaussian"}, *rest]}}
     for name, kernel in pt.kernels().items()
-    if kernel.updates == ("z",) and {"quadratic_response", "words"} <= set(kernel.handles)
+    if kernel.updates == ("z",) and {"quadratic_response", "assignments", "words"} <= set(kernel.handles)
     for rest in [[{"eta": "coordinate_normal"}, {"z": name}, {"phi": "dirichlet_rows"}]]
 ]
 QUICK = [("medlda", {}), ("dolda_spike_slab", {"storage": "sparse"})]

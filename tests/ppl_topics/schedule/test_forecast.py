@@ -64,7 +64,9 @@ def test_formulas_of_all_kernels_grow_with_the_corpus_and_the_topics():
         by_corpus = [kernel.seconds(sizes.formula_sizes(100)) for sizes in (small, large)]
         by_topics = [kernel.seconds(large.formula_sizes(k)) for k in (10, 100, 1000)]
         kept = [kernel.bytes(sizes.formula_sizes(100)) for sizes in (small, large)]
-        assert by_corpus[0] < by_corpus[1], kernel.name
+        # Scales of coefficients of topics know no corpus.
+        assert by_corpus[0] < by_corpus[1] or kernel.updates[0].startswith("prevalence"), kernel.name
+        assert by_corpus[0] <= by_corpus[1], kernel.name
         assert by_topics == sorted(by_topics), kernel.name
         assert 0 <= kept[0] <= kept[1], kernel.name
         threaded = kernel.seconds(large.formula_sizes(100), 4)

@@ -46,7 +46,8 @@ def test_rule_2_factors_that_a_kernel_does_not_handle(register):
     register("no_words", updates="z", integrates_out="theta", reads=("alpha", "phi"), handles=("dirichlet", "gamma"))
     expected = (
         "s['cycle'][0]['z']: schedule breaks rule 2: kernel 'no_words' does not handle the factor 'z' (assignments) "
-        "that touches theta, which it integrates out; use `collapsed_gibbs` here"
+        "that touches theta, which it integrates out; use `collapsed_gibbs` here, or add 'assignments' to the "
+        "`handles` of 'no_words' if it draws by that factor too"
     )
     assert refused("lda", cycle(step("z", "no_words"), PHI)) == expected
     # With phi integrated out there is the prior of phi to handle as well.

@@ -131,8 +131,11 @@ SPARSE = {"extends": "dmr", "name": "dmr_sparse", "blocks": {"phi": {"block": "s
           "storage": "sparse", "over": "word", "per": "topic", "concentration": "$beta"}}}  # fmt: skip
 
 
+DOCUMENTS = {"extends": "dmr", "name": "dmr_of_documents", "blocks": {"z": {"per": "doc"}}}
+
+
 def model_of(kernel):
-    return SPARSE if kernel.startswith("listed") else "dmr"
+    return SPARSE if kernel.startswith("listed") else DOCUMENTS if kernel.startswith("document") else "dmr"
 
 
 def of_the_next_document(build):

@@ -32,7 +32,11 @@ RNG = np.random.default_rng(0)
 TEXTS = [" ".join(RNG.choice([f"w{i}" for i in range(40)], RNG.integers(0, 30))) for _ in range(300)]
 CORPUS = pt.Corpus.from_texts(TEXTS)
 GIVEN = {"cycle": [{"z": "partially_collapsed"}, {"phi": "dirichlet_rows"}]}
-GIVEN_PHI = [name for name, kernel in pt.kernels().items() if kernel.distributes == "doc" and "z" in kernel.updates]
+GIVEN_PHI = [
+    name
+    for name, kernel in pt.kernels().items()
+    if kernel.distributes == "doc" and "z" in kernel.updates and "assignments" in kernel.handles
+]
 
 
 def bound(model: Any, schedule: Any = None, **parameters: Any) -> BoundModel:
