@@ -63,8 +63,9 @@ def results(paths: pd.DataFrame) -> pd.DataFrame:
 
 
 def kernels_of_z() -> Sequence[str]:
-    """Return the registered kernels of z for a model without labels, but for those of sparse topics."""
-    found = [name for name, kernel in pt.kernels().items() if "z" in kernel.updates and "words" in kernel.handles]
+    """Return the registered kernels of the topics of tokens for a model without labels or sparse topics."""
+    handled = {"assignments", "words"}
+    found = [name for name, kernel in pt.kernels().items() if "z" in kernel.updates and handled <= set(kernel.handles)]
     # Without labels the full conditionals are what `collapsed_gibbs` and `partially_collapsed` draw from, in more time.
     return [name for name in found if not name.startswith("full_")]
 

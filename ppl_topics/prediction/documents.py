@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,7 @@ def new_corpus(new: Any, trained: TrainedTopics, covariates: Any = None, *, with
 
     Covariates that only labels depend on are not needed where these play no part.
     """
-    corpus = align_corpus(new, trained.vocabulary) if isinstance(new, Corpus) else _from_texts(new, trained)
+    corpus = align_corpus(new, trained.vocabulary, None if isinstance(new, Corpus) else trained.word_ids)
     if covariates is not None:
         corpus = corpus.with_covariates(covariates)
     columns = trained.covariates if with_labels or trained.depends_on_covariates else ()
@@ -52,8 +52,11 @@ def new_corpus(new: Any, trained: TrainedTopics, covariates: Any = None, *, with
     return dataclasses.replace(corpus, covariates=aligned)
 
 
-def align_corpus(new: Corpus, vocabulary: StrArray) -> Corpus:
-    """Return new documents in the words of a vocabulary; others are dropped and counted."""
+def align_corpus(new: Any, vocabulary: StrArray, word_ids: Mapping[str, int] | None = None) -> Corpus:
+    """Return new documents in the words of a vocabulary, perhaps of known places; others are dropped and counted."""
+    if not isinstance(new, Corpus):
+        places = {word: i for i, word in enumerate(vocabulary)} if word_ids is None else word_ids
+        return _from_texts(new, vocabulary, places)
     if new.vocabulary is vocabulary or np.array_equal(new.vocabulary, vocabulary):
         return new
     aligned = new.with_vocabulary(vocabulary)
@@ -87,11 +90,11 @@ def align_labels(labels: Labels, kind: LabelKind, classes: StrArray | None) -> t
     return aligned, int(np.count_nonzero(held))
 
 
-def _from_texts(texts: Any, trained: TrainedTopics) -> Corpus:
+def _from_texts(texts: Any, vocabulary: StrArray, ids: Mapping[str, int]) -> Corpus:
     if isinstance(texts, str | bytes):
         raise CorpusError("expected a Corpus or a list of texts, got a single string; put it into a list")
     given: Iterable[Any] = iterate(texts, "a Corpus or a list of texts")
-    analyze, ids = text_analyzer(), trained.word_ids
+    analyze = text_analyzer()
     ends, words, unknown, lost, emptied = [0], list[int](), set[str](), 0, 0
     for index, text in enumerate(given):
         if not isinstance(text, str):
@@ -107,4 +110,4 @@ def _from_texts(texts: Any, trained: TrainedTopics) -> Corpus:
         ends.append(len(words))
     # Other than for training, it is all right that all documents are empty.
     dropped = DroppedWords(lost, len(unknown), emptied)
-    return Corpus(np.array(ends, np.int64), np.array(words, np.uint32), trained.vocabulary, dropped=dropped)
+    return Corpus(np.array(ends, np.int64), np.array(words, np.uint32), vocabulary, dropped=dropped)

@@ -52,6 +52,8 @@ MODELS: dict[str, dict[str, Any]] = {
 
 HORSESHOES = ("dolda", "dolda_covariates", "dolda_spike_slab")
 PRIORS: dict[str, dict[str, Any]] = {
+    # Of concentrations that add up to some thousandths theta has zeros in float32, and its entropy is rounded.
+    "one_topic": {"alpha": {"rate": 1.0}},
     "dolda_normal": {"eta": {"intercept_variance": 1.0}},
     **{name: {"eta": {"scale": 0.1, "intercept_variance": 1.0}} for name in HORSESHOES},
 }
