@@ -365,7 +365,8 @@ def resolve(
     call = call or parameter("{name}")
     for name in parameters:
         if name.split(".")[0] not in spec.parameters:
-            if name in OPTIONS:
+            # On the command line options have other names, and one of these is suggested.
+            if name in OPTIONS and argument(name) == name:
                 raise SpecError(f"{call.format(name=name)}: this is an option of `sample`, which is not taken here")
             known = [*spec.parameters, *map(argument, OPTIONS)]
             raise SpecError(
