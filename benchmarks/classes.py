@@ -15,8 +15,8 @@ import time
 from typing import Any
 
 import numpy as np
-from common import ALPHA, BETA, Results, default_threads, load, name_of, parser, print_table
-from supervised import simulate
+from common import ALPHA, BETA, Results, name_of, parser, print_table
+from supervised import train_and_test, with_a_test
 
 import ppl_topics as pt
 
@@ -41,20 +41,10 @@ def accuracy(fit: pt.Fit, model: str, test: pt.Corpus) -> float | None:
 
 
 def main() -> None:
-    arguments = parser(__doc__)
-    arguments.add_argument("--data")
-    arguments.add_argument("--test")
-    arguments.add_argument("--vocabulary")
-    arguments.add_argument("--topics", type=int, default=8)
-    arguments.add_argument("--sweeps", type=int, default=20)
+    arguments = with_a_test(parser(__doc__))
     arguments.add_argument("--documents", type=int, default=500, help="whose likelihood is estimated, at random")
-    arguments.add_argument("--threads", type=int, default=default_threads()[-1])
     options = arguments.parse_args()
-    if options.data is None:
-        train, test = simulate(400, 3).split(0.2, seed=1)
-    else:
-        train = load(options.data, options.vocabulary)
-        test = pt.read_corpus(options.test, vocabulary=options.vocabulary)
+    train, test = train_and_test(options)
     some = test.select(np.random.default_rng(1).permutation(test.n_docs)[: options.documents])
     assert train.labels is not None
     background = max(1, options.topics - len(train.labels.classes))

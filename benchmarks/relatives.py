@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from common import ALPHA, BETA, Results, default_threads, load, name_of, parser, print_table
+from common import ALPHA, BETA, Results, name_of, parser, print_table
 from peers import quiet
-from supervised import simulate
+from supervised import train_and_test, with_a_test
 
 import ppl_topics as pt
 from ppl_topics.core.alpha import Alpha
@@ -134,20 +134,10 @@ def tomotopy_models(train: pt.Corpus, test: pt.Corpus, topics: int) -> dict[str,
 
 
 def main() -> None:
-    arguments = parser(__doc__)
-    arguments.add_argument("--data")
-    arguments.add_argument("--test")
-    arguments.add_argument("--vocabulary")
-    arguments.add_argument("--topics", type=int, default=8)
-    arguments.add_argument("--sweeps", type=int, default=20)
+    arguments = with_a_test(parser(__doc__))
     arguments.add_argument("--documents", type=int, default=50, help="held out, at random")
-    arguments.add_argument("--threads", type=int, default=default_threads()[-1])
     options = arguments.parse_args()
-    if options.data is None:
-        train, test = simulate(400, 3).split(0.2, seed=1)
-    else:
-        train = load(options.data, options.vocabulary)
-        test = pt.read_corpus(options.test, vocabulary=options.vocabulary)
+    train, test = train_and_test(options)
     test = test.select(np.random.default_rng(1).permutation(test.n_docs)[: options.documents])
     by_class = [corpus.with_covariates(pd.DataFrame({"class": classes_of(corpus)})) for corpus in (train, test)]
     assert train.labels is not None

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import yaml
-from common import Results, name_of, parser, print_table
+from common import Results, default_threads, load, name_of, parser, print_table
 from peers import Tomotopy
 
 import ppl_topics as pt
@@ -97,6 +97,25 @@ def keep_classes(corpus: pt.Corpus, classes: list[str]) -> pt.Corpus:
     assert kept.labels is not None
     codes = np.array([classes.index(names[code]) for code in kept.labels.values], dtype=np.int32)
     return dataclasses.replace(kept, labels=pt.Labels("class", codes, np.array(classes, dtype=object)))
+
+
+def with_a_test(arguments: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """Add the options of a script that trains models on one corpus, and tests them on another."""
+    arguments.add_argument("--data")
+    arguments.add_argument("--test")
+    arguments.add_argument("--vocabulary")
+    arguments.add_argument("--topics", type=int, default=8)
+    arguments.add_argument("--sweeps", type=int, default=20)
+    arguments.add_argument("--threads", type=int, default=default_threads()[-1])
+    return arguments
+
+
+def train_and_test(options: argparse.Namespace) -> tuple[pt.Corpus, pt.Corpus]:
+    """Read the corpora of these options, or simulate them."""
+    if options.data is None:
+        train, test = simulate(400, 3).split(0.2, seed=1)
+        return train, test
+    return load(options.data, options.vocabulary), pt.read_corpus(options.test, vocabulary=options.vocabulary)
 
 
 def simulate(n_docs: int, seed: int) -> pt.Corpus:
