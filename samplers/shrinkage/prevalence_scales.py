@@ -15,8 +15,6 @@ from ppl_topics.samplers.shrinkage.scales import horseshoe_kernel
 
 __all__ = ["inverse_gamma_prevalence_lambda", "inverse_gamma_prevalence_tau"]
 
-OF_TOPICS = {"coefficients": "alpha", "prefix": "prevalence_"}
-
 
 @kernel(
     "inverse_gamma_prevalence_lambda",
@@ -33,7 +31,7 @@ OF_TOPICS = {"coefficients": "alpha", "prefix": "prevalence_"}
 )
 def inverse_gamma_prevalence_lambda(binding: Binding) -> KernelFunctions:
     """Draw an inverse-gamma variable beside each local scale of a topic's horseshoe, and the scale given it."""
-    return horseshoe_kernel(binding, "prevalence_lambda", inverse_gamma_lambda.draw_scales, **OF_TOPICS)
+    return horseshoe_kernel(binding, "prevalence_lambda", inverse_gamma_lambda.draw_scales)
 
 
 @kernel(
@@ -51,4 +49,4 @@ def inverse_gamma_prevalence_lambda(binding: Binding) -> KernelFunctions:
 )
 def inverse_gamma_prevalence_tau(binding: Binding) -> KernelFunctions:
     """Draw an inverse-gamma variable beside the global scale of each topic's horseshoe, and the scale given it."""
-    return horseshoe_kernel(binding, "prevalence_tau", inverse_gamma_tau.draw_scales, **OF_TOPICS)
+    return horseshoe_kernel(binding, "prevalence_tau", inverse_gamma_tau.draw_scales)

@@ -98,21 +98,22 @@ def scales_kernel(name: str, given: Callable[[ChainState], Any], draw_scales: Ca
     return KernelFunctions(step)
 
 
-def horseshoe_kernel(
-    binding: Binding, role: str, draw_scales: Callable[..., None], *, coefficients: str = "eta", prefix: str = ""
-) -> KernelFunctions:
+def horseshoe_kernel(binding: Binding, role: str, draw_scales: Callable[..., None]) -> KernelFunctions:
     """Return the functions of a kernel that updates one kind of the scales of a horseshoe: tau, lambda or slab.
 
-    ``coefficients`` is the role of these, and ``prefix`` what the roles of their scales begin with.
+    Those of the coefficients of concentrations are ``prevalence_tau`` and ``prevalence_lambda``; none is regularised.
     """
-    names, block = binding.names, binding.blocks[binding.names[coefficients]]
-    eta, tau, lambdas = names[coefficients], names[f"{prefix}tau"], names[f"{prefix}lambda"]
+    names, sizes = binding.names, binding.sizes
+    of_topics = role.startswith("prevalence_")
+    prefix, rows = ("prevalence_", sizes.topics) if of_topics else ("", sizes.responses)
+    eta, tau, lambdas = names["alpha" if of_topics else "eta"], names[f"{prefix}tau"], names[f"{prefix}lambda"]
+    block, slabs = binding.blocks[eta], None if of_topics else names.get("slab")
+    infinite = np.full(rows, np.inf)
 
     def given(state: ChainState) -> Horseshoe:
         arrays, known = state.arrays, block.at(state.arrays)
         constants = [float(getattr(known, name, 1.0)) for name in ("scale", "slab_scale", "slab_df")]
-        # Of topics, no horseshoe is regularised.
-        slab = arrays[names["slab"]] if "slab" in names and not prefix else np.full(len(arrays[tau]), np.inf)
+        slab = infinite if slabs is None else arrays[slabs]
         return Horseshoe(arrays[eta], arrays[tau], arrays[lambdas], slab, *constants)
 
     return scales_kernel(names[role], given, draw_scales)
