@@ -19,7 +19,7 @@ MOST_BYTES = 10**7
 
 
 def server(predictor: pt.Predictor, port: int) -> HTTPServer:
-    """Return a server that answers one request after another: a prediction takes milliseconds, and all cores."""
+    """Return a server that answers one request after another: a prediction takes milliseconds."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -53,9 +53,12 @@ def main() -> None:
     parser.add_argument("predictor", help="a file that fit.predictor().save wrote, or that of a fit")
     parser.add_argument("--port", type=int, default=8000)
     options = parser.parse_args()
-    predictor = pt.load_predictor(options.predictor)
-    # Compiles.
-    predictor.predict_proba([""])
+    try:
+        predictor = pt.load_predictor(options.predictor)
+        # Compiles.
+        predictor.predict_proba([""])
+    except pt.PplTopicsError as error:
+        parser.error(str(error))
     with server(predictor, options.port) as running:
         print(f"{predictor!r} at http://127.0.0.1:{running.server_port}/", flush=True)
         running.serve_forever()

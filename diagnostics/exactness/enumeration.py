@@ -60,15 +60,14 @@ def enumerate_posterior(
             f"{topics} topics and {drawn} draws of them make {topics**drawn:,} states; use a smaller corpus"
         )
     states = np.array(list(itertools.product(range(topics), repeat=drawn)), dtype=np.uint8)
-    if tokens.whole:
-        states = np.repeat(states, tokens.doc_lengths[tokens.doc_lengths > 0], axis=1)
+    states = tokens.spread(states)
     one_hot = np.eye(topics)[states]
     n_dk = np.stack([one_hot[:, state.tokens.docs == d].sum(axis=1) for d in range(state.sizes.docs)], axis=1)
     if document_alpha is None:
         alpha_nodes, alpha_weights = _nodes(state.alpha, alpha_prior)
     else:
         alpha_nodes, alpha_weights = document_alpha, np.full(len(document_alpha), 1.0 / len(document_alpha))
-    drawn_dk = np.minimum(n_dk, 1.0) if tokens.whole else n_dk
+    drawn_dk = tokens.drawn_counts(n_dk)
     theta_parts = [dirichlet_multinomial(drawn_dk, node) for node in alpha_nodes]
     theta_part = np.stack(theta_parts, axis=1) + np.log(alpha_weights)
     if phi is None:

@@ -287,7 +287,7 @@ class StationaryTest:
         one_hot = np.eye(sizes.topics)[exact.states]
         n_dk = np.stack([one_hot[:, state.tokens.docs == d].sum(axis=1) for d in range(sizes.docs)], axis=1)
         n_kw = np.stack([one_hot[:, state.tokens.words == w].sum(axis=1) for w in range(sizes.words)], axis=2)
-        drawn_dk = np.minimum(n_dk, 1.0) if state.tokens.whole else n_dk
+        drawn_dk = state.tokens.drawn_counts(n_dk)
         theta = draw_dirichlet(drawn_dk[starts] + (alpha if alpha.ndim == 3 else alpha[:, None]), rng)
         phi = draw_dirichlet(n_kw[starts] + beta[:, None], rng)
         for i, start in enumerate(starts):

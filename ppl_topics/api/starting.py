@@ -210,12 +210,10 @@ class _Reader:
 
     def _check_documents(self, z: NDArray[Any], what: str) -> None:
         """Refuse several topics in a document whose tokens must have the same."""
-        tokens, whole = self.bound.tokens, z.copy()
-        tokens.made_whole(whole)
-        if not np.array_equal(whole, z):
-            doc = self.corpus.doc_ids[tokens.docs[(whole != z).argmax()]]
+        doc = self.bound.tokens.mixed_document(z)
+        if doc is not None:
             raise PplTopicsError(
-                f"{what}: document {str(doc)!r} has tokens of several topics, and model "
+                f"{what}: document {str(self.corpus.doc_ids[doc])!r} has tokens of several topics, and model "
                 f"{self.bound.model.spec.name!r} gives each document one"
             )
 

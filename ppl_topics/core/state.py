@@ -106,8 +106,7 @@ class ChainState:
     @property
     def drawn_dk(self) -> Int32Array:
         """How often topic k was drawn from the weights of document d, shape (D, K): `n_dk`, or once a document."""
-        counts = self.n_dk
-        return np.minimum(counts, 1) if self.tokens.whole else counts
+        return self.tokens.drawn_counts(self.n_dk)
 
     @property
     def counts_by_word(self) -> Int32Array:
@@ -181,10 +180,8 @@ class ChainState:
         """
         if self.z.size and int(self.z.max()) >= self.sizes.topics:
             raise RunError(f"z holds topic {int(self.z.max())}, but there are {self.sizes.topics} topics")
-        whole = self.z.copy()
-        self.tokens.made_whole(whole)
-        if not np.array_equal(whole, self.z):
-            doc = int(self.tokens.docs[(whole != self.z).argmax()])
+        doc = self.tokens.mixed_document(self.z)
+        if doc is not None:
             raise RunError(f"the tokens of document number {doc} have several topics, and the model gives it one")
         n_wk, n_k = self._counts()
         held = self.counts_by_word

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppl_topics._util.arrays import BoolArray, IntArray, UInt32Array, UnsignedArray
 from ppl_topics.errors import RunError
@@ -189,10 +190,24 @@ class Tokens:
         first: IntArray = self.doc_ptr[:-1][self.doc_lengths > 0]
         return first
 
+    def drawn_counts(self, n_dk: NDArray[Any]) -> NDArray[Any]:
+        """Return how often topics are drawn from the weights of documents, given how many of the tokens have them."""
+        return np.minimum(n_dk, 1) if self.whole else n_dk
+
+    def spread(self, drawn: NDArray[Any]) -> NDArray[Any]:
+        """Return the topic of each token, given those that `drawn` returns; the last dim is theirs."""
+        lengths = self.doc_lengths
+        return np.repeat(drawn, lengths[lengths > 0], axis=-1) if self.whole else drawn
+
     def made_whole(self, z: UnsignedArray) -> None:
         """Give the tokens of each document the topic of its first, if documents are `whole`."""
         if self.whole:
-            z[:] = np.repeat(z[self.first_tokens], self.doc_lengths[self.doc_lengths > 0])
+            z[:] = self.spread(z[self.first_tokens])
+
+    def mixed_document(self, z: NDArray[Any]) -> int | None:
+        """Return the number of the first document that has several topics, if documents are `whole`."""
+        differ = np.flatnonzero(z != self.spread(z[self.first_tokens])) if self.whole else np.empty(0)
+        return int(self.docs[differ[0]]) if len(differ) else None
 
     @cached_property
     def by_word(self) -> UInt32Array:

@@ -32,9 +32,14 @@ class CorpusAssembler:
     Tokens are kept as in the corpus, at four bytes each, in an array that grows in place.
     """
 
-    def __init__(self, vocabulary: VocabularyLike | None = None) -> None:
-        self._fixed = None if vocabulary is None else as_vocabulary(vocabulary)
-        self._word_ids = {} if self._fixed is None else {word: i for i, word in enumerate(self._fixed)}
+    def __init__(self, vocabulary: VocabularyLike | None = None, word_ids: dict[str, int] | None = None) -> None:
+        if word_ids is None:
+            self._fixed = None if vocabulary is None else as_vocabulary(vocabulary)
+            self._word_ids = {} if self._fixed is None else {word: i for i, word in enumerate(self._fixed)}
+        else:
+            # Whoever knows where the words are has had them checked: to do so again takes longer than a document.
+            assert isinstance(vocabulary, np.ndarray), "places of the words of no vocabulary"
+            self._fixed, self._word_ids = vocabulary, word_ids
         self._from_ids = False
         self._ends = GrowableArray(np.int64)
         self._words = GrowableArray(np.uint32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.user_warning import warn_user
 from ppl_topics.corpus import Corpus, DroppedWords, Labels
+from ppl_topics.corpus.assembler import CorpusAssembler
 from ppl_topics.corpus.covariate_alignment import align_covariates
 from ppl_topics.corpus.covariates import CovariateWarning
 from ppl_topics.corpus.labels import LabelKind
@@ -52,11 +53,10 @@ def new_corpus(new: Any, trained: TrainedTopics, covariates: Any = None, *, with
     return dataclasses.replace(corpus, covariates=aligned)
 
 
-def align_corpus(new: Any, vocabulary: StrArray, word_ids: Mapping[str, int] | None = None) -> Corpus:
+def align_corpus(new: Any, vocabulary: StrArray, word_ids: dict[str, int] | None = None) -> Corpus:
     """Return new documents in the words of a vocabulary, perhaps of known places; others are dropped and counted."""
     if not isinstance(new, Corpus):
-        places = {word: i for i, word in enumerate(vocabulary)} if word_ids is None else word_ids
-        return _from_texts(new, vocabulary, places)
+        return _from_texts(new, vocabulary, word_ids)
     if new.vocabulary is vocabulary or np.array_equal(new.vocabulary, vocabulary):
         return new
     aligned = new.with_vocabulary(vocabulary)
@@ -90,24 +90,20 @@ def align_labels(labels: Labels, kind: LabelKind, classes: StrArray | None) -> t
     return aligned, int(np.count_nonzero(held))
 
 
-def _from_texts(texts: Any, vocabulary: StrArray, ids: Mapping[str, int]) -> Corpus:
+def _from_texts(texts: Any, vocabulary: StrArray, word_ids: dict[str, int] | None) -> Corpus:
     if isinstance(texts, str | bytes):
         raise CorpusError("expected a Corpus or a list of texts, got a single string; put it into a list")
     given: Iterable[Any] = iterate(texts, "a Corpus or a list of texts")
-    analyze = text_analyzer()
-    ends, words, unknown, lost, emptied = [0], list[int](), set[str](), 0, 0
+    analyze, assembler, any_tokens = text_analyzer(), CorpusAssembler(vocabulary, word_ids), False
     for index, text in enumerate(given):
         if not isinstance(text, str):
             raise CorpusError(
                 f"{document_name(index)} is {str(text)[:40]!r}, of type {type(text).__name__}; expected a text"
             )
         tokens = analyze(text)
-        known = sorted(ids[token] for token in tokens if token in ids)
-        unknown.update(token for token in tokens if token not in ids)
-        lost += len(tokens) - len(known)
-        emptied += bool(tokens) and not known
-        words += known
-        ends.append(len(words))
+        any_tokens |= bool(tokens)
+        assembler.add_tokens(tokens)
+    if any_tokens:
+        return Corpus.from_parts(assembler.assemble())
     # Other than for training, it is all right that all documents are empty.
-    dropped = DroppedWords(lost, len(unknown), emptied)
-    return Corpus(np.array(ends, np.int64), np.array(words, np.uint32), vocabulary, dropped=dropped)
+    return Corpus(np.zeros(assembler.n_docs + 1, np.int64), np.zeros(0, np.uint32), vocabulary)

@@ -205,9 +205,8 @@ def _draw_words(
     """Draw theta given the topics of tokens, then as many topics and words, sorted in each document."""
     docs, (n_docs, n_topics) = state.tokens.docs, (state.sizes.docs, state.sizes.topics)
     counts = np.bincount(docs * n_topics + topics.z, minlength=n_docs * n_topics).reshape(n_docs, n_topics)
-    counts = np.minimum(counts, 1) if state.tokens.whole else counts
     # Not normalised. Only of documents without tokens, which ask for none, may all underflow.
-    theta = rng.gamma(counts + topics.alpha.by_doc)
+    theta = rng.gamma(state.tokens.drawn_counts(counts) + topics.alpha.by_doc)
     blocks, names = model.spec.blocks, model.names
     z = blocks[names["z"]].simulate("z", {"theta": theta}, state, rng)
     assert z is not None, "topics of tokens can always be drawn"

@@ -30,7 +30,7 @@ from ppl_topics.samplers.held_out.replicates import CHUNKS, REPLICATES
 from ppl_topics.samplers.variates.simd_categorical import draw_cell, new_sums, running_sums_of_products
 from ppl_topics.samplers.variates.streams import Stream, integer, new_stream, start
 
-__all__ = ["DRAWS", "WARMUP", "estimate_completion", "split_tokens"]
+__all__ = ["DRAWS", "WARMUP", "estimate_completion", "mix_topics", "split_tokens"]
 
 WARMUP, DRAWS = 20, 100
 """Sweeps over the first half that each chain of draws discards, and averages over."""
@@ -90,12 +90,18 @@ def complete(
                 start(stream, key, doc * REPLICATES + replicate)
                 own = alpha.rows[row_of(doc, alpha.row)]
                 theta = mean_theta(stream, shuffled[begin:middle], phi, own, particles)
-                for token in range(middle, end):
-                    word: Any = np.int64(shuffled[token])
-                    value = 0.0
-                    for topic in range(theta.size):
-                        value += theta[topic] * phi[word, topic]
-                    result[replicate, token] = value
+                mix_topics(shuffled[middle:end], theta, phi, result[replicate, middle:end])
+
+
+@compiled
+def mix_topics(words: UInt32Array, theta: FloatArray, phi: Float32Array, result: FloatArray) -> None:
+    """Set the results to the probabilities sum_k theta_k phi_kw of words."""
+    for place in range(words.size):
+        word: Any = np.int64(words[place])
+        value = 0.0
+        for topic in range(theta.size):
+            value += theta[topic] * phi[word, topic]
+        result[place] = value
 
 
 class Factors(NamedTuple):

@@ -6,7 +6,6 @@ p(w_d | phi, alpha) = sum_k alpha_dk / (sum of alpha_d) prod_i phi_k,w_i.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numba
 import numpy as np
@@ -17,6 +16,7 @@ from ppl_topics.core.alpha import Alpha
 from ppl_topics.samplers.assignments.document_partially_collapsed import log_of, log_weights
 from ppl_topics.samplers.assignments.given_phi import row_of
 from ppl_topics.samplers.counts import make_chunks
+from ppl_topics.samplers.held_out.completion import mix_topics
 from ppl_topics.samplers.held_out.replicates import CHUNKS
 
 __all__ = ["complete_whole", "log_evidence"]
@@ -84,9 +84,4 @@ def complete(
             middle = begin + (end - begin) // 2
             log_weights(shuffled[begin:middle], alpha.rows[row_of(doc, alpha.row)], log_phi, weights)
             normalise(weights)
-            for token in range(middle, end):
-                word: Any = np.int64(shuffled[token])
-                value = 0.0
-                for topic in range(weights.size):
-                    value += weights[topic] * phi[word, topic]
-                result[token] = value
+            mix_topics(shuffled[middle:end], weights, phi, result[middle:end])
