@@ -23,7 +23,7 @@ from ppl_topics.corpus.datasets.docstrings import DOCSTRING_PACKAGES
 from ppl_topics.corpus.datasets.prose import prose
 from ppl_topics.corpus.readers.jsonl import read_jsonl
 from ppl_topics.corpus.readers.records import Columns
-from ppl_topics.corpus.text_options import text_analyzer
+from ppl_topics.corpus.text_options import TextOptions
 from ppl_topics.diagnostics.quality import (
     Reference,
     cv_coherence,
@@ -39,7 +39,7 @@ MEASURES: dict[str, Callable[..., Any]] = {"u_mass": umass_coherence, "c_npmi": 
 
 def read(path: str | None, documents: int) -> list[list[str]]:
     """Return texts as lists of words, stop words left out, in order."""
-    analyze = text_analyzer(stop_words="english")
+    analyze = TextOptions(stop_words="english").analyzer()
     raw: Iterator[str]
     if path is None:
         raw = (prose(docstring.text) for package in DOCSTRING_PACKAGES for docstring in extract_docstrings(package))

@@ -87,12 +87,12 @@ class Reference:
         A string is tokenised as `Corpus.from_texts` does by default: in lower case, words of two letters or more. Words
         outside the vocabulary keep their places and are not counted.
         """
-        from ppl_topics.corpus.text_options import text_analyzer
+        from ppl_topics.corpus.text_options import TextOptions
 
         if isinstance(texts, str | bytes):
             raise CorpusError("the texts are a single string; give a list of texts, or of lists of words")
         numbers = {str(word): i for i, word in enumerate(vocabulary)}
-        analyze = text_analyzer()
+        analyze = TextOptions().analyzer()
         documents = []
         for place, text in enumerate(texts):
             tokens: Any = analyze(text) if isinstance(text, str) else text

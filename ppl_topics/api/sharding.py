@@ -71,8 +71,8 @@ def shard_corpus(
     progress : bool
         Whether to show progress on standard error.
     **options
-        `stop_words`, `min_count`, `min_df`, `max_df`, `max_vocabulary`, `lowercase` and `token_pattern` as in
-        `Corpus.from_texts`.
+        `stop_words`, `min_count`, `min_df`, `max_df`, `max_vocabulary`, `lowercase`, `token_pattern`, `tokenizer` and
+        `ngrams` as in `Corpus.from_texts`.
 
     Returns
     -------

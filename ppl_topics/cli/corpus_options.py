@@ -43,6 +43,7 @@ class Texts:
     encoding: Annotated[str, typer.Option(help="Text encoding of the file.")] = "utf-8"
     stop_words: Annotated[str | None, typer.Option(help="`english`, or a file with one word a line.")] = None
     token_pattern: Annotated[str | None, typer.Option(help="Regular expression of a token.")] = None
+    ngrams: Annotated[int, typer.Option(help="Also count runs of up to so many tokens.")] = 1
 
     def given(self) -> dict[str, Any]:
         """Return the arguments of `read_corpus` and `shard_corpus`."""

@@ -7,11 +7,11 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from scipy import sparse
 
 from ppl_topics.corpus.assembler import CorpusAssembler
 from ppl_topics.corpus.counts import check_csr
+from ppl_topics.corpus.frames import column_names, to_pandas
 from ppl_topics.corpus.keywords import (
     DocumentKeywords,
     TextKeywords,
@@ -80,6 +80,10 @@ class CorpusConstructors(CorpusParts):
             Turn the texts to lower case first.
         token_pattern : str
             Regular expression of a token.
+        tokenizer : callable of str to list of str, optional
+            What cuts a text into tokens in place of `token_pattern`: a lemmatiser, say, or a segmenter of Chinese.
+        ngrams : int
+            Also count runs of up to so many tokens, joined by ``_``: at 2, ``new_york`` beside ``new`` and ``york``.
 
         Returns
         -------
@@ -154,12 +158,12 @@ class CorpusConstructors(CorpusParts):
     @takes(TextKeywords)
     def from_frame(
         cls,
-        frame: pd.DataFrame,
+        frame: Any,
         *,
-        text: str = "text",
-        label: str | Sequence[str] | None = None,
+        text_column: str = "text",
+        label_column: str | Sequence[str] | None = None,
+        id_column: str | None = None,
         covariates: Sequence[str] | None = None,
-        id: str | None = None,
         label_kind: LabelKind | None = None,
         vocabulary: VocabularyLike | None = None,
         name: str = "",
@@ -169,42 +173,42 @@ class CorpusConstructors(CorpusParts):
 
         Parameters
         ----------
-        frame : pandas.DataFrame
-            The index is ignored.
-        text : str
+        frame : pandas.DataFrame, or a table that speaks Arrow
+            Such as one of Polars, DuckDB or pyarrow. The index of pandas is ignored.
+        text_column : str
             Column of the texts.
-        label : str or sequence of str, optional
+        label_column : str or sequence of str, optional
             Column of the labels; or several, for several responses.
+        id_column : str, optional
+            Column of the document ids.
         covariates : sequence of str, optional
             Columns of the covariates.
-        id : str, optional
-            Column of the document ids.
         label_kind, vocabulary, name, **options : optional
             As in `from_texts`.
 
         Returns
         -------
         Corpus
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from ppl_topics.corpus import Corpus
+        >>> frame = pd.DataFrame({"body": ["a good film", "a bad film"], "stars": [4.5, 1.0]})
+        >>> Corpus.from_frame(frame, text_column="body", label_column="stars", stop_words=["a"])
+        Corpus: 2 documents, 4 tokens, 3 words, real labels
         """
-        if not isinstance(frame, pd.DataFrame):
-            raise CorpusError(f"expected a pandas.DataFrame, got {str(frame)[:40]!r}, of type {type(frame).__name__}")
-        columns = [] if label is None else [label] if isinstance(label, str) else list(label)
-        columns += [text] + ([] if id is None else [id])
-        if isinstance(covariates, str):
-            raise CorpusError(f"covariates must be a list of columns, such as [{covariates!r}]")
-        for column in [*columns, *(covariates or [])]:
-            if column not in frame.columns:
-                known = ", ".join(repr(str(c)) for c in frame.columns)
-                raise CorpusError(f"the data frame has no column {column!r}; its columns are {known}")
-            if isinstance(frame[column], pd.DataFrame):
-                raise CorpusError(f"the data frame has several columns {column!r}; rename all but one")
+        labels = [label_column] if isinstance(label_column, str) else list(label_column or ())
+        features = column_names(covariates, "covariates")
+        ids = [] if id_column is None else [id_column]
+        frame = to_pandas(frame, [text_column, *labels, *ids, *features])
         return cls.from_texts(
-            frame[text],
+            frame[text_column],
             vocabulary=vocabulary,
-            doc_ids=None if id is None else frame[id].tolist(),
-            labels=None if label is None else frame[label if isinstance(label, str) else list(label)],
+            doc_ids=None if id_column is None else frame[id_column].tolist(),
+            labels=None if label_column is None else frame[label_column if isinstance(label_column, str) else labels],
             label_kind=label_kind,
-            covariates=frame[list(covariates)] if covariates else None,
+            covariates=frame[features] if features else None,
             name=name,
             **options,
         )

@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import sparse
 
 from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics.corpus.frames import is_frame, to_pandas
 from ppl_topics.corpus.names import (
     DocIds,
     DocumentError,
@@ -192,7 +193,7 @@ class Covariates:
     @classmethod
     def from_frame(
         cls,
-        frame: pd.DataFrame,
+        frame: Any,
         *,
         drop: Literal["first"] | None = None,
         categorical: Iterable[str] = (),
@@ -202,7 +203,7 @@ class Covariates:
 
         Parameters
         ----------
-        frame : pandas.DataFrame
+        frame : pandas.DataFrame, or a table that speaks Arrow
             A document a row; the index is ignored. Booleans count as the numbers 0 and 1; text and pandas
             categories as categories.
         drop : {"first"}, optional
@@ -223,6 +224,7 @@ class Covariates:
         """
         if drop not in (None, "first"):
             raise CorpusError(f"drop is {drop!r}; expected 'first' or None")
+        frame = to_pandas(frame)
         names = as_names([str(column) for column in frame.columns], "covariate")
         forced = {str(column) for column in categorical}
         if not forced <= set(names):
@@ -278,7 +280,7 @@ def as_covariates(value: Any, *, doc_ids: DocIds = None) -> Covariates | None:
             raise CorpusError(f"the covariates are not columns by name: {error}") from None
     if isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
         value = pd.DataFrame.from_records([dict(row) for row in value])
-    if isinstance(value, pd.DataFrame):
+    if is_frame(value):
         return Covariates.from_frame(value, doc_ids=doc_ids)
     return Covariates.from_matrix(value, doc_ids=doc_ids)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypedDict, TypeVar, cast, get_type_hints
 
 from ppl_topics.corpus.labels import LabelKind
-from ppl_topics.corpus.text_options import StopWords, TextOptions
+from ppl_topics.corpus.text_options import StopWords, TextOptions, Tokenizer
 
 __all__ = [
     "DocumentKeywords",
@@ -49,6 +49,8 @@ class TextKeywords(PruningKeywords, total=False):
     stop_words: StopWords
     lowercase: bool
     token_pattern: str
+    tokenizer: Tokenizer | None
+    ngrams: int
 
 
 class TokensKeywords(DocumentKeywords, PruningKeywords, total=False):

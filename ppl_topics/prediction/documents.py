@@ -16,7 +16,7 @@ from ppl_topics.corpus.covariate_alignment import align_covariates
 from ppl_topics.corpus.covariates import CovariateWarning
 from ppl_topics.corpus.labels import LabelKind
 from ppl_topics.corpus.names import StrArray, document_name, iterate
-from ppl_topics.corpus.text_options import text_analyzer
+from ppl_topics.corpus.text_options import TextOptions
 from ppl_topics.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _from_texts(texts: Any, vocabulary: StrArray, word_ids: dict[str, int] | Non
     if isinstance(texts, str | bytes):
         raise CorpusError("expected a Corpus or a list of texts, got a single string; put it into a list")
     given: Iterable[Any] = iterate(texts, "a Corpus or a list of texts")
-    analyze, assembler, any_tokens = text_analyzer(), CorpusAssembler(vocabulary, word_ids), False
+    analyze, assembler, any_tokens = TextOptions().analyzer(), CorpusAssembler(vocabulary, word_ids), False
     for index, text in enumerate(given):
         if not isinstance(text, str):
             raise CorpusError(

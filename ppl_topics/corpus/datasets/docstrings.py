@@ -50,9 +50,9 @@ def load_docstrings(
     min_length : int, default 20
         Least number of words in a docstring without its code, stop words included.
     **options
-        `stop_words`, `min_count`, `min_df`, `max_df`, `max_vocabulary`, `lowercase` and `token_pattern` as in
-        `Corpus.from_texts`. By default English stop words are left out, words that occur less than ten times, and
-        words in more than 15 % of the docstrings, which say nothing about the topic (array, default).
+        `stop_words`, `min_count`, `min_df`, `max_df`, `max_vocabulary`, `lowercase`, `token_pattern`, `tokenizer` and
+        `ngrams` as in `Corpus.from_texts`. By default English stop words are left out, words that occur less than ten
+        times, and words in more than 15 % of the docstrings, which say nothing about the topic (array, default).
 
     Returns
     -------

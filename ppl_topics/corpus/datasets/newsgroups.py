@@ -92,6 +92,7 @@ def _from_file(path: Path, subset: str) -> Iterator[_Posting]:
         if subset in ("all", split):
             found = True
             # Some copies of the postings have a tab instead of each line end.
+            assert isinstance(record.text, str), "a posting without a text"
             text = record.text if "\n" in record.text.strip() else record.text.replace("\t", "\n")
             yield _Posting(str(record.doc_id), str(record.label), text)
     if not found:

@@ -68,7 +68,7 @@ def read_corpus(
         the file; without it, words are named by their ids. In a text format and the native format, it is
         the vocabulary of a training corpus, and other words are dropped and counted.
     text_column : str, default "text"
-        Column of the text (JSON Lines, CSV, TSV, Parquet).
+        Column of the text (JSON Lines, CSV, TSV, Parquet). In JSON Lines and Parquet it may be a list of tokens.
     label_column, id_column : str, optional
         Columns of the label and of the document's id (JSON Lines, CSV, TSV, Parquet). MALLET files always have both.
     covariates : sequence of str, optional
@@ -84,9 +84,9 @@ def read_corpus(
     encoding : str, default "utf-8"
         Text encoding of the file and the vocabulary.
     **options
-        `stop_words`, `min_count`, `min_df`, `max_df`, `max_vocabulary`, `lowercase` and `token_pattern` as in
-        `Corpus.from_texts`. In a count format `stop_words` needs a vocabulary, and `lowercase` applies to the
-        words before they are compared with the stop words.
+        `stop_words`, `min_count`, `min_df`, `max_df`, `max_vocabulary`, `lowercase`, `token_pattern`, `tokenizer` and
+        `ngrams` as in `Corpus.from_texts`. In a count format `stop_words` needs a vocabulary, and `lowercase` applies
+        to the words before they are compared with the stop words.
 
     Returns
     -------

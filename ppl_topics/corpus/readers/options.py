@@ -100,6 +100,8 @@ class ReadOptions:
             and kind not in _COLUMN_FORMATS,
             ("first_id",): self.first_id is not None and kind not in ("svmlight", "ldac"),
             ("token_pattern",): self.text.token_pattern != TOKEN_PATTERN and (counts or native),
+            ("tokenizer",): self.text.tokenizer is not None and (counts or native),
+            ("ngrams",): self.text.ngrams != 1 and (counts or native),
             ("stop_words",): bool(self.text.stop_words) and (native or (counts and self.vocabulary is None)),
             ("min_count", "min_df", "max_df", "max_vocabulary"): native and not self.text.is_trivial,
         }

@@ -40,10 +40,13 @@ class Columns(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One document of a text format, and the line of the file on which it starts; None is a missing value."""
+    """One document of a text format, and the line of the file on which it starts; None is a missing value.
+
+    The text may be a list of its tokens.
+    """
 
     line: int
-    text: str
+    text: str | list[str]
     label: Cell = None
     doc_id: str | None = None
     covariates: tuple[Cell, ...] = ()
@@ -65,11 +68,12 @@ def typed_record(path: object, line: int, columns: Columns, entry: Mapping[str, 
     A label is a string, a number, a boolean, a list of strings or numbers (several labels), or None (missing).
     """
     text = entry[columns.text]
-    if not isinstance(text, str):
-        raise file_error(path, line, f"'{columns.text}' is {shown(text)}, expected a string")
+    tokens = isinstance(text, list) and all(isinstance(token, str) for token in text)
+    if not tokens and not isinstance(text, str):
+        raise file_error(path, line, f"'{columns.text}' is {shown(text)}, expected a string or a list of its tokens")
     return Record(
         line,
-        _well_formed(text),
+        [_well_formed(token) for token in text] if tokens else _well_formed(text),
         _label(path, line, columns.label, entry[columns.label]) if columns.label is not None else None,
         _doc_id(path, line, columns.id, entry[columns.id]) if columns.id is not None else None,
         tuple(_scalar(path, line, name, entry[name]) for name in columns.covariates),

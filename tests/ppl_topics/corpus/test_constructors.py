@@ -77,29 +77,86 @@ def frame():
 
 
 def test_from_frame(frame):
-    corpus = Corpus.from_frame(frame, text="body", label="stars", covariates=["source"], id="key")
+    corpus = Corpus.from_frame(frame, text_column="body", label_column="stars", covariates=["source"], id_column="key")
     assert corpus.labels.kind == "real"
     assert corpus.labels.values.tolist() == [4.5, 1.0, 3.0]
     assert corpus.doc_ids.tolist() == ["x", "y", "z"]
     assert corpus.covariates.names.tolist() == ["source[A]", "source[B]"]
-    several = Corpus.from_frame(frame, text="body", label=["fun", "sad"])
+    several = Corpus.from_frame(frame, text_column="body", label_column=["fun", "sad"])
     assert several.labels.kind == "multi_label"
     assert several.labels.classes.tolist() == ["fun", "sad"]
-    plain = Corpus.from_frame(frame, text="body", label="fun", label_kind="count")
+    plain = Corpus.from_frame(frame, text_column="body", label_column="fun", label_kind="count")
     assert (plain.labels.kind, plain.covariates, plain.doc_ids.tolist()) == ("count", None, ["0", "1", "2"])
+
+
+class ArrowOnly:
+    """A data frame of another library, of which only this is known."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def test_from_frame_takes_what_speaks_arrow(frame):
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.Table.from_pandas(frame.astype({"source": "category"}), preserve_index=False)
+    how = {"text_column": "body", "label_column": "stars", "covariates": ["source"], "id_column": "key"}
+    expected = Corpus.from_frame(frame, **how)
+    for other in (table, ArrowOnly(table)):
+        corpus = Corpus.from_frame(other, **how)
+        assert corpus.fingerprint == expected.fingerprint
+        assert corpus.doc_ids.tolist() == ["x", "y", "z"]
+        assert corpus.labels.values.tolist() == [4.5, 1.0, 3.0]
+        assert corpus.covariates.names.tolist() == ["source[A]", "source[B]"]
+        with pytest.raises(CorpusError, match="no column 'text'; its columns are 'body'"):
+            Corpus.from_frame(other)
+    given = expected.with_covariates(ArrowOnly(table.select(["fun", "source"])))
+    assert given.covariates.names.tolist() == ["fun", "source[A]", "source[B]"]
+
+
+def test_runs_of_tokens_are_words_too():
+    corpus = Corpus.from_texts(["New York is big", "new big york"], stop_words=["is"], ngrams=2)
+    assert list(corpus.vocabulary) == ["big", "big_york", "new", "new_big", "new_york", "york", "york_big"]
+    longest = Corpus.from_tokens([["a", "b", "c", "a_b", "b_c", "a_b_c"]])
+    assert Corpus.from_texts(["a b c"], token_pattern=r"\w", ngrams=3).fingerprint == longest.fingerprint
+
+
+def test_a_tokenizer_of_ones_own():
+    corpus = Corpus.from_texts(["Cats-dogs", "DOGS-the"], tokenizer=lambda text: text.split("-"), stop_words=["the"])
+    assert list(corpus.vocabulary) == ["cats", "dogs"]
+    cased = Corpus.from_texts(["Cats-dogs"], tokenizer=lambda text: text.split("-"), lowercase=False)
+    assert list(cased.vocabulary) == ["Cats", "dogs"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tokenizer": 3}, "tokenizer is 3; expected a function"),
+        ({"tokenizer": str.split, "token_pattern": "x+"}, "both say what a token is; give one"),
+        ({"tokenizer": lambda text: text}, "expected a list of tokens from tokenizer, got the single string 'a text'"),
+        ({"tokenizer": lambda text: [3]}, "document 0"),
+        ({"ngrams": 0}, "ngrams is 0; expected how many tokens a run may have, 1 to 5"),
+        ({"ngrams": 2.5}, "ngrams is 2.5"),
+    ],
+)
+def test_from_texts_refuses_wrong_tokens(options, message):
+    with pytest.raises(CorpusError, match=message):
+        Corpus.from_texts(["a text"], **options)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({}, "the data frame has no column 'text'; its columns are 'body', 'stars'"),
-        ({"text": "body", "label": "genre"}, "no column 'genre'"),
-        ({"text": "body", "covariates": ["year"]}, "no column 'year'"),
+        ({"text_column": "body", "label_column": "genre"}, "no column 'genre'"),
+        ({"text_column": "body", "covariates": ["year"]}, "no column 'year'"),
         (
-            {"text": "body", "covariates": "source"},
+            {"text_column": "body", "covariates": "source"},
             r"covariates must be a list of columns, such as \['source'\]",
         ),
-        ({"text": "stars"}, "document 0 is 4.5, of type float"),
+        ({"text_column": "stars"}, "document 0 is 4.5, of type float"),
     ],
 )
 def test_from_frame_refuses(frame, options, message):
@@ -147,10 +204,10 @@ def test_from_tokens_refuses(documents, message):
 
 
 def test_from_frame_and_from_matrix_refuse_other_types(frame):
-    with pytest.raises(CorpusError, match=r"expected a pandas\.DataFrame, got .*, of type list"):
+    with pytest.raises(CorpusError, match=r"expected a data frame, of pandas or one that speaks Arrow, .*of type list"):
         Corpus.from_frame([])
     with pytest.raises(CorpusError, match="several columns 'body'"):
-        Corpus.from_frame(pd.concat([frame, frame], axis=1), text="body")
+        Corpus.from_frame(pd.concat([frame, frame], axis=1), text_column="body")
     with pytest.raises(CorpusError, match="the rows of the matrix differ in length"):
         Corpus.from_matrix([[1], [2, 3]])
 

@@ -49,6 +49,18 @@ def test_more_rows_than_are_read_at_once(tmp_path: Path) -> None:
     assert corpus.document(2_999) == {"word2999": 2}
 
 
+def test_a_text_may_be_a_list_of_its_tokens(tmp_path: Path) -> None:
+    rows = [{"text": ["the", "New York", "cat"]}, {"text": []}]
+    lines = tmp_path / "a.jsonl"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = write_parquet(tmp_path / "a.parquet", rows)
+    for file in (lines, path):
+        corpus = read_corpus(file, stop_words=["the"])
+        assert list(corpus.vocabulary) == ["New York", "cat"]
+        assert corpus.doc_lengths.tolist() == [2, 0]
+        assert "New York_cat" in read_corpus(file, stop_words=["the"], ngrams=2).vocabulary
+
+
 def test_strings_of_few_values_may_be_stored_as_a_dictionary(tmp_path: Path) -> None:
     table = pa.table({"text": pa.array(["red blue", "green", "red blue"]).dictionary_encode()})
     pq.write_table(table, tmp_path / "a.parquet")
