@@ -225,56 +225,62 @@ def _added_up(columns: Sequence[Sequence[IntArray]], times: Sequence[IntArray]) 
     return list(whole[:, first]), np.add.reduceat(counted, first) if len(first) else counted
 
 
-def log_likelihood(alpha: FloatArray, others: FloatArray, topic: int, counts: DocumentCounts) -> float:
-    """Return log p(z | alpha) as far as it depends on the concentrations of one topic, shape (R,).
+class Terms(NamedTuple):
+    """A sum of times log G(alpha + tokens) / G(alpha): some of the arrays of `DocumentCounts`."""
 
-    The concentrations of all other topics have the sums `others`.
-    """
+    row: IntArray
+    tokens: IntArray
+    times: IntArray
+
+
+def of_topic(alpha: FloatArray, topic: int, counts: DocumentCounts) -> float:
+    """Return what the concentrations of a topic, shape (R,), add to log p(z | alpha) by its own tokens."""
+    here = slice(counts.ptr[topic], counts.ptr[topic + 1])
+    return add_up(alpha, Terms(counts.row[here], counts.tokens[here], counts.times[here]))
+
+
+def of_documents(sums: FloatArray, counts: DocumentCounts) -> float:
+    """Return what log p(z | alpha) loses by the sums of all concentrations, shape (R,)."""
+    return add_up(sums, Terms(counts.total_row, counts.length, counts.total_times))
+
+
+def add_up(alpha: FloatArray, terms: Terms) -> float:
+    """Return the sum of the terms."""
     # Threads take longer to meet than few terms take.
-    terms = counts.ptr[topic + 1] - counts.ptr[topic] + len(counts.length)
-    pieces = in_parallel if terms >= MANY else one_by_one
-    return add_in_order(pieces(alpha, others + alpha, topic, counts))
+    pieces = in_parallel if terms.row.size >= MANY else one_by_one
+    return add_in_order(pieces(alpha, terms))
 
 
 @parallel
-def in_parallel(alpha: FloatArray, sums: FloatArray, topic: int, counts: DocumentCounts) -> FloatArray:
-    """Return the pieces of `log_likelihood`, `sums` being the concentrations of all topics together."""
+def in_parallel(alpha: FloatArray, terms: Terms) -> FloatArray:
+    """Return the pieces of a sum."""
     partial = np.zeros(PIECES)
     for piece in numba.prange(PIECES):
-        partial[piece] = of_piece(signed(piece), alpha, sums, topic, counts)
+        partial[piece] = of_piece(signed(piece), alpha, terms)
     return partial
 
 
 @compiled
-def one_by_one(alpha: FloatArray, sums: FloatArray, topic: int, counts: DocumentCounts) -> FloatArray:
+def one_by_one(alpha: FloatArray, terms: Terms) -> FloatArray:
     """Return the same."""
     partial = np.zeros(PIECES)
     for piece in range(PIECES):
-        partial[piece] = of_piece(piece, alpha, sums, topic, counts)
+        partial[piece] = of_piece(piece, alpha, terms)
     return partial
 
 
 @compiled
-def of_piece(piece: int, alpha: FloatArray, sums: FloatArray, topic: int, counts: DocumentCounts) -> float:
-    """Return the part of `log_likelihood` that some terms make."""
-    begin, number = counts.ptr[topic], counts.ptr[topic + 1] - counts.ptr[topic]
-    first, last = begin + number * piece // PIECES, begin + number * (piece + 1) // PIECES
-    value = add_terms(first, last, alpha, counts.row, counts.tokens, counts.times)
-    size = counts.length.size
-    first, last = size * piece // PIECES, size * (piece + 1) // PIECES
-    return value - add_terms(first, last, sums, counts.total_row, counts.length, counts.total_times)
-
-
-@compiled
-def add_terms(first: int, last: int, alpha: FloatArray, row: IntArray, tokens: IntArray, times: IntArray) -> float:
-    """Add up log G(alpha + n) / G(alpha) over some terms, where n ascends in a row: each goes on from the last."""
+def of_piece(piece: int, alpha: FloatArray, terms: Terms) -> float:
+    """Add up a part of the terms, where n ascends in a row: each goes on from the last."""
+    first, last = terms.row.size * piece // PIECES, terms.row.size * (piece + 1) // PIECES
     value, term, before, reached = 0.0, 0.0, -1, 0
     for entry in range(first, last):
-        if row[entry] != before:
-            term, before, reached = 0.0, row[entry], 0
-        term += log_pochhammer(alpha[row[entry]] + reached, tokens[entry] - reached)
-        reached = tokens[entry]
-        value += times[entry] * term
+        row, tokens = terms.row[entry], terms.tokens[entry]
+        if row != before:
+            term, before, reached = 0.0, row, 0
+        term += log_pochhammer(alpha[row] + reached, tokens - reached)
+        reached = tokens
+        value += terms.times[entry] * term
     return value
 
 
@@ -325,15 +331,20 @@ def draw_coefficients(
     for topic in range(n_topics)[::-1]:
         after[topic] = after[topic + 1] + alpha[topic]
     before = np.zeros(len(counts.features))
+    # The sums of the documents are the dear part, and the same where one topic's turn ends and the next one's begins.
+    documents = of_documents(after[0], counts)
     for topic in range(n_topics):
         others, proposed = before + after[topic + 1], alpha[topic]
 
         def log_density(value: FloatArray) -> float:
+            nonlocal documents
             if not exponentials(counts.features, value, proposed):  # noqa: B023
                 return -math.inf
-            return log_likelihood(proposed, others, topic, counts)  # noqa: B023
+            documents = of_documents(others + proposed, counts)  # noqa: B023
+            return of_topic(proposed, topic, counts) - documents  # noqa: B023
 
-        drawn[topic] = elliptical_slice_sample(log_density, drawn[topic], deviates[topic], stream)
+        at_start = of_topic(proposed, topic, counts) - documents
+        drawn[topic] = elliptical_slice_sample(log_density, drawn[topic], deviates[topic], stream, at_start)
         before += proposed
     return drawn
 

@@ -17,9 +17,16 @@ __all__ = ["elliptical_slice_sample"]
 
 
 def elliptical_slice_sample(
-    log_likelihood: Callable[[FloatArray], float], value: FloatArray, deviate: FloatArray, stream: Stream
+    log_likelihood: Callable[[FloatArray], float],
+    value: FloatArray,
+    deviate: FloatArray,
+    stream: Stream,
+    at_start: float | None = None,
 ) -> FloatArray:
     """Draw the next state of a chain that leaves the posterior invariant, given a draw of the prior, of mean 0.
+
+    The log likelihood of the present value is `at_start`, if that is known; the last value of which it is computed is
+    the one that is returned.
 
     Examples
     --------
@@ -33,7 +40,7 @@ def elliptical_slice_sample(
     >>> abs(mean - 1.0) < 0.1
     True
     """
-    at_start = log_likelihood(value)
+    at_start = log_likelihood(value) if at_start is None else at_start
     if not math.isfinite(at_start):
         raise ValueError(f"the log likelihood at the current state is {at_start}; it must be finite")
     level = at_start - exponential(stream)
@@ -41,7 +48,7 @@ def elliptical_slice_sample(
     low, high = angle - 2.0 * math.pi, angle
     while True:
         proposed = value * math.cos(angle) + deviate * math.sin(angle)
-        if angle == 0.0 or log_likelihood(proposed) > level:
+        if log_likelihood(proposed) > level or angle == 0.0:
             return proposed
         if angle < 0.0:
             low = angle

@@ -15,11 +15,13 @@ from ppl_topics.samplers.concentration.elliptical_slice import (
     MANY,
     DocumentCounts,
     Lengths,
+    Terms,
     draw_coefficients,
     exponentials,
     in_parallel,
-    log_likelihood,
     merged,
+    of_documents,
+    of_topic,
     one_by_one,
 )
 from ppl_topics.samplers.variates.streams import open_stream
@@ -73,7 +75,7 @@ def test_the_likelihood_is_that_of_the_dirichlet_multinomial():
 
     def found(gamma, topic):
         alpha = np.exp(counts.features @ gamma.T)
-        return log_likelihood(alpha[:, topic].copy(), np.delete(alpha, topic, axis=1).sum(axis=1), topic, counts)
+        return of_topic(alpha[:, topic].copy(), topic, counts) - of_documents(alpha.sum(axis=1), counts)
 
     for topic in range(TOPICS):
         other = gamma.copy()
@@ -104,8 +106,9 @@ def test_many_features_share_their_exponentials():
 
 
 def test_threads_change_no_bit():
-    counts, alpha = counts_of(0, len(LENGTHS)), np.exp(np.random.default_rng(2).normal(size=(TOPICS, 5)))
-    given = alpha[0][: len(counts.features)], alpha.sum(axis=0)[: len(counts.features)], 0, counts
+    counts = counts_of(0, len(LENGTHS))
+    alpha = np.exp(np.random.default_rng(2).normal(size=len(counts.features)))
+    given = alpha, Terms(counts.total_row, counts.length, counts.total_times)
     np.testing.assert_array_equal(in_parallel(*given), one_by_one(*given))
 
 
