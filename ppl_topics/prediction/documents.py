@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,11 +91,17 @@ def align_labels(labels: Labels, kind: LabelKind, classes: StrArray | None) -> t
     return aligned, int(np.count_nonzero(held))
 
 
+@cache
+def _analyzer() -> Callable[[str], list[str]]:
+    """Return what cuts texts as is done by default, made once: that takes as long as inferring a short text."""
+    return TextOptions().analyzer()
+
+
 def _from_texts(texts: Any, vocabulary: StrArray, word_ids: dict[str, int] | None) -> Corpus:
     if isinstance(texts, str | bytes):
         raise CorpusError("expected a Corpus or a list of texts, got a single string; put it into a list")
     given: Iterable[Any] = iterate(texts, "a Corpus or a list of texts")
-    analyze, assembler, any_tokens = TextOptions().analyzer(), CorpusAssembler(vocabulary, word_ids), False
+    analyze, assembler, any_tokens = _analyzer(), CorpusAssembler(vocabulary, word_ids), False
     for index, text in enumerate(given):
         if not isinstance(text, str):
             raise CorpusError(

@@ -27,7 +27,7 @@ from ppl_topics.samplers.assignments.sparse_partially_collapsed import sweep_oft
 from ppl_topics.samplers.responses.features import Features, features_of, features_of_each
 from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 
-__all__ = ["DRAWS", "WARMUP", "NewTopics", "mean_shares", "theta_of"]
+__all__ = ["DRAWS", "WARMUP", "NewTopics", "theta_of"]
 
 WARMUP, DRAWS = 20, 100
 """Sweeps left out, and sweeps averaged over, by default.
@@ -103,6 +103,23 @@ class NewTopics:
             kept = self._swept(min(self._at_once, draws - first))
             yield from features_of_each(self.tokens, kept, n_topics, self._design)
 
+    def mean_shares(self, phi: Float32Array, warmup: int, draws: int) -> FloatArray:
+        """Return zbar, the shares of the topics in each document averaged over draws given phi, shape (D, K).
+
+        `warmup` sweeps are left out. A document without tokens has zeros.
+        """
+        self.given(phi)
+        self.sweep(warmup)
+        pointer = self.tokens.drawn_ptr
+        lengths = np.diff(pointer)
+        first_cell = np.repeat(np.arange(len(lengths)) * self.n_topics, lengths)
+        counts = np.zeros(len(lengths) * self.n_topics, np.int64)
+        for first in range(0, draws, self._at_once):
+            kept = self._swept(min(self._at_once, draws - first))
+            cells = first_cell + (kept[:, self.tokens.first_tokens] if self.tokens.whole else kept)
+            counts += np.bincount(cells.ravel(), minlength=len(counts))
+        return counts.reshape(-1, self.n_topics) / np.maximum(draws * lengths, 1)[:, None]
+
     @property
     def _at_once(self) -> int:
         """How many sweeps one call makes."""
@@ -138,20 +155,6 @@ def _of_present_words(tokens: Tokens) -> tuple[IntArray | None, Tokens]:
         return None, tokens
     words = np.searchsorted(present, tokens.words).astype(np.uint32)
     return present, index_tokens(tokens.doc_ptr, words, len(present), whole=tokens.whole)
-
-
-def mean_shares(draws: Iterator[Features], n_docs: int, n_topics: int) -> FloatArray:
-    """Return zbar, the shares of the topics in each document averaged over draws, shape (D, K).
-
-    A document without tokens has zeros.
-    """
-    total, number = np.zeros((n_docs, n_topics)), 0
-    docs = np.arange(n_docs)
-    for features in draws:
-        # Each pair of document and topic comes once.
-        total[np.repeat(docs, np.diff(features.ptr)), features.topics] += features.shares
-        number += 1
-    return total / number
 
 
 def theta_of(shares: FloatArray, lengths: IntArray, alpha: Alpha) -> FloatArray:

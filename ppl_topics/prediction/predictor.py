@@ -24,7 +24,7 @@ from ppl_topics.corpus import Corpus
 from ppl_topics.engine.encode_observed import design_of as fixed_columns
 from ppl_topics.errors import TraceError
 from ppl_topics.prediction.by_documents import by_documents, threads_of
-from ppl_topics.prediction.infer import NewTopics, mean_shares, theta_of
+from ppl_topics.prediction.infer import NewTopics, theta_of
 from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.trained import Part, TrainedLabels, TrainedResponse, TrainedTopics, word_major
 from ppl_topics.samplers.responses.features import Features, scores, without_topics
@@ -93,8 +93,7 @@ def _theta(trained: TrainedTopics, corpus: Corpus, options: Options, part: Part)
 def shares_of(trained: TrainedTopics, tokens: Tokens, alpha: Alpha, options: Options, part: Part) -> FloatArray:
     """Return zbar of new documents given the mean topics, shape (D, K)."""
     topics = NewTopics(tokens, alpha, options.seed, part.stream, options.first)
-    draws = topics.draws(trained.phi_mean(part), options.warmup, options.draws)
-    return mean_shares(draws, len(tokens.doc_ptr) - 1, trained.topics)
+    return topics.mean_shares(trained.phi_mean(part), options.warmup, options.draws)
 
 
 def predict_corpus(
@@ -227,7 +226,8 @@ def draws_by_eta(
     new = NewDocuments(tokens, design, lambda part: response.trained.alpha(part, corpus))
     parts = [draws_of(response, new, options, part, at_most) for part in response.trained.parts(chain)]
     for together in zip(*parts, strict=True):
-        yield together[0][0], np.hstack([values for _, values in together])
+        values = [of_part for _, of_part in together]
+        yield together[0][0], values[0] if len(values) == 1 else np.hstack(values)
 
 
 class NewDocuments(NamedTuple):

@@ -11,7 +11,7 @@ from ppl_topics.core.alpha import Alpha
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec
 from ppl_topics.engine.bind import index_tokens
 from ppl_topics.engine.log_joint import log_included_phi_part, log_marginal, log_theta_part
-from ppl_topics.prediction.infer import NewTopics, mean_shares
+from ppl_topics.prediction.infer import NewTopics
 from ppl_topics.samplers.topics.included_rows import included_mass
 from ppl_topics.schedule.assign import admissible
 from ppl_topics.schedule.plan import make_plan
@@ -236,6 +236,6 @@ def test_words_of_no_topic_follow_the_prior():
     tokens = index_tokens(np.arange(0, 4001, 2), np.tile(np.array([2, 2], np.uint32), 2000), 3)
     phi = np.array([[0.5, 1.0], [0.5, 0.0], [0.0, 0.0]], np.float32)
     topics = NewTopics(tokens, Alpha.shared(np.array([1.0, 3.0])), seed=1, chain=0)
-    shares = mean_shares(topics.draws(phi, 5, 20), 2000, 2)
+    shares = topics.mean_shares(phi, 5, 20)
     assert shares.mean(axis=0) == pytest.approx([0.25, 0.75], abs=0.02)
     assert not phi[2].any()

@@ -16,7 +16,7 @@ from ppl_topics.core.alpha import Alpha
 from ppl_topics.engine.bind import index_tokens
 from ppl_topics.errors import CorpusError
 from ppl_topics.prediction.documents import align_corpus, align_labels
-from ppl_topics.prediction.infer import NewTopics, mean_shares, theta_of
+from ppl_topics.prediction.infer import NewTopics, theta_of
 
 FALSE_ALARM = 1e-6
 COPIES = 20_000
@@ -71,7 +71,7 @@ def test_the_mean_share_of_a_document_is_that_of_the_distribution():
     expected = np.zeros(3)
     for z, weight in zip(itertools.product(range(3), repeat=4), enumerated(ALPHA), strict=True):
         expected += weight * np.bincount(z, minlength=3) / 4
-    shares = mean_shares(chain_of_copies(ALPHA).draws(PHI, 20, 2), COPIES + 1, 3)
+    shares = chain_of_copies(ALPHA).mean_shares(PHI, 20, 2)
     assert shares[-1].tolist() == [0, 0, 0]
     # A share lies between 0 and 1, so its standard deviation is 1/2 at most.
     tolerance = stats.norm.isf(FALSE_ALARM / 6) * 0.5 / np.sqrt(COPIES)
@@ -94,9 +94,9 @@ def test_bits_do_not_depend_on_threads(n_topics):
     results, alpha = [], Alpha.shared(np.full(n_topics, 0.1))
     for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
         numba.set_num_threads(threads)
-        results.append(mean_shares(NewTopics(tokens, alpha, 5, 1).draws(phi, 2, 3), 80, n_topics))
+        results.append(NewTopics(tokens, alpha, 5, 1).mean_shares(phi, 2, 3))
     assert np.array_equal(results[0], results[1])
-    other = mean_shares(NewTopics(tokens, alpha, 6, 1).draws(phi, 2, 3), 80, n_topics)
+    other = NewTopics(tokens, alpha, 6, 1).mean_shares(phi, 2, 3)
     assert not np.array_equal(results[0], other)
 
 
