@@ -43,10 +43,9 @@ Run = Callable[[], float]
 """Runs some sweeps, and returns the share of their time that the coefficients took."""
 
 
-def ours(corpus: pt.Corpus, model: str, topics: int, sweeps: int = EACH) -> Run:
+def ours(corpus: pt.Corpus, model: Any, sweeps: int = EACH, **parameters: Any) -> Run:
     """Return what runs some sweeps of a model."""
-    fixed = {"alpha": ALPHA} if model == "lda" else {}
-    plan = make_plan(pt.load_spec(model, {"topics": topics, "beta": BETA, **fixed}), CorpusSizes.of(corpus))
+    plan = make_plan(pt.load_spec(model, parameters), CorpusSizes.of(corpus))
     bound = bind(plan, corpus)
     executor, state, done = Executor(bound), bound.initial_state(1, 0), [0]
     memories = executor.memories(state)
@@ -88,10 +87,11 @@ def programs(corpus: pt.Corpus, topics: int, threads: int) -> dict[str, Run]:
     number = np.random.default_rng(1).normal(size=len(classes))
     by_class = corpus.with_covariates(pd.DataFrame({"class": classes}))
     rows = corpus.with_covariates(pd.DataFrame({"class": classes, "number": number}))
+    how: dict[str, Any] = {"topics": topics, "beta": BETA}
     return {
-        "lda": ours(corpus, "lda", topics),
-        "dmr": ours(by_class, "dmr", topics),
-        "dmr, rows": ours(rows, "dmr", topics),
+        "lda": ours(corpus, "lda", alpha=ALPHA, **how),
+        "dmr": ours(by_class, "dmr", **how),
+        "dmr, rows": ours(rows, "dmr", **how),
         "tomotopy": tomotopy_dmr(by_class, classes, topics, threads),
     }
 
@@ -102,10 +102,11 @@ def simulated_programs(documents: int, topics: int, sweeps: int) -> tuple[pt.Cor
     rng, number = np.random.default_rng(1), corpus.n_docs
     few = {"treatment": rng.integers(0, 2, number), "party": rng.integers(1, 8, number)}
     frame = pd.DataFrame({**few, "region": rng.choice(["east", "north", "south"], number)})
+    how: dict[str, Any] = {"topics": topics, "beta": BETA, "sweeps": sweeps}
     return corpus, {
-        "lda": ours(corpus, "lda", topics, sweeps),
-        "dmr": ours(corpus.with_covariates(frame), "dmr", topics, sweeps),
-        "dmr, rows": ours(corpus.with_covariates(frame.assign(age=rng.normal(size=number))), "dmr", topics, sweeps),
+        "lda": ours(corpus, "lda", alpha=ALPHA, **how),
+        "dmr": ours(corpus.with_covariates(frame), "dmr", **how),
+        "dmr, rows": ours(corpus.with_covariates(frame.assign(age=rng.normal(size=number))), "dmr", **how),
     }
 
 

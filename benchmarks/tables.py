@@ -42,6 +42,7 @@ QUESTIONS = {
     "How does a supervised model scale with documents?": "",
     "How does a supervised model scale with classes?": "Beyond 20 classes, documents are dealt to them at random.",
     "What do covariates above the topics cost?": "By class; in rows, by a number too. tomotopy: every tenth sweep.",
+    "What does a block add to a sweep?": "By class, keywords of ten classes, and the length of a document.",
     "How do other models compare with tomotopy's?": "By class: DMR, and labels, whose likelihood is given the class.",
     "What do classes and whole documents do for topics?": "The likelihood is that of words alone, classes not known.",
     "How sparse are spike-and-slab topics?": "After 150 sweeps.",
