@@ -1,4 +1,6 @@
-"""Simulation-based calibration of the shipped models that are distributions of words and labels, and its table.
+"""Simulation-based calibration of the models that are distributions of words and labels, and its table.
+
+All that are shipped, and models of blocks that no shipped model has.
 
 python tests/models/shipped_calibration.py                              # some 20 minutes
 python tests/models/shipped_calibration.py --write docs/simulation.md   # and put the table into a page
@@ -48,7 +50,31 @@ MODELS: dict[str, dict[str, Any]] = {
     "dolda_covariates": {"responses": 2, "covariates": 1},
     "dolda_spike_slab": {"responses": 2, "inclusion": 0.6},
 }
-"""Arguments that differ, by model; None leaves one out."""
+"""Arguments that differ, by shipped model; None leaves one out."""
+
+
+def of_targets(response: dict[str, Any], prior: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return LDA with a response of real targets and a prior of its coefficients."""
+    common = {"coefficients": "eta", "features": ["z"], "standardise": False, "observed": "labels"}
+    return "lda", {"eta": {"per": "response", **prior}, "y": {**common, **response}}
+
+
+NORMAL, ERRORS = {"block": "normal"}, {"block": "inverse_gamma", "shape": 3.0, "rate": 2.0}
+GAUSSIAN = {"block": "gaussian", "shape": 3.0}
+KEYWORDS = {"block": "keywords_and_background", "over": "word", "per": "topic", "concentration": "$beta",
+            "keywords": {"first": ["0", "1"]}, "background_a": 2.0, "background_b": 3.0}  # fmt: skip
+
+OF_BLOCKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "student_t": of_targets({"block": "student_t", "sigma": ERRORS}, NORMAL),
+    "quantile": of_targets({"block": "quantile", "quantile": 0.3, "sigma": ERRORS}, NORMAL),
+    "laplace": of_targets(GAUSSIAN, {"block": "laplace"}),
+    "student_t_coefficients": of_targets(GAUSSIAN, {"block": "student_t_coefficients"}),
+    "keywords_and_background": ("lda", {"phi": KEYWORDS}),
+    "slda_multinomial, per doc": ("slda_multinomial", {"z": {"per": "doc"}}),
+}
+"""Models of blocks that no shipped model has: what they extend, and the blocks that differ."""
+
+MODELS |= {name: {} for name in OF_BLOCKS}
 
 HORSESHOES = ("dolda", "dolda_covariates", "dolda_spike_slab")
 PRIORS: dict[str, dict[str, Any]] = {
@@ -74,9 +100,9 @@ def arguments(model: str) -> dict[str, Any]:
 
 
 def calibrate(model: str, **how: Any) -> pt.Calibration:
-    """Calibrate a shipped model."""
-    blocks = PRIORS.get(model)
-    spec: Any = {"name": model, "extends": model, "blocks": blocks} if blocks else model
+    """Calibrate a model."""
+    base, blocks = OF_BLOCKS.get(model, (model, PRIORS.get(model)))
+    spec: Any = {"name": "differs", "extends": base, "blocks": blocks} if blocks else base
     return pt.calibrate(spec, **{**arguments(model), **LENGTH, **LONGER.get(model, {}), **how})
 
 
@@ -87,6 +113,8 @@ def row(model: str, result: pt.Calibration) -> str:
     differs = {name: value for name, value in MODELS[model].items() if value is not None}
     differs |= {f"{name}.{key}": value for name, block in PRIORS.get(model, {}).items() for key, value in block.items()}
     how = ", ".join(f"`{name}={spelled(value)}`" for name, value in differs.items())
+    if model in OF_BLOCKS:
+        how = f"in `{OF_BLOCKS[model][0]}`"
     cells = [
         f"`{model}`",
         how,
