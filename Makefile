@@ -13,7 +13,7 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow fuzz faults check bench bench-tables docs clean
+.PHONY: help demo test test-slow fuzz faults check bench bench-tables docs dist clean
 
 help:  ## show this list
 	@echo 'make TARGET [PYTHON=python3.12]'
@@ -69,8 +69,17 @@ docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo 'open docs/_build/html/index.html'
 
+# The wheel is tried where there are no sources to be imported by mistake.
+dist: $(VENV)/.installed-dist  ## build wheel and source distribution into dist, and try the wheel by itself
+	rm -rf build dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build && wheel/bin/ppl-topics plan lda && wheel/bin/ppl-topics demo --no-progress --out demo.nc
+
 clean:  ## remove build output and caches (the environment in .venv stays)
-	rm -rf build dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist docs/_build docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(wildcard $(PACKAGES) tests examples benchmarks docs) \
 	    -type d -name __pycache__ -prune -exec rm -rf {} +
 
