@@ -1,6 +1,7 @@
 """The pages of the documentation agree with the program."""
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,13 @@ def test_all_of_it_at_once_runs():
     fit = pt.sample(yaml.safe_load(MODELS[-1]), corpus, topics=4, draws=2, warmup=2, chains=1, seed=1, progress=False)
     assert {"gamma", "keyword_weight", "eta_party", "eta_rating"} <= set(fit.posterior)
     assert fit.of_response("party").predict(corpus).shape == (24,)
+
+
+def test_the_catalogue_is_what_its_script_makes():
+    made = runpy.run_path(str(DOCS / "catalogue.py"))["page"]()
+    assert (DOCS / "catalogue.md").read_text(encoding="utf-8") == made
+    for name in [*shipped(), "collapsed_gibbs", "elliptical_slice"]:
+        assert f"| `{name}` |" in made
 
 
 def test_the_table_of_distribution_names_the_kernels():
