@@ -189,17 +189,19 @@ class GroupBuilder:
         if len(names):
             data["topic_name"] = ("topic", _text([*names, *[""] * (sizes.topics - len(names))]))
         covariates = self.corpus.covariates
-        if covariates is not None and np.prod(covariates.matrix.shape) <= MAX_COVARIATE_CELLS:
-            matrix = covariates.matrix
-            data["covariates"] = (("doc", "covariate"), matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
-            coords["covariate"] = _text(covariates.names)
         observing = [self.bound.prevalence, *(bound.observed for _, bound in self._responses())]
         scalings = (None if each is None else each.scaling for each in observing)
         scaling = next((each for each in scalings if each is not None), None)
-        if covariates is not None and scaling is not None:
-            # Needed to encode new documents; a variable, since attributes are limited in size.
+        few = covariates is not None and np.prod(covariates.matrix.shape) <= MAX_COVARIATE_CELLS
+        if covariates is not None and few:
+            matrix = covariates.matrix
+            data["covariates"] = (("doc", "covariate"), matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+        if covariates is not None and (few or scaling is not None):
+            # What the columns are of, to group documents and to encode new ones; a variable, since attributes are
+            # limited in size.
             data["covariate_columns"] = ((), columns_to_json(covariates.columns))
             coords["covariate"] = _text(covariates.names)
+        if covariates is not None and scaling is not None:
             if scaling.formula is None:
                 dim = "covariate"
             else:

@@ -32,6 +32,7 @@ __all__ = [
     "document_topics",
     "last_topics",
     "mean_phi",
+    "name_of",
     "part_of",
     "recorded",
     "topic_labels_of",
@@ -91,11 +92,15 @@ def part_of(groups: Mapping[str, xr.Dataset], chain: int = 0, response: str | No
     return Part(check_chain(chain, holder["chain"].values.tolist()), chosen_response(groups, response))
 
 
+def name_of(groups: Mapping[str, xr.Dataset], role: str) -> str:
+    """Return the name of the variable with a role, such as ``theta``, in the model of a trace; the role if unknown."""
+    model = _model(groups)
+    return role if model is None else model.names.get(role, role)
+
+
 def recorded(groups: Mapping[str, xr.Dataset], role: str) -> xr.DataArray | None:
     """Return the draws of the variable with a role, such as ``theta``, whatever its name; None if not recorded."""
-    posterior, model = groups["posterior"], _model(groups)
-    name = role if model is None else model.names.get(role, role)
-    found = posterior.get(name)
+    found = groups["posterior"].get(name_of(groups, role))
     # Another program's trace may use this name for something else.
     of_documents = found is None or role != "theta" or {"chain", "draw", "doc", "topic"} <= set(found.dims)
     return found if of_documents else None
@@ -178,6 +183,8 @@ def covariate_scaling(constants: xr.Dataset) -> Scaling:
     if "covariate_formula" in constants:
         columns = columns_from_json(str(constants["covariate_columns"].item()))
         dim, formula = "feature", FittedFormula.from_json(str(constants["covariate_formula"].item()), columns)
+    if not {f"{dim}_mean", f"{dim}_scale"} <= set(constants.data_vars):
+        raise TraceError("the trace lacks the scales of the covariates; it was not written by ppl-topics")
     return Scaling(constants[f"{dim}_mean"].values, constants[f"{dim}_scale"].values, formula)
 
 

@@ -181,8 +181,9 @@ def _same(name: str, group: xr.Dataset, posterior: xr.Dataset) -> Iterator[str]:
 
 def _constants(group: xr.Dataset, posterior: xr.Dataset) -> Iterator[str]:
     """Check what does not change from draw to draw."""
-    scaling = OF_FORMULA if "covariate_formula" in group else SCALING
-    for wanted, needed in ((scaling, scaling), (TARGETS, TARGETS), (CELLS, (*CELLS, "beta"))):
+    # Covariates that the model does not look at have columns, and nothing else.
+    scalings = [(each[1:], each) for each in (SCALING, OF_FORMULA)]
+    for wanted, needed in (*scalings, (TARGETS, TARGETS), (CELLS, (*CELLS, "beta"))):
         if any(name in group for name in wanted) and not all(name in group for name in needed):
             yield f"constant_data lacks some of {', '.join(needed)}"
     sizes = {dim: group.sizes.get(dim, 0) for dim in ("topic", "word")}

@@ -330,6 +330,15 @@ class TestDims:
         check_groups(groups, "run.nc")
         self.refused(groups, "constant_data", groups["constant_data"].drop_vars(name), "lacks some of covariate")
 
+    def test_covariates_without_scales(self):
+        """Those of a model that does not look at them have none; who needs them says so."""
+        groups = pt.sample("slda_covariates", with_covariates(), **OPTIONS).groups
+        without = groups["constant_data"].drop_vars(["covariate_mean", "covariate_scale"])
+        groups = {**groups, "constant_data": without}
+        check_groups(groups, "run.nc")
+        with pytest.raises(pt.TraceError, match="lacks the scales of the covariates"):
+            Fit(groups).predict(with_covariates())
+
     def test_a_formula_of_covariates(self):
         groups = pt.sample(
             "slda_covariates",
@@ -339,7 +348,7 @@ class TestDims:
         ).groups
         check_groups(groups, "run.nc")
         constants = groups["constant_data"]
-        for name in ("covariate_columns", "feature_mean", "feature_scale"):
+        for name in ("covariate_columns", "covariate_formula", "feature_mean", "feature_scale"):
             self.refused(groups, "constant_data", constants.drop_vars(name), "lacks some of covariate")
         for text in (
             "x",
