@@ -101,8 +101,9 @@ class Fit:
     relevance_terms = method_of(quality.relevance_terms)
     predictive_checks = method_of(predictive_checks.predictive_checks)
 
-    # Topics by covariates.
+    # Topics by covariates, and in documents and groups of them.
     prevalence = method_of(prediction.prevalence)
+    typical_documents = method_of(tables.typical_documents)
 
     # Coefficients, and zeros in topics.
     coefficients = method_of(tables.coefficient_table)

@@ -174,7 +174,7 @@ def _by_share(view: TopicView, labels: list[str]) -> list[dict[str, Any]]:
 
 def _documents(groups: Groups, chain: int, view: TopicView, section: Section) -> Documents | None:
     """Return the documents by topic, or add a note on why there are none."""
-    documents, why = attempt(lambda: Documents(groups, chain, view.place, len(view.phi)))
+    documents, why = attempt(lambda: Documents(groups, chain, view.response or None))
     if why:
         section.notes.append(f"Documents by topic are not available: {why}.")
     return documents

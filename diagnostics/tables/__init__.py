@@ -1,10 +1,11 @@
-"""Tables of what a trace says: which topics matter, to which response or at which covariates, and how certainly."""
+"""Tables of what a trace says: which topics matter, to which response, at which covariates, in which documents."""
 
 from ppl_topics.diagnostics.tables.coefficients import coefficient_table
 from ppl_topics.diagnostics.tables.effective_coefficients import effective_coefficients
 from ppl_topics.diagnostics.tables.prevalence import prevalence_table
 from ppl_topics.diagnostics.tables.reading_summary import reading_summary
 from ppl_topics.diagnostics.tables.relevance import signal_topics, topic_relevance
+from ppl_topics.diagnostics.tables.typical_documents import typical_documents
 from ppl_topics.diagnostics.tables.zeros import zeros_in_phi
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "reading_summary",
     "signal_topics",
     "topic_relevance",
+    "typical_documents",
     "zeros_in_phi",
 ]
