@@ -103,6 +103,7 @@ class Fit:
 
     # Topics by covariates, and in documents and groups of them.
     prevalence = method_of(prediction.prevalence)
+    prevalence_over = method_of(tables.prevalence_over)
     typical_documents = method_of(tables.typical_documents)
 
     # Coefficients, and zeros in topics.
@@ -130,6 +131,7 @@ class Fit:
     plot_coefficients = method_of(plots.plot_coefficients)
     plot_relevance = method_of(plots.plot_relevance)
     plot_prevalence = method_of(plots.plot_prevalence)
+    plot_prevalence_over = method_of(plots.plot_prevalence_over)
 
     def __repr__(self) -> str:
         """Return one line: model, draws, corpus."""

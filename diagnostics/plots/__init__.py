@@ -11,7 +11,7 @@ from ppl_topics.diagnostics.plots.correlations import plot_topic_correlations
 from ppl_topics.diagnostics.plots.document import plot_document
 from ppl_topics.diagnostics.plots.drift import plot_drift
 from ppl_topics.diagnostics.plots.eta import plot_eta
-from ppl_topics.diagnostics.plots.prevalence import plot_prevalence
+from ppl_topics.diagnostics.plots.prevalence import plot_prevalence, plot_prevalence_over
 from ppl_topics.diagnostics.plots.topics import plot_topics
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "plot_ess",
     "plot_eta",
     "plot_prevalence",
+    "plot_prevalence_over",
     "plot_rank",
     "plot_relevance",
     "plot_topic_correlations",

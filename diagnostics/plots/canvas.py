@@ -21,6 +21,7 @@ from ppl_topics.results.topic_names import named, topic_names
 __all__ = [
     "COLOURS",
     "GREY",
+    "LABEL",
     "SURE",
     "UNSURE",
     "bare",
@@ -30,12 +31,14 @@ __all__ = [
     "grid",
     "groups_of",
     "heat_map",
+    "legend_columns",
     "one_axes",
     "plain",
     "pyplot",
     "reach_over",
     "sequence_of",
     "topic_labels",
+    "topic_texts",
 ]
 
 SURE, UNSURE = "#1f4e79", "#a9a9a9"
@@ -53,6 +56,9 @@ MOST_PANELS = 50
 
 LABEL, WORD = 48, 28
 """Maximum characters of the words in a label, and of a single word."""
+
+ACROSS = 104
+"""Characters of a legend in small print that fit side by side in 7 inches, with 5 for each mark."""
 
 
 def groups_of(trace: Any) -> dict[str, xr.Dataset]:
@@ -178,18 +184,26 @@ def check_positive(name: str, value: Any, none: bool = False) -> None:
 
 def topic_labels(groups: Mapping[str, xr.Dataset], part: Part, n_words: int) -> Callable[[int], str]:
     """Return a function that labels a topic by its name, its most probable words, if phi is known, and number."""
+    labels = {number: f"{text}  (topic {number})" for number, text in topic_texts(groups, part, n_words).items()}
+    return lambda topic: labels.get(topic, f"topic {topic}")
+
+
+def topic_texts(groups: Mapping[str, xr.Dataset], part: Part, n_words: int) -> dict[int, str]:
+    """Return the name and the most probable words of each topic, by its number; none if phi is not known."""
     check_positive("n_words", n_words)
     if not has_mean_topics(groups):
-        return lambda topic: f"topic {topic}"
+        return {}
     phi = mean_phi(groups, part)
     words, names = groups["constant_data"]["word"].values, topic_names(groups)
     best = best_words(phi, n_words)
     texts = [named(names, k, " ".join(str(words[w]) for w in row if w >= 0)) for k, row in enumerate(best)]
-    labels = {
-        number: f"{plain(text, LABEL)}  (topic {number})"
-        for number, text in zip(topic_numbers(groups), texts, strict=True)
-    }
-    return lambda topic: labels.get(topic, f"topic {topic}")
+    return {number: plain(text, LABEL) for number, text in zip(topic_numbers(groups), texts, strict=True)}
+
+
+def legend_columns(panel: Any) -> int:
+    """Return how many columns of a legend fit above or below axes of 7 inches."""
+    _, labels = panel.get_legend_handles_labels()
+    return max(1, ACROSS // (max(map(len, labels), default=0) + 5))
 
 
 def sequence_of(value: Any) -> Sequence[Any]:

@@ -3,6 +3,7 @@
 from ppl_topics.diagnostics.tables.coefficients import coefficient_table
 from ppl_topics.diagnostics.tables.effective_coefficients import effective_coefficients
 from ppl_topics.diagnostics.tables.prevalence import prevalence_table
+from ppl_topics.diagnostics.tables.prevalence_over import prevalence_over
 from ppl_topics.diagnostics.tables.reading_summary import reading_summary
 from ppl_topics.diagnostics.tables.relevance import signal_topics, topic_relevance
 from ppl_topics.diagnostics.tables.typical_documents import typical_documents
@@ -11,6 +12,7 @@ from ppl_topics.diagnostics.tables.zeros import zeros_in_phi
 __all__ = [
     "coefficient_table",
     "effective_coefficients",
+    "prevalence_over",
     "prevalence_table",
     "reading_summary",
     "signal_topics",
