@@ -128,6 +128,7 @@ class Fit:
     plot_topic_correlations = method_of(plots.plot_topic_correlations)
     plot_eta = method_of(plots.plot_eta)
     plot_document = method_of(plots.plot_document)
+    plot_document_map = method_of(plots.plot_document_map)
     plot_coefficients = method_of(plots.plot_coefficients)
     plot_relevance = method_of(plots.plot_relevance)
     plot_prevalence = method_of(plots.plot_prevalence)

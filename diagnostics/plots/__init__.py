@@ -9,6 +9,7 @@ from ppl_topics.diagnostics.plots.chains import plot_ess, plot_rank, plot_trace
 from ppl_topics.diagnostics.plots.coefficients import plot_coefficients, plot_relevance
 from ppl_topics.diagnostics.plots.correlations import plot_topic_correlations
 from ppl_topics.diagnostics.plots.document import plot_document
+from ppl_topics.diagnostics.plots.document_map import plot_document_map
 from ppl_topics.diagnostics.plots.drift import plot_drift
 from ppl_topics.diagnostics.plots.eta import plot_eta
 from ppl_topics.diagnostics.plots.prevalence import plot_prevalence, plot_prevalence_over
@@ -17,6 +18,7 @@ from ppl_topics.diagnostics.plots.topics import plot_topics
 __all__ = [
     "plot_coefficients",
     "plot_document",
+    "plot_document_map",
     "plot_drift",
     "plot_ess",
     "plot_eta",
