@@ -35,6 +35,7 @@ __all__ = [
     "name_of",
     "part_of",
     "recorded",
+    "recorded_words",
     "topic_labels_of",
     "topic_numbers",
     "words_of_tokens",
@@ -104,6 +105,12 @@ def recorded(groups: Mapping[str, xr.Dataset], role: str) -> xr.DataArray | None
     # Another program's trace may use this name for something else.
     of_documents = found is None or role != "theta" or {"chain", "draw", "doc", "topic"} <= set(found.dims)
     return found if of_documents else None
+
+
+def recorded_words(groups: Mapping[str, xr.Dataset], draws: xr.DataArray) -> IntArray:
+    """Return the position of each word of the vocabulary in draws of some words, -1 if it is not there, shape (V,)."""
+    place_of = {str(word): place for place, word in enumerate(draws["word"].values)}
+    return np.array([place_of.get(str(word), -1) for word in groups["constant_data"]["word"].values], dtype=np.int64)
 
 
 def _model(groups: Mapping[str, xr.Dataset]) -> Model | None:

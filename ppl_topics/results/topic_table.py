@@ -13,7 +13,7 @@ from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
 from ppl_topics.results.coefficient_draws import check_probability, interval
-from ppl_topics.results.documents import Part, mean_phi, part_of, recorded, topic_numbers
+from ppl_topics.results.documents import Part, mean_phi, part_of, recorded, recorded_words, topic_numbers
 from ppl_topics.results.response_topics import own_topics
 from ppl_topics.results.topic_names import with_names
 
@@ -114,9 +114,7 @@ def _intervals(
     draws = recorded(groups, "phi")
     if draws is None or draws.sizes["draw"] < 2:
         return low, high
-    place_of = {str(word): place for place, word in enumerate(draws["word"].values)}
-    vocabulary = groups["constant_data"]["word"].values
-    columns = np.array([place_of.get(str(word), -1) for word in vocabulary])[best]
+    columns = recorded_words(groups, draws)[best]
     phi = part.of(draws).transpose("topic", "draw", "word").values
     for topic, chosen in enumerate(columns):
         known = chosen >= 0
