@@ -99,6 +99,7 @@ class Fit:
     topic_diversity = method_of(quality.topic_diversity)
     frex_words = method_of(quality.frex_words)
     relevance_terms = method_of(quality.relevance_terms)
+    contrast = method_of(tables.contrast)
     predictive_checks = method_of(predictive_checks.predictive_checks)
 
     # Topics by covariates, and in documents and groups of them.
@@ -125,6 +126,7 @@ class Fit:
     plot_rank = method_of(plots.plot_rank)
     plot_ess = method_of(plots.plot_ess)
     plot_topics = method_of(plots.plot_topics)
+    plot_contrast = method_of(plots.plot_contrast)
     plot_topic_correlations = method_of(plots.plot_topic_correlations)
     plot_eta = method_of(plots.plot_eta)
     plot_document = method_of(plots.plot_document)

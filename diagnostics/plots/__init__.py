@@ -7,6 +7,7 @@ is labelled by its most probable words and its number in its chain.
 
 from ppl_topics.diagnostics.plots.chains import plot_ess, plot_rank, plot_trace
 from ppl_topics.diagnostics.plots.coefficients import plot_coefficients, plot_relevance
+from ppl_topics.diagnostics.plots.contrast import plot_contrast
 from ppl_topics.diagnostics.plots.correlations import plot_topic_correlations
 from ppl_topics.diagnostics.plots.document import plot_document
 from ppl_topics.diagnostics.plots.document_map import plot_document_map
@@ -17,6 +18,7 @@ from ppl_topics.diagnostics.plots.topics import plot_topics
 
 __all__ = [
     "plot_coefficients",
+    "plot_contrast",
     "plot_document",
     "plot_document_map",
     "plot_drift",

@@ -1,6 +1,7 @@
 """Tables of what a trace says: which topics matter, to which response, at which covariates, in which documents."""
 
 from ppl_topics.diagnostics.tables.coefficients import coefficient_table
+from ppl_topics.diagnostics.tables.contrast import contrast
 from ppl_topics.diagnostics.tables.effective_coefficients import effective_coefficients
 from ppl_topics.diagnostics.tables.prevalence import prevalence_table
 from ppl_topics.diagnostics.tables.prevalence_over import prevalence_over
@@ -11,6 +12,7 @@ from ppl_topics.diagnostics.tables.zeros import zeros_in_phi
 
 __all__ = [
     "coefficient_table",
+    "contrast",
     "effective_coefficients",
     "prevalence_over",
     "prevalence_table",
