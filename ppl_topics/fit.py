@@ -100,6 +100,7 @@ class Fit:
     frex_words = method_of(quality.frex_words)
     relevance_terms = method_of(quality.relevance_terms)
     contrast = method_of(tables.contrast)
+    topic_hierarchy = method_of(tables.topic_hierarchy)
     predictive_checks = method_of(predictive_checks.predictive_checks)
 
     # Topics by covariates, and in documents and groups of them.
@@ -127,6 +128,7 @@ class Fit:
     plot_ess = method_of(plots.plot_ess)
     plot_topics = method_of(plots.plot_topics)
     plot_contrast = method_of(plots.plot_contrast)
+    plot_hierarchy = method_of(plots.plot_hierarchy)
     plot_topic_correlations = method_of(plots.plot_topic_correlations)
     plot_eta = method_of(plots.plot_eta)
     plot_document = method_of(plots.plot_document)

@@ -13,6 +13,7 @@ from ppl_topics.diagnostics.plots.document import plot_document
 from ppl_topics.diagnostics.plots.document_map import plot_document_map
 from ppl_topics.diagnostics.plots.drift import plot_drift
 from ppl_topics.diagnostics.plots.eta import plot_eta
+from ppl_topics.diagnostics.plots.hierarchy import plot_hierarchy
 from ppl_topics.diagnostics.plots.prevalence import plot_prevalence, plot_prevalence_over
 from ppl_topics.diagnostics.plots.topics import plot_topics
 
@@ -24,6 +25,7 @@ __all__ = [
     "plot_drift",
     "plot_ess",
     "plot_eta",
+    "plot_hierarchy",
     "plot_prevalence",
     "plot_prevalence_over",
     "plot_rank",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ppl_topics._util.arguments import is_whole
-from ppl_topics._util.arrays import FloatArray
+from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.results.arviz_compat import to_groups
 from ppl_topics.results.best_words import best_words
@@ -22,6 +23,8 @@ __all__ = [
     "COLOURS",
     "GREY",
     "LABEL",
+    "LETTER",
+    "MOST_WORDS",
     "SURE",
     "UNSURE",
     "bare",
@@ -31,14 +34,17 @@ __all__ = [
     "grid",
     "groups_of",
     "heat_map",
+    "inches",
     "legend_columns",
     "one_axes",
     "plain",
     "pyplot",
     "reach_over",
+    "row_labels",
     "sequence_of",
     "topic_labels",
     "topic_texts",
+    "width",
 ]
 
 SURE, UNSURE = "#1f4e79", "#a9a9a9"
@@ -59,6 +65,11 @@ LABEL, WORD = 48, 28
 
 ACROSS = 104
 """Characters of a legend in small print that fit side by side in 7 inches, with 5 for each mark."""
+MOST_WORDS, MOST_NUMBERS = 60, 120
+"""Maximum numbers of topics whose rows are labelled by words, and by numbers."""
+
+LETTER = 0.068
+"""Inches per letter of a small label."""
 
 
 def groups_of(trace: Any) -> dict[str, xr.Dataset]:
@@ -204,6 +215,29 @@ def legend_columns(panel: Any) -> int:
     """Return how many columns of a legend fit above or below axes of 7 inches."""
     _, labels = panel.get_legend_handles_labels()
     return max(1, ACROSS // (max(map(len, labels), default=0) + 5))
+
+
+def row_labels(numbers: IntArray, label: Callable[[int], str]) -> tuple[IntArray, list[str], float]:
+    """Return which rows of topics are labelled, by words if there is space for them or else by number, and the size."""
+    step = 1 if len(numbers) <= MOST_NUMBERS else -(-len(numbers) // MOST_NUMBERS)
+    places = np.arange(0, len(numbers), step)
+    words = len(numbers) <= MOST_WORDS
+    # One row per line in a figure of twelve inches.
+    size = float(np.clip(600.0 / len(places), 4.5, 8.3))
+    return places, [label(number) if words else str(number) for number in numbers[places].tolist()], size
+
+
+def width(text: str) -> int:
+    """Return the width of a text in characters of a monospaced font."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def inches(panel: Any) -> tuple[float, float]:
+    """Return width and height of axes."""
+    # Makes the layout final.
+    panel.figure.get_figure().draw_without_rendering()
+    box = panel.get_window_extent()
+    return box.width / panel.figure.dpi, box.height / panel.figure.dpi
 
 
 def sequence_of(value: Any) -> Sequence[Any]:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from ppl_topics._util.arrays import FloatArray, IntArray
-from ppl_topics.diagnostics.plots.canvas import groups_of, heat_map, one_axes, topic_labels
+from ppl_topics.diagnostics.plots.canvas import (
+    LETTER,
+    MOST_WORDS,
+    groups_of,
+    heat_map,
+    one_axes,
+    row_labels,
+    topic_labels,
+)
+from ppl_topics.diagnostics.tables.hierarchy import QUICKLY_ORDERED
 from ppl_topics.errors import TraceError
 from ppl_topics.results.documents import DocumentTopics, Estimate, concentration, document_topics, part_of, recorded
 
-__all__ = ["plot_topic_correlations", "topic_correlations"]
-
-MOST_WORDS, MOST_NUMBERS = 60, 120
-"""Maximum numbers of topics whose rows are labelled by words, and by numbers."""
-
-QUICKLY_ORDERED = 150
-"""Maximum number of topics for the optimal order of the leaves."""
-
-LETTER = 0.068
-"""Inches per letter of a label."""
+__all__ = ["by_similarity", "drawn_correlations", "plot_topic_correlations", "topic_correlations"]
 
 ANNOTATED = 10
 """Maximum number of topics whose cells show their numbers."""
@@ -35,24 +37,29 @@ def topic_correlations(
 
     A topic whose share is the same in all documents has NaN.
     """
-    groups = groups_of(groups)
+    found, drawn = drawn_correlations(groups_of(groups), response, chain, estimate)
+    # The mean of the correlations, since the correlation of the means would ignore their uncertainty.
+    return found.topics, drawn.mean(axis=0), found.estimate
+
+
+def drawn_correlations(
+    groups: Mapping[str, xr.Dataset], response: str | None, chain: int, estimate: Estimate
+) -> tuple[DocumentTopics, FloatArray]:
+    """Return topic shares, and the correlations (M, K, K) in each recorded draw of theta or, alone, the last state."""
     found = document_topics(groups, chain, response, estimate)
     # An empty document has the shares of the prior.
     full = found.lengths != 0
     if full.sum() < 2:
         raise TraceError("correlations over documents need at least two documents with tokens")
-    if found.estimate == "draws":
-        theta = recorded(groups, "theta")
-        assert theta is not None, "shares of draws without draws"
-        draws = found.part.of(theta).transpose("draw", "doc", "topic").values
-        # The mean of the correlations, since the correlation of the means would ignore their uncertainty.
-        result = np.mean([_correlation(draw[full].astype(np.float64)) for draw in draws], axis=0)
-    else:
-        result = _correlation(_zbar(groups, found)[full])
-    return found.topics, result, found.estimate
+    if found.estimate != "draws":
+        return found, _correlation(_zbar(groups, found)[full])[None]
+    theta = recorded(groups, "theta")
+    assert theta is not None, "shares of draws without draws"
+    draws = found.part.of(theta).transpose("draw", "doc", "topic").values
+    return found, np.stack([_correlation(draw[full].astype(np.float64)) for draw in draws])
 
 
-def _zbar(groups: Any, found: DocumentTopics) -> FloatArray:
+def _zbar(groups: Mapping[str, xr.Dataset], found: DocumentTopics) -> FloatArray:
     """Return the shares of tokens, n_dk / N_d, from the smoothed shares: (N_d + sum of alpha) theta - alpha = n_dk."""
     alpha = concentration(groups, "alpha", found.part, draw=-1)
     lengths = found.lengths[:, None]
@@ -116,7 +123,7 @@ def plot_topic_correlations(
     groups = groups_of(groups)
     topics, correlation, used = topic_correlations(groups, response=response, chain=chain, estimate=estimate)
     label = topic_labels(groups, part_of(groups, chain, response), n_words)
-    order = _order(correlation)
+    order = by_similarity(correlation)
     shown = correlation[np.ix_(order, order)].copy()
     n_topics = len(order)
     np.fill_diagonal(shown, np.nan)
@@ -137,19 +144,14 @@ def plot_topic_correlations(
 
 def _ticks(panel: Any, numbers: IntArray, label: Any) -> None:
     """Label rows by words and columns by numbers, if there is space."""
-    n_topics = len(numbers)
-    step = 1 if n_topics <= MOST_NUMBERS else -(-n_topics // MOST_NUMBERS)
-    places = np.arange(0, n_topics, step)
-    # One number per line in a figure of twelve inches.
-    size = float(np.clip(600.0 / len(places), 4.5, 8.3))
+    places, texts, size = row_labels(numbers, label)
     short = [str(number) for number in numbers[places].tolist()]
-    long = [label(number) for number in numbers[places].tolist()] if n_topics <= MOST_WORDS else short
-    panel.set_yticks(places, long, fontsize=size)
-    panel.set_xticks(places, short, fontsize=size, rotation=90 if n_topics > 20 else 0)
+    panel.set_yticks(places, texts, fontsize=size)
+    panel.set_xticks(places, short, fontsize=size, rotation=90 if len(numbers) > 20 else 0)
     panel.set_xlabel("topic", fontsize="small")
 
 
-def _order(correlation: FloatArray) -> IntArray:
+def by_similarity(correlation: FloatArray) -> IntArray:
     """Return an order that puts strongly correlated topics side by side, with topics without correlations last."""
     known = np.flatnonzero(~np.isnan(np.diag(correlation)))
     unknown = np.setdiff1d(np.arange(len(correlation)), known)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -19,9 +18,11 @@ from ppl_topics.diagnostics.plots.canvas import (
     check_positive,
     given_axes,
     groups_of,
+    inches,
     plain,
     pyplot,
     topic_labels,
+    width,
 )
 from ppl_topics.errors import TraceError
 from ppl_topics.results.coefficient_draws import check_probability, interval
@@ -141,7 +142,7 @@ def plot_document(
         panels = _new_panels(len(shown), max(len(lines), 1))
     else:
         panels = given_axes(axes, 2, "panels, the shares and the words")
-        line = int(np.clip(_inches(panels[1])[0] * 72 / (CHARACTER * SMALL), SHORTEST_LINE, LINE))
+        line = int(np.clip(inches(panels[1])[0] * 72 / (CHARACTER * SMALL), SHORTEST_LINE, LINE))
         lines, left = _flow(words, max_tokens, line)
     labels, colours = [label(number) for number in numbers], [colour_of[number] for number in numbers]
     bars(panels[0], theta[shown], low[shown], high[shown], labels, height=0.7, color=colours)
@@ -220,30 +221,17 @@ def _words(groups: Mapping[str, xr.Dataset], part: Part, place: int, shares: Doc
     ], source
 
 
-def _width(text: str) -> int:
-    """Return the width of a text in characters of a monospaced font."""
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
 def _flow(words: list[_Word], most: int, length: int) -> tuple[list[list[tuple[int, _Word]]], int]:
     """Break words into lines; return those of each line with their columns, and the number of tokens left over."""
     lines: list[list[tuple[int, _Word]]] = []
     column = length + 1
     for word in words[:most]:
-        if column + _width(word.text) > length:
+        if column + width(word.text) > length:
             lines.append([])
             column = 0
         lines[-1].append((column, word))
-        column += _width(word.text) + 2
+        column += width(word.text) + 2
     return lines, sum(word.times for word in words[most:])
-
-
-def _inches(panel: Any) -> tuple[float, float]:
-    """Return width and height of axes."""
-    # Makes the layout final.
-    panel.figure.get_figure().draw_without_rendering()
-    box = panel.get_window_extent()
-    return box.width / panel.figure.dpi, box.height / panel.figure.dpi
 
 
 def _write(
@@ -261,14 +249,14 @@ def _write(
     panel.set_xlim(-0.5, length + 0.5)
     panel.set_ylim(rows - 0.4, -0.6)
     # Given axes may be narrow or low.
-    wide, tall = _inches(panel)
+    wide, tall = inches(panel)
     size = min(FONT_SIZE, 72 * wide / (length + 1) / CHARACTER, 72 * tall / rows / LINE_HEIGHT)
     for row, line in enumerate(lines):
         for column, word in line:
             colour = colour_of.get(word.topic, OTHER)
             box = FancyBboxPatch(
                 (column - 0.2, row - 0.36),
-                _width(word.text) + 0.4,
+                width(word.text) + 0.4,
                 0.72,
                 boxstyle="round,pad=0,rounding_size=0.15",
                 mutation_aspect=0.5,

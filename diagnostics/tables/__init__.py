@@ -3,6 +3,7 @@
 from ppl_topics.diagnostics.tables.coefficients import coefficient_table
 from ppl_topics.diagnostics.tables.contrast import contrast
 from ppl_topics.diagnostics.tables.effective_coefficients import effective_coefficients
+from ppl_topics.diagnostics.tables.hierarchy import topic_hierarchy
 from ppl_topics.diagnostics.tables.prevalence import prevalence_table
 from ppl_topics.diagnostics.tables.prevalence_over import prevalence_over
 from ppl_topics.diagnostics.tables.reading_summary import reading_summary
@@ -18,6 +19,7 @@ __all__ = [
     "prevalence_table",
     "reading_summary",
     "signal_topics",
+    "topic_hierarchy",
     "topic_relevance",
     "typical_documents",
     "zeros_in_phi",
