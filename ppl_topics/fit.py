@@ -130,6 +130,7 @@ class Fit:
     plot_contrast = method_of(plots.plot_contrast)
     plot_hierarchy = method_of(plots.plot_hierarchy)
     plot_topic_correlations = method_of(plots.plot_topic_correlations)
+    plot_topic_graph = method_of(plots.plot_topic_graph)
     plot_eta = method_of(plots.plot_eta)
     plot_document = method_of(plots.plot_document)
     plot_document_map = method_of(plots.plot_document_map)

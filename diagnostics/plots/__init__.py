@@ -15,6 +15,7 @@ from ppl_topics.diagnostics.plots.drift import plot_drift
 from ppl_topics.diagnostics.plots.eta import plot_eta
 from ppl_topics.diagnostics.plots.hierarchy import plot_hierarchy
 from ppl_topics.diagnostics.plots.prevalence import plot_prevalence, plot_prevalence_over
+from ppl_topics.diagnostics.plots.topic_graph import plot_topic_graph
 from ppl_topics.diagnostics.plots.topics import plot_topics
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "plot_rank",
     "plot_relevance",
     "plot_topic_correlations",
+    "plot_topic_graph",
     "plot_topics",
     "plot_trace",
 ]

@@ -7,7 +7,15 @@ import pytest
 from plot_helpers import FAST, bars_of, corpus, labels_of, words_of
 
 import ppl_topics as pt
-from ppl_topics.diagnostics.plots import plot_document, plot_eta, plot_topic_correlations, plot_topics
+from ppl_topics.diagnostics.plots import (
+    plot_contrast,
+    plot_document,
+    plot_eta,
+    plot_hierarchy,
+    plot_topic_correlations,
+    plot_topic_graph,
+    plot_topics,
+)
 from ppl_topics.results.arviz_compat import from_groups
 
 
@@ -31,6 +39,9 @@ def test_axes_that_are_given_and_other_forms_of_a_trace(plain, supervised):
     idata = from_groups(supervised.groups)
     assert plot_eta(idata, ax=one) is one
     assert plot_topic_correlations(idata, ax=Figure().subplots()).images
+    for plot in (plot_contrast, plot_hierarchy, plot_topic_graph):
+        one = Figure().subplots()
+        assert plot(idata, *((0, 1) if plot is plot_contrast else ()), ax=one) is one
     assert plot_topics(idata, [1, 2], axes=two)[1] is two[1]
     assert plot_document(plain, 3, axes=Figure().subplots(2))[1].texts
     assert pyplot.get_fignums() == []
@@ -52,8 +63,14 @@ def test_words_that_are_long_or_hold_odd_characters():
             *fit.plot_document("$"),
             *fit.plot_document("a\tb"),
             fit.plot_topic_correlations(),
+            fit.plot_contrast(0, 1),
+            fit.plot_hierarchy(),
+            fit.plot_topic_graph(),
         ):
-            texts = [*labels_of(panel), panel.get_title(), *words_of(panel)]
+            lines = [line for text in (panel.get_title(), *words_of(panel)) for line in text.split("\n")]
+            key = panel.get_legend()
+            names = [text.get_text() for text in key.get_texts()] if key is not None else []
+            texts = [*labels_of(panel), *lines, *names]
             assert all(text.isprintable() and len(text) < 120 for text in texts)
             assert not any("$" in text.replace(r"\$", "") for text in texts)
             panel.figure.canvas.draw()
@@ -66,7 +83,10 @@ def test_without_matplotlib_one_clear_error(supervised, monkeypatch):
         supervised.plot_rank,
         supervised.plot_ess,
         supervised.plot_topics,
+        lambda: supervised.plot_contrast(0, 1),
+        supervised.plot_hierarchy,
         supervised.plot_topic_correlations,
+        supervised.plot_topic_graph,
         supervised.plot_eta,
         lambda: supervised.plot_document(0),
         lambda: supervised.plot_drift({}),
