@@ -100,6 +100,7 @@ def test_every_example_is_tested() -> None:
         "newsgroups.py",
         "number_of_topics.py",
         "own_kernel.py",
+        "pictures.py",
         "rare_words.yaml",
         "serve.py",
         "shrinkage_kernels.py",

@@ -48,7 +48,8 @@ fit.plot_trace("lp")
 # %%
 # The topics of a document, and its words in the colours of their topics:
 
-fit.plot_document("scipy.stats.ttest_ind")
+t_test = next(name for name in corpus.doc_ids if name.endswith(".ttest_ind"))
+fit.plot_document(t_test)
 
 # %%
 # New texts get topics as well, and ``fit.report("report.html")`` writes all of this, and more, to one page.

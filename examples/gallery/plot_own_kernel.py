@@ -26,17 +26,17 @@ def declare(name, leave_in=False):
         docs, words = binding.tokens.docs, binding.tokens.words
 
         def step(state, memory, key):
-            rng, alpha, beta = key.generator(), state.alpha, state.beta
+            rng, alpha, beta, n_dk = key.generator(), state.alpha, state.beta, state.n_dk
 
             def count(i, change):
-                state.n_dk[docs[i], state.z[i]] += change
+                n_dk[docs[i], state.z[i]] += change
                 state.n_wk[words[i], state.z[i]] += change
                 state.n_k[state.z[i]] += change
 
             for i in range(len(words)):
                 left_out = 0 if leave_in else 1
                 count(i, -left_out)
-                p = (state.n_dk[docs[i]] + alpha) * (state.n_wk[words[i]] + beta[words[i]])
+                p = (n_dk[docs[i]] + alpha) * (state.n_wk[words[i]] + beta[words[i]])
                 p = p / (state.n_k + beta.sum())
                 new = rng.choice(len(p), p=p / p.sum())
                 count(i, left_out - 1)
