@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,13 +16,15 @@ from ppl_topics._util.nearest import nearest
 from ppl_topics.diagnostics.convergence import ess_by_chain
 from ppl_topics.diagnostics.draws import check_sampled, holds_draws
 from ppl_topics.diagnostics.efficiency import inefficiency
+from ppl_topics.diagnostics.plots.canvas import groups_of
 from ppl_topics.diagnostics.summary import seconds_by_kernel
 from ppl_topics.errors import TraceError
 from ppl_topics.results.best_words import best_words
 
 __all__ = ["DENSITIES", "compare", "inefficiency_table", "kernel_seconds"]
 
-Runs = Mapping[str, Mapping[str, xr.Dataset]]
+Runs: TypeAlias = Mapping[str, Any]
+"""By name, fits, or the groups of traces."""
 
 DENSITIES = ("lp", "log_marginal")
 
@@ -41,8 +43,8 @@ def compare(runs: Runs, var_names: Sequence[str] | None = None) -> pd.DataFrame:
 
     Parameters
     ----------
-    runs : mapping of str to mapping of str to xarray.Dataset
-        Groups of traces, by name of the run.
+    runs : mapping of str to Fit or mapping of str to xarray.Dataset
+        Fits, or groups of traces, by name of the run.
     var_names : sequence of str, optional
         The variables to compare; by default ``lp``, ``log_marginal`` and all posterior variables that every run has.
 
@@ -66,14 +68,15 @@ def compare(runs: Runs, var_names: Sequence[str] | None = None) -> pd.DataFrame:
     >>> from ppl_topics.diagnostics.comparison import compare
     >>> corpus = pt.Corpus.from_texts(["red green red", "green blue", "blue blue red"])
     >>> how = {"topics": 2, "draws": 20, "warmup": 5, "chains": 1, "seed": 1, "progress": False}
-    >>> runs = {name: pt.sample(name, corpus, **how).groups for name in ("lda", "lda_collapsed")}
+    >>> runs = {name: pt.sample(name, corpus, **how) for name in ("lda", "lda_collapsed")}
     >>> table = compare(runs, ["lp"])
     >>> table[["variable", "run"]].values.tolist()
     [['lp', 'lda'], ['lp', 'lda_collapsed']]
     """
-    notes = [*_notes(runs)]
-    draws = {name: _draws(name, groups) for name, groups in runs.items()}
-    seconds = {name: _seconds(groups) for name, groups in runs.items()}
+    traces = _traces(runs)
+    notes = [*_notes(traces)]
+    draws = {name: _draws(name, groups) for name, groups in traces.items()}
+    seconds = {name: _seconds(groups) for name, groups in traces.items()}
     notes += [f"{name} holds no times of its kernels" for name, value in seconds.items() if np.isnan(value)]
     rows = []
     for variable, run, array in _by_variable(draws, _names(draws, var_names)):
@@ -96,7 +99,7 @@ def kernel_seconds(runs: Runs) -> pd.DataFrame:
     recorded times has no rows.
     """
     rows = []
-    for run, groups in runs.items():
+    for run, groups in _traces(runs).items():
         seconds = seconds_by_kernel(groups)
         total = sum(seconds.values()) or 1.0
         rows += [{"run": run, "kernel": kernel, "seconds": s, "share": s / total} for kernel, s in seconds.items()]
@@ -114,8 +117,8 @@ def inefficiency_table(
 
     Parameters
     ----------
-    runs : mapping of str to mapping of str to xarray.Dataset
-        Groups of traces, by name of the run.
+    runs : mapping of str to Fit or mapping of str to xarray.Dataset
+        Fits, or groups of traces, by name of the run.
     var_names : sequence of str, optional
         By default theta, phi and eta, if all runs have them.
     method : str
@@ -140,12 +143,13 @@ def inefficiency_table(
         raise TraceError("inefficiency factors need at least one run, got none")
     if top_words is not None and (not is_whole(top_words) or top_words < 1):
         raise TraceError(f"top_words: must be a whole number of at least 1, or None, got {top_words!r}")
-    draws = {name: _draws(name, groups) for name, groups in runs.items()}
+    traces = _traces(runs)
+    draws = {name: _draws(name, groups) for name, groups in traces.items()}
     rows = []
     for variable, run, array in _by_variable(draws, _names(draws, var_names, BLOCKS)):
         factors = _factors(array, method, top_words)
         moving = factors[np.isfinite(factors)]
-        topics = int(runs[run]["posterior"].sizes.get("topic", 0))
+        topics = int(traces[run]["posterior"].sizes.get("topic", 0))
         statistics = [np.nan] * 5
         if moving.size:
             statistics = [moving.mean(), moving.std(), *np.quantile(moving, [0.05, 0.5, 0.95])]
@@ -186,7 +190,14 @@ def _factors(array: xr.DataArray, method: str, top_words: int | None) -> FloatAr
     return np.where(moves, factors, np.nan)
 
 
-def _notes(runs: Runs) -> Iterator[str]:
+def _traces(runs: Runs) -> dict[str, dict[str, xr.Dataset]]:
+    """Return the groups of each run."""
+    if not isinstance(runs, Mapping):
+        raise TraceError(f"runs: expected fits by name, such as {{'collapsed': fit, 'kept': other}}, got {runs!r}")
+    return {str(name): groups_of(run) for name, run in runs.items()}
+
+
+def _notes(runs: Mapping[str, Mapping[str, xr.Dataset]]) -> Iterator[str]:
     """Yield what makes runs less comparable, in sentences; refuse runs on different corpora."""
     if len(runs) < 2:
         raise TraceError(f"a comparison needs at least two runs, got {len(runs)}")

@@ -9,10 +9,13 @@ import pandas as pd
 import xarray as xr
 
 from ppl_topics._util.nearest import nearest
+from ppl_topics.diagnostics.alignment import align, aligned
+from ppl_topics.diagnostics.alignment.renumber import OF_TOPICS
 from ppl_topics.diagnostics.draws import check_sampled, holds_draws
 from ppl_topics.diagnostics.efficiency import efficiency_table
 from ppl_topics.diagnostics.tables import reading_summary
 from ppl_topics.errors import TraceError
+from ppl_topics.spec.marginals import kind_of_dim
 
 __all__ = ["efficiency", "seconds_by_kernel", "summary"]
 
@@ -33,7 +36,8 @@ def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None
     -------
     pandas.DataFrame
         A row for each variable; the columns are those of
-        :func:`ppl_topics.diagnostics.efficiency.efficiency_table`.
+        :func:`ppl_topics.diagnostics.efficiency.efficiency_table`. ``attrs`` holds ``aligned_to_chain``, the chain
+        whose topic numbers are used, or None.
 
     Raises
     ------
@@ -42,8 +46,10 @@ def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None
 
     Notes
     -----
-    Chains number their topics independently. If the numbers differ, R-hat of a variable with the dimension ``topic`` is
-    large however well each chain mixes; that of ``lp`` does not depend on the numbering.
+    Chains number their topics independently, so variables of topics are aligned first, as for the verdict. If that is
+    not possible, or no variable is of topics, ``aligned_to_chain`` is None; R-hat of variables of topics then compares
+    different topics, and is large however well each chain mixes. For the topics as each chain numbers them, see
+    :func:`ppl_topics.diagnostics.efficiency.efficiency_table`.
     """
     posterior = check_sampled(groups, empty=True)
     statistics = groups.get("sample_stats", xr.Dataset())
@@ -59,7 +65,25 @@ def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None
                 f"variable {name!r} of the trace holds {draws[name].dtype} with dimensions {draws[name].dims}; "
                 "expected numbers with the dimensions chain and draw"
             )
-    return efficiency_table(draws, names)
+    alike = _numbered_alike(groups, names)
+    table = efficiency_table(draws.assign(alike.data_vars), names)
+    table.attrs = {"aligned_to_chain": alike.attrs.get("aligned_to_chain")}
+    return table
+
+
+def _numbered_alike(groups: Mapping[str, xr.Dataset], names: Sequence[str]) -> xr.Dataset:
+    """Return variables of the posterior, those of topics with the numbers of one chain if topics can be aligned."""
+    posterior = groups["posterior"]
+    # By topic_share alignment tells which topics there are.
+    held = posterior[[name for name in posterior.data_vars if name in {*names, "topic_share"}]]
+    held = held.assign_attrs(posterior.attrs)
+    of_topics = any(OF_TOPICS & set(map(kind_of_dim, held[name].dims)) for name in names if name in held)
+    if not of_topics or "aligned_to_chain" in posterior.attrs:
+        return held
+    try:
+        return aligned({"posterior": held}, align(groups))["posterior"]
+    except TraceError:
+        return held
 
 
 def seconds_by_kernel(groups: Mapping[str, xr.Dataset]) -> dict[str, float]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from ppl_topics._util.argument_names import argument, set_parameter, spelled
+from ppl_topics._util.notebook import fragment, line, listing
 from ppl_topics.core.response import starts_by_label
 from ppl_topics.diagnostics.alignment import Alignment, align
 from ppl_topics.diagnostics.alignment.agreement import top_words_of
+from ppl_topics.diagnostics.alignment.recurrence import recurrence
 from ppl_topics.diagnostics.convergence import ESS_WANTED, Quantity, Walk, density_walks, quantities
 from ppl_topics.diagnostics.draws import check_sampled
 from ppl_topics.errors import TraceError
@@ -79,11 +82,14 @@ class Verdict:
     summary: str
     findings: tuple[Finding, ...]
     more_draws: int | None
-    alignment: Alignment | None
+    alignment: Alignment | None = field(repr=False)
 
     def __str__(self) -> str:
         """Return the summary, and a line for each finding."""
         return "\n".join([f"{self.level}: {self.summary}", *(f"- {finding}" for finding in self.findings)])
+
+    def _repr_html_(self) -> str:
+        return fragment(self.level, line(self.summary), listing(map(str, self.findings)))
 
 
 def verdict(groups: Mapping[str, xr.Dataset], *, alignment: Alignment | None = None) -> Verdict:
@@ -123,6 +129,9 @@ def verdict(groups: Mapping[str, xr.Dataset], *, alignment: Alignment | None = N
     once. A variable passes if 95% of its scalars do. Effective draws are added up over chains, so they measure how well
     the kernels mix even if the chains disagree; 400 are needed, 100 for each of four chains (Vehtari et al. 2021).
 
+    Where the chains do not agree on all topics, a note says how many recur in all chains, in some and in one only; see
+    :func:`ppl_topics.diagnostics.alignment.topic_agreement`.
+
     References
     ----------
     A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner (2021). Rank-normalization, folding, and
@@ -140,12 +149,12 @@ def verdict(groups: Mapping[str, xr.Dataset], *, alignment: Alignment | None = N
     draws = posterior.sizes["draw"]
     longer = "warm up longer"
     if "warmup" in posterior.attrs:
-        longer += f" (--warmup was {int(posterior.attrs['warmup']):,})"
+        longer += f" ({argument('warmup')} was {int(posterior.attrs['warmup']):,})"
     walks = density_walks(groups)
     kept = _in_one_mode(walks)
     findings = [*_of_the_run(groups), *_modes(walks, longer)]
-    if draws >= FEW_DRAWS:
-        findings += _drifts(walks, longer)
+    drifts = list(_drifts(walks, longer)) if draws >= FEW_DRAWS else []
+    findings += drifts
     if alignment is None:
         try:
             alignment = align(groups)
@@ -154,6 +163,8 @@ def verdict(groups: Mapping[str, xr.Dataset], *, alignment: Alignment | None = N
                 findings.append(Finding(UNSURE if posterior.sizes["chain"] > 1 else NOTE, str(error)))
     if alignment is not None:
         findings += [*_topics(groups, alignment, kept), *_switches(alignment)]
+        if not alignment.agrees.all():
+            findings.append(_recurring(alignment, settled=draws >= FEW_DRAWS and not drifts))
     numbers = quantities(groups, alignment, kept)
     if draws >= FEW_DRAWS:
         findings += _rhats(numbers)
@@ -174,7 +185,8 @@ def _of_the_run(groups: Mapping[str, xr.Dataset]) -> Iterator[Finding]:
     draws = posterior.sizes["draw"]
     if not bool(posterior.attrs.get("exact", 1)):
         what = "a kernel of this run is not exact, so its draws are approximate, however many there are"
-        yield Finding(UNSURE, what, "compare with a run of exact kernels (`ppl-topics plan` names them)")
+        names = spelled("pt.plan", "`ppl-topics plan`")
+        yield Finding(UNSURE, what, f"compare with a run of exact kernels ({names} names them)")
     if "warmup_schedule" in posterior.attrs:
         inexact = posterior.attrs.get("warmup_inexact") or "exact kernels only"
         what = f"before the first kept draw, a schedule of its own was run ({inexact})"
@@ -184,12 +196,12 @@ def _of_the_run(groups: Mapping[str, xr.Dataset]) -> Iterator[Finding]:
         yield Finding(UNSURE, what, f"draw {FEW_DRAWS} or more")
     if posterior.sizes["chain"] == 1:
         what = "one chain: R-hat only compares its halves, and another mode would go unnoticed"
-        yield Finding(UNSURE, what, "run at least 2 chains (--chains)")
+        yield Finding(UNSURE, what, f"run at least 2 chains ({argument('chains')})")
     start = posterior.attrs.get("start", "uniform")
     if all(starts_by_label(start, int(chain)) for chain in posterior["chain"].values):
         what = "every chain started from topics that follow the labels, which does not rule out other modes"
-        remedy = "start every other chain from uniform topics (--set start=both), or all of them (--set start=uniform)"
-        yield Finding(UNSURE, what, remedy)
+        both, uniform = set_parameter("start", "both"), set_parameter("start", "uniform")
+        yield Finding(UNSURE, what, f"start every other chain from uniform topics ({both}), or all of them ({uniform})")
     if "lp" not in groups.get("sample_stats", xr.Dataset()):
         what = "the trace holds no log posterior `lp` in `sample_stats`, so modes and drift cannot be detected"
         yield Finding(UNSURE, what)
@@ -262,13 +274,26 @@ def _topics(groups: Mapping[str, xr.Dataset], alignment: Alignment, kept: Sequen
             yield Finding(NOTE, f"chain {chains[c]} has {has} of the {topics} of chain {alignment.reference}{where}")
 
 
+def _recurring(alignment: Alignment, settled: bool) -> Finding:
+    """Return a note on the topics that recur where not all agree, and on what may be read in that case."""
+    if not settled:
+        return Finding(NOTE, recurrence(alignment), "read this again once the chains are warmed up and long enough")
+    which = spelled("fit.topic_agreement()", "`ppl-topics diagnose --align`")
+    remedy = (
+        "if a longer warm-up does not change that, the posterior has several modes; what may be read then: topics that "
+        f'recur ({which}), predictions averaged over chains, effects of one sign in all chains (see "What may I '
+        'report?" in the documentation)'
+    )
+    return Finding(NOTE, recurrence(alignment), remedy)
+
+
 def _switches(alignment: Alignment) -> Iterator[Finding]:
     """Yield a note on each switch of topic numbers within a chain."""
     for switch in alignment.switches:
         topics = _listed(sorted(switch.topics))
         where = "" if switch.response is None else f" of response {switch.response!r}"
         what = f"topics {topics}{where} swap numbers in chain {switch.chain} at draw {switch.draw}"
-        yield Finding(NOTE, what, "undo it with fit.aligned() or `ppl-topics diagnose --align`")
+        yield Finding(NOTE, what, "fit.aligned() undoes it")
 
 
 def _rhats(numbers: Sequence[Quantity]) -> Iterator[Finding]:
@@ -294,7 +319,10 @@ def _worst_ess(numbers: Sequence[Quantity]) -> Quantity | None:
 def _effective(worst: Quantity, more: int) -> Finding:
     """Return the finding on a variable with too few effective draws."""
     fewer = " (5% of its scalars have fewer)" if worst.scalars > 1 else ""
-    what = f"{worst.title} has {_number(worst.ess)} effective draws in all chains{fewer}, and {ESS_WANTED} are needed"
+    what = (
+        f"{worst.title} has {_number(worst.ess)} effective draws, those of each chain added up{fewer}, and "
+        f"{ESS_WANTED} are needed"
+    )
     return Finding(UNSURE, what, f"needs about {more:,} more draws per chain")
 
 
@@ -307,7 +335,7 @@ def _acceptance(groups: Mapping[str, xr.Dataset]) -> Iterator[Finding]:
             known = values[np.isfinite(values)]
             if known.size and known.mean() < LOW_ACCEPTANCE:
                 what = f"{kernel} accepts {known.mean():.1%} of its proposals"
-                yield Finding(NOTE, what, "see `ppl-topics plan` for alternatives")
+                yield Finding(NOTE, what, f"see {spelled('pt.plan', '`ppl-topics plan`')} for alternatives")
 
 
 def _summary(
@@ -324,12 +352,17 @@ def _summary(
     worst = max((each for each in numbers if np.isfinite(each.rhat)), key=lambda each: each.rhat, default=None)
     if worst is not None:
         # R-hat of chains that stand still in different places is huge.
-        spelled = f"{worst.rhat:.3f}" if worst.rhat < 1e3 else f"{worst.rhat:.0e}"
-        parts.append(f"R-hat at most {spelled} ({worst.title})")
+        digits = f"{worst.rhat:.3f}" if worst.rhat < 1e3 else f"{worst.rhat:.0e}"
+        parts.append(f"R-hat at most {digits} ({_share_of(worst)})")
     fewest = _worst_ess(numbers)
     if fewest is not None:
-        parts.append(f"at least {_number(fewest.ess)} effective draws ({fewest.title})")
+        parts.append(f"at least {_number(fewest.ess)} effective draws ({_share_of(fewest)})")
     return ", ".join(parts)
+
+
+def _share_of(quantity: Quantity) -> str:
+    """Return what a number of a quantity holds of: 95% of its scalars, or the only one."""
+    return quantity.title if quantity.scalars == 1 else f"95% of {quantity.title}"
 
 
 def _chains(walk: Walk, positions: Sequence[int]) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 import pydantic
 
+from ppl_topics._util.argument_names import spelled
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics._util.user_warning import warn_user
@@ -76,8 +77,8 @@ class KeywordTopics(Block):
         """
         if not self.keywords:
             raise SpecError(
-                "there are no keywords; name topics and list words of each, {economy: [tax*, jobs]}, or give a file "
-                "(--keywords)"
+                "there are no keywords; name topics and list words of each, {economy: [tax*, jobs]}"
+                + spelled("", ", or give a file (--keywords)")
             )
         number = {str(word): place for place, word in enumerate(vocabulary)}
         missing, found = [], []

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from ppl_topics.fit import Fit, load_fit
     from ppl_topics.models.keyword_topics import KeywordWarning
     from ppl_topics.models.targets import encode_counts, encode_numbers, encode_signs
+    from ppl_topics.prediction.documents import UnknownWordsWarning
     from ppl_topics.prediction.scoring import OverfitWarning
     from ppl_topics.prediction.serving import Predictor, load_predictor
     from ppl_topics.results.run_folder.log import RunWarning
@@ -107,6 +108,7 @@ __all__ = [
     "Spec",
     "SpecError",
     "TraceError",
+    "UnknownWordsWarning",
     "Verification",
     "WordSelection",
     "block",
@@ -185,6 +187,7 @@ _HOMES = {
     "ppl_topics.fit": "Fit load_fit",
     "ppl_topics.models.keyword_topics": "KeywordWarning",
     "ppl_topics.models.targets": "encode_counts encode_numbers encode_signs",
+    "ppl_topics.prediction.documents": "UnknownWordsWarning",
     "ppl_topics.prediction.scoring": "OverfitWarning",
     "ppl_topics.prediction.serving": "Predictor load_predictor",
     "ppl_topics.results.run_folder.log": "RunWarning",

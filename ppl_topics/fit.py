@@ -18,6 +18,7 @@ from ppl_topics import prediction
 from ppl_topics._util.paths import as_path
 from ppl_topics.diagnostics import alignment, plots, predictive_checks, quality, summary, tables, verdict
 from ppl_topics.diagnostics import report as html_report
+from ppl_topics.diagnostics.report import notebook
 from ppl_topics.diagnostics.tables import export
 from ppl_topics.engine.recorder import LARGE_DIMS
 from ppl_topics.errors import TraceError, on_one_line
@@ -91,6 +92,7 @@ class Fit:
     # Convergence.
     efficiency = method_of(summary.efficiency)
     verdict = method_of(verdict.verdict)
+    topic_agreement = method_of(alignment.topic_agreement)
     report = method_of(html_report.write_report)
 
     # Topics and their quality.
@@ -146,6 +148,9 @@ class Fit:
         chains, draws, topics = (self.posterior.sizes.get(dim, 0) for dim in ("chain", "draw", "topic"))
         names = ", ".join(map(str, self.posterior.data_vars))
         return on_one_line(f"Fit: {model}, {chains} chains of {draws} draws, {topics} topics, {names}")
+
+    def _repr_html_(self) -> str:
+        return notebook.fit_html(self.groups)
 
     @property
     def idata(self) -> Any:

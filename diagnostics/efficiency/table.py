@@ -33,6 +33,7 @@ def _row(found: Mapping[str, FloatArray], draws: int) -> dict[str, float]:
         row[f"{name}_min"] = of(np.min, known[name])
     factors = draws / known["ess_mean"]
     row["inefficiency_median"], row["inefficiency_max"] = of(np.median, factors), of(np.max, factors)
+    row["rhat_q95"] = of(lambda values: np.quantile(values, 0.95, method="higher"), known["rhat"])
     row["rhat_max"] = of(np.max, known["rhat"])
     row["rhat_above"] = of(lambda values: (values > CONVERGED).mean(), known["rhat"])
     return row
@@ -55,7 +56,8 @@ def efficiency_table(posterior: xr.Dataset, var_names: Sequence[str] | None = No
         the draws are all equal, not finite, or fewer than four per chain), the median, 5% quantile and minimum over
         scalars of the bulk and tail effective sample sizes (``ess_bulk_median``, ``ess_bulk_q05``, ``ess_bulk_min``,
         and so on), ``inefficiency_median`` and ``inefficiency_max`` (draws over the effective sample size of the mean),
-        ``rhat_max``, and ``rhat_above``, the share of the defined R-hat above 1.01.
+        ``rhat_q95`` and ``rhat_max`` (95% quantile, which the verdict goes by, and maximum), and ``rhat_above``, the
+        share of the defined R-hat above 1.01.
 
     Raises
     ------

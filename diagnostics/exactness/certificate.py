@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ppl_topics._util.arrays import FloatArray
+from ppl_topics._util.notebook import preformatted
 from ppl_topics.diagnostics.exactness.goodness import expected_total_variation, total_variation
 from ppl_topics.diagnostics.exactness.sequential import Verdict
 from ppl_topics.diagnostics.exactness.stationary import LongRun
@@ -141,6 +142,9 @@ class Verification:
     certificates: tuple[Certificate, ...]
     not_admissible: Mapping[str, str]
     warmup_untested: bool = False
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
 
     @property
     def passed(self) -> bool:

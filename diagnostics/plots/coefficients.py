@@ -20,6 +20,9 @@ __all__ = ["plot_coefficients", "plot_relevance"]
 ROW_HEIGHT, PANEL_WIDTH, MARGIN = 0.28, 7.5, 1.1
 """Inches."""
 
+COLUMNS = {1: 4, 2: 12, 3: np.inf}
+"""Columns of panels, and the most responses for which there are so many."""
+
 
 def plot_coefficients(
     groups: Any,
@@ -34,7 +37,8 @@ def plot_coefficients(
     """Plot the coefficients of each response as a forest, with the words of topics as labels.
 
     Each panel shows a response, as in figures 5 and 6 of Magnusson, Jonsson, Villani (2020): posterior mean and
-    interval, the largest at the top and the intercept at the bottom. Intervals that exclude 0 are dark.
+    interval, the largest at the top and the intercept at the bottom. Intervals that exclude 0 are dark. Panels of more
+    than four responses are in two columns, those of more than twelve in three.
 
     Parameters
     ----------
@@ -75,12 +79,14 @@ def plot_coefficients(
         raise TraceError(
             "the model has no coefficients of topics, covariates or an intercept, so there is nothing to plot"
         )
-    heights = [ROW_HEIGHT * len(table) + MARGIN for table in tables]
+    columns = next(number for number, most in COLUMNS.items() if len(tables) <= most)
+    rows = [tables[first : first + columns] for first in range(0, len(tables), columns)]
+    heights = [ROW_HEIGHT * max(map(len, row)) + MARGIN for row in rows]
     panels = grid(
         axes,
         len(tables),
         "responses",
-        columns=1,
+        columns=columns,
         panel=(PANEL_WIDTH, sum(heights) / len(heights)),
         narrow="name some of them (response=)",
         gridspec_kw={"height_ratios": heights},

@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics._util.argument_names import spelled
 from ppl_topics._util.arrays import Int32Array, IntArray
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import CorpusError, TraceError
@@ -60,7 +61,7 @@ class Reference:
         if "doc_length" not in constants or "words" not in observed or "word" not in constants.coords:
             raise TraceError(
                 "the trace holds no training documents (`words` in observed_data, `doc_length` in constant_data); "
-                "give documents to measure coherence on (corpus=)"
+                f"give documents to measure coherence on ({spelled('corpus=', '--reference')})"
             )
         doc_ptr = np.concatenate([[0], np.cumsum(constants["doc_length"].values.astype(np.int64))])
         words = observed["words"].values.astype(np.int32)

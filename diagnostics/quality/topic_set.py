@@ -12,6 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.errors import PplTopicsError, TraceError
@@ -88,7 +89,7 @@ def topic_sets(groups: Mapping[str, xr.Dataset], chain: int = 0) -> list[TopicSe
 def check_words(n_words: int) -> None:
     """Refuse an invalid number of words."""
     if not is_whole(n_words) or n_words < 1:
-        raise TraceError(f"n_words: must be a whole number of at least 1, got {n_words!r}")
+        raise TraceError(f"{argument('n_words')}: must be a whole number of at least 1, got {n_words!r}")
 
 
 def texts_of(words: IntArray, vocabulary: NDArray[np.object_]) -> list[str]:

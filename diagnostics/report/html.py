@@ -101,7 +101,7 @@ def report_html(
         verdict_section(groups, alignment),
         *filter(None, [model_section(groups)]),
         traces_section(groups),
-        efficiency_section(groups),
+        efficiency_section(groups, alignment),
         agreement_section(groups, shown, alignment, unaligned),
         topics_section(groups, shown),
         quality_section(groups, shown),

@@ -13,7 +13,7 @@ from ppl_topics.diagnostics.report.sections import Groups, Section, Table
 from ppl_topics.diagnostics.verdict import verdict
 from ppl_topics.errors import TraceError
 
-__all__ = ["reproduction", "title_of", "verdict_section"]
+__all__ = ["reproduction", "run_facts", "title_of", "verdict_section"]
 
 VERSIONS = {
     "inference_library": "sampled by",
@@ -36,7 +36,7 @@ def title_of(groups: Groups) -> str:
 
 def verdict_section(groups: Groups, alignment: Alignment | None) -> Section:
     """Return the verdict on convergence and its findings, after warnings on the whole run."""
-    section = Section("summary", "Summary", parts={"facts": _facts(groups), "warnings": _warnings(groups)})
+    section = Section("summary", "Summary", parts={"facts": run_facts(groups), "warnings": _warnings(groups)})
     section.add(
         "verdict",
         lambda: verdict(groups, alignment=alignment),
@@ -45,7 +45,7 @@ def verdict_section(groups: Groups, alignment: Alignment | None) -> Section:
     return section
 
 
-def _facts(groups: Groups) -> list[tuple[str, str]]:
+def run_facts(groups: Groups) -> list[tuple[str, str]]:
     """Return names and values of what was run, if the trace holds them."""
     posterior, constants = groups["posterior"], groups.get("constant_data", xr.Dataset())
     sizes = {**posterior.sizes, **constants.sizes}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ppl_topics.diagnostics.alignment import Alignment, agreement_table
+from ppl_topics.diagnostics.alignment import Alignment, agreement_table, aligned
+from ppl_topics.diagnostics.alignment.recurrence import RECURS, recurrence
 from ppl_topics.diagnostics.draws import holds_draws
 from ppl_topics.diagnostics.quality import topic_quality
 from ppl_topics.diagnostics.report.columns import number_column, text_column, topic_columns
@@ -50,17 +51,18 @@ FEW_TOPICS = 1_000
 """Maximum number of rows of a table."""
 
 
-def efficiency_section(groups: Groups) -> Section:
-    """Return how well each variable was sampled, and the time of each kernel."""
+def efficiency_section(groups: Groups, alignment: Alignment | None) -> Section:
+    """Return how well each variable was sampled, with the topics of the verdict, and the time of each kernel."""
     section = Section("efficiency", "Efficiency")
-    section.add("table", lambda: _efficiency_table(groups), without="The efficiency table is not available")
+    section.add("table", lambda: _efficiency_table(groups, alignment), without="The efficiency table is not available")
     section.add("kernels", lambda: _kernel_table(groups))
     if not section.parts:
         section.absent, section.notes = " ".join(section.notes), []
     return section
 
 
-def _efficiency_table(groups: Groups) -> Table:
+def _efficiency_table(groups: Groups, alignment: Alignment | None) -> Table:
+    groups = groups if alignment is None else aligned(groups, alignment)
     posterior = groups["posterior"]
     if not posterior.sizes.get("chain") or not posterior.sizes.get("draw"):
         raise TraceError("the trace has no draws with the dimensions chain and draw")
@@ -115,17 +117,25 @@ def agreement_section(groups: Groups, chain: int, alignment: Alignment | None, w
         f"Chains number their topics independently; here each topic of chain {alignment.reference} is matched "
         f"with the most similar ones of the other chains. All chains have {agreeing:,} of {len(table):,} topics."
     )
+    if agreeing < len(table):
+        section.notes.append(sentence(recurrence(alignment)))
     for switch in alignment.switches:
         topics = ", ".join(map(str, switch.topics))
         section.notes.append(f"Chain {switch.chain}: topics {topics} swap numbers at draw {switch.draw}.")
     names, shown = [f"topic in chain {each}" for each in alignment.chains], f"topic in chain {chain}"
     table[names] = table["numbers"].tolist()
+    others = len(alignment.chains) - 1
     columns = [number_column(name, name, "{:.0f}".format) for name in names]
     *response, columns[names.index(shown)] = topic_columns(groups, shown, shown)
     columns = [
         *response,
         *columns,
         Column("agree", lambda row: Cell("✓ yes" if row["agrees"] else "✗ no", float(row["agrees"])), text=True),
+        Column(
+            "recurs in",
+            lambda row: Cell(f"{row['recurs_in']} of {others}", float(row["recurs_in"])),
+            meaning=f"of the other chains: similarity of at least {RECURS}, and no less than to another topic",
+        ),
         number_column(
             "similarity", "similarity", rhat, "the smallest over chains, from 0 (no common word) to 1 (equal)"
         ),

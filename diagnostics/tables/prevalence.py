@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics.errors import TraceError
 from ppl_topics.prediction.prevalence import prevalence
 from ppl_topics.results.coefficient_draws import check_probability, interval
@@ -68,9 +69,8 @@ def prevalence_table(
     shares, topics = draws.transpose("draw", "topic", dim).values, draws["topic"].values
     if difference:
         if shares.shape[2] != 2:
-            raise TraceError(
-                f"difference: needs two values of {covariate!r}, and there are {shares.shape[2]}; name two"
-            )
+            number, name = shares.shape[2], argument("difference")
+            raise TraceError(f"{name}: needs two values of {covariate!r}, and there are {number}; name two")
         shares = np.diff(shares, axis=2)
     mean, (low, high) = shares.mean(axis=0), interval(shares, probability)
     order = np.argsort(-(mean[:, 0] if difference else np.ptp(mean, axis=1)), kind="stable")

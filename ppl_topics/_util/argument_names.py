@@ -15,7 +15,11 @@ __all__ = [
     "recording",
     "set_parameter",
     "setting",
+    "spelled",
 ]
+
+OTHERWISE = {"n_words": "words", "var_names": "var"}
+"""Arguments that are options of another name."""
 
 _OPTIONS = ContextVar("arguments are options of the command line", default=False)
 
@@ -43,10 +47,10 @@ def argument(name: str) -> str:
     >>> argument("min_df")
     'min_df'
     >>> with arguments_are_options():
-    ...     argument("min_df")
-    '--min-df'
+    ...     argument("min_df"), argument("n_words")
+    ('--min-df', '--words')
     """
-    return "--" + name.replace("_", "-") if are_options() else name
+    return "--" + OTHERWISE.get(name, name).replace("_", "-") if are_options() else name
 
 
 def arguments(*names: str) -> str:
@@ -84,3 +88,14 @@ def parameter(name: str) -> str:
 def set_parameter(name: str, value: object) -> str:
     """Return a parameter of a model with a value as the user would write it."""
     return f"--set {name}={value}" if are_options() else f"{name}={value!r}"
+
+
+def spelled(python: str, command: str) -> str:
+    """Return what to write in Python, or on the command line, whichever the user does.
+
+    Examples
+    --------
+    >>> spelled("pt.plan", "`ppl-topics plan`")
+    'pt.plan'
+    """
+    return command if are_options() else python

@@ -3,120 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 from scipy import stats
 
 from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import MAX_SEED, MAX_SWEEPS, check_whole
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
+from ppl_topics.api.comparison import MODE, Comparison
 from ppl_topics.api.sampling import ModelLike, resolve, sample
 from ppl_topics.corpus import Corpus
 from ppl_topics.diagnostics.comparison import DENSITIES
 from ppl_topics.diagnostics.comparison import compare as compare_runs
-from ppl_topics.diagnostics.plots.canvas import COLOURS, bare, grid, plain
+from ppl_topics.diagnostics.draws import holds_draws
 from ppl_topics.engine.recorder import LARGE_DIMS
-from ppl_topics.errors import PplTopicsError
+from ppl_topics.errors import PplTopicsError, TraceError
+from ppl_topics.fit import Fit
 from ppl_topics.spec import Model, Variable
 from ppl_topics.spec.source import Source
 
 __all__ = ["Comparison", "compare"]
 
+SEEDS = range(8)
+"""Seeds of a comparison by default."""
+
 CLOSE = 0.01
 """A chain is in the mode when log p(w, z) is within this share of the best schedule's median over kept draws."""
 
-MODE = "seconds to the mode"
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What schedules of one posterior have to show for their seconds.
-
-    Attributes
-    ----------
-    runs : pandas.DataFrame
-        A row for each seed, schedule and quantity: ``seed``, ``schedule``, ``quantity``, ``ess`` (bulk effective draws
-        of its median scalar), ``seconds`` (of the kernels, over the kept draws) and ``ess_per_second``; and in the rows
-        of the quantity ``"seconds to the mode"`` the ``seconds`` from the random start until log p(w, z) is within 1%
-        of the best schedule's median, NaN if it does not get there.
-    table : pandas.DataFrame
-        A row for each quantity and schedule: ``quantity``, ``schedule``, ``seeds`` (with a value), ``mean``, ``low``
-        and ``high`` (effective draws a second, or seconds to the mode), and ``ratio``, ``ratio_low`` and ``ratio_high``
-        relative to the first schedule, seed by seed. Means are geometric; intervals are those of Student's t for the
-        mean logarithm over seeds, NaN with one seed.
-    confidence : float
-        Of the intervals.
-    """
-
-    runs: pd.DataFrame
-    table: pd.DataFrame
-    confidence: float
-
-    def __str__(self) -> str:
-        """Return the table, rounded."""
-        shown = pd.DataFrame(
-            {
-                "quantity": self.table["quantity"],
-                "schedule": self.table["schedule"],
-                "seeds": self.table["seeds"],
-                "mean": [_with_interval(*row) for row in self.table[["mean", "low", "high"]].to_numpy()],
-                "times the first": [
-                    _with_interval(*row) for row in self.table[["ratio", "ratio_low", "ratio_high"]].to_numpy()
-                ],
-            }
-        )
-        about = f"Effective draws a second, and seconds to the mode; {self.confidence:.0%} intervals over seeds."
-        return f"{about}\n{shown.to_string(index=False)}"
-
-    def plot(self, axes: Any = None) -> NDArray[Any]:
-        """Plot the means with their intervals: a panel for each quantity, a row for each schedule, a dot for each seed.
-
-        Parameters
-        ----------
-        axes : matplotlib.axes.Axes or array of them, optional
-            Axes to draw on, one for each quantity; by default those of a new figure.
-
-        Returns
-        -------
-        ndarray of matplotlib.axes.Axes
-
-        Raises
-        ------
-        PplTopicsError
-            If matplotlib is not installed.
-        """
-        quantities = list(dict.fromkeys(self.table["quantity"]))
-        panels = grid(axes, len(quantities), "quantities", columns=3, panel=(4.2, 2.4))
-        for panel, quantity in zip(panels, quantities, strict=True):
-            rows = self.table[self.table["quantity"] == quantity]
-            own = self.runs[self.runs["quantity"] == quantity]
-            values = "seconds" if quantity == MODE else "ess_per_second"
-            for place, (_, row) in enumerate(rows.iterrows()):
-                seeds = own.loc[own["schedule"] == row["schedule"], values]
-                panel.plot(seeds, np.full(len(seeds), place), ".", color=COLOURS[0], alpha=0.4)
-                if np.isfinite(row["low"]):
-                    panel.plot([row["low"], row["high"]], [place, place], color=COLOURS[0], linewidth=2)
-                panel.plot(row["mean"], place, "o", color=COLOURS[0])
-            panel.set_yticks(range(len(rows)), [plain(name) for name in rows["schedule"]])
-            label = "seconds" if quantity == MODE else "effective draws a second"
-            panel.set(xscale="log", title=plain(quantity), xlabel=label)
-            panel.invert_yaxis()
-            bare(panel)
-        return panels
-
 
 def compare(
-    model: ModelLike,
-    corpus: Corpus,
-    schedules: Mapping[str, Any],
+    model: ModelLike | Mapping[str, Fit],
+    corpus: Corpus | None = None,
+    schedules: Mapping[str, Any] | None = None,
     *,
-    seeds: Iterable[int] = range(8),
+    seeds: Iterable[int] = SEEDS,
     quantities: Sequence[str] | None = None,
     draws: int = 200,
     warmup: int = 200,
@@ -128,13 +52,17 @@ def compare(
 ) -> Comparison:
     """Compare schedules of one posterior: effective draws a second, and seconds to the mode, over several seeds.
 
+    Fits that have been made can be compared too, as ``compare({"collapsed": fit, "kept": other})``; each chain counts
+    as a seed then. :func:`ppl_topics.diagnostics.comparison.compare` adds up chains, as ``ppl-topics compare`` does.
+
     For each seed, the schedules run one after another from the same random topics, in an order that turns from seed to
     seed, so that a machine whose speed drifts favours none. Before, each runs a sweep, so that all is compiled. Seconds
     are those of the kernels, without recording.
 
     Parameters
     ----------
-    model : str, path-like, mapping or Spec
+    model : str, path-like, mapping or Spec; or mapping of str to Fit
+        A model to run; or fits by name, of equally many chains, for which only `quantities` and `confidence` are given.
     corpus : Corpus
     schedules : mapping of str to schedule
         By the names to show; None is the schedule of the model, or the scheduler's choice. To compare what runs before
@@ -161,6 +89,8 @@ def compare(
     ------
     PplTopicsError
         If there are fewer than two schedules, no seed, or one of the arguments of `sample` is wrong.
+    TraceError
+        If there are fewer than two fits, their corpora or numbers of chains differ, or one lacks a quantity.
 
     Examples
     --------
@@ -172,6 +102,17 @@ def compare(
     >>> found.table["schedule"].tolist()[:2]
     ['collapsed_gibbs', 'block_collapsed']
     """
+    if not 0 < confidence < 1:
+        raise PplTopicsError(f"{argument('confidence')}: must be between 0 and 1, got {confidence!r}")
+    if isinstance(model, Mapping) and model and all(isinstance(each, Fit) for each in model.values()):
+        to_run = (corpus, schedules, threads, record, parameters or None)
+        if seeds is not SEEDS or (draws, warmup, thin) != (200, 200, 1) or any(each is not None for each in to_run):
+            raise PplTopicsError(
+                "fits are compared as they are; leave out all but quantities and confidence, or name a model to run"
+            )
+        return _of_fits(model, quantities, confidence)
+    if corpus is None:
+        raise PplTopicsError(f"{argument('corpus')}: missing; give a corpus to run the model on, or fits by name")
     seeds = list(seeds)
     for seed in seeds:
         check_whole(argument("seeds"), seed, 0, MAX_SEED)
@@ -180,8 +121,6 @@ def compare(
         raise PplTopicsError(f"{argument('schedules')}: expected two schedules or more, by name")
     if not seeds or len(set(seeds)) < len(seeds):
         raise PplTopicsError(f"{argument('seeds')}: expected one or more, all different, got {seeds}")
-    if not 0 < confidence < 1:
-        raise PplTopicsError(f"{argument('confidence')}: must be between 0 and 1, got {confidence!r}")
     variables = Model.of(resolve(model, parameters)).variables
     known = [*DENSITIES, "topic_share", *variables, *(record or {})]
     for name in quantities or ():
@@ -201,6 +140,35 @@ def compare(
         rows += _rows_of(seed, {name: groups[name] for name in names}, quantities)
     runs = pd.DataFrame(rows)
     return Comparison(runs, _table(runs, list(schedules), confidence), confidence)
+
+
+def _of_fits(fits: Mapping[str, Fit], quantities: Sequence[str] | None, confidence: float) -> Comparison:
+    """Compare fits; each chain counts as a seed."""
+    groups = {str(name): fit.groups for name, fit in fits.items()}
+    sizes = {name: each["posterior"].sizes.get("chain", 0) for name, each in groups.items()}
+    if len(set(sizes.values())) > 1:
+        said = ", ".join(f"{name} {number}" for name, number in sizes.items())
+        raise TraceError(f"the fits have different numbers of chains ({said}), each of which counts as a seed")
+    small = [_small(fit) for fit in fits.values()]
+    names = quantities or [name for name in small[0] if all(name in others for others in small)]
+    notes = compare_runs(groups, names).attrs["notes"]
+    rows: list[dict[str, Any]] = []
+    for chain in range(max(sizes.values())):
+        of_chain = {name: {key: _chain(group, chain) for key, group in each.items()} for name, each in groups.items()}
+        rows += _rows_of(chain, of_chain, names)
+    runs = pd.DataFrame(rows)
+    return Comparison(runs, _table(runs, list(groups), confidence), confidence, "chains", tuple(notes))
+
+
+def _small(fit: Fit) -> list[str]:
+    """Return the quantities of a fit that are few numbers."""
+    statistics = fit.groups.get("sample_stats", xr.Dataset())
+    densities = [name for name in DENSITIES if name in statistics]
+    return densities + [name for name in fit.small if holds_draws(fit.posterior[name])]
+
+
+def _chain(group: xr.Dataset, chain: int) -> xr.Dataset:
+    return group.isel(chain=[chain]) if "chain" in group.dims else group
 
 
 def _trees(name: str, value: Any) -> dict[str, Any]:
@@ -237,6 +205,10 @@ def _rows_of(
         }
         for row in table.to_dict("records")
     ]
+    timed = {"log_marginal", "step_seconds"}
+    parts = ("warmup_sample_stats", "sample_stats")
+    if not all(timed <= set(each.get(part, xr.Dataset()).data_vars) for each in groups.values() for part in parts):
+        return rows
     best = max(float(each["sample_stats"]["log_marginal"].median()) for each in groups.values())
     reached = best - CLOSE * abs(best)
     return rows + [
@@ -250,7 +222,7 @@ def _seconds_until(groups: Mapping[str, xr.Dataset], reached: float) -> float:
     seconds = 0.0
     for name in ("warmup_sample_stats", "sample_stats"):
         group = groups[name].isel(chain=0)
-        thin = 1 if name.startswith("warmup") else int(group.attrs["thin"])
+        thin = 1 if name.startswith("warmup") else int(group.attrs.get("thin", 1))
         for value, spent in zip(group["log_marginal"].values, group["step_seconds"].values, strict=True):
             seconds += thin * float(np.nansum(spent))
             if value >= reached:
@@ -282,9 +254,3 @@ def _interval(logs: FloatArray, confidence: float) -> tuple[float, float, float]
         return float(np.exp(mean)), float("nan"), float("nan")
     half = float(stats.t.ppf((1 + confidence) / 2, logs.size - 1) * logs.std(ddof=1) / np.sqrt(logs.size))
     return float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half))
-
-
-def _with_interval(mean: float, low: float, high: float) -> str:
-    if np.isnan(mean):
-        return "not reached"
-    return f"{mean:.3g}" if np.isnan(low) else f"{mean:.3g} ({low:.3g} to {high:.3g})"

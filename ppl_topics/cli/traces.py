@@ -14,7 +14,7 @@ import typer
 from ppl_topics.cli.options import AsJson, ChainOption
 from ppl_topics.cli.output import number, print_json, print_table, records
 from ppl_topics.cli.quality import print_quality
-from ppl_topics.cli.report import print_efficiency, print_topics, reading_lines, verdict_data
+from ppl_topics.cli.report import numbered_alike, print_efficiency, print_topics, reading_lines, verdict_data
 from ppl_topics.errors import PplTopicsError, TraceError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def diagnose(
     var: Annotated[list[str] | None, typer.Option(help="Only this variable; may be given several times.")] = None,
     align: Annotated[
         bool,
-        typer.Option("--align", help="Number the topics of all chains alike, and show how they match."),
+        typer.Option("--align", help="Show how the topics of the chains match, and in how many chains each recurs."),
     ] = False,
     json: AsJson = False,
 ) -> None:
@@ -110,29 +110,26 @@ def diagnose(
 
     ESS, the effective sample size, is how many independent draws the draws are worth; the inefficiency factor
     IF is draws / ESS; R-hat near 1 means that the chains, and their halves, agree. Each chain numbers its topics in its
-    own way, so without --align the R-hat of phi, theta and coefficients compares topics of the same number, which may
-    be different topics; the verdict always aligns them.
+    own way; all numbers are of topics that have been matched, and given the numbers of one chain.
 
     For example:
       ppl-topics diagnose run.nc --align
       ppl-topics diagnose run.nc --var phi --var lp
     """
-    from ppl_topics.diagnostics.alignment import agreement_table, aligned
+    from ppl_topics.diagnostics.alignment import agreement_table
     from ppl_topics.diagnostics.summary import efficiency, seconds_by_kernel, summary
-    from ppl_topics.fit import Fit, load_fit
+    from ppl_topics.fit import load_fit
 
     fit = load_fit(run)
-    verdict, agreement = fit.verdict(), None
-    if align:
-        agreement = agreement_table(fit.groups, n_words=8, alignment=verdict.alignment)
-        fit = Fit(aligned(fit.groups, verdict.alignment))
-    table = efficiency(fit.groups, var or None)
+    verdict = fit.verdict()
+    agreement = agreement_table(fit.groups, n_words=8, alignment=verdict.alignment) if align else None
+    table = efficiency(numbered_alike(fit, verdict).groups, var or None)
     seconds = seconds_by_kernel(fit.groups)
     what = summary(fit.groups)
     if json:
-        found = {**what, "verdict": verdict_data(verdict), "aligned": align, "efficiency": table.to_dict("index")}
+        found = {**what, "verdict": verdict_data(verdict), "aligned": verdict.alignment is not None}
         topics = None if agreement is None else records(agreement)
-        print_json({**found, "topics": topics, "seconds_per_sweep": seconds})
+        print_json({**found, "efficiency": table.to_dict("index"), "topics": topics, "seconds_per_sweep": seconds})
         return
     _print_heading(what)
     print()
@@ -155,6 +152,7 @@ def _print_agreement(table: pd.DataFrame) -> None:
         apart = [str(row["response"])] if "response" in row else []
         name = [str(row["name"])] if "name" in row else []
         similarities = " ".join(f"{each:.2f}" for each in row["similarities"])
+        recurs = f"{row['recurs_in']} of {len(row['numbers']) - 1}"
         numbers = " ".join(map(str, row["numbers"]))
         rhat = [_rhat(row["rhat_before"]), _rhat(row["rhat"])]
         rows.append(
@@ -163,6 +161,7 @@ def _print_agreement(table: pd.DataFrame) -> None:
                 str(row["topic"]),
                 *name,
                 "yes" if row["agrees"] else "no",
+                recurs,
                 similarities,
                 numbers,
                 *rhat,
@@ -170,7 +169,7 @@ def _print_agreement(table: pd.DataFrame) -> None:
             ]
         )
     first = ["response"] if "response" in table else []
-    name, by_chain = ["name"] if "name" in table else [], ["similarity\nby chain", "number\nby chain"]
+    name, by_chain = ["name"] if "name" in table else [], ["recurs\nin", "similarity\nby chain", "number\nby chain"]
     columns = [*first, "topic", *name, "agree", *by_chain, "R-hat\nbefore", "R-hat", "words"]
     print_table(columns, rows, text=[*first, *name, "agree", *by_chain, "words"])
 

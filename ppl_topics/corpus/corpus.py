@@ -19,6 +19,7 @@ from ppl_topics.corpus.constructors import CorpusConstructors
 from ppl_topics.corpus.covariates import as_covariates
 from ppl_topics.corpus.labels import LabelKind, Labels
 from ppl_topics.corpus.names import NAME, StrArray, as_doc_ids
+from ppl_topics.corpus.notebook import corpus_html
 from ppl_topics.corpus.parts import DroppedWords, VocabularyLike, as_vocabulary
 from ppl_topics.corpus.splitting import choose_folds, choose_test
 from ppl_topics.errors import CorpusError
@@ -84,6 +85,9 @@ class Corpus(CorpusConstructors):
         if self.dropped.tokens:
             parts.append(f"{self.dropped.tokens:,} tokens dropped")
         return f"Corpus{' ' + repr(self.name) if self.name else ''}: {', '.join(parts)}"
+
+    def _repr_html_(self) -> str:
+        return corpus_html(self)
 
     @property
     def doc_lengths(self) -> IntArray:

@@ -16,6 +16,7 @@ from ppl_topics.engine.checkpointing import Checkpointing, check_resumable
 from ppl_topics.engine.cluster.chains import run_on_cluster
 from ppl_topics.engine.cluster.sharded import ShardedExecutor
 from ppl_topics.engine.cluster.workers import Workers
+from ppl_topics.engine.compilation import announcing_compilation
 from ppl_topics.engine.group_builder import GroupBuilder, attributes_of, build_groups
 from ppl_topics.engine.interrupt import GracefulStop
 from ppl_topics.engine.memory import check_memory
@@ -144,7 +145,11 @@ def _run_chains(
     phases: Phases, corpus: Corpus, settings: Settings, units: int, checkpointing: Checkpointing | None = None
 ) -> dict[int, ChainDraws]:
     """Run chains until they are done or the user stops them; responses that are apart each have their chains."""
-    with GracefulStop() as stop, ProgressBars(units, settings.sweeps, settings.progress) as report:
+    with (
+        GracefulStop() as stop,
+        ProgressBars(units, settings.sweeps, settings.progress) as report,
+        announcing_compilation(report.say),
+    ):
         if settings.cluster is not None:
             report.say(str(settings.cluster))
         if settings.cluster is not None and settings.split == "chains":

@@ -61,7 +61,7 @@ def _transform(
         return np.zeros((0, trained.topics))
     if options.threads is None:
         options = replace(options, threads=_threads())
-    corpus = new_corpus(texts, trained, with_labels=False)
+    corpus = new_corpus(texts, trained, with_labels=False, partial=True)
     with ONE_AT_A_TIME:
         return transform_corpus(trained, corpus, options, chain, response)
 

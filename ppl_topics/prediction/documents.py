@@ -23,15 +23,28 @@ from ppl_topics.errors import CorpusError
 if TYPE_CHECKING:
     from ppl_topics.prediction.trained import TrainedTopics
 
-__all__ = ["align_corpus", "align_labels", "new_corpus"]
+__all__ = ["UnknownWordsWarning", "align_corpus", "align_labels", "new_corpus"]
 
 
-def new_corpus(new: Any, trained: TrainedTopics, covariates: Any = None, *, with_labels: bool = True) -> Corpus:
+class UnknownWordsWarning(UserWarning):
+    """New documents have words, none of which is in the vocabulary of training."""
+
+
+def new_corpus(
+    new: Any, trained: TrainedTopics, covariates: Any = None, *, with_labels: bool = True, partial: bool = False
+) -> Corpus:
     """Return new documents in the words, and with the columns of the covariates, of a fit.
 
-    Covariates that only labels depend on are not needed where these play no part.
+    Covariates that only labels depend on are not needed where these play no part. Of documents that are some of many
+    (``partial``), those without a known word are not told.
     """
     corpus = align_corpus(new, trained.vocabulary, None if isinstance(new, Corpus) else trained.word_ids)
+    if corpus.dropped.documents_emptied and not partial:
+        warn_user(
+            f"{corpus.dropped.documents_emptied:,} of {corpus.n_docs:,} documents have no word of the training "
+            "vocabulary; they count as empty, so their topics are those of the prior",
+            UnknownWordsWarning,
+        )
     if covariates is not None:
         corpus = corpus.with_covariates(covariates)
     columns = trained.covariates if with_labels or trained.depends_on_covariates else ()

@@ -77,6 +77,11 @@ def predict(groups: Fitted, /, new: Any, *, covariates: Any = None, **options: A
     CorpusError
         If a corpus shares no word with the training corpus.
 
+    Warns
+    -----
+    UnknownWordsWarning
+        If documents have words, but none of the training corpus: they count as empty.
+
     Examples
     --------
     >>> import ppl_topics as pt
@@ -264,7 +269,7 @@ def transform(
     """
     trained = TrainedTopics.of(groups)
     if not is_whole(chain):
-        raise TraceError(f"chain: must be a whole number, got {chain!r}")
+        raise TraceError(f"{argument('chain')}: must be a whole number, got {chain!r}")
     how = Options.of(options, "warmup draws seed threads cluster")
     if is_dask(new):
         if how.cluster is not None:

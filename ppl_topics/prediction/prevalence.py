@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import softmax
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.core.alpha import LogLinear
@@ -105,7 +106,7 @@ def prevalence(groups: Groups, covariate: str, values: Sequence[Any] | None = No
 def _values(column: CovariateColumn, present: FloatArray, values: Sequence[Any] | None) -> list[Any]:
     """Return the values that are asked for, having checked them, or those that are looked at by default."""
     if values is not None and (isinstance(values, str) or not len(values)):
-        raise TraceError(f"values: expected a list of values of {column.name!r}, got {values!r}")
+        raise TraceError(f"{argument('values')}: expected a list of values of {column.name!r}, got {values!r}")
     if column.levels is None:
         if values is None:
             distinct = np.unique(present)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.nearest import nearest
 from ppl_topics.errors import TraceError
@@ -109,7 +110,9 @@ def _without_coefficients(posterior: xr.Dataset) -> str:
 def check_probability(probability: Any) -> float:
     """Return the probability of an interval, and refuse one that is not between 0 and 1."""
     if isinstance(probability, bool) or not isinstance(probability, int | float) or not 0 < probability < 1:
-        raise TraceError(f"probability: must be a number between 0 and 1, such as 0.9, got {probability!r}")
+        raise TraceError(
+            f"{argument('probability')}: must be a number between 0 and 1, such as 0.9, got {probability!r}"
+        )
     return float(probability)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics.errors import TraceError
@@ -31,7 +32,7 @@ def coefficient_summary(
     """Return the table of given draws that `ppl_topics.diagnostics.tables` adds ``ess`` and ``rhat`` to."""
     probability = check_probability(probability)
     if top is not None and (not is_whole(top) or top < 1):
-        raise TraceError(f"top: must be a whole number of at least 1, got {top!r}")
+        raise TraceError(f"{argument('top')}: must be a whole number of at least 1, got {top!r}")
     asked = coefficients.positions(response)
     texts = topic_texts(groups, n_words, coefficients)
     columns = _columns(coefficients.draws, probability)

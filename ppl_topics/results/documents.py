@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray
 from ppl_topics.core.alpha import LogLinear
 from ppl_topics.core.observed import Design
@@ -248,7 +249,8 @@ def document_topics(
         If there is no such chain or response, or the trace lacks what the estimate needs.
     """
     if not isinstance(estimate, str) or estimate not in get_args(Estimate):
-        raise TraceError(f"estimate: expected one of {', '.join(get_args(Estimate))}, got {str(estimate)[:40]!r}")
+        expected = ", ".join(get_args(Estimate))
+        raise TraceError(f"{argument('estimate')}: expected one of {expected}, got {str(estimate)[:40]!r}")
     part = part_of(groups, chain, response)
     theta = recorded(groups, "theta")
     lengths = document_lengths(groups) if "doc_length" in groups.get("constant_data", xr.Dataset()) else None

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import xarray as xr
 
+from ppl_topics._util.argument_names import spelled
 from ppl_topics._util.nearest import nearest
 from ppl_topics.errors import TraceError
 from ppl_topics.results.validation import check_groups
@@ -65,8 +66,8 @@ def check_one_response(model: Model) -> None:
     if model.marginals:
         first, names = next(iter(model.marginals)), ", ".join(model.marginals)
         raise TraceError(
-            f"model {model.spec.name!r} has several responses, {names}; take one of them: fit.of_response({first!r}), "
-            f"--of-response {first}"
+            f"model {model.spec.name!r} has several responses, {names}; take one of them: "
+            + spelled(f"fit.of_response({first!r})", f"--of-response {first}")
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import xarray as xr
 
+from ppl_topics._util.argument_names import argument, spelled
 from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.nearest import nearest
 from ppl_topics.errors import TraceError
@@ -19,7 +20,7 @@ MOST_NAMED = 12
 def check_chain(chain: Any, chains: Sequence[int]) -> int:
     """Return the number of a chain, and refuse one that a trace does not have."""
     if not is_whole(chain):
-        raise TraceError(f"chain: must be a whole number, got {chain!r}")
+        raise TraceError(f"{argument('chain')}: must be a whole number, got {chain!r}")
     if chain not in chains:
         raise TraceError(f"the trace has no chain {chain}; it has {', '.join(map(str, chains))}")
     return int(chain)
@@ -43,12 +44,12 @@ def chosen_response(groups: Mapping[str, xr.Dataset], response: str | None) -> s
     apart = own_topics(groups)
     if not apart:
         if response is not None:
-            raise TraceError(f"response: all responses share the topics; omit {response!r}")
+            raise TraceError(f"{argument('response')}: all responses share the topics; omit {response!r}")
         return None
     if response is None:
         named = ", ".join(apart[:MOST_NAMED]) + (", ..." if len(apart) > MOST_NAMED else "")
         raise TraceError(
-            f"response: each response has its own topics; name one of them (response=, --response): {named}"
+            f"each response has its own topics; name one of them ({spelled('response=', '--response')}): {named}"
         )
     if not isinstance(response, str) or response not in apart:
         raise TraceError(f"the trace has no response {response!r}{nearest(str(response), apart)}")

@@ -12,6 +12,7 @@ import h5py  # type: ignore[import-untyped]
 import numpy as np
 import xarray as xr
 
+from ppl_topics._util.argument_names import setting
 from ppl_topics._util.files import replaced
 from ppl_topics._util.paths import check_replaceable
 from ppl_topics.errors import TraceError
@@ -100,7 +101,7 @@ def check_new(path: Path, overwrite: bool) -> None:
     """Refuse a file that exists already or could not be written."""
     if os.path.isfile(path) and not overwrite:
         raise TraceError(
-            f"{path}: an existing result; choose another name, or replace it with --overwrite (overwrite=True)"
+            f"{path}: an existing result; choose another name, or replace it with {setting('overwrite', True)}"
         )
     check_replaceable(path, TraceError)
     check_writable(path)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from ppl_topics._util.argument_names import argument
 from ppl_topics._util.arguments import is_whole
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.errors import TraceError
@@ -60,7 +61,9 @@ def topic_table(
     """
     level = check_probability(probability)
     if n_words is not None and (not is_whole(n_words) or n_words < 1):
-        raise TraceError(f"n_words: must be a whole number of at least 1, or None for all, got {n_words!r}")
+        raise TraceError(
+            f"{argument('n_words')}: must be a whole number of at least 1, or None for all, got {n_words!r}"
+        )
     apart = own_topics(groups)
     if response is not None or not apart:
         parts = [part_of(groups, chain, response)]

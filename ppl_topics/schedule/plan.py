@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ppl_topics._util.notebook import fragment, preformatted
 from ppl_topics.errors import on_one_line
 from ppl_topics.schedule.assign import assign
 from ppl_topics.schedule.costs import CorpusSizes
@@ -39,6 +40,10 @@ class Plan:
     warmup: Warmup | None = None
     forecast: Forecast | None = field(default=None, compare=False, repr=False)
     notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    def _repr_html_(self) -> str:
+        lines = str(self) if self.forecast is None else f"{self}\n\n{self.forecast}"
+        return fragment(f"Plan of {self.model.spec.name}", preformatted(lines))
 
     @property
     def exact(self) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ppl_topics._util.nearest import choices, did_you_mean, nearest
+from ppl_topics._util.notebook import fragment, preformatted
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import blocks
 from ppl_topics.core.tokens import MAX_TOPICS
@@ -64,6 +65,9 @@ class Spec:
     topics: int
     source: Source = field(repr=False)
     written: Source = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return fragment(f"Model {self.name}", preformatted(self.to_yaml()))
 
     def locate(self, *path: str | int) -> Location:
         """Return where a key path was written."""

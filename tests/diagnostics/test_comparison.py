@@ -1,6 +1,7 @@
 """Runs side by side: effective draws a second, inefficiency factors, and what makes runs not comparable."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -144,3 +145,17 @@ def test_few_draws_and_sampled_runs():
     assert {"eta", "lp"} <= set(table["variable"])
     assert table["ess_median"].isna().all()
     assert set(inefficiency_table(one)["variable"]) == {"theta", "phi", "eta"}
+
+
+def test_fits_are_taken_as_their_groups():
+    runs = {"fast": run(0.9, 0.01, 1), "slow": run(0.0, 0.1, 10)}
+    fits = {name: pt.Fit(groups) for name, groups in runs.items()}
+    for function in (compare, kernel_seconds, inefficiency_table):
+        pd.testing.assert_frame_equal(function(fits), function(runs))
+    for wrong, message in (
+        ([fits["fast"], fits["slow"]], "runs: expected fits by name"),
+        (fits["fast"], "runs: expected fits by name"),
+        ({"a": 1, "b": 2}, "expected the groups of a trace, a fit"),
+    ):
+        with pytest.raises(TraceError, match=message):
+            compare(wrong)

@@ -5,7 +5,10 @@ import pytest
 import xarray as xr
 
 import ppl_topics as pt
+from ppl_topics._util.argument_names import arguments_are_options
+from ppl_topics.diagnostics.alignment import align
 from ppl_topics.diagnostics.convergence import density_walks, quantities, rhat_by_chance
+from ppl_topics.diagnostics.summary import efficiency
 from ppl_topics.diagnostics.verdict import verdict
 from ppl_topics.errors import TraceError
 
@@ -140,12 +143,15 @@ def test_a_chain_in_another_mode_is_named():
     (line,) = found(groups, "bad")
     assert line.startswith("chain 2 is in another mode: log posterior lower by 1,3")
     assert "(sd within chains 3" in line
-    assert line.endswith("warm up longer (--warmup was 100); if it persists, the posterior has several modes: "
+    assert line.endswith("warm up longer (warmup was 100); if it persists, the posterior has several modes: "
                          "run more chains and use the highest")  # fmt: skip
     # The other findings concern the three others, which agree on all topics.
-    (note,) = found(groups, "note")
+    note, recurring = found(groups, "note")
     assert note.startswith("chain 2 has ")
     assert " of the 5 topics of chain " in note
+    assert recurring.startswith(
+        "0 of 5 topics recur in all 4 chains (similarity at least 0.85), 5 in some; if a longer "
+    )
     assert "3 of them in one mode" in result.summary
 
 
@@ -178,7 +184,7 @@ def test_a_log_posterior_that_moves():
     lines = found(groups, "bad")
     assert lines[0].startswith("the log posterior of chain 0 still rises: the second half of the draws is higher by ")
     assert lines[1].startswith("the log posterior of chain 1 still falls: the second half of the draws is lower by ")
-    assert "warm up longer (--warmup was 100)" in lines[0]
+    assert "warm up longer (warmup was 100)" in lines[0]
 
 
 def test_topics_that_the_chains_disagree_on_are_named_by_number_and_words():
@@ -194,6 +200,53 @@ def test_topics_that_the_chains_disagree_on_are_named_by_number_and_words():
     named = " ".join(f"w{v}" for v in words)
     assert line.startswith(f"chains do not agree on 1 of 5 topics, numbered as in chain {reference}: 3 ({named}); ")
     assert "all chains have 4 of 5 topics" in result.summary
+
+
+def in_two_modes(groups):
+    """Give topic 3 of chain 0 more of some words, so that it is the same theme in another mode."""
+    more = np.exp(np.random.default_rng(4).normal(0, 0.7, V))
+    for array in (groups["posterior"]["phi"], groups["constant_data"]["phi_mean"]):
+        array.values[0][..., 3, :] *= more
+        array.values[:] /= array.values.sum(axis=-1, keepdims=True)
+    return groups
+
+
+def test_topics_that_recur_in_other_modes_are_counted_and_what_may_be_read_is_said():
+    groups = in_two_modes(trace(numbered_alike=True))
+    result = verdict(groups)
+    assert result.level == "not converged"
+    assert "all chains have 4 of 5 topics" in result.summary
+    (note,) = found(groups, "note")
+    assert note.startswith(
+        "5 of 5 topics recur in all 4 chains (similarity at least 0.85); if a longer warm-up does not"
+    )
+    assert "topics that recur (fit.topic_agreement()), predictions averaged over chains" in note
+    with arguments_are_options():
+        assert "topics that recur (`ppl-topics diagnose --align`), predictions" in found(groups, "note")[0]
+
+
+@pytest.mark.parametrize("fault", ["drift", "few draws"])
+def test_nothing_may_be_read_before_the_chains_have_warmed_up(fault):
+    groups = in_two_modes(trace(numbered_alike=True, draws=T if fault == "drift" else 10))
+    if fault == "drift":
+        groups["sample_stats"]["lp"][0] += np.linspace(-200.0, 0.0, T)
+    (note,) = found(groups, "note")
+    assert note.endswith("; read this again once the chains are warmed up and long enough")
+    assert "may be read" not in note
+
+
+def test_what_the_numbers_of_the_summary_hold_of():
+    groups = trace()
+    by_name = {each.name: each for each in quantities(groups, align(groups), range(C))}
+    summary = verdict(groups).summary
+    worst = max(by_name.values(), key=lambda each: each.rhat)
+    share = worst.title if worst.scalars == 1 else f"95% of {worst.title}"
+    assert f"R-hat at most {worst.rhat:.3f} ({share})" in summary
+    # One scalar, one number, the same as that of the table of efficiency.
+    table = efficiency(groups)
+    assert by_name["lp"].rhat == table.loc["lp", "rhat_max"] == table.loc["lp", "rhat_q95"]
+    for name in ("theta", "topic_share", "eta"):
+        assert by_name[name].rhat == pytest.approx(table.loc[name, "rhat_q95"], rel=1e-12)
 
 
 def test_slow_chains_need_a_stated_number_of_draws():
@@ -222,7 +275,7 @@ def test_switches_inexact_kernels_and_standing_still_are_named():
     lines = found(groups)
     assert any(line.startswith("topics 0, 1 swap numbers in chain 1 at draw 150; ") for line in lines)
     assert any(line.startswith("a kernel of this run is not exact") for line in found(groups, "unsure"))
-    assert "z:light accepts 1.0% of its proposals; see `ppl-topics plan` for alternatives" in lines
+    assert "z:light accepts 1.0% of its proposals; see pt.plan for alternatives" in lines
 
 
 @pytest.mark.parametrize("draws", [1, 2, 3, 5, 19])
@@ -245,9 +298,11 @@ def test_one_chain_cannot_tell():
     assert result.level == "cannot tell"
     assert found(groups) == [
         "one chain: R-hat only compares its halves, and another mode would go unnoticed; "
-        "run at least 2 chains (--chains)",
+        "run at least 2 chains (chains)",
         *found(groups)[1:],
     ]
+    with arguments_are_options():
+        assert found(groups)[0].endswith("run at least 2 chains (--chains)")
 
 
 def test_traces_that_lack_things():

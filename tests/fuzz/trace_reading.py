@@ -73,6 +73,8 @@ def _reading(rng: random.Random, place: Path) -> list[tuple[str, Callable[[Fit],
         ("to_pyldavis", lambda fit: fit.to_pyldavis()),
         ("predictive_checks", lambda fit: fit.predictive_checks(replications=2)),
         ("save", lambda fit: fit.save(place / "again.nc")),
+        ("topic_agreement", lambda fit: fit.topic_agreement()),
+        ("notebook", lambda fit: fit._repr_html_()),
     ]
 
 

@@ -21,16 +21,17 @@ import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
+from ppl_topics._util.argument_names import setting
 from ppl_topics._util.arrays import UInt8Array
 from ppl_topics._util.files import replaced
 from ppl_topics.errors import TraceError
 
 __all__ = [
-    "ANEW",
     "CHECKPOINTS",
     "KEPT",
     "SUFFIX",
     "Checkpoint",
+    "anew",
     "chain_folder",
     "checkpoint_path",
     "checkpoints",
@@ -73,8 +74,9 @@ def chain_folder(folder: Path, chain: int) -> Path:
     return folder / CHECKPOINTS / f"chain-{chain}"
 
 
-ANEW = "Start the run again with --overwrite (overwrite=True): the same seed gives the same draws"
-"""What to do if a part is lost that no chain writes."""
+def anew() -> str:
+    """Say what to do if a part is lost that no chain writes."""
+    return f"Start the run again with {setting('overwrite', True)}: the same seed gives the same draws"
 
 
 def remedy(folder: Path) -> str:

@@ -19,7 +19,7 @@ from zarr.codecs import BytesCodec, Crc32cCodec, VLenUTF8Codec, ZstdCodec
 
 from ppl_topics._util.files import unreadable
 from ppl_topics.errors import TraceError
-from ppl_topics.results.run_folder.checkpoint import ANEW, CHECKPOINTS, remedy
+from ppl_topics.results.run_folder.checkpoint import CHECKPOINTS, anew, remedy
 
 __all__ = ["TEXT", "check_array", "check_chunk", "chunks_of", "codecs", "damaged", "is_drawn", "is_ours", "what_to_do"]
 
@@ -62,7 +62,7 @@ def is_drawn(array: zarr.Array[Any]) -> bool:
 
 def what_to_do(group: Path, *, drawn: bool) -> str:
     """Say what to do about an array of a group that is lost or damaged."""
-    return remedy(group.parents[1] / CHECKPOINTS) if drawn else ANEW
+    return remedy(group.parents[1] / CHECKPOINTS) if drawn else anew()
 
 
 def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, share: float = 1.0) -> tuple[int, int]:
@@ -106,7 +106,7 @@ def check_array(array: zarr.Array[Any], group: Path, draws: int | None = None, s
         try:
             return sum(check_chunk(array, file) for file in files), stored
         except (OSError, ValueError) as error:
-            raise unreadable(path, error, damaged(path, error, ANEW)) from None
+            raise unreadable(path, error, damaged(path, error, anew())) from None
     if size * found > MAX_RATIO * max(stored, 1):
         raise TraceError(f"{path}: claims that its {stored:,} bytes hold {size * found:,}; no run writes that")
     return size * found, stored

@@ -19,7 +19,7 @@ from zarr.errors import ContainsArrayError
 
 from ppl_topics._util.files import sync, unreadable
 from ppl_topics.errors import TraceError
-from ppl_topics.results.run_folder.checkpoint import ANEW, CHECKPOINTS, chain_folder, remedy
+from ppl_topics.results.run_folder.checkpoint import CHECKPOINTS, anew, chain_folder, remedy
 from ppl_topics.results.run_folder.chunks import check_chunk, codecs, is_drawn, is_ours
 
 __all__ = ["CHUNK_BYTES", "DRAWS", "STREAMED", "ChainStream", "DrawLayout"]
@@ -248,7 +248,9 @@ class ChainStream:
             raise
         except Exception as error:
             path, reason = self.store / name, str(error) or type(error).__name__
-            raise unreadable(path, error, f"{path}: a part of the run is lost or damaged ({reason}). {ANEW}") from None
+            raise unreadable(
+                path, error, f"{path}: a part of the run is lost or damaged ({reason}). {anew()}"
+            ) from None
 
     def _made(self, group: str, name: str, dims: tuple[str, ...], value: NDArray[Any]) -> zarr.Array[Any]:
         """Create the array of a variable, as the first chain with a value does, or open it."""

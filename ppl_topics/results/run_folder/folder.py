@@ -19,11 +19,12 @@ import xarray as xr
 import zarr
 from numpy.typing import NDArray
 
+from ppl_topics._util.argument_names import setting
 from ppl_topics._util.files import refuse_links, remove_parts, write_text
 from ppl_topics.core.keys import STREAMS
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import CorpusError, PplTopicsError, RunError, TraceError
-from ppl_topics.results.run_folder.checkpoint import ANEW, CHECKPOINTS
+from ppl_topics.results.run_folder.checkpoint import CHECKPOINTS, anew
 from ppl_topics.results.run_folder.chunks import codecs, is_drawn
 from ppl_topics.results.run_folder.draws import DRAWS
 from ppl_topics.results.run_folder.lazy import open_arrays
@@ -70,8 +71,8 @@ def check_free(path: Path, overwrite: bool, error: type[PplTopicsError]) -> None
         raise error(f"{path}: holds {strange!r}, which is not part of a run; choose another folder, or an empty one")
     if is_run_folder(path) and not overwrite:
         raise error(
-            f"{path}: a run exists here; `ppl-topics resume {path}` continues it, --overwrite "
-            "(overwrite=True) replaces it"
+            f"{path}: a run exists here; `ppl-topics resume {path}` continues it, {setting('overwrite', True)} "
+            "replaces it"
         )
 
 
@@ -199,9 +200,9 @@ class RunFolder:
         try:
             values = path.read_bytes()
         except OSError as error:
-            raise TraceError(f"{path}: cannot be read ({error.strerror}). {ANEW}") from None
+            raise TraceError(f"{path}: cannot be read ({error.strerror}). {anew()}") from None
         if hashlib.sha256(values).hexdigest() != self.manifest.start_digest:
-            raise TraceError(f"{path}: has changed since the run started; restore it. {ANEW}")
+            raise TraceError(f"{path}: has changed since the run started; restore it. {anew()}")
         result: dict[str, list[NDArray[Any]]] = {}
         with np.load(io.BytesIO(values)) as arrays:
             for key in arrays:
@@ -232,7 +233,7 @@ class RunFolder:
         except TraceError:
             raise
         except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
-            raise TraceError(f"{place}: part of it is missing or damaged ({error}). {ANEW}") from None
+            raise TraceError(f"{place}: part of it is missing or damaged ({error}). {anew()}") from None
         except OSError as error:
             raise RunError(f"{self.path}: cannot be written ({error.strerror or error})") from None
         log(self.path, f"asked for {draws} draws, before {self.manifest.draws}")

@@ -22,7 +22,7 @@ from ppl_topics._util.files import unreadable
 from ppl_topics._util.finite import all_finite
 from ppl_topics.errors import TraceError
 from ppl_topics.results.model_dims import STATISTICS
-from ppl_topics.results.run_folder.checkpoint import ANEW
+from ppl_topics.results.run_folder.checkpoint import anew
 from ppl_topics.results.run_folder.chunks import (
     TEXT,
     check_array,
@@ -149,4 +149,4 @@ def open_arrays(place: Path, mode: Literal["r", "r+"]) -> tuple[dict[str, Any], 
         raise
     except Exception as error:
         reason = str(error) or type(error).__name__
-        raise unreadable(path, error, f"{path}: cannot be read ({reason}); it is damaged. {ANEW}") from None
+        raise unreadable(path, error, f"{path}: cannot be read ({reason}); it is damaged. {anew()}") from None

@@ -12,7 +12,7 @@ import pydantic
 
 from ppl_topics._util.files import write_text
 from ppl_topics.errors import TraceError
-from ppl_topics.results.run_folder.checkpoint import ANEW
+from ppl_topics.results.run_folder.checkpoint import anew
 
 __all__ = ["MANIFEST", "MODEL", "Manifest", "digest_of", "read_manifest", "read_text", "software"]
 
@@ -98,7 +98,7 @@ def read_manifest(folder: Path) -> Manifest:
             "written by another version, or changed?"
         ) from None
     if manifest.digest != manifest.seal():
-        raise TraceError(f"{path}: is not what the run wrote (its digest differs); put that back. {ANEW}")
+        raise TraceError(f"{path}: is not what the run wrote (its digest differs); put that back. {anew()}")
     return manifest
 
 

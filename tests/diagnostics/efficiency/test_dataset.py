@@ -172,6 +172,7 @@ def test_the_table_has_a_row_for_each_variable(posterior, draws):
     assert row["ess_bulk_q05"] == np.quantile(ess(draws), 0.05)
     assert row["inefficiency_max"] == inefficiency(draws).max()
     assert row["rhat_max"] == rhat(draws).max()
+    assert row["rhat_q95"] == np.sort(rhat(draws).ravel())[int(np.ceil(0.95 * 349))]
     assert row["rhat_above"] == (rhat(draws) > 1.01).mean()
     assert table.loc["fixed", "undefined"] == 350
     assert np.isnan(table.loc["fixed", "rhat_max"])

@@ -144,6 +144,32 @@ def test_too_many_responses_for_a_figure():
     assert len(plot_coefficients({**groups, "posterior": posterior}, response=["c0", "c7"])) == 2
 
 
+@pytest.mark.parametrize(("responses", "columns"), [(4, 1), (5, 2), (12, 2), (13, 3)])
+def test_many_responses_are_in_columns(responses, columns):
+    groups = made()
+    posterior = groups["posterior"].drop_vars("eta").drop_dims(["response", "coefficient"])
+    eta = np.random.default_rng(2).normal(size=(1, 20, responses, 2))
+    posterior["eta"] = (("chain", "draw", "response", "coefficient"), eta)
+    posterior = posterior.assign_coords(
+        response=[f"c{c}" for c in range(responses)], coefficient=["topic 0", "topic 1"]
+    )
+    axes = plot_coefficients({**groups, "posterior": posterior})
+    assert [panel.get_title() for panel in axes] == [f"c{c}" for c in range(responses)]
+    cells = [panel.get_subplotspec() for panel in axes]
+    assert {cell.get_gridspec().ncols for cell in cells} == {columns}
+    assert [cell.colspan.start for cell in cells] == [c % columns for c in range(responses)]
+    width, height = axes[0].figure.get_size_inches()
+    rows = -(-responses // columns)
+    assert (width, height) == (pytest.approx(7.5 * columns), pytest.approx(rows * (0.28 * 2 + 1.1)))
+
+
+def test_a_row_of_panels_is_as_high_as_its_longest_needs():
+    groups = made()
+    names = ["calm", "loud", "calm", "loud", "calm"]
+    heights = plot_coefficients(groups, names, top=3)[0].get_subplotspec().get_gridspec().get_height_ratios()
+    assert heights == pytest.approx([0.28 * 4 + 1.1] * 3)
+
+
 def test_methods_of_a_fit(monkeypatch):
     fit = pt.Fit(made())
     assert labels_of(fit.plot_coefficients("calm", top=1)[0]) == ["age", "intercept"]

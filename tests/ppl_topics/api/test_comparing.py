@@ -7,6 +7,7 @@ import xarray as xr
 
 import ppl_topics as pt
 from ppl_topics.api.comparing import MODE, _interval, _seconds_until, _table
+from ppl_topics.diagnostics.efficiency import ess
 
 SWEEP = pt.cycle(pt.step("z", "partially_collapsed"), pt.step("phi", "dirichlet_rows"))
 TWICE = pt.cycle(pt.repeat(2, pt.step("z", "partially_collapsed")), pt.step("phi", "dirichlet_rows"))
@@ -137,3 +138,61 @@ def test_an_entry_with_a_wrong_key(corpus):
     wrong = {"schedule": SWEEP, "warm": SWEEP}
     with pytest.raises(pt.PplTopicsError, match="schedules: a: expected `schedule` and `warmup`, found 'warm'"):
         pt.compare("lda", corpus, {"a": wrong, "b": SWEEP}, seeds=range(1), topics=3, draws=4, warmup=1)
+
+
+@pytest.fixture(scope="module")
+def fits(corpus):
+    how = {"topics": 3, "draws": 30, "warmup": 10, "chains": 2, "seed": 1, "threads": 1, "progress": False}
+    return {name: pt.sample("lda", corpus, schedule=each, **how) for name, each in (("once", SWEEP), ("twice", TWICE))}
+
+
+def test_fits_are_compared_chain_by_chain(fits):
+    found = pt.compare(fits)
+    assert set(found.runs["quantity"]) == {"lp", "log_marginal", "topic_share", MODE}
+    for row in found.runs[found.runs["quantity"] != MODE].to_dict("records"):
+        fit = fits[row["schedule"]]
+        group = fit.posterior if row["quantity"] == "topic_share" else fit.groups["sample_stats"]
+        draws = group[row["quantity"]].isel(chain=[row["seed"]]).values
+        assert row["ess"] == pytest.approx(np.median(ess(draws)))
+        seconds = float(fit.groups["sample_stats"]["step_seconds"].isel(chain=row["seed"]).sum())
+        assert row["seconds"] == pytest.approx(seconds)
+    own = rows(found.runs, quantity="lp", schedule="twice")["ess_per_second"]
+    expected = rows(found.table, quantity="lp", schedule="twice").iloc[0]
+    assert expected["mean"] == pytest.approx(np.exp(np.log(own).mean()))
+    assert str(found).startswith("Effective draws a second, and seconds to the mode; 95% intervals over chains.")
+    assert set(pt.compare(fits, quantities=["phi"]).runs["quantity"]) == {"phi", MODE}
+
+
+def test_notes_on_fits_that_differ(fits, corpus):
+    how = {"draws": 10, "warmup": 0, "chains": 2, "seed": 1, "threads": 1, "progress": False}
+    other = pt.sample("lda", corpus, topics=2, **how)
+    found = pt.compare({"once": fits["once"], "other": other})
+    assert found.notes == ("other and once have different posteriors, since their models differ (topics 3 and 2)",)
+    assert str(found).endswith(f"note: {found.notes[0]}")
+
+
+def first_chain(fit):
+    return pt.Fit(
+        {name: group.isel(chain=[0]) if "chain" in group.dims else group for name, group in fit.groups.items()}
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "given", "message"),
+    [
+        (lambda fits: {"once": fits["once"]}, {}, "a comparison needs at least two runs, got 1"),
+        (lambda fits: fits, {"draws": 50}, "fits are compared as they are"),
+        (lambda fits: fits, {"topics": 3}, "fits are compared as they are"),
+        (lambda fits: fits, {"seeds": [1]}, "fits are compared as they are"),
+        (lambda fits: fits, {"quantities": ["lq"]}, "has no variable 'lq'"),
+        (lambda fits: "lda", {}, "corpus: missing; give a corpus to run the model on, or fits by name"),
+        (
+            lambda fits: {**fits, "one": first_chain(fits["once"])},
+            {},
+            r"different numbers of chains \(once 2, twice 2, one 1\)",
+        ),
+    ],
+)
+def test_errors_of_fits(fits, change, given, message):
+    with pytest.raises(pt.PplTopicsError, match=message):
+        pt.compare(change(fits), **given)

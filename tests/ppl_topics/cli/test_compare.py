@@ -89,7 +89,8 @@ def test_diagnose_gives_the_verdict_and_aligns(capsys):
     assert [f"- {finding}" for finding in fit.verdict().findings] == [line for line in lines if line.startswith("- ")]
     table = out.split("\n\n")[-1].splitlines()
     assert table[0].split()[:2] == ["topic", "agree"]
-    assert [row.split()[1] for row in table[1:]] == ["yes"] * 3
+    assert table[0].split()[2:4] == ["recurs", "in"]
+    assert [row.split()[1:5] for row in table[1:]] == [["yes", "1", "of", "1"]] * 3
     found = json.loads(call(capsys, "diagnose", "lda.nc", "--align", "--json")[1])
     assert found["aligned"] is True
     assert found["verdict"]["summary"] == fit.verdict().summary
@@ -98,8 +99,9 @@ def test_diagnose_gives_the_verdict_and_aligns(capsys):
     aligned = fit.aligned().efficiency()
     assert found["efficiency"]["phi"]["rhat_max"] == pytest.approx(aligned.loc["phi", "rhat_max"])
     plain = json.loads(call(capsys, "diagnose", "lda.nc", "--json")[1])
-    assert (plain["aligned"], plain["topics"]) == (False, None)
-    assert plain["efficiency"]["phi"]["rhat_max"] == pytest.approx(fit.efficiency().loc["phi", "rhat_max"])
+    assert (plain["aligned"], plain["topics"]) == (True, None)
+    assert plain["efficiency"] == found["efficiency"]
+    assert fit.efficiency().loc["phi", "rhat_max"] == pytest.approx(aligned.loc["phi", "rhat_max"])
 
 
 @pytest.mark.parametrize("run", ["medlda_one_vs_all.nc", "one.nc", "sub/lda.nc"])

@@ -62,7 +62,7 @@ def test_json_and_a_table(capsys):
 
 
 def test_topics_of_their_own(capsys):
-    assert "name one of them (response=, --response): cold, dark, warm" in refused(
+    assert "name one of them (--response): cold, dark, warm" in refused(
         capsys, "held-out", "apart.nc", "--data", "new.jsonl"
     )
     code, out, _ = call(capsys, "held-out", "apart.nc", "--data", "new.jsonl", "--response", "warm", "--json")
@@ -81,7 +81,7 @@ def test_errors_are_one_line(capsys):
     )
     assert "--particles: must be a multiple of 4" in refused(capsys, "held-out", "lda.nc", *data, "--particles", "7")
     assert "--phi: expected mean or draws" in refused(capsys, "held-out", "lda.nc", *data, "--phi", "last")
-    assert "error: lda.nc: response: all responses share the topics; omit 'warm'" in refused(
+    assert "error: lda.nc: --response: all responses share the topics; omit 'warm'" in refused(
         capsys, "held-out", "lda.nc", *data, "--response", "warm"
     )
     assert "none of the 2 tokens is a word" in refused(capsys, "held-out", "lda.nc", "--data", "other.jsonl")

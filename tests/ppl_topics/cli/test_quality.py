@@ -90,7 +90,7 @@ def test_a_corpus_as_reference(capsys):
         (["lda.nc", "--quality", "--text-column", "body"], "--text-column: applies to --reference only"),
         (["lda.nc", "--text-column", "text"], "--text-column: applies to --reference only"),
         (["shareless.nc"], "error: shareless.nc: the trace holds no `topic_share` in `posterior`"),
-        (["lda.nc", "--quality", "--words", "0"], "n_words: must be a whole number of at least 1"),
+        (["lda.nc", "--quality", "--words", "0"], "--words: must be a whole number of at least 1"),
         (["bare.nc", "--reference", "lda.nc"], "the name does not tell the format"),
     ],
 )

@@ -343,3 +343,22 @@ def test_overfitting_is_not_said_of_others(response, labels, constant, remedy):
     if response in ("gaussian", "regression"):
         new = [words for words in ("red", "blue", "green", "red green") for _ in range(10)]
         with_loss(fit, 0.009 * constant).metrics(new, fit.predict(new, **FEW) + 0.01, **FEW)
+
+
+def test_documents_of_unknown_words_alone_are_told_once_and_count_as_empty():
+    fit = make_fit("logistic", ["no", "yes", "no"])
+    new = ["red", "pink", "", "mauve pink"]
+    says = "^2 of 4 documents have no word of the training vocabulary; they count as empty"
+    for given in (new, pt.Corpus.from_texts(new)):
+        for method in (fit.predict, fit.predict_proba, fit.decision_function, fit.predictive, fit.transform):
+            with pytest.warns(pt.UnknownWordsWarning, match=says) as told:
+                found = method(given, **FEW)
+            assert len(told) == 1
+            assert told[0].filename == __file__
+            if isinstance(found, np.ndarray):
+                assert np.array_equal(found[1], found[2])
+                assert np.array_equal(found[3], found[2])
+    with pytest.warns(pt.UnknownWordsWarning, match=says):
+        fit.predictor().predict(new, **FEW)
+    # Neither a document that was empty before, nor one with a known word, is told of: warnings are errors here.
+    fit.predict(["", "red pink"], **FEW)
