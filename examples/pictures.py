@@ -9,6 +9,9 @@ keyATM), and hotel/train.svmlight.gz with its vocab.txt (hotel reviews, rated).
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -65,7 +68,7 @@ def treatment(data: Path) -> Any:
     how = {"text_column": "text", "covariates": ["treatment", "party"], "stop_words": "english", "min_df": 3}
     answers = pt.read_corpus(data / "gadarian.csv", **how)
     fit = pt.sample("dmr", answers, topics=3, warmup=1000, draws=1000, chains=1, seed=1)
-    figure, panels = plt.subplots(1, 2, figsize=(9.5, 3.6), layout="constrained", width_ratios=(2, 3))
+    figure, panels = plt.subplots(1, 2, figsize=(13.0, 4.0), layout="constrained", width_ratios=(1, 2))
     shares = fit.prevalence("treatment", [0, 1]).isel(chain=0)
     effect = (shares.sel(treatment=1) - shares.sel(treatment=0)).transpose("draw", "topic")
     forest(panels[0], {"": effect}, [words_of(fit)[int(topic)] for topic in shares["topic"]])
@@ -107,7 +110,7 @@ def labels(data: Path) -> Any:
 def topics_in_use(data: Path) -> Any:
     """How many topics a hierarchical Dirichlet process uses, of at most a hundred."""
     corpus = newsgroups(data, stop_words="english")
-    fit = pt.sample("hdp_lda", corpus, topics=100, warmup=400, draws=400, chains=2, seed=1)
+    fit = pt.sample("hdp_lda", corpus, topics=100, warmup=250, draws=250, chains=1, seed=1)
     figure, panel = plt.subplots(figsize=(6.0, 3.2), layout="constrained")
     for place, least in enumerate((0.0, 0.001, 0.01)):
         used = (fit.posterior["topic_share"] > least).sum("topic").values.ravel()
@@ -149,10 +152,13 @@ def seeds(data: Path) -> Any:
 
 
 def short_texts(data: Path) -> Any:
-    """One topic a document: the answers of the survey, which are short."""
-    answers = pt.read_corpus(data / "gadarian.csv", text_column="text", stop_words="english", min_df=3)
-    fit = pt.sample("one_topic", answers, topics=6, warmup=500, draws=500, chains=1, seed=1)
-    return fit.plot_topics(n_words=8)[0].figure
+    """One topic a document: the subject lines of postings."""
+    with gzip.open(data / "20news-bydate.jsonl.gz", "rt", encoding="utf-8") as lines:
+        texts = [json.loads(line)["text"] for line in lines]
+    subjects = [found.group(1) for text in texts if (found := re.search(r"Subject: (?:Re: )?([^\t\n]*)", text))]
+    corpus = pt.Corpus.from_texts(subjects, stop_words="english", min_df=5)
+    fit = pt.sample("one_topic", corpus, topics=30, warmup=300, draws=300, chains=1, seed=1)
+    return fit.plot_topics(fit.topics(1)["topic"][:8].tolist(), n_words=8)[0].figure
 
 
 def ratings(data: Path) -> Any:
@@ -161,7 +167,7 @@ def ratings(data: Path) -> Any:
     fit = pt.sample(model, hotels(data), topics=12, warmup=300, draws=300, chains=1, seed=1)
     figure, panels = plt.subplots(1, 2, figsize=(10.0, 4.2), layout="constrained", width_ratios=(3, 2))
     fit.plot_coefficients(axes=panels[:1])
-    cuts = fit.posterior["cutpoints"].isel(chain=0)
+    cuts = fit.posterior["y_cutpoints"].isel(chain=0)
     cuts = cuts.transpose("draw", *(dim for dim in cuts.dims if dim != "draw")).values.reshape(len(cuts["draw"]), -1)
     # The first is 0: an intercept moves all of them.
     cuts = np.column_stack([np.zeros(len(cuts)), cuts])

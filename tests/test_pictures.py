@@ -23,7 +23,12 @@ def pictured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     groups = ["sci.med", "talk.politics.guns", "comp.graphics", "rec.autos", *(f"group {i}" for i in range(16))]
     with gzip.open(folder / "20news-bydate.jsonl.gz", "wt") as lines:
         for i, text in enumerate(texts):
-            posting = {"id": f"p{i}", "split": "train", "label": groups[i % 20], "text": f"From: x\t\t{text}"}
+            posting = {
+                "id": f"p{i}",
+                "split": "train",
+                "label": groups[i % 20],
+                "text": f"From: x\tSubject: Re: {text}\t\t{text}",
+            }
             lines.write(json.dumps(posting) + "\n")
     rows = {"text": texts, "treatment": [i % 2 for i in range(60)], "party": rng.random(60)}
     pd.DataFrame(rows).to_csv(folder / "gadarian.csv", index=False)

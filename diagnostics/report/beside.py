@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from scipy.optimize import linear_sum_assignment
 
 from ppl_topics._util.arrays import FloatArray
@@ -47,7 +48,7 @@ def beside_section(groups: Groups, chain: int, others: Mapping[str, Groups]) -> 
 
 
 def _row(name: str, groups: Groups, this: Groups, chain: int) -> dict[str, Any]:
-    posterior, statistics = groups["posterior"], groups.get("sample_stats", {})
+    posterior, statistics = groups["posterior"], groups.get("sample_stats", xr.Dataset())
     found, _ = attempt(lambda: verdict(groups))
     alike, _ = attempt(lambda: similarities(this, chain, groups))
     return {

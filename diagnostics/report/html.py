@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +15,8 @@ from ppl_topics._util.jsonable import jsonable
 from ppl_topics._util.output_files import written
 from ppl_topics._util.paths import as_path, check_replaceable
 from ppl_topics.diagnostics.alignment import Alignment, align
+from ppl_topics.diagnostics.plots.canvas import groups_of
+from ppl_topics.diagnostics.report.beside import beside_section
 from ppl_topics.diagnostics.report.model import model_section
 from ppl_topics.diagnostics.report.overview import reproduction, title_of, verdict_section
 from ppl_topics.diagnostics.report.responses import responses_section, zeros_section
@@ -36,6 +39,7 @@ def write_report(
     probability: float = 0.9,
     title: str | None = None,
     source: str = "",
+    beside: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write the report of a run as one self-contained HTML page.
 
@@ -55,6 +59,8 @@ def write_report(
         By default the names of the model and the corpus.
     source : str
         Name of the trace's file, for the commands that repeat the run.
+    beside : mapping of str to Fit or to groups, optional
+        Other runs by name, for a table of them beside this one: how they ended, and how similar their topics are.
 
     Returns
     -------
@@ -70,7 +76,7 @@ def write_report(
     if place.is_dir() or not place.parent.is_dir():
         what = "it is a folder" if place.is_dir() else f"the folder {place.parent} does not exist"
         raise TraceError(f"{place}: cannot write the report ({what}); name a file such as report.html")
-    page = report_html(groups, chain=chain, probability=probability, title=title, source=source)
+    page = report_html(groups, chain=chain, probability=probability, title=title, source=source, beside=beside)
     try:
         with written(place) as file:
             # Words may hold unpaired surrogates, which UTF-8 cannot encode.
@@ -87,6 +93,7 @@ def report_html(
     probability: float = 0.9,
     title: str | None = None,
     source: str = "",
+    beside: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the page that `write_report` writes, as text."""
     from jinja2 import Environment, StrictUndefined
@@ -96,9 +103,11 @@ def report_html(
         raise TraceError("the trace has no group `posterior`")
     alignment, unaligned = _alignment(groups)
     shown = _chosen(groups, chain, alignment)
+    others = {str(name): groups_of(each) for name, each in (beside or {}).items()}
     heading = title_of(groups) if title is None else str(title)
     sections = [
         verdict_section(groups, alignment),
+        *([beside_section(groups, shown, others)] if others else []),
         *filter(None, [model_section(groups)]),
         traces_section(groups),
         efficiency_section(groups, alignment),

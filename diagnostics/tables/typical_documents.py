@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -123,7 +124,7 @@ def typical_documents(
     table = pd.DataFrame(
         {
             "topic": numbers,
-            "words": words.set_index("topic")["words"].loc[numbers].to_numpy(),
+            "words": words.set_index("topic")["words"].loc[numbers.tolist()].to_numpy(),
             "doc": [str(name) for name in shares.docs[docs]],
             "tokens": pd.array([length if length >= 0 else None for length in shares.lengths[docs]], dtype="Int64"),
             "share": shares.theta[docs, column],
@@ -154,12 +155,12 @@ def most_about(shares: DocumentTopics, column: int, n: int, min_tokens: int = 1)
     return possible[order][:n]
 
 
-def _columns(shares: DocumentTopics, topics: int | Sequence[int] | None) -> IntArray:
+def _columns(shares: DocumentTopics, topics: Any) -> IntArray:
     """Return the columns of the topics that are asked for."""
     numbers = [int(number) for number in shares.topics]
     if topics is None:
         return np.arange(len(numbers))
-    chosen = list(topics) if isinstance(topics, Iterable) and not isinstance(topics, str) else [topics]
+    chosen: list[Any] = [topics] if isinstance(topics, str) or not isinstance(topics, Iterable) else list(topics)
     if not chosen:
         raise TraceError("topics: name at least one")
     for topic in chosen:

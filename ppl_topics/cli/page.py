@@ -30,6 +30,10 @@ def report(
     ] = None,
     probability: Probability = 0.9,
     title: Annotated[str | None, typer.Option(help="By default the model, and the corpus if it has a name.")] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(help="Another run to compare with; may be given several times.", metavar="RUN"),
+    ] = None,
     of_response: OfResponse = None,
     overwrite: Overwrite = False,
     json: AsJson = False,
@@ -40,6 +44,7 @@ def report(
 
     For example:
       ppl-topics report run.nc -o report.html
+      ppl-topics report run.nc --beside other.nc --beside third.nc
     """
     from ppl_topics.diagnostics.report.formats import size
     from ppl_topics.fit import trace_path
@@ -57,6 +62,7 @@ def report(
             probability=probability,
             title=title,
             source=place.name,
+            beside={each: load_one(each, of_response) for each in beside or ()},
         )
     n_bytes = os.path.getsize(path)
     if json:
