@@ -318,7 +318,8 @@ def _worst_ess(numbers: Sequence[Quantity]) -> Quantity | None:
 
 def _effective(worst: Quantity, more: int) -> Finding:
     """Return the finding on a variable with too few effective draws."""
-    fewer = " (5% of its scalars have fewer)" if worst.scalars > 1 else ""
+    # Its scalars are those that R-hat compares, of which there may be none.
+    fewer = " (5% of its scalars have fewer)" if worst.scalars != 1 else ""
     what = (
         f"{worst.title} has {_number(worst.ess)} effective draws, those of each chain added up{fewer}, and "
         f"{ESS_WANTED} are needed"

@@ -3,13 +3,17 @@
 import re
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from typer.testing import CliRunner
 
 import ppl_topics as pt
 from ppl_topics.cli.app import app
+from ppl_topics.diagnostics.verdict import _recurring
 from ppl_topics.spec.shipped import shipped
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -80,3 +84,37 @@ def test_the_table_of_distribution_names_the_kernels():
 def test_the_figure_of_a_graph_is_what_its_command_makes():
     assert "ppl-topics graph medlda -o medlda.svg" in (DOCS / "models.md").read_text(encoding="utf-8")
     assert (DOCS / "medlda.svg").read_text(encoding="utf-8") == pt.graph("medlda").to_svg()
+
+
+def test_effects_of_one_sign_in_all_chains():
+    """The snippet of the page finds what the draws of each chain say, with the topics of one chain."""
+    page = (DOCS / "what-to-report.md").read_text(encoding="utf-8")
+    (snippet,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    words = {"law": ["law", "court", "vote"], "sport": ["goal", "match", "ball"], "paint": ["red", "green", "blue"]}
+    rng = np.random.default_rng(1)
+    common = [word for own in words.values() for word in own]
+    texts = [" ".join([*rng.choice(own, 8), *rng.choice(common, 2)]) for own in words.values()] * 12
+    corpus = pt.Corpus.from_texts(texts, labels=list(words) * 12)
+    how = {"topics": 3, "draws": 40, "warmup": 60, "chains": 4, "seed": 1, "threads": 1, "progress": False}
+    fit = pt.sample("slda_multinomial", corpus, **how)
+    assert fit.coefficients()["response"].unique().tolist() == ["law", "paint"]
+    *lines, last = snippet.strip().splitlines()
+    names = {"fit": fit, "pd": pd, "np": np}
+    exec("\n".join(lines), names)
+    found = eval(last, names)
+    eta = fit.aligned().posterior["eta"].sel(response="law")
+    low, high = eta.quantile([0.05, 0.95], "draw").transpose("quantile", "coefficient", "chain").values
+    sure = (low > 0).all(axis=1) | (high < 0).all(axis=1)
+    assert set(found.index) == set(eta["coefficient"].values[sure])
+    assert "topic 0" in found.index
+    assert (found.round(6) == eta.mean("draw").to_pandas().T.loc[found.index].round(6)).all(axis=None)
+
+
+def test_what_may_be_reported_is_linked_from_the_verdict_on():
+    for page in ("index.md", "convergence.md", "reading-results.md"):
+        assert "(what-to-report.md" in (DOCS / page).read_text(encoding="utf-8")
+    title = (DOCS / "what-to-report.md").read_text(encoding="utf-8").splitlines()[0]
+    one = np.ones((2, 1))
+    alignment = SimpleNamespace(chains=[0, 1], similarity=one, nearest=np.zeros(1), agrees_in=one > 0)
+    remedy = _recurring(alignment, settled=True).remedy
+    assert f'see "{title.removeprefix("# ")}" in the documentation' in remedy

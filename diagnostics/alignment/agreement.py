@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,7 @@ def agreement_table(
         "share": _shares(after, topics.shape[:2]).ravel(),
         "words": [_joined(row, names) for row in best.reshape(-1, best.shape[2])],
     }
-    return _by_share(columns, groups, reference=found.reference)
+    return _by_share(columns, groups, {"reference": found.reference})
 
 
 def topic_agreement(
@@ -165,7 +165,7 @@ def topic_agreement(
             for s, k in np.ndindex(sets, n_topics)
         ],
     }
-    return _by_share(columns, groups, reference=found.reference, others=len(others), similarity=RECURS)
+    return _by_share(columns, groups, {"reference": found.reference, "others": len(others), "similarity": RECURS})
 
 
 def top_word_draws(
@@ -207,7 +207,9 @@ def _in_all(words: IntArray, rows: IntArray) -> IntArray:
     return words[[len(rows) > 0 and bool((rows == v).any(axis=1).all()) for v in words.tolist()]]
 
 
-def _by_share(columns: Mapping[str, Any], groups: Mapping[str, xr.Dataset], **attributes: Any) -> pd.DataFrame:
+def _by_share(
+    columns: Mapping[str, Any], groups: Mapping[str, xr.Dataset], attributes: Mapping[Hashable | None, Any]
+) -> pd.DataFrame:
     """Return a table of topics, the largest share first."""
     by = ["response", "share"] if "response" in columns else ["share"]
     table = with_names(pd.DataFrame(columns), groups)

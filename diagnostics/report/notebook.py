@@ -95,5 +95,6 @@ def _recurring(alignment: Alignment | None) -> dict[str | None, list[int]] | Non
     """Return in how many chains each topic is, by response; None where there are no chains to compare."""
     if alignment is None or len(alignment.chains) < 2:
         return None
+    responses: list[str | None] = [None] if alignment.responses is None else [*alignment.responses]
     counts = alignment.by_response(recurs(alignment)).sum(axis=0).tolist()
-    return dict(zip(alignment.responses or [None], counts, strict=True))
+    return dict(zip(responses, counts, strict=True))

@@ -118,7 +118,7 @@ class NewTopics:
             kept = self._swept(min(self._at_once, draws - first))
             cells = first_cell + (kept[:, self.tokens.first_tokens] if self.tokens.whole else kept)
             counts += np.bincount(cells.ravel(), minlength=len(counts))
-        return counts.reshape(-1, self.n_topics) / np.maximum(draws * lengths, 1)[:, None]
+        return np.asarray(counts.reshape(-1, self.n_topics) / np.maximum(draws * lengths, 1)[:, None])
 
     @property
     def _at_once(self) -> int:
