@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple
 
+from ppl_topics._util.argument_names import setting
 from ppl_topics.corpus import Corpus
 from ppl_topics.engine.bind import bind
 from ppl_topics.engine.chains import Settings, SweepReport, how_to_resume, run_chains
@@ -145,7 +146,7 @@ class _Worker:
         self.process.join()
         return RunError(
             f"a worker process died (exit code {self.process.exitcode}; was it killed, or out of memory?); use fewer "
-            "processes, or `processes=1`"
+            f"processes, or {setting('processes', 1)}"
             + ("" if self.checkpointing is None else f"; {how_to_resume(self.checkpointing)}")
         )
 

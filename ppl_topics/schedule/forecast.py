@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ppl_topics._util.argument_names import setting, spelled
 from ppl_topics.schedule.assign import admissible
 from ppl_topics.schedule.costs import CorpusSizes, runs, step_bytes, step_seconds
 from ppl_topics.schedule.spelling import spell_bytes, spell_seconds
@@ -164,7 +165,8 @@ class Forecast:
         yield f"run: {chains} of {self.sweeps:,} sweeps, {processes} of {threads}: {spell_seconds(self.seconds_run)}"
         parts = ", ".join(f"{text} {spell_bytes(self.bytes[key])}" for key, text in MEMORY.items() if self.bytes[key])
         yield f"memory: {spell_bytes(self.bytes['total'])} in addition to Python and its libraries ({parts})"
-        yield f"memory if draws are streamed to a folder (--out FOLDER): {spell_bytes(self.bytes_in_folder['total'])}"
+        streamed = f"streamed to a folder ({setting('out', 'FOLDER')})"
+        yield f"memory if draws are {streamed}: {spell_bytes(self.bytes_in_folder['total'])}"
         if self.bytes_available is not None:
             free = f"{spell_bytes(self.bytes_available)} beyond the corpus ({self.available_by})"
             yield f"memory available: {free}{self._verdict()}"
@@ -177,7 +179,8 @@ class Forecast:
         if not self.refused:
             return ""
         folder = "" if self.refused_in_folder else ", but not with a folder"
-        return f": `ppl-topics run` would refuse this run{folder} and suggest what would fit"
+        run = spelled("pt.sample", "`ppl-topics run`")
+        return f": {run} would refuse this run{folder} and suggest what would fit"
 
 
 def forecast_kernels(
