@@ -15,6 +15,9 @@ from ppl_topics.results.documents import document_topics
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 
+# Some of the new documents have no word that was seen in training.
+pytestmark = pytest.mark.filterwarnings("ignore::ppl_topics.UnknownWordsWarning")
+
 HOW = {"topics": 2, "beta": 0.1, "draws": 60, "warmup": 60, "chains": 1, "seed": 1, "progress": False}
 
 

@@ -9,6 +9,9 @@ import pytest
 import ppl_topics as pt
 from ppl_topics.prediction import by_documents
 
+# Some of the new documents have no word that was seen in training.
+pytestmark = pytest.mark.filterwarnings("ignore::ppl_topics.UnknownWordsWarning")
+
 distributed = pytest.importorskip("distributed")
 
 RNG = np.random.default_rng(0)

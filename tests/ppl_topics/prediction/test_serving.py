@@ -12,6 +12,9 @@ import pytest
 
 import ppl_topics as pt
 
+# Some of the new documents have no word that was seen in training.
+pytestmark = pytest.mark.filterwarnings("ignore::ppl_topics.UnknownWordsWarning")
+
 RNG = np.random.default_rng(3)
 TEXTS = [" ".join(f"w{i}" for i in RNG.integers(0, 9, 12) + 9 * (d % 2)) for d in range(40)]
 NEW = ["w1 w2 w3 w4", "w12 w13 w14 unseen", "", "nothing known"]
