@@ -24,7 +24,7 @@ print(pt.plan("lda", corpus, topics=15))
 # %%
 # Four chains, so that they can be compared. The seed fixes all draws, whatever the number of threads.
 
-fit = pt.sample("lda", corpus, topics=15, warmup=300, draws=300, chains=4, seed=1, progress=False)
+fit = pt.sample("lda", corpus, topics=15, warmup=150, draws=150, chains=4, seed=1, progress=False)
 fit.topics(n_words=8)
 
 # %%

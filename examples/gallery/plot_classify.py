@@ -17,7 +17,7 @@ print(train)
 # %%
 # ``slda_multinomial`` has a distribution of exclusive classes below the topics; ``medlda`` would have a hinge loss.
 
-fit = pt.sample("slda_multinomial", train, topics=20, warmup=200, draws=200, chains=2, seed=1, progress=False)
+fit = pt.sample("slda_multinomial", train, topics=20, warmup=100, draws=100, chains=1, seed=1, progress=False)
 metrics = fit.metrics(test)
 print({name: round(float(metrics[name]), 3) for name in ("accuracy", "log_score")})
 

@@ -12,7 +12,7 @@ Which topics are alike, which documents are typical, and who writes about what.
 import ppl_topics as pt
 
 corpus = pt.load_docstrings(packages=["numpy", "scipy", "pandas"])
-how = {"warmup": 300, "draws": 100, "chains": 1, "seed": 1, "progress": False, "record": {"theta": "all"}}
+how = {"warmup": 150, "draws": 60, "chains": 1, "seed": 1, "progress": False, "record": {"theta": "all"}}
 fit = pt.sample("lda", corpus, topics=12, **how)
 
 # %%
