@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from common import ALPHA, BETA, Results, default_threads, load, name_of, parser, print_table
+from common import ALPHA, BETA, Results, classes_of, default_threads, load, name_of, parser, print_table
 from prevalence import EACH, measure, ours
 from supervised import simulate
 
@@ -24,12 +24,6 @@ from ppl_topics._util.threads import use_threads
 
 Named = tuple[Any, dict[str, Any]]
 """A model and its parameters."""
-
-
-def classes_of(corpus: pt.Corpus) -> list[str]:
-    """Return the class of each document."""
-    assert corpus.labels is not None, "a corpus with classes"
-    return [str(corpus.labels.classes[value]) for value in corpus.labels.values]
 
 
 def with_targets(corpus: pt.Corpus) -> pt.Corpus:

@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 import numpy as np
-from common import ALPHA, BETA, Results, name_of, parser, print_table
+from common import ALPHA, BETA, Results, classes_of, name_of, parser, print_table
 from supervised import train_and_test, with_a_test
 
 import ppl_topics as pt
@@ -31,7 +31,7 @@ def of_documents(base: str) -> dict[str, Any]:
 def accuracy(fit: pt.Fit, model: str, test: pt.Corpus) -> float | None:
     """Return the share of documents whose class is predicted; None if nothing predicts it."""
     assert test.labels is not None
-    truth = np.array([str(test.labels.classes[value]) for value in test.labels.values])
+    truth = np.array(classes_of(test))
     if model.startswith("slda"):
         return float((fit.predict(test) == truth).mean())
     if model != "labelled_lda":

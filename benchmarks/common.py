@@ -143,6 +143,12 @@ def load(data: str | None, vocabulary: str | None) -> pt.Corpus:
     return corpus.with_vocabulary(corpus.vocabulary[corpus.word_counts > 0])
 
 
+def classes_of(corpus: pt.Corpus) -> list[str]:
+    """Return the class of each document."""
+    assert corpus.labels is not None, "a corpus with classes"
+    return [str(corpus.labels.classes[value]) for value in corpus.labels.values]
+
+
 def default_kernels() -> list[str]:
     """Return the names of the exact kernels of z that the scheduler may choose."""
     return [k.name for k in pt.kernels().values() if "z" in k.updates and k.exact and k.automatic]

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from common import ALPHA, BETA, Results, default_threads, load, name_of, parser, print_table
+from common import ALPHA, BETA, Results, classes_of, default_threads, load, name_of, parser, print_table
 from peers import quiet
 from simulate import simulate as simulate_tokens
 from supervised import simulate
@@ -81,9 +81,7 @@ def tomotopy_dmr(corpus: pt.Corpus, classes: list[str], topics: int, threads: in
 
 def programs(corpus: pt.Corpus, topics: int, threads: int) -> dict[str, Run]:
     """Return the programs by name."""
-    labels = corpus.labels
-    assert labels is not None, "a corpus with classes"
-    classes = [str(labels.classes[value]) for value in labels.values]
+    classes = classes_of(corpus)
     number = np.random.default_rng(1).normal(size=len(classes))
     by_class = corpus.with_covariates(pd.DataFrame({"class": classes}))
     rows = corpus.with_covariates(pd.DataFrame({"class": classes, "number": number}))

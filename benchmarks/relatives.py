@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from common import ALPHA, BETA, Results, name_of, parser, print_table
+from common import ALPHA, BETA, Results, classes_of, name_of, parser, print_table
 from peers import quiet
 from supervised import train_and_test, with_a_test
 
@@ -37,12 +37,6 @@ class Found(NamedTuple):
     per_token: float
     error: float
     topics: int
-
-
-def classes_of(corpus: pt.Corpus) -> list[str]:
-    """Return the class of each document."""
-    assert corpus.labels is not None, "a corpus with classes"
-    return [str(corpus.labels.classes[value]) for value in corpus.labels.values]
 
 
 def ours(model: str, train: pt.Corpus, test: pt.Corpus, sweeps: int, threads: int, **parameters: Any) -> Found:
