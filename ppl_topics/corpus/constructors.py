@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ppl_topics.corpus.assembler import CorpusAssembler
 from ppl_topics.corpus.counts import check_csr
-from ppl_topics.corpus.frames import column_names, to_pandas
+from ppl_topics.corpus.frames import to_pandas
 from ppl_topics.corpus.keywords import (
     DocumentKeywords,
     TextKeywords,
@@ -21,7 +21,7 @@ from ppl_topics.corpus.keywords import (
     takes,
 )
 from ppl_topics.corpus.labels import LabelKind
-from ppl_topics.corpus.names import as_doc_ids, document_name, iterate
+from ppl_topics.corpus.names import as_doc_ids, column_names, document_name, iterate
 from ppl_topics.corpus.parts import CorpusParts, VocabularyLike, as_vocabulary
 from ppl_topics.corpus.pruning import Pruning
 from ppl_topics.corpus.text_options import TextOptions
@@ -199,7 +199,7 @@ class CorpusConstructors(CorpusParts):
         Corpus: 2 documents, 4 tokens, 3 words, real labels
         """
         labels = [label_column] if isinstance(label_column, str) else list(label_column or ())
-        features = column_names(covariates, "covariates")
+        features = list(column_names(covariates, "covariates"))
         ids = [] if id_column is None else [id_column]
         frame = to_pandas(frame, [text_column, *labels, *ids, *features])
         return cls.from_texts(

@@ -7,10 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from ppl_topics._util.argument_names import argument
 from ppl_topics.errors import CorpusError
 
-__all__ = ["column_names", "is_frame", "to_pandas"]
+__all__ = ["is_frame", "to_pandas"]
 
 
 def is_frame(value: Any) -> bool:
@@ -55,10 +54,3 @@ def _checked(columns: Sequence[str], present: Sequence[Any]) -> list[str]:
         if list(present).count(column) > 1:
             raise CorpusError(f"the data frame has several columns {column!r}; rename all but one")
     return list(dict.fromkeys(columns))
-
-
-def column_names(columns: Any, what: str) -> list[str]:
-    """Return names of columns as a list, and refuse a single string, whose letters would be taken for names."""
-    if isinstance(columns, str):
-        raise CorpusError(f"{argument(what)} must be a list of columns, such as [{columns!r}]")
-    return list(columns or ())

@@ -75,6 +75,13 @@ def iterate(values: Any, wanted: str) -> Iterator[Any]:
     raise CorpusError(f"expected {wanted}, got {str(values)[:40]!r}, of type {type(values).__name__}")
 
 
+def column_names(columns: Any, what: str) -> tuple[str, ...]:
+    """Return names of columns, none for None, and refuse a single string, whose letters would be taken for names."""
+    if isinstance(columns, str):
+        raise CorpusError(f"{what} must be a list of columns, such as ['{columns}']")
+    return () if columns is None else tuple(iterate(columns, f"a list of columns as {what}"))
+
+
 def listed(names: Sequence[str] | StrArray) -> str:
     """Return the first eight names for a message, and how many there are."""
     return ", ".join(map(repr, names[:8])) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from ppl_topics._util.argument_names import argument, arguments
 from ppl_topics.corpus.label_inference import LabelKind, check_label_kind
-from ppl_topics.corpus.names import NAME, StrArray, iterate
+from ppl_topics.corpus.names import NAME, StrArray, column_names
 from ppl_topics.corpus.parts import VocabularyLike
 from ppl_topics.corpus.readers.formats import COUNT_FORMATS
 from ppl_topics.corpus.readers.lines import file_error
@@ -52,12 +52,14 @@ class ReadOptions:
         more_labels: Sequence[str] | Mapping[str, LabelKind | None] | None = None,
     ) -> Self:
         """Gather the arguments of a call; `words` are those of `TextKeywords`."""
-        more = more_labels if isinstance(more_labels, Mapping) else dict.fromkeys(_names_of(more_labels, "more_labels"))
+        more = (
+            more_labels if isinstance(more_labels, Mapping) else dict.fromkeys(column_names(more_labels, "more_labels"))
+        )
         return cls(
             encoding=encoding,
             vocabulary=load_vocabulary(vocabulary, encoding),
             first_id=first_id,
-            columns=columns._replace(covariates=_names_of(covariates), more_labels=tuple(more)),
+            columns=columns._replace(covariates=column_names(covariates, "covariates"), more_labels=tuple(more)),
             label_kind=label_kind,
             text=TextOptions.of(words),
             # Names of files need not be UTF-8.
@@ -110,9 +112,3 @@ class ReadOptions:
                 needs = counts and names == ("stop_words",)
                 hint = f"; give {argument('vocabulary')}, which names the words" if needs else ""
                 raise file_error(path, 0, f"{arguments(*names)} cannot be used with the format {kind}{hint}")
-
-
-def _names_of(columns: Sequence[str] | None, what: str = "covariates") -> tuple[str, ...]:
-    if isinstance(columns, str):
-        raise CorpusError(f"{what} must be a list of columns, such as ['{columns}']")
-    return () if columns is None else tuple(iterate(columns, f"a list of columns as {what}"))
