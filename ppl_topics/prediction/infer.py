@@ -91,16 +91,15 @@ class NewTopics:
 
     def sweep(self, times: int = 1) -> None:
         """Draw the topic of each token from its full conditional, or that of each document, several times."""
-        for first in range(0, times, self._at_once):
-            self._swept(min(self._at_once, times - first))
+        for _ in self._batches(times):
+            pass
 
     def draws(self, phi: Float32Array, warmup: int, draws: int, n_topics: int | None = None) -> Iterator[Features]:
         """Yield the features of the documents after each of `draws` sweeps given phi, `warmup` sweeps left out."""
         self.given(phi)
         self.sweep(warmup)
         n_topics = self.n_topics if n_topics is None else n_topics
-        for first in range(0, draws, self._at_once):
-            kept = self._swept(min(self._at_once, draws - first))
+        for kept in self._batches(draws):
             yield from features_of_each(self.tokens, kept, n_topics, self._design)
 
     def mean_shares(self, phi: Float32Array, warmup: int, draws: int) -> FloatArray:
@@ -114,16 +113,16 @@ class NewTopics:
         lengths = np.diff(pointer)
         first_cell = np.repeat(np.arange(len(lengths)) * self.n_topics, lengths)
         counts = np.zeros(len(lengths) * self.n_topics, np.int64)
-        for first in range(0, draws, self._at_once):
-            kept = self._swept(min(self._at_once, draws - first))
+        for kept in self._batches(draws):
             cells = first_cell + (kept[:, self.tokens.first_tokens] if self.tokens.whole else kept)
             counts += np.bincount(cells.ravel(), minlength=len(counts))
         return np.asarray(counts.reshape(-1, self.n_topics) / np.maximum(draws * lengths, 1)[:, None])
 
-    @property
-    def _at_once(self) -> int:
-        """How many sweeps one call makes."""
-        return max(1, KEPT_TOKENS // max(1, len(self.z)))
+    def _batches(self, sweeps: int) -> Iterator[NDArray[Any]]:
+        """Sweep several times, and yield the topics after each, as many sweeps at a time as are small together."""
+        at_once = max(1, KEPT_TOKENS // max(1, len(self.z)))
+        for first in range(0, sweeps, at_once):
+            yield self._swept(min(at_once, sweeps - first))
 
     def _swept(self, sweeps: int) -> NDArray[Any]:
         """Sweep several times, and return the topics after each, shape (sweeps, N)."""
