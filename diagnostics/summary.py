@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from ppl_topics._util.nearest import nearest
-from ppl_topics.diagnostics.alignment import align, aligned
+from ppl_topics.diagnostics.alignment import Alignment, align, aligned
 from ppl_topics.diagnostics.alignment.renumber import OF_TOPICS
 from ppl_topics.diagnostics.draws import check_sampled, holds_draws
 from ppl_topics.diagnostics.efficiency import efficiency_table
@@ -22,7 +22,9 @@ __all__ = ["efficiency", "seconds_by_kernel", "summary"]
 LOG_DENSITIES = ("lp", "log_marginal")
 
 
-def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None = None) -> pd.DataFrame:
+def efficiency(
+    groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None = None, *, alignment: Alignment | None = None
+) -> pd.DataFrame:
     """Summarise how well each variable of a trace, and its log posterior, were sampled.
 
     Parameters
@@ -31,6 +33,8 @@ def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None
         Groups of a trace.
     var_names : sequence of str, optional
         The variables to show; by default all of the posterior, with ``lp`` and ``log_marginal``.
+    alignment : Alignment, optional
+        From :func:`ppl_topics.diagnostics.alignment.align`, as a verdict has it; by default it is computed.
 
     Returns
     -------
@@ -65,13 +69,13 @@ def efficiency(groups: Mapping[str, xr.Dataset], var_names: Sequence[str] | None
                 f"variable {name!r} of the trace holds {draws[name].dtype} with dimensions {draws[name].dims}; "
                 "expected numbers with the dimensions chain and draw"
             )
-    alike = _numbered_alike(groups, names)
+    alike = _numbered_alike(groups, names, alignment)
     table = efficiency_table(draws.assign(alike.data_vars), names)
     table.attrs = {"aligned_to_chain": alike.attrs.get("aligned_to_chain")}
     return table
 
 
-def _numbered_alike(groups: Mapping[str, xr.Dataset], names: Sequence[str]) -> xr.Dataset:
+def _numbered_alike(groups: Mapping[str, xr.Dataset], names: Sequence[str], alignment: Alignment | None) -> xr.Dataset:
     """Return variables of the posterior, those of topics with the numbers of one chain if topics can be aligned."""
     posterior = groups["posterior"]
     # By topic_share alignment tells which topics there are.
@@ -81,7 +85,7 @@ def _numbered_alike(groups: Mapping[str, xr.Dataset], names: Sequence[str]) -> x
     if not of_topics or "aligned_to_chain" in posterior.attrs:
         return held
     try:
-        return aligned({"posterior": held}, align(groups))["posterior"]
+        return aligned({"posterior": held}, align(groups) if alignment is None else alignment)["posterior"]
     except TraceError:
         return held
 

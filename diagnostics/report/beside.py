@@ -15,7 +15,7 @@ from ppl_topics.diagnostics.report.columns import number_column, text_column
 from ppl_topics.diagnostics.report.formats import count, percent, seconds
 from ppl_topics.diagnostics.report.sections import Groups, Section, Table, attempt
 from ppl_topics.diagnostics.summary import seconds_by_kernel
-from ppl_topics.diagnostics.verdict import verdict
+from ppl_topics.diagnostics.verdict import Verdict, verdict
 from ppl_topics.errors import TraceError
 
 __all__ = ["beside_section", "similarities"]
@@ -38,19 +38,23 @@ COLUMNS = [
 ]
 
 
-def beside_section(groups: Groups, chain: int, others: Mapping[str, Groups]) -> Section:
-    """Return a table with a row for this run and for each other."""
+def beside_section(groups: Groups, chain: int, found: Verdict | None, others: Mapping[str, Groups]) -> Section:
+    """Return a table with a row for this run, whose verdict is known, and for each other."""
     section = Section("beside", "Beside other runs")
-    rows = [_row(name, each, groups, chain) for name, each in {"this run": groups, **others}.items()]
+    rows = [_row("this run", groups, found), *(_other(name, each, groups, chain) for name, each in others.items())]
     title = "Runs side by side; choose a heading to sort by it"
     section.parts["table"] = Table(title, COLUMNS, rows, sortable=True)
     return section
 
 
-def _row(name: str, groups: Groups, this: Groups, chain: int) -> dict[str, Any]:
-    posterior, statistics = groups["posterior"], groups.get("sample_stats", xr.Dataset())
+def _other(name: str, groups: Groups, this: Groups, chain: int) -> dict[str, Any]:
     found, _ = attempt(lambda: verdict(groups))
     alike, _ = attempt(lambda: similarities(this, chain, groups))
+    return _row(name, groups, found, np.nan if alike is None else float(np.average(alike[0], weights=alike[1])))
+
+
+def _row(name: str, groups: Groups, found: Verdict | None, similarity: float = np.nan) -> dict[str, Any]:
+    posterior, statistics = groups["posterior"], groups.get("sample_stats", xr.Dataset())
     return {
         "run": name,
         "model": str(posterior.attrs.get("model_name", "")),
@@ -59,7 +63,7 @@ def _row(name: str, groups: Groups, this: Groups, chain: int) -> dict[str, Any]:
         "verdict": found.level if found else "",
         "lp": float(statistics["lp"].mean()) if "lp" in statistics else np.nan,
         "seconds": sum(seconds_by_kernel(groups).values()) or np.nan,
-        "similarity": np.nan if alike is None or groups is this else float(np.average(alike[0], weights=alike[1])),
+        "similarity": similarity,
     }
 
 

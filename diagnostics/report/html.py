@@ -105,9 +105,10 @@ def report_html(
     shown = _chosen(groups, chain, alignment)
     others = {str(name): groups_of(each) for name, each in (beside or {}).items()}
     heading = title_of(groups) if title is None else str(title)
+    summary = verdict_section(groups, alignment)
     sections = [
-        verdict_section(groups, alignment),
-        *([beside_section(groups, shown, others)] if others else []),
+        summary,
+        *([beside_section(groups, shown, summary.parts.get("verdict"), others)] if others else []),
         *filter(None, [model_section(groups)]),
         traces_section(groups),
         efficiency_section(groups, alignment),

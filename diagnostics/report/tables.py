@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ppl_topics.diagnostics.alignment import Alignment, agreement_table, aligned
+from ppl_topics.diagnostics.alignment import Alignment, agreement_table
 from ppl_topics.diagnostics.alignment.recurrence import RECURS, recurrence
 from ppl_topics.diagnostics.draws import holds_draws
 from ppl_topics.diagnostics.quality import topic_quality
@@ -62,13 +62,12 @@ def efficiency_section(groups: Groups, alignment: Alignment | None) -> Section:
 
 
 def _efficiency_table(groups: Groups, alignment: Alignment | None) -> Table:
-    groups = groups if alignment is None else aligned(groups, alignment)
     posterior = groups["posterior"]
     if not posterior.sizes.get("chain") or not posterior.sizes.get("draw"):
         raise TraceError("the trace has no draws with the dimensions chain and draw")
     # Another program's trace may hold text or constants, which have no efficiency.
     numbers = [name for name, array in posterior.data_vars.items() if holds_draws(array)]
-    table = efficiency({**groups, "posterior": posterior[numbers]})
+    table = efficiency({**groups, "posterior": posterior[numbers]}, alignment=alignment)
     if table.empty:
         raise TraceError("the trace holds no variable")
     title = "Effective sample size (ESS), inefficiency factor (IF) and R-hat of each variable"

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ppl_topics.diagnostics.verdict import Verdict
-    from ppl_topics.fit import Fit
 
-__all__ = ["numbered_alike", "print_efficiency", "print_topics", "reading_lines", "verdict_data"]
+__all__ = ["print_efficiency", "print_topics", "reading_lines", "verdict_data"]
 
 NUMBERS = {
     "ESS\nbulk\nmedian": "ess_bulk_median",
@@ -37,14 +36,6 @@ def print_efficiency(table: pd.DataFrame) -> None:
         spelled = "-" if math.isnan(rhat) else f"{rhat:.3f}" if rhat < 1e3 else f"{rhat:.0e}"
         rows.append([str(name), f"{row['scalars']:,.0f}", *values, spelled])
     print_table(["variable", "scalars", *NUMBERS, "R-hat\nmax"], rows, text=["variable"])
-
-
-def numbered_alike(fit: Fit, verdict: Verdict) -> Fit:
-    """Return the fit with the topics of all chains numbered as for its verdict, if they can be."""
-    from ppl_topics.diagnostics.alignment import aligned
-    from ppl_topics.fit import Fit
-
-    return fit if verdict.alignment is None else Fit(aligned(fit.groups, verdict.alignment))
 
 
 def verdict_data(verdict: Verdict) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ppl_topics.cli.model_options import RecordedModel, Run, Seed, assignments
 from ppl_topics.cli.new_documents import check_test, measure, metric_lines, refuse_test
 from ppl_topics.cli.options import AsJson, NoProgress, OnCluster, OnDevice, Overwrite, SplitOver
 from ppl_topics.cli.output import print_json, say
-from ppl_topics.cli.report import numbered_alike, print_efficiency, reading_lines, verdict_data
+from ppl_topics.cli.report import print_efficiency, reading_lines, verdict_data
 
 if TYPE_CHECKING:
     from ppl_topics.corpus import Corpus
@@ -134,7 +134,7 @@ def report_run(fit: Fit, path: Path, seconds: float, as_json: bool, metrics: Map
     # Many draws stay on disk: the memory of a run must not depend on their number.
     read = path.suffix == ".nc" or fit.posterior.nbytes <= READ_AT_ONCE
     verdict = fit.verdict() if read else None
-    table = None if verdict is None else numbered_alike(fit, verdict).efficiency()
+    table = None if verdict is None else fit.efficiency(alignment=verdict.alignment)
     what = summary(fit.groups)
     if as_json:
         found = {**what, "seconds": seconds, "path": str(path), **(metrics or {})}

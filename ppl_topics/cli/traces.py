@@ -14,7 +14,7 @@ import typer
 from ppl_topics.cli.options import AsJson, ChainOption
 from ppl_topics.cli.output import number, print_json, print_table, records
 from ppl_topics.cli.quality import print_quality
-from ppl_topics.cli.report import numbered_alike, print_efficiency, print_topics, reading_lines, verdict_data
+from ppl_topics.cli.report import print_efficiency, print_topics, reading_lines, verdict_data
 from ppl_topics.errors import PplTopicsError, TraceError
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def diagnose(
     fit = load_fit(run)
     verdict = fit.verdict()
     agreement = agreement_table(fit.groups, n_words=8, alignment=verdict.alignment) if align else None
-    table = efficiency(numbered_alike(fit, verdict).groups, var or None)
+    table = efficiency(fit.groups, var or None, alignment=verdict.alignment)
     seconds = seconds_by_kernel(fit.groups)
     what = summary(fit.groups)
     if json:

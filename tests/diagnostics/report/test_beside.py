@@ -47,7 +47,7 @@ def test_topics_are_matched_by_their_words(fits):
 
 def test_the_table_has_a_row_for_each_run(fits):
     others = {"the same <again>": fits["same"].groups, "larger": fits["larger"].groups}
-    section = beside_section(fits["this"].groups, 0, others)
+    section = beside_section(fits["this"].groups, 0, fits["this"].verdict(), others)
     rows = section.parts["table"].records
     assert [row["run"] for row in rows] == ["this run", *others]
     assert [row["topics"] for row in rows] == [2, 2, 3]
