@@ -118,7 +118,13 @@ def main() -> None:
     arguments.add_argument("--rounds", type=int, default=3)
     options = arguments.parse_args()
     use_threads(options.threads)
-    corpus = with_targets(simulate(400, 3) if options.data is None else load(options.data, options.vocabulary))
+    if options.data is None:
+        corpus = simulate(400, 3)
+        # Simulated documents are equally long, but not in every second word.
+        corpus = corpus.with_vocabulary(corpus.vocabulary[::2])
+    else:
+        corpus = load(options.data, options.vocabulary)
+    corpus = with_targets(corpus)
     about: dict[str, Any] = {"corpus": name_of(options.data, "simulated"), "threads": options.threads}
     results, rows = Results(options.results, "blocks", "What does a block add to a sweep?", **about), []
     for models in (above(corpus, options.topics), below(corpus)):
