@@ -44,6 +44,9 @@ FEWEST = 10
 SEED, TIES = 1, 2
 """Units of a replicate's random stream: the seed of its run, and what breaks ties."""
 
+ROUNDING = 1e-9
+"""Values this close, relative to the true one, are ties: topics numbered otherwise are summed in another order."""
+
 
 def calibrate(
     model: ModelLike,
@@ -79,7 +82,7 @@ def calibrate(
     phi), the log posterior, the entropy of theta, sums of squares of phi and of the counts of topics; concentrations,
     scales and probabilities that are learned; of a response the norm of the coefficients, those of covariates and the
     intercept, the linear predictor, and log p(y | eta, z). Draws are thinned to the effective sample size of each
-    quantity in each replicate, and ties get random ranks.
+    quantity in each replicate, and ties (but for rounding) get random ranks.
 
     Parameters
     ----------
@@ -380,7 +383,8 @@ def ranks_of(truth: FloatArray, draws: FloatArray, rng: np.random.Generator) -> 
     for i in range(size):
         # The last draws, the farthest from the start.
         left = draws[:, ::-1, i][:, :: thin[i]]
-        below, ties = (left < truth[i]).sum(), (left == truth[i]).sum()
+        same = np.isclose(left, truth[i], rtol=ROUNDING, atol=0.0)
+        below, ties = ((left < truth[i]) & ~same).sum(), same.sum()
         rank[i], kept[i] = below + rng.integers(ties + 1), left.size
     pit = (rank + rng.random(size)) / (kept + 1.0)
     return {"truth": truth, "rank": rank, "kept": kept, "pit": pit, "ess": effective}
