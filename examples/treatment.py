@@ -5,7 +5,7 @@
 Answers to an open question on immigration; those of the treated were first asked what makes them anxious. The file
 (stm's data `gadarian`) has the columns text, treatment (0 or 1) and party (0 for a strong Democrat, 1 for a strong
 Republican). The table has each topic's expected share of an answer with and without treatment, and the interval of the
-difference, each averaged over the parties of all who answered.
+difference, each averaged over the parties of all who answered, in each of four chains.
 """
 
 from __future__ import annotations
@@ -18,24 +18,25 @@ import ppl_topics as pt
 
 
 def effects(corpus: pt.Corpus, **options: int) -> tuple[pt.Fit, pd.DataFrame]:
-    """Return a fit, and a table with a row for each topic of its first chain, the largest difference first."""
-    fit = pt.sample("dmr", corpus, **{"topics": 3, "seed": 1, **options})
-    shares = fit.prevalence("treatment", [0, 1]).isel(chain=0)
+    """Return a fit whose chains are aligned, and a table of each topic in each chain, the largest difference first."""
+    spline = "treatment + bs(party, 4)"
+    fit = pt.sample("dmr", corpus, **{"topics": 3, "prevalence": spline, "seed": 1, **options}).aligned()
+    shares = fit.prevalence("treatment", [0, 1])
     treated, control = shares.sel(treatment=1), shares.sel(treatment=0)
-    low, high = (treated - control).quantile([0.025, 0.975], "draw").values
-    words = fit.topics(6).set_index("topic")["words"]
-    table = pd.DataFrame(
-        {
-            "control": control.mean("draw").values,
-            "treated": treated.mean("draw").values,
-            "difference": (treated - control).mean("draw").values,
-            "2.5%": low,
-            "97.5%": high,
-            "words": words.loc[shares["topic"].values].values,
-        },
-        index=pd.Index(shares["topic"].values, name="topic"),
-    )
-    return fit, table.sort_values("difference", ascending=False)
+    columns = {
+        "control": control.mean("draw"),
+        "treated": treated.mean("draw"),
+        "difference": (treated - control).mean("draw"),
+        "2.5%": (treated - control).quantile(0.025, "draw"),
+        "97.5%": (treated - control).quantile(0.975, "draw"),
+    }
+    values = {name: of.reset_coords(drop=True).to_series() for name, of in columns.items()}
+    table = pd.DataFrame(values).reorder_levels(["topic", "chain"])
+    chains = shares["chain"].values.tolist()
+    words = pd.concat({chain: fit.topics(6, chain=chain).set_index("topic")["words"] for chain in chains})
+    table["words"] = words.reorder_levels([1, 0]).reindex(table.index)
+    order = -table["difference"].groupby("topic").transform("mean")
+    return fit, table.assign(order=order).sort_values(["order", "topic", "chain"]).drop(columns="order")
 
 
 if __name__ == "__main__":
@@ -46,9 +47,8 @@ if __name__ == "__main__":
     answers = pt.read_corpus(
         chosen.data, text_column="text", covariates=["treatment", "party"], stop_words="english", min_df=3
     )
-    fit, found = effects(answers, warmup=1000, draws=1000, chains=4)
+    fit, found = effects(answers, warmup=3000, draws=4000, thin=4, chains=4)
     print(fit.verdict())
-    print(found.round(3).to_string())
+    print(found.round(2).to_string())
     if chosen.plot:
-        panel = fit.plot_prevalence("party", [int(topic) for topic in found.index])
-        panel.figure.savefig(chosen.plot)
+        fit.plot_prevalence("party").figure.savefig(chosen.plot)
