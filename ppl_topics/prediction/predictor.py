@@ -27,7 +27,7 @@ from ppl_topics.prediction.by_documents import by_documents, threads_of
 from ppl_topics.prediction.infer import NewTopics, theta_of
 from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.trained import Part, TrainedLabels, TrainedResponse, TrainedTopics, word_major
-from ppl_topics.samplers.responses.features import Features, scores, without_topics
+from ppl_topics.samplers.responses.features import Features, scores, scores_of_each, without_topics
 
 __all__ = ["Predictions", "choose", "draw_scores", "predict_corpus", "topics_by_draw", "transform_corpus"]
 
@@ -36,7 +36,7 @@ AFTER_PHI = 5
 
 
 SCORES_AT_ONCE = 2**14
-"""Linear predictors of several draws that are made probabilities of at a time: of few documents, each draw has few."""
+"""Linear predictors of several draws that are computed at a time: of few documents, each draw has few."""
 
 
 class Predictions(NamedTuple):
@@ -243,13 +243,28 @@ def draws_of(
 ) -> Iterator[tuple[int, FloatArray]]:
     """Yield the draws of `draws_by_eta` for responses that share one set of topics."""
     coefficients, at = enumerate(response.eta(part)), (-1, np.empty(0))
+    batch: list[tuple[int, Features, FloatArray]] = []
     for draws, features in topics_by_draw(
         response, new.tokens, new.alpha(part), options, part, response.supervised, at_most
     ):
         for draw in draws:
             if at[0] < draw:
                 at = next(coefficients)
-            yield draw, scores(features._replace(design=new.design), at[1])
+            batch.append((draw, features, at[1]))
+            if len(batch) * (len(features.ptr) - 1) * len(at[1]) >= SCORES_AT_ONCE:
+                yield from scored(batch, new.design)
+                batch = []
+    if batch:
+        yield from scored(batch, new.design)
+
+
+def scored(batch: list[tuple[int, Features, FloatArray]], design: Design) -> Iterator[tuple[int, FloatArray]]:
+    """Yield draws with their linear predictors."""
+    draws, features, etas = zip(*batch, strict=True)
+    if len(batch) == 1:
+        yield draws[0], scores(features[0]._replace(design=design), etas[0])
+    else:
+        yield from zip(draws, scores_of_each(features, etas, design), strict=True)
 
 
 def topics_by_draw(

@@ -6,7 +6,7 @@ them grows with the topics present in a document, not with the number of topics.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ __all__ = [
     "features_of_each",
     "linear_predictors",
     "scores",
+    "scores_of_each",
     "without_topics",
 ]
 
@@ -127,6 +128,16 @@ def scores(features: Features, eta: FloatArray) -> FloatArray:
     result = np.empty((len(features.ptr) - 1, len(eta)))
     # With the class last, a document's entries are read once for all classes.
     score_all(features.topic_rows, features.design, np.ascontiguousarray(eta.T), result)
+    return result
+
+
+def scores_of_each(features: Sequence[Features], eta: Sequence[FloatArray], design: Design) -> FloatArray:
+    """Return the linear predictors, shape (M, D, C), of M features of few documents by as many coefficients (C, F)."""
+    starts = np.cumsum([0, *(len(each.topics) for each in features)])
+    ptr = np.stack([start + each.ptr for start, each in zip(starts[:-1], features, strict=True)])
+    topics, shares = (np.concatenate(arrays) for arrays in zip(*((f.topics, f.shares) for f in features), strict=True))
+    result = np.empty((len(features), ptr.shape[1] - 1, len(eta[0])))
+    score_each(ptr, topics, shares, design, np.ascontiguousarray(np.stack(eta).transpose(0, 2, 1)), result)
     return result
 
 
@@ -240,6 +251,21 @@ def score_all(rows: Rows, design: Design, by_coefficient: FloatArray, result: Fl
     pieces = make_chunks(rows.ptr + design.ptr, PIECES)
     for piece in numba.prange(PIECES):
         score_documents(pieces[piece], pieces[piece + 1], rows, design, by_coefficient, result)
+
+
+@parallel
+def score_each(
+    ptr: IntArray,
+    topics: UInt16Array,
+    shares: FloatArray,
+    design: Design,
+    by_coefficient: FloatArray,
+    result: FloatArray,
+) -> None:
+    """Compute the linear predictors of several features, with rows of `ptr`, by as many coefficients (n + P, C)."""
+    for number in numba.prange(len(result)):
+        rows = Rows(ptr[number], topics, shares)
+        score_documents(0, result.shape[1], rows, design, by_coefficient[number], result[number])
 
 
 @tight
