@@ -3,6 +3,7 @@
 References
 ----------
 I. Murray, R. P. Adams, D. J. C. MacKay (2010). Elliptical slice sampling. AISTATS 2010, figure 2.
+R. M. Neal (2003). Slice sampling. The Annals of Statistics 31(3), section 4.1: an interval of a given width.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ def elliptical_slice_sample(
     deviate: FloatArray,
     stream: Stream,
     at_start: float | None = None,
+    width: float = 2.0 * math.pi,
 ) -> FloatArray:
     """Draw the next state of a chain that leaves the posterior invariant, given a draw of the prior, of mean 0.
 
     The log likelihood of the present value is `at_start`, if that is known; the last value of which it is computed is
-    the one that is returned.
+    the one that is returned. Angles are proposed from an interval around the present one, by default the whole circle;
+    its `width` may depend on anything but the value and the deviate.
 
     Examples
     --------
@@ -44,9 +47,10 @@ def elliptical_slice_sample(
     if not math.isfinite(at_start):
         raise ValueError(f"the log likelihood at the current state is {at_start}; it must be finite")
     level = at_start - exponential(stream)
-    angle = 2.0 * math.pi * uniform(stream)
-    low, high = angle - 2.0 * math.pi, angle
+    high = width * uniform(stream)
+    low = high - width
     while True:
+        angle = low + uniform(stream) * (high - low)
         proposed = value * math.cos(angle) + deviate * math.sin(angle)
         if log_likelihood(proposed) > level or angle == 0.0:
             return proposed
@@ -54,4 +58,3 @@ def elliptical_slice_sample(
             low = angle
         else:
             high = angle
-        angle = low + uniform(stream) * (high - low)
