@@ -21,6 +21,12 @@ DRAWS = 50
 WARMUP = 50
 CHAINS = 2
 
+MEANING = """
+What to make of that: two short chains find good topics and prove nothing. They still climb, and longer
+ones would end in different modes, as topic models do. Topics that recur in both chains may be reported, with
+predictions and effects on which all chains agree; the page "What may I report?" of the documentation says how. For a
+study run four chains, `--warmup 1000 --draws 1000`, and read the verdict again."""
+
 
 def demo(
     out: Annotated[str, typer.Option(help="Where to write the draws.", metavar="PATH")] = "demo.nc",
@@ -52,6 +58,8 @@ def demo(
     print_topics(fit.topics(8))
     print()
     report_run(fit, Path(out), time.perf_counter() - started, as_json=False)
+    print(MEANING)
     print("\nTry next:")
+    print(f"  ppl-topics report {out}")
     print(f"  ppl-topics diagnose {out}")
     print(f"  ppl-topics topics {out} --words 15")

@@ -71,10 +71,14 @@ OF_BLOCKS: dict[str, tuple[str, dict[str, Any]]] = {
     "student_t_coefficients": of_targets(GAUSSIAN, {"block": "student_t_coefficients"}),
     "keywords_and_background": ("lda", {"phi": KEYWORDS}),
     "slda_multinomial, per doc": ("slda_multinomial", {"z": {"per": "doc"}}),
+    "regularised_horseshoe": (
+        "dolda_spike_slab",
+        {"eta": {"block": "regularised_horseshoe", "scale": 0.1, "intercept_variance": 1.0}},
+    ),
 }
 """Models of blocks that no shipped model has: what they extend, and the blocks that differ."""
 
-MODELS |= {name: {} for name in OF_BLOCKS}
+MODELS |= {name: {} for name in OF_BLOCKS} | {"regularised_horseshoe": MODELS["dolda_spike_slab"]}
 
 HORSESHOES = ("dolda", "dolda_covariates", "dolda_spike_slab")
 PRIORS: dict[str, dict[str, Any]] = {
@@ -87,7 +91,7 @@ PRIORS: dict[str, dict[str, Any]] = {
 
 LONGER: dict[str, dict[str, int]] = {
     "slda_ordinal": {"warmup": 500, "thin": 10},
-    **{name: {"warmup": 1000, "thin": 20} for name in HORSESHOES},
+    **{name: {"warmup": 1000, "thin": 20} for name in (*HORSESHOES, "regularised_horseshoe")},
 }
 """They mix slowly: too long for a test."""
 
