@@ -426,6 +426,8 @@ class TrainedResponse(TrainedLabels):
     def blocks(self, chain: int) -> list[Response]:
         """Return the block with its numbers as they are in each kept draw of a chain, M of them."""
         numbers, n_draws = self._numbers([chain]), len(self.draws)
+        if not numbers:
+            return [self.block] * n_draws
         return [self.block.at({name: values[0, draw] for name, values in numbers.items()}) for draw in range(n_draws)]
 
     def block_of_chain(self, chain: int) -> Response:

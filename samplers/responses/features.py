@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numba
@@ -112,10 +113,8 @@ def features_of_each(tokens: Tokens, z: UnsignedArray, n_topics: int, design: De
     doc_ptr.flags.writeable = False
     repeated = replace(tokens, doc_ptr=doc_ptr, chunk_ptr=np.unique(make_chunks(doc_ptr, PIECES)))
     ptr, topics, shares, _ = features_of(repeated, z.reshape(-1), n_topics, design)
-    for first in range(0, n_docs * len(z), n_docs):
-        of_one = ptr[first : first + n_docs + 1]
-        here = slice(of_one[0], of_one[-1])
-        yield Features(of_one - of_one[0], topics[here], shares[here], design)
+    for doc, (first, last) in zip(range(0, len(ptr) - 1, n_docs), pairwise(ptr[::n_docs].tolist()), strict=True):
+        yield Features(ptr[doc : doc + n_docs + 1] - first, topics[first:last], shares[first:last], design)
 
 
 def without_topics(design: Design) -> Features:
