@@ -8,6 +8,9 @@ PACKAGES := ppl_topics models samplers diagnostics
 # Tests are spread over the cores; idle workers take over from busy ones.
 SPREAD := -n auto --dist worksteal
 
+# Files of tests, for some of them: make test TESTS=tests/test_docs.py.
+TESTS ?=
+
 VENV := .venv
 BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
@@ -24,10 +27,10 @@ demo: $(VENV)/.installed $(VENV)/.compiled  ## fit LDA on a small corpus and rea
 	$(BIN)/ppl-topics demo
 
 test: $(VENV)/.installed-test $(VENV)/.compiled  ## run the tests, the slow ones left out
-	$(BIN)/pytest -m "not slow" $(SPREAD)
+	$(BIN)/pytest -m "not slow" $(SPREAD) $(TESTS)
 
 test-slow: $(VENV)/.installed-test $(VENV)/.installed-slow $(VENV)/.compiled  ## run the long statistical tests
-	$(BIN)/pytest -m slow $(SPREAD)
+	$(BIN)/pytest -m slow $(SPREAD) $(TESTS)
 
 # FUZZ_TARGETS names some of them, FUZZ_SEED other inputs; inputs of findings go to build/fuzz/findings.
 FUZZ_MINUTES ?= 20
