@@ -2,8 +2,8 @@ r"""The pictures of the documentation that need real data, one for each kind of 
 
     python examples/pictures.py DATA --to docs/pictures [--only labels ratings]
 
-DATA is a folder with 20news-bydate.jsonl.gz, gadarian.csv (of R's stm), bills.jsonl.gz and bills-keywords.json (of
-keyATM), and hotel/train.svmlight.gz with its vocab.txt (hotel reviews, rated).
+DATA is a folder with 20news-bydate.jsonl.gz, gadarian.csv (of R's stm), and hotel/train.svmlight.gz with its vocab.txt
+(hotel reviews, rated). The picture of keywords and of a random walk is that of bills.py.
 """
 
 from __future__ import annotations
