@@ -104,8 +104,8 @@ def test_intervals_are_narrower_the_more_documents_have_a_topic():
     # The second topic has no document.
     counts = DocumentCounts(features, np.array([0, 1, 1, 3]), *np.zeros((2, 3), np.int64), times, *3 * [times])
     widths = widths_of(np.full((3, 1), 2.0), counts)
-    assert widths == pytest.approx([6.0, 2.0 * np.pi, 0.03])
-    assert widths_of(np.full((3, 1), 4.0), counts) == pytest.approx([3.0, 2.0 * np.pi, 0.015])
+    assert widths == pytest.approx([2.0 * np.pi, 2.0 * np.pi, 0.12])
+    assert widths_of(np.full((3, 1), 16.0), counts) == pytest.approx([3.0, 2.0 * np.pi, 0.015])
 
 
 def verified_with_narrow_intervals(monkeypatch):
