@@ -50,7 +50,7 @@ MANY = 5_000
 WIDTH = 48.0
 """Of the first interval of angles, in standard deviations that a topic's documents suggest.
 
-From 24 down, chains of small corpora mix more slowly than with the whole circle: a document mostly tells less than that.
+From 24 down, chains of small corpora mix more slowly than with the whole circle: most documents tell less than that.
 """
 
 SAMPLED = 1024
