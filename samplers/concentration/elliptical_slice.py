@@ -6,8 +6,6 @@ Given z, the coefficients of one topic have the density
 
 with A_d the sum of alpha_d. The prior is normal, so a draw of it and the present value span an ellipse whose points
 have the prior's distribution, and one of them is chosen by slice sampling of the likelihood: nothing is to be tuned.
-Of many documents the slice is a small part of the ellipse, so the first interval is as wide as the number of documents
-with the topic and another draw of the prior suggest; where they are few, it is the whole circle.
 
 References
 ----------
@@ -46,15 +44,6 @@ PIECES = 64
 
 MANY = 5_000
 """Terms from which threads share a sum."""
-
-WIDTH = 48.0
-"""Of the first interval of angles, in standard deviations that a topic's documents suggest.
-
-From 24 down, chains of small corpora mix more slowly than with the whole circle: most documents tell less than that.
-"""
-
-SAMPLED = 1024
-"""Features of so many documents say how much a draw of the prior changes the concentrations."""
 
 FEW_TOKENS = 8
 """Documents are sorted by their tokens, not counted by them, if there are fewer than one for so many numbers."""
@@ -325,23 +314,12 @@ def some_exponentials(first: int, last: int, features: FloatArray, coefficients:
     return True
 
 
-def widths_of(others: FloatArray, counts: DocumentCounts) -> FloatArray:
-    """Return how wide the first interval of each topic's angles is, shape (K,), given a draw of the prior, (K, P).
-
-    Each document with the topic tells about as much of log alpha as a normal variable of variance 1.
-    """
-    some = counts.features[:: max(1, len(counts.features) // SAMPLED)]
-    spread = np.sqrt(np.mean(np.einsum("rp,kp->kr", some, others) ** 2, axis=1))
-    documents = np.add.reduceat(np.append(counts.times, 0), counts.ptr[:-1]) * (np.diff(counts.ptr) > 0)
-    return np.asarray(WIDTH / np.maximum(spread * np.sqrt(documents), WIDTH / (2.0 * math.pi)))
-
-
 def draw_coefficients(
-    coefficients: FloatArray, deviates: FloatArray, widths: FloatArray, counts: DocumentCounts, stream: Stream
+    coefficients: FloatArray, deviates: FloatArray, counts: DocumentCounts, stream: Stream
 ) -> FloatArray:
     """Update the coefficients of one topic after another, leaving p(gamma | z) invariant, and return them.
 
-    The deviates are a draw of the prior; both arrays have the shape (K, P), and `widths` (K,).
+    The deviates are a draw of the prior; both arrays have the shape (K, P).
     """
     drawn = coefficients.copy()
     n_topics = len(coefficients)
@@ -366,9 +344,7 @@ def draw_coefficients(
             return of_topic(proposed, topic, counts) - documents  # noqa: B023
 
         at_start = of_topic(proposed, topic, counts) - documents
-        drawn[topic] = elliptical_slice_sample(
-            log_density, drawn[topic], deviates[topic], stream, at_start, widths[topic]
-        )
+        drawn[topic] = elliptical_slice_sample(log_density, drawn[topic], deviates[topic], stream, at_start)
         before += proposed
     return drawn
 
@@ -405,12 +381,7 @@ def elliptical_slice(binding: Binding) -> KernelFunctions:
     def draw(state: ChainState, key: Key, counts: DocumentCounts) -> None:
         coefficients = state.arrays[name]
         stream = open_stream(*key)
-
-        def draw_of_the_prior() -> FloatArray:
-            normals = np.array([normal(stream) for _ in range(coefficients.size)]).reshape(coefficients.shape)
-            return np.asarray(block.scaled(normals, state))
-
-        deviates, widths = draw_of_the_prior(), widths_of(draw_of_the_prior(), counts)
-        coefficients[...] = draw_coefficients(coefficients, deviates, widths, counts, stream)
+        normals = np.array([normal(stream) for _ in range(coefficients.size)]).reshape(coefficients.shape)
+        coefficients[...] = draw_coefficients(coefficients, block.scaled(normals, state), counts, stream)
 
     return KernelFunctions.of_statistic(statistic, merged, draw)

@@ -3,7 +3,6 @@
 References
 ----------
 I. Murray, R. P. Adams, D. J. C. MacKay (2010). Elliptical slice sampling. AISTATS 2010, figure 2.
-R. M. Neal (2003). Slice sampling. The Annals of Statistics 31(3), section 4.1: an interval of a given width.
 """
 
 from __future__ import annotations
@@ -23,13 +22,11 @@ def elliptical_slice_sample(
     deviate: FloatArray,
     stream: Stream,
     at_start: float | None = None,
-    width: float = 2.0 * math.pi,
 ) -> FloatArray:
     """Draw the next state of a chain that leaves the posterior invariant, given a draw of the prior, of mean 0.
 
     The log likelihood of the present value is `at_start`, if that is known; the last value of which it is computed is
-    the one that is returned. Angles are proposed from an interval around the present one, by default the whole circle;
-    its `width` may depend on anything but the value and the deviate.
+    the one that is returned.
 
     Examples
     --------
@@ -47,10 +44,9 @@ def elliptical_slice_sample(
     if not math.isfinite(at_start):
         raise ValueError(f"the log likelihood at the current state is {at_start}; it must be finite")
     level = at_start - exponential(stream)
-    high = width * uniform(stream)
-    low = high - width
+    angle = 2.0 * math.pi * uniform(stream)
+    low, high = angle - 2.0 * math.pi, angle
     while True:
-        angle = low + uniform(stream) * (high - low)
         proposed = value * math.cos(angle) + deviate * math.sin(angle)
         if log_likelihood(proposed) > level or angle == 0.0:
             return proposed
@@ -58,3 +54,4 @@ def elliptical_slice_sample(
             low = angle
         else:
             high = angle
+        angle = low + uniform(stream) * (high - low)
