@@ -25,6 +25,9 @@ import ppl_topics as pt
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#aa3377")
 
+ALL_WORDS: dict[str, Any] = {"warmup": 150, "draws": 100, "record": {"phi": "all"}, "chains": 1, "seed": 1}
+"""A run that has intervals for each word."""
+
 
 def newsgroups(data: Path, **options: Any) -> pt.Corpus:
     """Return the training postings of 20 Newsgroups, their headers and quotes removed."""
@@ -102,8 +105,7 @@ def many_covariates(data: Path) -> Any:
 def labels(data: Path) -> Any:
     """Topics that are labels: words of four groups."""
     corpus = newsgroups(data, stop_words="english")
-    how: dict[str, Any] = {"warmup": 150, "draws": 100, "record": {"phi": "all"}, "chains": 1, "seed": 1}
-    fit = pt.sample("labelled_lda", corpus, topics=30, background=10, **how)
+    fit = pt.sample("labelled_lda", corpus, topics=30, background=10, **ALL_WORDS)
     names = list(corpus.labels.classes)
     shown = [names.index(name) for name in ("sci.med", "talk.politics.guns", "comp.graphics", "rec.autos")]
     panels = fit.plot_topics(shown, n_words=8)
@@ -156,8 +158,7 @@ def seeds(data: Path) -> Any:
     """Two topics with seed words."""
     corpus = newsgroups(data, stop_words="english")
     words = {"space": ["orbit", "nasa", "launch"], "medicine": ["disease", "patients", "doctor"]}
-    how: dict[str, Any] = {"warmup": 150, "draws": 100, "record": {"phi": "all"}, "chains": 1, "seed": 1}
-    fit = pt.sample("seeded_lda", corpus, topics=20, keywords=words, weight=200, **how)
+    fit = pt.sample("seeded_lda", corpus, topics=20, keywords=words, weight=200, **ALL_WORDS)
     return fit.plot_topics([0, 1], n_words=10)[0].figure
 
 
