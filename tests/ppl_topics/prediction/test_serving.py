@@ -2,6 +2,7 @@
 
 import json
 import runpy
+import socket
 import threading
 import urllib.error
 import urllib.request
@@ -86,21 +87,30 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_it_answers_over_http(fits):
     """`examples/serve.py`, on this machine."""
+    uvicorn = pytest.importorskip("uvicorn")
+    pytest.importorskip("fastapi")
     fit = fits["slda_multinomial"]
     script = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "serve.py"), run_name="example")
-    with script["server"](fit.predictor(), 0) as running:
-        thread = threading.Thread(target=running.serve_forever)
+    server = uvicorn.Server(uvicorn.Config(script["application"](fit.predictor()), log_level="warning"))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/predict"
+        thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
-        address = f"http://127.0.0.1:{running.server_port}/"
         try:
-            with urllib.request.urlopen(address, json.dumps(NEW).encode(), timeout=60) as answer:
-                found = json.load(answer)
-            with pytest.raises(urllib.error.HTTPError) as refused:
-                urllib.request.urlopen(address, b'"a text"', timeout=60)
-            assert "put it into a list" in json.loads(refused.value.read())["error"]
+            found = posted(address, NEW)
+            for wrong in ("a text", [], [1], {"texts": NEW}):
+                with pytest.raises(urllib.error.HTTPError, match="422"):
+                    posted(address, wrong)
         finally:
-            running.shutdown()
+            server.should_exit = True
             thread.join()
     expected = fit.predict_proba(NEW)
     assert [each["class"] for each in found] == fit.predict(NEW).tolist()
-    assert np.array([[each[name] for name in fit.classes] for each in found]) == pytest.approx(expected, rel=1e-12)
+    probability = [[each["probabilities"][name] for name in fit.classes] for each in found]
+    assert np.array(probability) == pytest.approx(expected, rel=1e-12)
+
+
+def posted(address, content):
+    request = urllib.request.Request(address, json.dumps(content).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)
