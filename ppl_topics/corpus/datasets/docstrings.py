@@ -9,6 +9,7 @@ from ppl_topics.corpus.corpus import Corpus
 from ppl_topics.corpus.datasets.docstring_extraction import extract_docstrings
 from ppl_topics.corpus.datasets.prose import prose
 from ppl_topics.corpus.keywords import TextKeywords, takes
+from ppl_topics.corpus.text_options import TOKEN_PATTERN
 from ppl_topics.errors import CorpusError
 
 __all__ = ["DOCSTRING_PACKAGES", "WORD_PATTERN", "load_docstrings"]
@@ -75,6 +76,9 @@ def load_docstrings(
         raise CorpusError(f"label is '{label}', expected 'package' or 'module'")
     if isinstance(packages, str):
         raise CorpusError(f"packages must be a list of names, such as ['{packages}']")
+    if options.get("tokenizer") is not None and options["token_pattern"] == WORD_PATTERN:
+        # The pattern is only our default.
+        options["token_pattern"] = TOKEN_PATTERN
     documents = list(_documents(packages, min_length))
     if not documents:
         raise CorpusError(f"no docstring of {min_length} words was found in {', '.join(packages)}; are they installed?")

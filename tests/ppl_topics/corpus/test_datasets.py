@@ -123,6 +123,10 @@ def test_docstrings_of_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert corpus.doc_ids.tolist()[0] == "pack.module"
     assert corpus.document(0) == {"module": 1, "things": 1}
     assert corpus.name == "docstrings"
+    split = load_docstrings(packages=["pack"], tokenizer=str.split, **options)  # type: ignore[arg-type]
+    assert "things." in split.vocabulary
+    with pytest.raises(CorpusError, match="give one of them"):
+        load_docstrings(packages=["pack"], tokenizer=str.split, token_pattern="a", **options)  # type: ignore[arg-type]
 
 
 def test_docstrings_of_numpy_make_a_corpus() -> None:
