@@ -15,7 +15,7 @@ from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.alpha import Alpha
 from ppl_topics.samplers.assignments.document_partially_collapsed import log_of, log_weights
 from ppl_topics.samplers.assignments.given_phi import row_of
-from ppl_topics.samplers.counts import make_chunks
+from ppl_topics.samplers.counts import add_in_order, make_chunks
 from ppl_topics.samplers.held_out.completion import mix_topics
 from ppl_topics.samplers.held_out.replicates import CHUNKS
 
@@ -63,7 +63,7 @@ def sum_topics(
             own = alpha.rows[row_of(doc, alpha.row)]
             if doc_ptr[doc] < doc_ptr[doc + 1]:
                 log_weights(words[doc_ptr[doc] : doc_ptr[doc + 1]], own, log_phi, weights)
-                result[doc] = normalise(weights) - math.log(own.sum())
+                result[doc] = normalise(weights) - math.log(add_in_order(own))
 
 
 @parallel

@@ -28,6 +28,7 @@ from ppl_topics.core.number import CutPointPrior
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.errors import RunError
+from ppl_topics.samplers.counts import add_in_order
 from ppl_topics.samplers.responses.features import linear_predictors
 from ppl_topics.samplers.variates.slice import slice_sample
 from ppl_topics.samplers.variates.streams import Stream, open_stream
@@ -85,7 +86,7 @@ def add_up_parts(low: float, high: float, scores: FloatArray) -> float:
     for chunk in numba.prange(CHUNKS):
         part = signed(chunk)
         parts[chunk] = add_up(low, high, scores, scores.size * part // CHUNKS, scores.size * (part + 1) // CHUNKS)
-    return float(parts.sum())
+    return add_in_order(parts)
 
 
 def sum_of_log_between(low: float, high: float, scores: FloatArray) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt8Array, UInt16Array
 from ppl_topics._util.compiled import parallel
 from ppl_topics.core.sparse_topics import SparseTopics
+from ppl_topics.samplers.counts import add_in_order
 from ppl_topics.samplers.topics.sparse_counts import sparse_mass
 
 __all__ = ["MeanCells", "add_expected_sparse", "update_mean_included_phi", "update_mean_phi"]
@@ -39,7 +40,7 @@ def update_mean_phi(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, weight: f
     The weight is 1 / n for the n-th draw. The mean of these expectations has the same limit as the mean of drawn
     topics, and less noise.
     """
-    scale = 1.0 / (n_k + beta.sum())
+    scale = 1.0 / (n_k + add_in_order(beta))
     for word in numba.prange(n_wk.shape[0]):
         for topic in range(n_wk.shape[1]):
             expected = (n_wk[word, topic] + beta[word]) * scale[topic]

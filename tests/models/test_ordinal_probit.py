@@ -1,5 +1,6 @@
 """The ordinal probit: a distribution of levels in order, and what of it is refused."""
 
+import numba
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -110,6 +111,14 @@ def test_sums_of_few_and_of_many_documents_agree():
     scores = np.random.default_rng(1).normal(size=25_000)
     few = sum(sum_of_log_between(-0.3, 1.0, part) for part in np.array_split(scores, 5))
     assert sum_of_log_between(-0.3, 1.0, scores) == pytest.approx(few, rel=1e-12)
+
+
+def test_sums_do_not_depend_on_threads():
+    found = set()
+    for threads in (1, numba.config.NUMBA_NUM_THREADS):
+        numba.set_num_threads(threads)
+        found.add(tuple(sum_of_log_between(-0.3, high, np.linspace(-2.0, 2.0, 25_000)) for high in np.arange(20.0)))
+    assert len(found) == 1
 
 
 def test_order_of_levels():

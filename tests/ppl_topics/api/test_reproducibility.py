@@ -3,7 +3,9 @@
 Every registered kernel, and every shipped model, is in the table below.
 """
 
+import ast
 import hashlib
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -17,6 +19,8 @@ from ppl_topics.spec.shipped import shipped
 
 OPTIONS = {"topics": 3, "warmup": 2, "seed": 17, "chains": 2, "progress": False}
 RECORD = {"z": "all"}
+ROOT = Path(__file__).parents[3]
+ADD_UP = {"dot", "mean", "prod", "std", "sum", "var"}
 TWO = min(2, int(numba.config.NUMBA_NUM_THREADS))
 
 HELD = {"extends": "lda", "name": "lda_held", "blocks": {"theta": {"integrate_out": False}}}
@@ -282,7 +286,25 @@ def test_threads_and_resuming_change_no_bit(case, tmp_path):
     resumed = pt.resume(tmp_path / "run", draws="+3", threads=1, progress=False)
     same(whole.groups, resumed.groups)
     same(whole.groups, pt.load_fit(tmp_path / "run").groups)
-    assert (STREAMS, digest(whole)) == (8, DIGESTS[case]), "draws have changed: raise STREAMS; see DIGESTS"
+    assert (STREAMS, digest(whole)) == (9, DIGESTS[case]), "draws have changed: raise STREAMS; see DIGESTS"
+
+
+WHOLE_NUMBERS = {"count_in_tables", "density_n_kw", "density_phi", "pack", "pack_sparse", "theta_terms"}
+"""Functions that add up whole numbers, in whatever order."""
+
+
+def test_parallel_functions_add_up_in_order():
+    """numba adds up an array in parts, as many as there are threads, where `add_in_order` does not."""
+    found = {
+        function.name
+        for folder in ("ppl_topics", "samplers", "diagnostics", "models")
+        for path in (ROOT / folder).rglob("*.py")
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef)
+        and any(isinstance(each, ast.Name) and each.id == "parallel" for each in function.decorator_list)
+        and any(isinstance(node, ast.Attribute) and node.attr in ADD_UP for node in ast.walk(function))
+    }
+    assert found == WHOLE_NUMBERS
 
 
 def digest(fit):
