@@ -9,6 +9,8 @@ T. L. Griffiths, M. Steyvers (2004). Finding scientific topics. PNAS 101, equati
 
 from __future__ import annotations
 
+import math
+
 import numba
 import numpy as np
 
@@ -17,9 +19,10 @@ from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.alpha import Alpha
 from ppl_topics.samplers.concentration.log_pochhammer import log_pochhammer
 from ppl_topics.samplers.counts import add_in_order, make_chunks
+from ppl_topics.samplers.variates.row_masks import positive_cells
+from ppl_topics.samplers.variates.simd_masks import CELLS, lowest_bit
 
 __all__ = [
-    "density_n_dk",
     "density_n_kw",
     "density_phi",
     "log_included_phi_part",
@@ -28,11 +31,12 @@ __all__ = [
     "log_theta_part",
     "log_words_given_phi",
     "theta_terms",
-    "topics_met",
 ]
 
 
 CHUNKS = 64
+SMALL, LARGE = 1e-5, 1e280
+ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
 @compiled
@@ -50,12 +54,16 @@ def log_marginal(
 def log_theta_part(doc_ptr: IntArray, z: UnsignedArray, alpha: FloatArray) -> float:
     """Log p(z | alpha), theta integrated out (Griffiths and Steyvers 2004, equation 3)."""
     shared = Alpha(alpha.reshape((1, alpha.size)), np.empty(0, np.int64), alpha)
-    return add_in_order(theta_terms(make_chunks(doc_ptr, CHUNKS), doc_ptr, z, shared))
+    return add_in_order(theta_terms(make_chunks(doc_ptr, CHUNKS), doc_ptr, z, shared)[0])
 
 
 @parallel
-def theta_terms(chunk_ptr: IntArray, doc_ptr: IntArray, z: UnsignedArray, alpha: Alpha) -> FloatArray:
-    """Return the terms of `log_theta_part`, one for each chunk of documents."""
+def theta_terms(chunk_ptr: IntArray, doc_ptr: IntArray, z: UnsignedArray, alpha: Alpha) -> tuple[FloatArray, int]:
+    """Return the terms of `log_theta_part`, one for each chunk of documents, and how many counts n_dk are not zero.
+
+    A rising factorial is the product, over the tokens of a topic, of alpha and how many came before. The logarithm is
+    taken only of products that are about to leave the range of floats: alpha is from 1e-300 to 1e19.
+    """
     sums = np.empty(alpha.rows.shape[0])
     for row in range(sums.size):
         total = 0.0
@@ -63,20 +71,27 @@ def theta_terms(chunk_ptr: IntArray, doc_ptr: IntArray, z: UnsignedArray, alpha:
             total += alpha.rows[row, topic]
         sums[row] = total
     partial = np.zeros(chunk_ptr.size - 1)
+    met = np.zeros(chunk_ptr.size - 1, dtype=np.int64)
     for chunk in numba.prange(chunk_ptr.size - 1):
         in_doc = np.zeros(alpha.rows.shape[1], dtype=np.int64)
-        value = 0.0
+        value, product, present = 0.0, 1.0, 0
         for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
             own = alpha.row[doc] if alpha.row.size > 0 else 0
             for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
-                in_doc[z[token]] += 1
-            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
                 topic = z[token]
-                value += log_pochhammer(alpha.rows[own, topic], in_doc[topic])
-                in_doc[topic] = 0
+                before = in_doc[topic]
+                in_doc[topic] = before + 1
+                present += before == 0
+                product *= alpha.rows[own, topic] + before
+                if product < SMALL or product > LARGE:
+                    value += math.log(product)
+                    product = 1.0
+            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+                in_doc[z[token]] = 0
             value -= log_pochhammer(sums[own], doc_ptr[doc + 1] - doc_ptr[doc])
-        partial[chunk] = value
-    return partial
+        partial[chunk] = value + math.log(product)
+        met[chunk] = present
+    return partial, met.sum()
 
 
 @compiled
@@ -97,9 +112,11 @@ def log_included_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, mas
     for chunk in numba.prange(CHUNKS):
         value = 0.0
         for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
-            for topic in range(n_topics):
-                if n_wk[word, topic] > 0:
-                    value += log_pochhammer(beta[word], n_wk[word, topic])
+            for first in range(0, n_topics, CELLS):
+                positive = positive_cells(n_wk, word, first, min(first + CELLS, n_topics))
+                while positive != ZERO:
+                    value += log_pochhammer(beta[word], n_wk[word, first + lowest_bit(positive)])
+                    positive &= positive - ONE
         partial[chunk] = value
     normaliser = 0.0
     for topic in range(n_topics):
@@ -142,35 +159,18 @@ def log_words_given_phi(n_wk: Int32Array, phi: Float32Array) -> float:
     return add_in_order(partial)
 
 
-@compiled
-def density_n_dk(doc_ptr: IntArray, z: UnsignedArray, n_topics: int) -> float:
-    """Share of the D x K counts of topics in documents that are not zero; 0 without documents."""
-    n_docs = doc_ptr.size - 1
-    return topics_met(make_chunks(doc_ptr, CHUNKS), doc_ptr, z, n_topics) / (n_docs * n_topics) if n_docs > 0 else 0.0
-
-
 @parallel
-def topics_met(chunk_ptr: IntArray, doc_ptr: IntArray, z: UnsignedArray, n_topics: int) -> int:
-    """Return how many of the counts of topics in documents are not zero, which are cut into chunks."""
-    present = np.zeros(chunk_ptr.size - 1, dtype=np.int64)
-    for chunk in numba.prange(chunk_ptr.size - 1):
-        last_doc = np.full(n_topics, -1, dtype=np.int64)
-        for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
-            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
-                if last_doc[z[token]] != doc:
-                    last_doc[z[token]] = doc
-                    present[chunk] += 1
-    return int(present.sum())
-
-
-@compiled
 def density_n_kw(n_wk: Int32Array) -> float:
     """Share of the K x V counts of words in topics that are not zero; 0 without words."""
-    present = 0
-    for word in range(n_wk.shape[0]):
-        for topic in range(n_wk.shape[1]):
-            present += n_wk[word, topic] > 0
-    return present / n_wk.size if n_wk.size > 0 else 0.0
+    n_words = n_wk.shape[0]
+    present = np.zeros(CHUNKS, dtype=np.int64)
+    for chunk in numba.prange(CHUNKS):
+        cells = 0
+        for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
+            for topic in range(n_wk.shape[1]):
+                cells += n_wk[word, topic] > 0
+        present[chunk] = cells
+    return present.sum() / n_wk.size if n_wk.size > 0 else 0.0
 
 
 @parallel

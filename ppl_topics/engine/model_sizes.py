@@ -139,9 +139,9 @@ class Demand:
         recorded = chains * (draws * (sum(kept.values()) + statistics) + self.settings.warmup * (small + early))
         if self.streamed:
             recorded = _streamed_bytes(kept, statistics, draws, chains)
-        # If the model never holds phi, all of it is drawn for the trace before some of it is kept.
+        # If the model never holds phi, that of the words to keep is drawn for the trace, with their counts.
         phi = model.names.get("phi")
-        drawn = cells if phi in kept and phi not in model.held else 0.0
+        drawn = 3 * kept[phi] if phi in kept and phi not in model.held else 0.0
         last = chains * (mean + dims["token"] * np.dtype(topic_dtype(dims["topic"])).itemsize)
         phases = [
             {

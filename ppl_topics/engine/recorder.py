@@ -22,7 +22,7 @@ from ppl_topics.errors import SpecError
 from ppl_topics.results.mean_topics import SparseMean
 from ppl_topics.results.run_folder.draws import ChainStream
 from ppl_topics.samplers.responses.features import features_of, scores
-from ppl_topics.samplers.topics.dirichlet_rows import draw_phi, draw_theta
+from ppl_topics.samplers.topics.dirichlet_rows import draw_phi_of, draw_theta
 from ppl_topics.spec import Docs, Model, RecordRule, TopWords, Variable
 
 __all__ = ["LARGE_DIMS", "ChainDraws", "Recorder", "Selection", "Sink", "rule_for", "selections"]
@@ -220,8 +220,7 @@ class Recorder:
         if variable.role == "theta":
             return self._theta(state, selection, key) if held is None else held[: selection.docs].copy()
         if variable.role == "phi":
-            phi = self._phi(state, key) if held is None else held
-            return _topics_first(phi, selection)
+            return self._phi(state, selection, key) if held is None else _topics_first(held, selection)
         assert held is not None, f"{variable.name} is neither held nor drawn for the trace"
         if variable.role == "included":
             # Held by words, like phi.
@@ -235,10 +234,10 @@ class Recorder:
         draw_theta(doc_ptr[: docs + 1], z, state.document_alpha, key.reserved(Reserved.THETA_FOR_TRACE), theta)
         return theta
 
-    def _phi(self, state: ChainState, key: Key) -> Float32Array:
-        phi = np.empty((self.bound.sizes.words, self.bound.sizes.topics), dtype=np.float32)
-        draw_phi(state.n_wk, state.n_k, state.beta, key.reserved(Reserved.PHI_FOR_TRACE), phi)
-        return phi
+    def _phi(self, state: ChainState, selection: Selection, key: Key) -> Float32Array:
+        words = np.arange(self.bound.sizes.words) if selection.words is None else selection.words
+        phi = draw_phi_of(words, state.n_wk, state.n_k, state.beta, key.reserved(Reserved.PHI_FOR_TRACE))
+        return np.ascontiguousarray(phi.T)
 
 
 def _topics_first(by_word: NDArray[Any], selection: Selection) -> NDArray[Any]:

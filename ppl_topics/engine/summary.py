@@ -9,7 +9,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.state import ChainState
-from ppl_topics.engine.log_joint import theta_terms, topics_met
+from ppl_topics.engine.log_joint import theta_terms
 from ppl_topics.engine.topic_sums import TopicSums
 from ppl_topics.samplers.counts import add_in_order
 
@@ -40,8 +40,7 @@ class Summary(NamedTuple):
 def of_documents(pieces: IntArray, state: ChainState) -> OfDocuments:
     """Summarise the documents of a state, which are cut into pieces."""
     doc_ptr, z = state.tokens.drawn(state.z)
-    terms = theta_terms(pieces, doc_ptr, z, state.document_alpha)
-    return OfDocuments(terms, topics_met(pieces, doc_ptr, z, state.sizes.topics))
+    return OfDocuments(*theta_terms(pieces, doc_ptr, z, state.document_alpha))
 
 
 def of_topics(topics: TopicSums, state: ChainState) -> OfTopics:

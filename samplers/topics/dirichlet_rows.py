@@ -26,7 +26,7 @@ from ppl_topics.samplers.topics.sparse_gammas import GammaShapes, draw_gammas
 from ppl_topics.samplers.variates.dirichlet import dirichlet, dirichlet_in_log_space
 from ppl_topics.samplers.variates.streams import new_stream, start
 
-__all__ = ["dirichlet_rows", "dirichlet_weights", "draw_phi", "draw_rows", "draw_theta"]
+__all__ = ["dirichlet_rows", "dirichlet_weights", "draw_phi", "draw_phi_of", "draw_rows", "draw_theta"]
 
 
 CHUNKS = 64
@@ -34,6 +34,9 @@ SAFE_SUM = 32.0
 
 LARGEST_SUM = 3e38
 """Less than the largest number of float32."""
+
+MOST_TOKENS = np.iinfo(np.int32).max
+"""Of a word, in a topic."""
 
 
 @compiled
@@ -57,6 +60,21 @@ def draw_phi(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, key: Key, phi: F
         beta_sum += beta[word]
     shapes = GammaShapes(n_wk, beta, np.empty((0, 0), np.uint8))
     return draw_rows(shapes, n_k, np.full(n_k.size, beta_sum), key, phi)
+
+
+def draw_phi_of(words: IntArray, n_wk: Int32Array, n_k: IntArray, beta: FloatArray, key: Key) -> Float32Array:
+    """Draw phi of some words alone, shape (W, K): to them, all others are one word (aggregation of a Dirichlet)."""
+    counts, concentrations, drawn = n_wk, beta, words
+    if len(words) < len(beta):
+        kept = n_wk[words]
+        others = n_k - kept.sum(axis=0, dtype=np.int64)
+        if others.max() <= MOST_TOKENS:
+            counts = np.vstack([kept, others.astype(np.int32)])
+            concentrations = np.append(beta[words], beta.sum() - beta[words].sum())
+            drawn = np.arange(len(words))
+    phi = np.empty(counts.shape, np.float32)
+    draw_phi(counts, n_k, concentrations, key, phi)
+    return phi if len(words) == len(beta) else phi[drawn]
 
 
 @parallel

@@ -8,7 +8,7 @@ from scipy import stats
 
 from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key
-from ppl_topics.samplers.topics.dirichlet_rows import draw_phi, draw_theta
+from ppl_topics.samplers.topics.dirichlet_rows import draw_phi, draw_phi_of, draw_theta
 
 FALSE_ALARM = 1e-6
 
@@ -46,6 +46,29 @@ def test_distribution_of_phi(counts, beta):
     assert np.allclose(phi.sum(axis=0), 1.0, atol=1e-6)
     assert smallest_p_value(phi, concentration) > FALSE_ALARM
     assert smallest_p_value(phi, concentration[[1, 0, 2, 3]]) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("counts", [[60, 0, 7, 3], [3, 0, 1, 0]])
+def test_some_words_have_the_distribution_that_they_have_among_all(counts):
+    n_wk = np.repeat(np.array(counts, dtype=np.int32)[:, None], 5000, axis=1)
+    n_k, beta, some = n_wk.sum(axis=0, dtype=np.int64), np.array([0.5, 0.9, 0.3, 0.4]), np.array([0, 2])
+    phi = draw_phi_of(some, n_wk, n_k, beta, Key(1, 0, 0)).astype(float)
+    assert phi.shape == (2, 5000)
+    drawn = np.vstack([phi, 1.0 - phi.sum(axis=0)])
+    concentration = np.array(counts) + beta
+    of_others = concentration[[1, 3]].sum()
+    assert smallest_p_value(drawn, np.append(concentration[some], of_others)) > FALSE_ALARM
+    # Others that have no concentration but their tokens.
+    assert smallest_p_value(drawn, np.append(concentration[some], of_others - 1.3)) < FALSE_ALARM
+
+
+def test_some_words_among_too_many_tokens_for_one_word():
+    """Where the others have more tokens than a count can hold, all words are drawn, and the bits are theirs."""
+    n_wk = np.full((4, 3), 2**30, dtype=np.int32)
+    n_k, beta, whole = n_wk.sum(axis=0, dtype=np.int64), np.full(4, 0.1), phi_of(n_wk, np.full(4, 0.1))
+    two, three = np.array([1, 3]), np.array([0, 1, 3])
+    assert np.array_equal(draw_phi_of(two, n_wk, n_k, beta, Key(1, 0, 0)), whole[two])
+    assert not np.array_equal(draw_phi_of(three, n_wk, n_k, beta, Key(1, 0, 0)), whole[three])
 
 
 @pytest.mark.parametrize("beta", [0.01, 0.1])
