@@ -18,6 +18,7 @@ from ppl_topics.samplers.assignments.tile import (
     without_token,
 )
 from ppl_topics.samplers.assignments.tiling import Tiling
+from ppl_topics.samplers.assignments.word_lists import WordLists
 from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
 from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row, unlikely
 from ppl_topics.samplers.variates.simd_categorical import Integer, draw_cell, running_sums_of_counts
@@ -27,7 +28,13 @@ __all__ = ["sweep_dense"]
 
 @tight
 def sweep_dense(
-    tile: Tile, tiling: Tiling, z: UnsignedArray, n_wk: Int32Array, n_dk: Int32Array, term: ResponseTerm
+    tile: Tile,
+    tiling: Tiling,
+    z: UnsignedArray,
+    n_wk: Int32Array,
+    n_dk: Int32Array,
+    lists: WordLists,
+    term: ResponseTerm,
 ) -> None:
     """Draw the topics of the tokens of a tile; n_dk without rows means that documents are counted at each visit."""
     supervised = term.eta.shape[1] > 0

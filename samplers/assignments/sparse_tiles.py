@@ -58,7 +58,13 @@ NO_SLOT = np.int64(-1)
 
 @tight
 def sweep_sparse(
-    tile: Tile, tiling: Tiling, z: UnsignedArray, n_wk: Int32Array, lists: WordLists, term: ResponseTerm
+    tile: Tile,
+    tiling: Tiling,
+    z: UnsignedArray,
+    n_wk: Int32Array,
+    n_dk: Int32Array,
+    lists: WordLists,
+    term: ResponseTerm,
 ) -> None:
     """Draw the topics of the tokens of a tile; words without a list are drawn as by `sweep_dense`."""
     supervised = term.eta.shape[1] > 0

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt16Array, UnsignedArray
-from ppl_topics._util.compiled import compiled, parallel, signed
+from ppl_topics._util.compiled import compiled, parallel, signed, specialised
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Tokens
@@ -21,7 +21,7 @@ from ppl_topics.samplers.assignments.word_lists import WordLists, fill_lists, ne
 from ppl_topics.samplers.responses.response_term import ResponseTerm
 from ppl_topics.samplers.variates.streams import new_stream, start
 
-__all__ = ["TileCounts", "TileGiven", "TileSweeper", "most_listed", "sweep_diagonals"]
+__all__ = ["TileCounts", "TileGiven", "TileSweeper", "most_listed"]
 
 MOST_DENSE_TOPICS = 512
 """With more topics than this, words get lists of their topics."""
@@ -80,20 +80,22 @@ class TileCounts(NamedTuple):
     n_dk: Int32Array
 
 
-@parallel
+sweep_tile: Any = None
+"""Draws the topics of the tokens of a tile."""
+
+
 def sweep_diagonals(
     tiling: Tiling,
     z: UnsignedArray,
     counts: TileCounts,
     lists: WordLists,
-    sparse: bool,
     given: TileGiven,
     term: ResponseTerm,
     key: Key,
     first: int,
     last: int,
 ) -> None:
-    """Sweep over the tiles of diagonals `first` to `last` - 1; `sparse` says whether to use the lists."""
+    """Sweep over the tiles of diagonals `first` to `last` - 1; a template."""
     n_blocks = len(counts.n_bk)
     for diagonal in range(first, last):
         for each in numba.prange(n_blocks):
@@ -101,10 +103,7 @@ def sweep_diagonals(
             if tiling.group_ptr[group] == tiling.group_ptr[group + 1]:
                 continue
             tile = tile_of(group, block_at(group, diagonal, n_blocks), tiling, counts.n_bk, given, key)
-            if sparse:
-                sweep_sparse(tile, tiling, z, counts.n_wk, lists, term)
-            else:
-                sweep_dense(tile, tiling, z, counts.n_wk, counts.n_dk, term)
+            sweep_tile(tile, tiling, z, counts.n_wk, counts.n_dk, lists, term)
 
 
 @compiled
@@ -136,6 +135,11 @@ def tile_of(group: int, block: int, tiling: Tiling, n_bk: IntArray, given: TileG
     for topic in range(n_topics):
         tile.scratch.ratio[topic] = ratio_of(topic, tile.n_k[topic], tile)
     return tile
+
+
+# Apart, since each takes as long to compile as all else in a sweep, and a run needs one.
+sweep_with_lists = specialised(sweep_diagonals, "sparse", cached=True, in_parallel=True, sweep_tile=sweep_sparse)
+sweep_without_lists = specialised(sweep_diagonals, "dense", cached=True, in_parallel=True, sweep_tile=sweep_dense)
 
 
 @parallel
@@ -203,7 +207,8 @@ class TileSweeper:
         """Draw the tokens of the tiles of some diagonals."""
         counts = TileCounts(state.n_wk, self.n_bk, self.n_dk)
         given, term, key = self.given
-        sweep_diagonals(self.tiling, state.z, counts, self.lists, self.sparse, given, term, key, first, last)
+        sweep = sweep_with_lists if self.sparse else sweep_without_lists
+        sweep(self.tiling, state.z, counts, self.lists, given, term, key, first, last)
 
     def end(self, state: ChainState) -> None:
         """Bring the sums of the counts up to date."""
