@@ -22,6 +22,7 @@ import numpy as np
 import yaml
 
 import ppl_topics as pt
+from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.jsonable import jsonable
 from ppl_topics._util.threads import use_threads
 from ppl_topics.engine.bind import BoundModel, bind
@@ -87,6 +88,54 @@ class Ours:
                     executor.sweep(state, memories, seed, 0, sweep)
                     sweep += 1
             yield Point(sweep, meter.seconds, score(corpus, state.z, topics), meter.memory)
+
+
+class Sampled:
+    """`pt.sample` as a user calls it: the kernel that the scheduler chooses, and all that it records by default.
+
+    Draws are kept after the first mark. The clock is a function in ``record``, so that all between two draws counts.
+
+    Parameters
+    ----------
+    threads : int
+    """
+
+    name = "pt.sample"
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+
+    def trajectory(self, corpus: pt.Corpus, topics: int, seed: int, marks: Iterable[int]) -> Iterator[Point]:
+        """See `Program`."""
+        first, *_, last = wanted = list(marks)
+        meter = Meter()
+        with meter.untimed():
+            fit = pt.sample(
+                "lda",
+                corpus,
+                topics=topics,
+                alpha=ALPHA,
+                beta=BETA,
+                warmup=first,
+                draws=last - first,
+                chains=1,
+                seed=seed,
+                threads=self.threads,
+                record={"clock": lambda state: time.perf_counter()},
+                progress=False,
+            )
+
+        def path(group: str, name: str) -> FloatArray:
+            parts = [f"warmup_{group}"] * (first > 0) + [group]
+            return np.concatenate([fit.groups[part][name].values[0].reshape(-1) for part in parts])
+
+        clock, score = path("posterior", "clock"), path("sample_stats", "log_marginal") / corpus.n_tokens
+        begun = clock[0] - float(path("sample_stats", "step_seconds")[0])
+        for mark in wanted:
+            if mark == 0:
+                yield Point(0, 0.0, float("nan"), meter.memory)
+            else:
+                yield Point(mark, clock[mark - 1] - begun, float(score[mark - 1]), meter.memory)
 
 
 class Meter:

@@ -2,6 +2,7 @@
 
     python benchmarks/lda.py --data train.svmlight.gz --vocabulary vocab.txt --topics 20 100 1000
     python benchmarks/lda.py --topics 100 --sweeps 200 --burn-in 0 --trajectory 1 2 5 10 20 50 100
+    python benchmarks/lda.py --topics 100 --sweeps 40 --burn-in 40 --all-in --kernels
 
 Without a file, the corpus is the embedded one, the docstrings of the scientific Python stack.
 
@@ -28,6 +29,7 @@ from common import (
     Point,
     Program,
     Results,
+    Sampled,
     default_kernels,
     default_threads,
     load,
@@ -89,8 +91,8 @@ def warmed(
     work: Callable[..., list[Point]], program: Program, corpus: pt.Corpus, topics: int, *rest: Any
 ) -> list[Point]:
     """Do a piece of work after a sweep over a few documents, which loads what is compiled."""
-    if isinstance(program, Ours):
-        measure(program, corpus.select(slice(0, 20)), topics, 0, [1])
+    if isinstance(program, Ours | Sampled):
+        measure(program, corpus.select(slice(0, 20)), topics, 0, [1, 2])
     return work(program, corpus, topics, *rest)
 
 
@@ -106,14 +108,18 @@ def run(corpus: pt.Corpus, topics: int, options: argparse.Namespace) -> dict[Pro
     marks = sorted({options.burn_in, last, *(mark for mark in options.trajectory if mark < last)})
     found = peers(options.threads, options.schemes) if options.peers else []
     others: list[Program] = [peer for peer in found if peer.name.split()[0] in options.peers]
-    own = [Ours(kernel, n) for kernel in options.kernels for n in options.threads if n == 1 or parallel(kernel)]
+    own: list[Program] = [Sampled(n) for n in options.threads if options.all_in]
+    own += [Ours(kernel, n) for kernel in options.kernels for n in options.threads if n == 1 or parallel(kernel)]
     results: dict[Program, Rounds] = {program: [] for program in [*others, *own]}
     for seed in range(1, options.rounds + 1):
         for program in others:
             results[program].append(apart(measure, program, corpus, topics, seed, marks))
         for program in own:
             ends = [at(last, results[peer][-1]) for peer in tomotopies(results, program.threads)]
-            if options.trajectory and ends:
+            if isinstance(program, Sampled):
+                every = list(range(options.burn_in, last + 1)) if options.trajectory else marks
+                results[program].append(apart(measure, program, corpus, topics, seed, every))
+            elif options.trajectory and ends:
                 target, limit = max(end.score for end in ends), options.patience * max(end.seconds for end in ends)
                 results[program].append(apart(reach, program, corpus, topics, seed, marks, target, limit))
             else:
@@ -202,7 +208,10 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     result.add_argument("--burn-in", type=int, default=5)
     result.add_argument("--rounds", type=int, default=2)
     result.add_argument("--threads", type=int, nargs="+", default=default_threads())
-    result.add_argument("--kernels", nargs="+", default=default_kernels(), help="name, or name:option=value,...")
+    result.add_argument("--kernels", nargs="*", default=default_kernels(), help="name, or name:option=value,...")
+    result.add_argument(
+        "--all-in", action="store_true", help="also pt.sample with all that it records by default, timed from outside"
+    )
     result.add_argument(
         "--schemes", nargs="+", default=["partition", "copy_merge"], help="of tomotopy with several workers"
     )
@@ -219,7 +228,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
 def main() -> None:
     options = arguments()
     corpus = load(options.data, options.vocabulary)
-    results = Results(options.results, "lda", "How fast is a sweep of LDA?", corpus=name_of(options.data))
+    results = Results(options.results, "lda", "", corpus=name_of(options.data))
     print(f"{corpus}; {options.burn_in} + {options.sweeps} sweeps, {options.rounds} rounds")
     for topics in options.topics:
         print(f"\nK = {topics}")
@@ -235,7 +244,8 @@ def keep(results: Results, record: dict[str, Any], tokens: int, options: argpars
     ours = not program.startswith(("tomotopy", "pyrmallet"))
     ratios = {peer: record[f"{peer}_over_this"] for peer in ("tomotopy", "pyrmallet") if f"{peer}_over_this" in record}
     rates = [tokens / record[name] / 1e6 for name in ("seconds", "fastest", "slowest")]
-    results.question = "How fast is a sweep of LDA?"
+    sweeps, all_in = "How fast is a sweep of LDA?", "How fast is LDA, all that is recorded counted?"
+    results.question = all_in if options.all_in else sweeps
     results.add(program, "million tokens a second", rates, ratios if ours else {}, **where)
     results.question = "How much memory does LDA take?"
     results.add(program, "MB above the corpus", record["memory"] / 1e6, K=record["topics"])

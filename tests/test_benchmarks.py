@@ -113,6 +113,15 @@ def test_our_programs_run_in_rounds(script: Any, corpus: pt.Corpus) -> None:
     assert -10 < record["score"] < 0
 
 
+def test_sampling_is_timed_from_outside(script: Any, corpus: pt.Corpus) -> None:
+    lda, program = script("lda"), script("common").Sampled(1)
+    points = lda.measure(program, corpus, TOPICS, 1, [0, 20, 40])
+    own = lda.measure(script("common").Ours("collapsed_gibbs", 1), corpus, TOPICS, 1, [20, 40])
+    assert [point.sweeps for point in points] == [0, 20, 40]
+    assert points[0].seconds == 0.0 < points[1].seconds < points[2].seconds
+    assert points[2].score == pytest.approx(own[1].score, abs=0.3)
+
+
 @pytest.mark.parametrize(("peer", "package"), [("Tomotopy", "tomotopy"), ("Pyrmallet", "pyrmallet")])
 def test_peers_run_and_score_like_ours(script: Any, corpus: pt.Corpus, peer: str, package: str) -> None:
     pytest.importorskip(package)
