@@ -16,7 +16,7 @@ from ppl_topics.corpus import Corpus
 from ppl_topics.errors import SpecError, TraceError
 from ppl_topics.prediction.by_documents import by_documents, threads_of
 from ppl_topics.prediction.options import Options
-from ppl_topics.prediction.predictor import design_of, topics_by_draw
+from ppl_topics.prediction.predictor import NewDocuments, design_of, topics_by_draw
 from ppl_topics.prediction.trained import Part, TrainedLabels
 
 __all__ = ["expected_targets"]
@@ -40,26 +40,33 @@ def expected_targets(labels: TrainedLabels, corpus: Corpus, options: Options) ->
 
 def _expected_targets(labels: TrainedLabels, corpus: Corpus, options: Options) -> FloatArray:
     trained, block = labels.trained, labels.block
-    tokens, design = trained.tokens(corpus), design_of(labels, corpus).toarray()
+    new = NewDocuments(trained.tokens(corpus), design_of(labels, corpus), lambda part: trained.alpha(part, corpus))
     total, number = np.zeros(()), 0
     with using_threads(threads_of(options, corpus, trained.topics)):
         for part in (part for chain in trained.chains for part in trained.parts(chain)):
-            held, alpha = _values(labels, part), trained.alpha(part, corpus)
+            held = _values(labels, part)
             at: tuple[int, Mapping[str, NDArray[Any]]] = (-1, {})
-            for draws, features in topics_by_draw(labels, tokens, alpha, options, part, trained.topics):
-                rows = features.topic_rows
-                shares = sparse.csr_array((rows.values, rows.columns, rows.ptr), shape=(corpus.n_docs, trained.topics))
-                inputs = np.hstack([shares.toarray(), design])
-                for draw in draws:
-                    at = at if at[0] == draw else next(held)
-                    found = np.asarray(block.expected_targets(inputs, at[1]), dtype=np.float64)
-                    if found.ndim != 2 or len(found) != corpus.n_docs:
-                        raise SpecError(
-                            f"block {block.kind!r}: `expected_targets` returned an array of shape {found.shape} for "
-                            f"{corpus.n_docs} documents; expected a row for each, and a column for each target"
-                        )
-                    total, number = total + found, number + 1
+            for draw, inputs in _inputs(labels, new, options, part):
+                at = at if at[0] == draw else next(held)
+                found = np.asarray(block.expected_targets(inputs, at[1]), dtype=np.float64)
+                if found.ndim != 2 or len(found) != corpus.n_docs:
+                    raise SpecError(
+                        f"block {block.kind!r}: `expected_targets` returned an array of shape {found.shape} for "
+                        f"{corpus.n_docs} documents; expected a row for each, and a column for each target"
+                    )
+                total, number = total + found, number + 1
     return np.asarray(total / number)
+
+
+def _inputs(labels: TrainedLabels, new: NewDocuments, options: Options, part: Part) -> Iterator[tuple[int, FloatArray]]:
+    """Yield places of draws in one chain, with the features of documents, shape (D, F), that go with each."""
+    n_topics, design = labels.trained.topics, new.design.toarray()
+    for draws, several in topics_by_draw(labels, new, options, part, n_topics):
+        for number, of_number in enumerate(draws):
+            rows = several.given(number).topic_rows
+            shares = sparse.csr_array((rows.values, rows.columns, rows.ptr), shape=(len(design), n_topics)).toarray()
+            for draw in of_number:
+                yield draw, np.hstack([shares, design])
 
 
 def _values(labels: TrainedLabels, part: Part) -> Iterator[tuple[int, dict[str, NDArray[Any]]]]:

@@ -24,7 +24,7 @@ from ppl_topics.samplers.assignments.given_phi import AllGivenPhi
 from ppl_topics.samplers.assignments.initial import draw_given_topics
 from ppl_topics.samplers.assignments.likely_topics import LikelyTopics, list_likely_topics
 from ppl_topics.samplers.assignments.sparse_partially_collapsed import sweep_often
-from ppl_topics.samplers.responses.features import Features, features_of, features_of_each
+from ppl_topics.samplers.responses.features import Features, SeveralFeatures, features_of, features_of_each
 from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 
 __all__ = ["DRAWS", "WARMUP", "NewTopics", "theta_of"]
@@ -94,13 +94,15 @@ class NewTopics:
         for _ in self._batches(times):
             pass
 
-    def draws(self, phi: Float32Array, warmup: int, draws: int, n_topics: int | None = None) -> Iterator[Features]:
-        """Yield the features of the documents after each of `draws` sweeps given phi, `warmup` sweeps left out."""
+    def draws(self, phi: Float32Array, warmup: int, draws: int, n_topics: int) -> Iterator[SeveralFeatures]:
+        """Yield the features of the documents after each of `draws` sweeps given phi, `warmup` sweeps left out.
+
+        They are the shares of the first topics, of some sweeps at a time.
+        """
         self.given(phi)
         self.sweep(warmup)
-        n_topics = self.n_topics if n_topics is None else n_topics
         for kept in self._batches(draws):
-            yield from features_of_each(self.tokens, kept, n_topics, self._design)
+            yield features_of_each(self.tokens, kept, n_topics, self._design)
 
     def mean_shares(self, phi: Float32Array, warmup: int, draws: int) -> FloatArray:
         """Return zbar, the shares of the topics in each document averaged over draws given phi, shape (D, K).

@@ -27,7 +27,7 @@ from ppl_topics.prediction.by_documents import by_documents, threads_of
 from ppl_topics.prediction.infer import NewTopics, theta_of
 from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.trained import Part, TrainedLabels, TrainedResponse, TrainedTopics, word_major
-from ppl_topics.samplers.responses.features import Features, scores, scores_of_each, without_topics
+from ppl_topics.samplers.responses.features import SeveralFeatures, scores, scores_of_each, without_topics
 
 __all__ = ["Predictions", "choose", "draw_scores", "predict_corpus", "topics_by_draw", "transform_corpus"]
 
@@ -243,56 +243,49 @@ def draws_of(
 ) -> Iterator[tuple[int, FloatArray]]:
     """Yield the draws of `draws_by_eta` for responses that share one set of topics."""
     coefficients, at = enumerate(response.eta(part)), (-1, np.empty(0))
-    batch: list[tuple[int, Features, FloatArray]] = []
-    for draws, features in topics_by_draw(
-        response, new.tokens, new.alpha(part), options, part, response.supervised, at_most
-    ):
-        for draw in draws:
-            if at[0] < draw:
-                at = next(coefficients)
-            batch.append((draw, features, at[1]))
-            if len(batch) * (len(features.ptr) - 1) * len(at[1]) >= SCORES_AT_ONCE:
-                yield from scored(batch, new.design)
-                batch = []
-    if batch:
-        yield from scored(batch, new.design)
-
-
-def scored(batch: list[tuple[int, Features, FloatArray]], design: Design) -> Iterator[tuple[int, FloatArray]]:
-    """Yield draws with their linear predictors."""
-    draws, features, etas = zip(*batch, strict=True)
-    if len(batch) == 1:
-        yield draws[0], scores(features[0]._replace(design=design), etas[0])
-    else:
-        yield from zip(draws, scores_of_each(features, etas, design), strict=True)
+    at_once = max(1, SCORES_AT_ONCE // max(1, (len(new.tokens.doc_ptr) - 1) * len(response.responses)))
+    for draws, features in topics_by_draw(response, new, options, part, response.supervised, at_most):
+        pairs = [(number, draw) for number, of_number in enumerate(draws) for draw in of_number]
+        for first in range(0, len(pairs), at_once):
+            numbers, places = zip(*pairs[first : first + at_once], strict=True)
+            etas = []
+            for draw in places:
+                if at[0] < draw:
+                    at = next(coefficients)
+                etas.append(at[1])
+            yield from zip(places, scores_of_each(features, numbers, etas), strict=True)
 
 
 def topics_by_draw(
     labels: TrainedLabels,
-    tokens: Tokens,
-    alpha: Alpha,
+    new: NewDocuments,
     options: Options,
     part: Part,
     n_topics: int,
     at_most: int | None = None,
-) -> Iterator[tuple[range, Features]]:
-    """Yield draws of the first topics of new documents, each with the places of the draws of a fit that it goes with.
+) -> Iterator[tuple[list[range], SeveralFeatures]]:
+    """Yield draws of the first topics of new documents, some at a time, and with each the places of the draws of a fit.
 
     `at_most` limits the sweeps.
     """
     trained, size = labels.trained, len(labels.draws)
-    topics = NewTopics(tokens, alpha, options.seed, part.stream, options.first)
+    topics = NewTopics(new.tokens, new.alpha(part), options.seed, part.stream, options.first)
     if options.phi == "draws":
         for draw, phi in enumerate(trained.phi_draws(part)):
             topics.given(word_major(phi))
             topics.sweep(AFTER_PHI if draw else options.warmup + 1)
-            yield range(draw, draw + 1), topics.features(n_topics)
+            features = SeveralFeatures.of(topics.features(n_topics)._replace(design=new.design))
+            yield [range(draw, draw + 1)], features
         return
     sweeps = options.draws if size >= options.draws else size * -(-options.draws // size)
     sweeps = sweeps if at_most is None else min(sweeps, at_most)
-    for sweep, features in enumerate(topics.draws(trained.phi_mean(part), options.warmup, sweeps, n_topics)):
-        first = sweep * size // sweeps
-        yield range(first, max(first + 1, (sweep + 1) * size // sweeps)), features
+    sweep = 0
+    for several in topics.draws(trained.phi_mean(part), options.warmup, sweeps, n_topics):
+        numbers = range(sweep, sweep + len(several.ptr))
+        firsts = [number * size // sweeps for number in numbers]
+        ends = [max(first + 1, (number + 1) * size // sweeps) for first, number in zip(firsts, numbers, strict=True)]
+        yield [range(*each) for each in zip(firsts, ends, strict=True)], several._replace(design=new.design)
+        sweep = numbers.stop
 
 
 def mean_of(draws: Iterator[FloatArray]) -> FloatArray:

@@ -6,10 +6,9 @@ them grows with the topics present in a document, not with the number of topics.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numba
 import numpy as np
@@ -27,6 +26,7 @@ __all__ = [
     "PIECES",
     "Features",
     "Rows",
+    "SeveralFeatures",
     "features_of",
     "features_of_each",
     "linear_predictors",
@@ -83,6 +83,34 @@ class Features(NamedTuple):
         return Rows(self.ptr, self.topics, self.shares)
 
 
+class SeveralFeatures(NamedTuple):
+    """The features of each document, given each of several assignments; the fields are those of `Features`.
+
+    Attributes
+    ----------
+    ptr : ndarray of int64, shape (M, D + 1)
+    topics : ndarray of uint16, shape (n,)
+    shares : ndarray of float64, shape (n,)
+    design : Design
+        The same for all.
+    """
+
+    ptr: IntArray
+    topics: UInt16Array
+    shares: FloatArray
+    design: Design
+
+    @classmethod
+    def of(cls, features: Features) -> Self:
+        """Return one of them as several."""
+        return cls(features.ptr[None], *features[1:])
+
+    def given(self, number: int) -> Features:
+        """Return the features given one of the assignments."""
+        first, last = self.ptr[number, 0], self.ptr[number, -1]
+        return Features(self.ptr[number] - first, self.topics[first:last], self.shares[first:last], self.design)
+
+
 def features_of(tokens: Tokens, z: UnsignedArray, n_topics: int, design: Design) -> Features:
     """Return the features of documents given the topics of their tokens, in O(N), parallel over documents.
 
@@ -102,19 +130,18 @@ def features_of(tokens: Tokens, z: UnsignedArray, n_topics: int, design: Design)
     return Features(*rows, design)
 
 
-def features_of_each(tokens: Tokens, z: UnsignedArray, n_topics: int, design: Design) -> Iterator[Features]:
-    """Yield the features of documents given each of several assignments, shape (M, N), which are counted at once."""
+def features_of_each(tokens: Tokens, z: UnsignedArray, n_topics: int, design: Design) -> SeveralFeatures:
+    """Return the features of documents given each of several assignments, shape (M, N), which are counted at once."""
     if len(z) == 1:
-        yield features_of(tokens, z[0], n_topics, design)
-        return
+        return SeveralFeatures.of(features_of(tokens, z[0], n_topics, design))
     n_docs, n_tokens = len(tokens.doc_ptr) - 1, z.shape[1]
     doc_ptr = np.concatenate([[0], (tokens.doc_ptr[1:] + n_tokens * np.arange(len(z))[:, None]).ravel()])
     # As that of a corpus is: compiled code takes other arrays for another type.
     doc_ptr.flags.writeable = False
     repeated = replace(tokens, doc_ptr=doc_ptr, chunk_ptr=np.unique(make_chunks(doc_ptr, PIECES)))
     ptr, topics, shares, _ = features_of(repeated, z.reshape(-1), n_topics, design)
-    for doc, (first, last) in zip(range(0, len(ptr) - 1, n_docs), pairwise(ptr[::n_docs].tolist()), strict=True):
-        yield Features(ptr[doc : doc + n_docs + 1] - first, topics[first:last], shares[first:last], design)
+    of_each = n_docs * np.arange(len(z))[:, None] + np.arange(n_docs + 1)
+    return SeveralFeatures(ptr[of_each], topics, shares, design)
 
 
 def without_topics(design: Design) -> Features:
@@ -130,13 +157,17 @@ def scores(features: Features, eta: FloatArray) -> FloatArray:
     return result
 
 
-def scores_of_each(features: Sequence[Features], eta: Sequence[FloatArray], design: Design) -> FloatArray:
-    """Return the linear predictors, shape (M, D, C), of M features of few documents by as many coefficients (C, F)."""
-    starts = np.cumsum([0, *(len(each.topics) for each in features)])
-    ptr = np.stack([start + each.ptr for start, each in zip(starts[:-1], features, strict=True)])
-    topics, shares = (np.concatenate(arrays) for arrays in zip(*((f.topics, f.shares) for f in features), strict=True))
-    result = np.empty((len(features), ptr.shape[1] - 1, len(eta[0])))
-    score_each(ptr, topics, shares, design, np.ascontiguousarray(np.stack(eta).transpose(0, 2, 1)), result)
+def scores_of_each(features: SeveralFeatures, numbers: Sequence[int], eta: Sequence[FloatArray]) -> FloatArray:
+    """Return the linear predictors, shape (M, D, C), of the M features of these numbers by as many coefficients (C, F).
+
+    In parallel over documents if M is one, or else over `numbers`.
+    """
+    if len(numbers) == 1:
+        return scores(features.given(numbers[0]), eta[0])[None]
+    ptr, topics, shares, design = features
+    result = np.empty((len(numbers), ptr.shape[1] - 1, len(eta[0])))
+    by_coefficient = np.ascontiguousarray(np.stack(eta).transpose(0, 2, 1))
+    score_each(ptr[np.asarray(numbers)], topics, shares, design, by_coefficient, result)
     return result
 
 

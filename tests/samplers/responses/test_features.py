@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from coefficient_problems import dense, documents, fixed_columns
 
-from ppl_topics.samplers.responses.features import features_of, scores
+from ppl_topics.samplers.responses.features import features_of, features_of_each, scores, scores_of_each
 
 
 def listed(features, n_topics):
@@ -40,6 +40,20 @@ def test_scores(n_classes, n_columns):
     fitted = scores(features_of(tokens, z, 13, design), eta)
     assert fitted.flags.c_contiguous
     assert np.allclose(fitted, dense(tokens, z, 13, design) @ eta.T, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("numbers", [[0], [2], [0, 1, 2], [0, 0, 1, 2, 2]])
+def test_several_assignments_are_those_one_after_another(numbers):
+    tokens, z = documents(LENGTHS, 13)
+    several = np.random.default_rng(2).permuted(np.stack([z, z, z]), axis=1)
+    design = fixed_columns(len(LENGTHS), 2)
+    features = features_of_each(tokens, several, 13, design)
+    apart = [features_of(tokens, each, 13, design) for each in several]
+    for number, each in enumerate(apart):
+        assert all(np.array_equal(*pair) for pair in zip(features.given(number)[:3], each[:3], strict=True))
+    etas = np.random.default_rng(3).normal(size=(len(numbers), 4, 15))
+    expected = [scores(apart[number], eta) for number, eta in zip(numbers, etas, strict=True)]
+    assert np.array_equal(scores_of_each(features, numbers, list(etas)), expected)
 
 
 def test_empty_documents_have_the_scores_of_their_columns():
