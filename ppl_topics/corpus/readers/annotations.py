@@ -95,7 +95,9 @@ class Annotations:
             doc_ids=self._doc_ids if usable and self._doc_ids else None,
             labels=self._given_labels(self._labels, label_kind, "a label" if labelled else ""),
             label_kind=label_kind,
-            covariates=pd.DataFrame({name: self._values(list(c)) for name, c in columns}) if self._names else None,
+            covariates=pd.DataFrame({name: _column(self._values(list(c))) for name, c in columns})
+            if self._names
+            else None,
         )
 
     def more_labels(self) -> dict[str, Labels]:
@@ -131,3 +133,12 @@ class Annotations:
         if self._typed or any(n is None and v is not None for n, v in zip(numbers, values, strict=True)):
             return values
         return numbers
+
+
+def _column(values: list[Any]) -> pd.Series[Any]:
+    """Return a column of covariates; a whole number that no float can hold is left as it is, to be refused by name."""
+    try:
+        return pd.Series(values)
+    except OverflowError:
+        # pandas before 3.
+        return pd.Series(values, dtype=object)
