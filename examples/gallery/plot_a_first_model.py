@@ -24,8 +24,9 @@ print(pt.plan("lda", corpus, topics=15))
 # %%
 # Four chains, so that they can be compared. The seed fixes all draws, whatever the number of threads.
 
-fit = pt.sample("lda", corpus, topics=15, warmup=150, draws=150, chains=4, seed=1, progress=False)
-fit.topics(n_words=8)
+how = {"warmup": 150, "draws": 150, "chains": 4, "seed": 1, "progress": False}
+fit = pt.sample("lda", corpus, topics=15, **how)
+fit.topics(n_words=5)
 
 # %%
 # Probabilities of words with their intervals, for the four largest topics of the first chain:
@@ -54,4 +55,4 @@ fit.plot_document(t_test)
 # %%
 # New texts get topics as well, and ``fit.report("report.html")`` writes all of this, and more, to one page.
 
-fit.transform(["solve a linear system of equations by factorising the matrix"]).round(2)
+print(fit.transform(["solve a linear system by factorising the matrix"]).round(2))

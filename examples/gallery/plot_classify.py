@@ -17,7 +17,8 @@ print(train)
 # %%
 # ``slda_multinomial`` has a distribution of exclusive classes below the topics; ``medlda`` would have a hinge loss.
 
-fit = pt.sample("slda_multinomial", train, topics=20, warmup=100, draws=100, chains=1, seed=1, progress=False)
+how = {"warmup": 100, "draws": 100, "chains": 1, "seed": 1, "progress": False}
+fit = pt.sample("slda_multinomial", train, topics=20, **how)
 metrics = fit.metrics(test)
 print({name: round(float(metrics[name]), 3) for name in ("accuracy", "log_score")})
 

@@ -22,7 +22,8 @@ print(corpus)
 # In ``dmr`` the weights of a document's topics depend on its covariates by a regression (Mimno and McCallum 2008),
 # whose coefficients are drawn with everything else.
 
-fit = pt.sample("dmr", corpus, topics=15, warmup=200, draws=200, chains=1, seed=1, progress=False)
+how = {"warmup": 200, "draws": 200, "chains": 1, "seed": 1, "progress": False}
+fit = pt.sample("dmr", corpus, topics=15, **how)
 
 # %%
 # How much more of each topic there is in SciPy than in NumPy, with the interval of the difference:
