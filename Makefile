@@ -68,8 +68,11 @@ bench: $(VENV)/.installed-bench $(VENV)/.compiled  ## run the benchmarks that be
 bench-tables:  ## make the tables of benchmarks/README.md and README.md from benchmarks/results
 	$(or $(wildcard $(BIN)/python),python3) benchmarks/tables.py --write
 
+# Options of sphinx-build; SPHINX="-D plot_gallery=0" does not run the gallery, which takes most of the time.
+SPHINX ?=
+
 docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html
-	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q $(SPHINX) -b html docs docs/_build/html
 	@echo 'open docs/_build/html/index.html'
 
 # The wheel is tried where there are no sources to be imported by mistake.
