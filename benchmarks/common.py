@@ -17,17 +17,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
+from unittest import mock
 
 import numpy as np
 import yaml
 
 import ppl_topics as pt
-from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.jsonable import jsonable
 from ppl_topics._util.threads import use_threads
 from ppl_topics.engine.bind import BoundModel, bind
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.log_joint import log_marginal
+from ppl_topics.engine.recorder import Recorder
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 
@@ -93,7 +94,8 @@ class Ours:
 class Sampled:
     """`pt.sample` as a user calls it: the kernel that the scheduler chooses, and all that it records by default.
 
-    Draws are kept after the first mark. The clock is a function in ``record``, so that all between two draws counts.
+    Draws are kept after the first mark. The clock is read whenever a sweep has been recorded, so that all between two
+    of them counts. A function in ``record`` would not do: it has the whole state drawn.
 
     Parameters
     ----------
@@ -108,8 +110,13 @@ class Sampled:
     def trajectory(self, corpus: pt.Corpus, topics: int, seed: int, marks: Iterable[int]) -> Iterator[Point]:
         """See `Program`."""
         first, *_, last = wanted = list(marks)
-        meter = Meter()
-        with meter.untimed():
+        meter, clock, record = Meter(), [], Recorder.record
+
+        def timed(*args: Any, **how: Any) -> None:
+            record(*args, **how)
+            clock.append(time.perf_counter())
+
+        with meter.untimed(), mock.patch.object(Recorder, "record", timed):
             fit = pt.sample(
                 "lda",
                 corpus,
@@ -121,16 +128,12 @@ class Sampled:
                 chains=1,
                 seed=seed,
                 threads=self.threads,
-                record={"clock": lambda state: time.perf_counter()},
                 progress=False,
             )
 
-        def path(group: str, name: str) -> FloatArray:
-            parts = [f"warmup_{group}"] * (first > 0) + [group]
-            return np.concatenate([fit.groups[part][name].values[0].reshape(-1) for part in parts])
-
-        clock, score = path("posterior", "clock"), path("sample_stats", "log_marginal") / corpus.n_tokens
-        begun = clock[0] - float(path("sample_stats", "step_seconds")[0])
+        parts = [fit.groups[name] for name in ["warmup_sample_stats"] * (first > 0) + ["sample_stats"]]
+        score = np.concatenate([part["log_marginal"].values[0] for part in parts]) / corpus.n_tokens
+        begun = clock[0] - float(parts[0]["step_seconds"].values[0, 0].sum())
         for mark in wanted:
             if mark == 0:
                 yield Point(0, 0.0, float("nan"), meter.memory)

@@ -139,9 +139,8 @@ class Demand:
         recorded = chains * (draws * (sum(kept.values()) + statistics) + self.settings.warmup * (small + early))
         if self.streamed:
             recorded = _streamed_bytes(kept, statistics, draws, chains)
-        # If the model never holds phi, that of the words to keep is drawn for the trace, with their counts.
-        phi = model.names.get("phi")
-        drawn = 3 * kept[phi] if phi in kept and phi not in model.held else 0.0
+        # Phi of the words to keep may be drawn for the trace, with their counts.
+        drawn = 3 * kept.get(model.names.get("phi", ""), 0.0)
         last = chains * (mean + dims["token"] * np.dtype(topic_dtype(dims["topic"])).itemsize)
         phases = [
             {

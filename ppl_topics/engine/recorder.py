@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -23,6 +24,7 @@ from ppl_topics.results.mean_topics import SparseMean
 from ppl_topics.results.run_folder.draws import ChainStream
 from ppl_topics.samplers.responses.features import features_of, scores
 from ppl_topics.samplers.topics.dirichlet_rows import draw_phi_of, draw_theta
+from ppl_topics.schedule.dead_steps import dirichlet_step
 from ppl_topics.spec import Docs, Model, RecordRule, TopWords, Variable
 
 __all__ = ["LARGE_DIMS", "ChainDraws", "Recorder", "Selection", "Sink", "rule_for", "selections"]
@@ -147,6 +149,10 @@ class Recorder:
         self.sink = sink
         self.topics = topic_sums(bound.model, bound.sizes, sparse=bound.sparse)
         self.log_posterior = float("nan")
+        phi = self.selections.get(bound.model.names["phi"])
+        # Where all words are kept, the step does it as well.
+        few = phi is not None and phi.words is not None
+        self._phi_step = dirichlet_step(bound.plan.schedule, bound.model) if few else None
 
     def kept(self, warmup: bool) -> dict[str, Selection]:
         """Return what is kept of a state: all that is asked for, or in warmup only what is small."""
@@ -161,17 +167,28 @@ class Recorder:
         names, kept = self.bound.model.names, self.kept(warmup)
         if self._traced(warmup):
             return {*self.bound.model.held, "n_wk"}
+        if self._draws_phi(warmup):
+            kept.pop(names["phi"])
         of_z = self.bound.model.supervised or ("theta" in names and names["theta"] in kept)
         return {*kept, *([names["z"]] if of_z else []), *([] if warmup else ["n_wk"])}
 
+    def _draws_phi(self, warmup: bool) -> bool:
+        """Tell whether the words of phi that are kept are drawn here, in place of a step that would draw all."""
+        return self._phi_step is not None and not warmup and not self._traced(warmup)
+
     def record(self, state: ChainState, sweep: SweepRecord, key: Key, *, warmup: bool) -> None:
         """Keep a state; see `kept`."""
+        kept, drawn = self.kept(warmup), {}
+        if self._phi_step is not None and self._draws_phi(warmup):
+            started, phi = time.perf_counter(), self.bound.model.names["phi"]
+            drawn[phi] = self._phi(state, kept[phi], key)
+            sweep.add(self._phi_step, time.perf_counter() - started, None)
         statistics = self.statistics(state, sweep)
         self.log_posterior = statistics["lp"]
-        values = {name: self._value(state, selection, key) for name, selection in self.kept(warmup).items()}
+        values = {name: drawn[name] if name in drawn else self._value(state, s, key) for name, s in kept.items()}
         values |= {each.name: each.value(state) for each in self._traced(warmup)}
         values["topic_share"] = state.n_k / max(1, self.bound.sizes.tokens)
-        drawn = {name: value for name, value in values.items() if name not in state.arrays and value.dtype.kind == "f"}
+        drawn |= {name: value for name, value in values.items() if name not in state.arrays and value.dtype.kind == "f"}
         check_recorded({"lp": statistics["lp"], **drawn}, key.sweep, key.chain)
         if not warmup:
             self.topics.add(state, 1.0 / (self.sink.n_draws + 1))

@@ -11,7 +11,7 @@ from ppl_topics.schedule.rules import UNRECORDED, reads_old_values, variables_of
 from ppl_topics.schedule.tree import Cycle, Node, Step, steps
 from ppl_topics.spec.model import Model
 
-__all__ = ["dead_steps", "dead_variables"]
+__all__ = ["dead_steps", "dead_variables", "dirichlet_step"]
 
 
 def dead_steps(schedule: Node, model: Model) -> dict[int, frozenset[str]]:
@@ -33,6 +33,21 @@ def dead_steps(schedule: Node, model: Model) -> dict[int, frozenset[str]]:
                 result[number] = drawn
         number += sum(1 for _ in steps(child))
     return result
+
+
+def dirichlet_step(schedule: Node, model: Model) -> int | None:
+    """Return the number of the step that draws topics for the trace alone, from their Dirichlet distribution given z.
+
+    None if there is no such step: a kernel reads them, or they have another distribution.
+    """
+    phi, dead = model.names["phi"], dead_steps(schedule, model)
+    if phi not in model.held or "included" in model.names or model.spec.blocks[phi].kind != "dirichlet":
+        return None
+    for number, step in enumerate(steps(schedule)):
+        # Another kernel may be somebody's own, who wants it to run.
+        if dead.get(number) == {phi} and step.kernel.name == "dirichlet_rows":
+            return number
+    return None
 
 
 def dead_variables(schedule: Node, model: Model) -> frozenset[str]:

@@ -12,7 +12,7 @@ from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.phases import Phases
 from ppl_topics.results.run_folder.checkpoint import checkpoints, read_checkpoint
 from ppl_topics.schedule import make_plan
-from ppl_topics.schedule.dead_steps import dead_steps, dead_variables
+from ppl_topics.schedule.dead_steps import dead_steps, dead_variables, dirichlet_step
 
 OUT, GIVEN, PHI = (
     pt.step("z", "collapsed_gibbs"),
@@ -121,6 +121,36 @@ def test_what_is_recorded_keeps_its_bits(corpus, schedule, rule, thin, monkeypat
     assert all(seconds[last] == 0 for seconds in fast.warmup_statistics["step_seconds"])
     assert all(np.isnan(rates[last]) for rates in fast.warmup_statistics["acceptance_rate"])
     assert all(rates[last] == 1 for rates in whole.warmup_statistics["acceptance_rate"])
+
+
+def test_few_words_of_topics_are_drawn_without_the_step(corpus, monkeypatch):
+    """The step counts as run, and all else keeps its bits; test_group_builder tests the distribution of these words."""
+    record, schedule = {"phi": {"top_words": 2}, "z": "all"}, pt.cycle(OUT, PHI)
+    steps = []
+    monkeypatch.setattr(Executor, "check_finite", lambda self, place, state, key: steps.append(place))
+    few = draws(corpus, schedule, record, 1, False, monkeypatch)
+    assert 0 in steps
+    assert 1 not in steps
+    assert np.isfinite(few.posterior["phi"]).all()
+    whole = draws(corpus, schedule, record, 1, True, monkeypatch)
+    np.testing.assert_array_equal(few.posterior["z"], whole.posterior["z"])
+    np.testing.assert_array_equal(few.statistics["lp"], whole.statistics["lp"])
+    assert all(rates[1] == 1 for rates in few.statistics["acceptance_rate"])
+    assert all(seconds[1] > 0 for seconds in few.statistics["step_seconds"])
+
+
+@pytest.mark.parametrize(
+    ("model", "schedule", "expected"),
+    [
+        ("lda", pt.cycle(OUT, PHI), 1),
+        ("lda", pt.cycle(GIVEN, PHI), None),
+        ("lda", pt.cycle(OUT, pt.step("phi", "polya_urn_rows")), None),
+        ("lda_collapsed", OUT, None),
+    ],
+)
+def test_which_step_may_be_left_out(model, schedule, expected):
+    plan = make_plan(pt.load_spec(model).with_schedule(schedule, "s"))
+    assert dirichlet_step(plan.schedule, plan.model) == expected
 
 
 def test_a_kernel_that_keeps_something_between_steps_always_runs(corpus):
