@@ -70,7 +70,7 @@ def draw_phi_of(words: IntArray, n_wk: Int32Array, n_k: IntArray, beta: FloatArr
         others = n_k - kept.sum(axis=0, dtype=np.int64)
         if others.max() <= MOST_TOKENS:
             counts = np.vstack([kept, others.astype(np.int32)])
-            concentrations = np.append(beta[words], beta.sum() - beta[words].sum())
+            concentrations = np.append(beta[words], np.delete(beta, words).sum())
             drawn = np.arange(len(words))
     phi = np.empty(counts.shape, np.float32)
     draw_phi(counts, n_k, concentrations, key, phi)

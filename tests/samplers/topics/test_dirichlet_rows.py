@@ -62,6 +62,12 @@ def test_some_words_have_the_distribution_that_they_have_among_all(counts):
     assert smallest_p_value(drawn, np.append(concentration[some], of_others - 1.3)) < FALSE_ALARM
 
 
+def test_some_words_beside_others_of_next_to_no_concentration():
+    n_wk, beta = np.zeros((3, 1000), dtype=np.int32), np.array([1.0, 1e-30, 1e-30])
+    phi = draw_phi_of(np.array([0]), n_wk, n_wk.sum(axis=0, dtype=np.int64), beta, Key(1, 0, 0))
+    assert np.array_equal(phi, np.ones((1, 1000)))
+
+
 def test_some_words_among_too_many_tokens_for_one_word():
     """Where the others have more tokens than a count can hold, all words are drawn, and the bits are theirs."""
     n_wk = np.full((4, 3), 2**30, dtype=np.int32)
