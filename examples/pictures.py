@@ -147,8 +147,8 @@ def background(data: Path) -> Any:
     for panel, (name, values) in zip(panels, columns.items(), strict=True):
         mean = values.mean("draw")
         best = np.argsort(-mean.values)[:12]
-        panel.barh(-np.arange(12), mean.values[best], color=COLOURS[0])
-        panel.set_yticks(-np.arange(12), mean["word"].values[best], fontsize="small")
+        panel.barh(-np.arange(len(best)), mean.values[best], color=COLOURS[0])
+        panel.set_yticks(-np.arange(len(best)), mean["word"].values[best], fontsize="small")
         panel.set_title(name, fontsize="medium")
         panel.locator_params(axis="x", nbins=3)
     return figure
