@@ -45,7 +45,7 @@ def dirichlet_step(schedule: Node, model: Model) -> int | None:
         return None
     for number, step in enumerate(steps(schedule)):
         # Another kernel may be somebody's own, who wants it to run.
-        if dead.get(number) == {phi} and step.kernel.name == "dirichlet_rows":
+        if dead.get(number) == frozenset({phi}) and step.kernel.name == "dirichlet_rows":
             return number
     return None
 
