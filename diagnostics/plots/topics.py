@@ -49,7 +49,8 @@ def plot_topics(
     probability : float
         Probability of the equal-tailed intervals, which need recorded draws of the word's phi.
     axes : matplotlib.axes.Axes or array of them, optional
-        Axes to draw on, one for each topic; by default those of a new figure, which share one scale.
+        Axes to draw on, one for each topic; by default those of a new figure. Each has its own scale: one word
+        of nearly all of a topic would leave no bars in the others.
 
     Returns
     -------
@@ -86,13 +87,9 @@ def plot_topics(
         columns=min(4, int(np.ceil(np.sqrt(len(shown))))),
         panel=(3.1, 0.9 + 0.19 * n_words),
         narrow="name some of them (topics=)",
-        sharex=True,
     )
-    ends = table.loc[table["topic"].isin(shown), ["probability", "high"]].to_numpy(dtype=float)
-    reach = float(np.nanmax(ends, initial=0.0))
     for panel, number in zip(panels, shown, strict=True):
         _bars(panel, table[table["topic"] == number], n_words)
-        panel.set_xlim(0.0, 1.04 * reach if reach > 0 else 1.0)
         share = "" if np.isnan(shares[number]) else f" ({100 * shares[number]:.1f}% of tokens)"
         panel.set_title(f"topic {plain(called(names, number), WORD)}{share}", fontsize="medium")
     return panels
@@ -103,7 +100,9 @@ def _bars(panel: Any, rows: pd.DataFrame, n_words: int) -> None:
     low, high = (rows[end].to_numpy(dtype=float) for end in ("low", "high"))
     words = [plain(str(word), WORD) for word in rows["word"]]
     bars(panel, rows["probability"].to_numpy(), low, high, words, height=0.72, color=SURE, alpha=0.75)
+    reach = float(np.nanmax(rows[["probability", "high"]].to_numpy(dtype=float), initial=0.0))
+    panel.set_xlim(0.0, 1.04 * reach if reach > 0 else 1.0)
     # As high as the other panels, however few the words.
     panel.set_ylim(-n_words + 0.4, 0.6)
     panel.locator_params(axis="x", nbins=4)
-    panel.tick_params(axis="x", labelsize="small", labelbottom=True)
+    panel.tick_params(axis="x", labelsize="small")

@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypedDict, TypeVar, cast, get_type_hints
 
+from ppl_topics._util.nearest import did_you_mean
 from ppl_topics.corpus.labels import LabelKind
 from ppl_topics.corpus.text_options import StopWords, TextOptions, Tokenizer
 
@@ -86,7 +87,9 @@ def takes(keywords: type, **defaults: Any) -> Callable[[F], F]:
             try:
                 bound = full.bind(*args, **options)
             except TypeError as error:
-                raise TypeError(f"{function.__name__}(): {error}") from None
+                wrong = next((name for name in options if name not in full.parameters), None)
+                hint = "" if wrong is None else did_you_mean(wrong, full.parameters)
+                raise TypeError(f"{function.__name__}(): {error}{hint}") from None
             bound.apply_defaults()
             return function(*bound.args, **bound.kwargs)
 

@@ -39,6 +39,7 @@ def test_defaults_are_those_of_the_options_unless_a_function_has_its_own():
 
 
 @pytest.mark.parametrize("function", [*TAKES_TEXT[:1], *TAKES_DOCUMENTS[:2]])
-def test_a_misspelt_keyword_is_a_type_error(function):
-    with pytest.raises(TypeError, match=rf"{function.__name__}\(\): got an unexpected keyword argument 'stopwords'"):
-        function([], stopwords="english")
+def test_a_misspelt_keyword_is_a_type_error_that_names_the_nearest(function):
+    wrong = rf"{function.__name__}\(\): got an unexpected keyword argument 'lables'; did you mean 'labels'\?"
+    with pytest.raises(TypeError, match=wrong):
+        function([], lables=["a"])
