@@ -27,6 +27,7 @@ QUESTIONS = {
     "Which kernel is furthest after 25 seconds?": "All start from the same random topics.",
     "How many sweeps does a kernel take to the mode?": "Within 1% of the best. Chosen: by the scheduler.",
     "Which kernel is first at the mode?": "Seconds of `block_collapsed` over `partially_collapsed`, by threads.",
+    "How long does a newcomer wait?": "Four chains, and their topics as a figure, in an empty environment.",
     "How much memory does LDA take?": "At most, beside Python and the corpus.",
     "How does LDA scale with the corpus?": "Early sweeps, from random topics.",
     "How good are the forecasts of a sweep?": "1 is perfect. The formula of `partially_collapsed` was refitted since.",

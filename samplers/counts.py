@@ -19,6 +19,7 @@ __all__ = [
     "add_in_order",
     "count_tokens",
     "count_words",
+    "inverse_sums",
     "make_chunks",
     "make_chunks_of_all",
     "point_to_words",
@@ -78,6 +79,12 @@ def add_in_order(partial: FloatArray) -> float:
     for value in partial:
         total += value
     return total
+
+
+@compiled
+def inverse_sums(n_k: IntArray, mass: FloatArray) -> FloatArray:
+    """Return 1 / (n_k + mass), shape (K,): what counts and concentrations are multiplied by for mean topics."""
+    return 1.0 / (n_k + mass)
 
 
 @compiled

@@ -124,11 +124,12 @@ def grid(
     columns: int,
     panel: tuple[float, float],
     narrow: str = "give axes=",
+    **options: Any,
 ) -> NDArray[Any]:
     """Return the given axes, or those of a new figure, shape (number,).
 
     ``what`` says what each panel shows, ``panel`` is the size of each in inches, and ``narrow`` says what to do if
-    there are too many.
+    there are too many; the options are those of `matplotlib.pyplot.subplots`.
     """
     if axes is not None:
         return given_axes(axes, number, what)
@@ -137,7 +138,7 @@ def grid(
     columns = min(columns, number)
     rows = -(-number // columns)
     size = (panel[0] * columns, panel[1] * rows)
-    _, made = pyplot().subplots(rows, columns, squeeze=False, figsize=size, layout="constrained")
+    _, made = pyplot().subplots(rows, columns, squeeze=False, figsize=size, layout="constrained", **options)
     for unused in made.ravel()[number:]:
         unused.remove()
     return np.asarray(made.ravel()[:number])

@@ -10,13 +10,17 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-__all__ = ["compiled", "inlined", "parallel", "signed", "specialised", "tight"]
+__all__ = ["NO_OTHER_LOOPS", "compiled", "inlined", "parallel", "signed", "specialised", "tight"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Threads that wait by turning round take the cores from whatever else runs there, other chains among them. OpenMP reads
 # it when numba starts its threads, which is later than this.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+# In parallel functions only `prange` loops are parallel. numba would also make a parallel loop of each `np.zeros` and
+# each sum: a loop takes a second to compile, and a sum of as many parts as there are threads has other last digits.
+NO_OTHER_LOOPS = dict.fromkeys(("numpy", "reduction", "setitem", "inplace_binop", "stencil"), False)
 
 
 def compiled(function: F) -> F:
@@ -48,7 +52,9 @@ def parallel(function: F) -> F:
     The loops must not depend on the number of threads: each iteration owns its output and its random stream. Give
     their index to other functions as ``signed(index)``.
     """
-    return numba.njit(cache=True, error_model="numpy", nogil=True, parallel=True)(function)  # type: ignore[no-any-return]
+    # A copy, since numba empties it.
+    how = dict(NO_OTHER_LOOPS)
+    return numba.njit(cache=True, error_model="numpy", nogil=True, parallel=how)(function)  # type: ignore[no-any-return]
 
 
 @inlined
@@ -79,7 +85,9 @@ def specialised(
     name = f"{template.__name__}_{label}"
     copy = FunctionType(template.__code__, {**template.__globals__, **names}, name)
     copy.__module__, copy.__qualname__ = template.__module__, name
-    options: dict[str, Any] = {"cache": cached, "error_model": "numpy", "nogil": True, "parallel": in_parallel}
+    options: dict[str, Any] = {"cache": cached, "error_model": "numpy", "nogil": True}
+    if in_parallel:
+        options["parallel"] = dict(NO_OTHER_LOOPS)
     if in_line:
         options["forceinline"] = True
     if not counting:

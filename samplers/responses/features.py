@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array, UnsignedArray
-from ppl_topics._util.compiled import parallel, tight
+from ppl_topics._util.compiled import compiled, parallel, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.observed import Design
 from ppl_topics.core.state import ChainState
@@ -275,10 +275,16 @@ def sort_list(listed: IntArray, size: int) -> None:
         listed[hole] = value
 
 
+@compiled
+def pieces_of(rows: Rows, design: Design) -> IntArray:
+    """Cut the documents into pieces of about as many shares and fixed features, shape (PIECES + 1,)."""
+    return make_chunks(rows.ptr + design.ptr, PIECES)
+
+
 @parallel
 def score_all(rows: Rows, design: Design, by_coefficient: FloatArray, result: FloatArray) -> None:
     """Compute the linear predictors of all documents from coefficients of shape (n + P, C)."""
-    pieces = make_chunks(rows.ptr + design.ptr, PIECES)
+    pieces = pieces_of(rows, design)
     for piece in numba.prange(PIECES):
         score_documents(pieces[piece], pieces[piece + 1], rows, design, by_coefficient, result)
 

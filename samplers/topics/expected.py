@@ -10,7 +10,7 @@ import numpy as np
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt8Array, UInt16Array
 from ppl_topics._util.compiled import parallel
 from ppl_topics.core.sparse_topics import SparseTopics
-from ppl_topics.samplers.counts import add_in_order
+from ppl_topics.samplers.counts import add_in_order, inverse_sums
 from ppl_topics.samplers.topics.sparse_counts import sparse_mass
 
 __all__ = ["MeanCells", "add_expected_sparse", "update_mean_included_phi", "update_mean_phi"]
@@ -40,7 +40,7 @@ def update_mean_phi(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, weight: f
     The weight is 1 / n for the n-th draw. The mean of these expectations has the same limit as the mean of drawn
     topics, and less noise.
     """
-    scale = 1.0 / (n_k + add_in_order(beta))
+    scale = inverse_sums(n_k, np.full(n_k.size, add_in_order(beta)))
     for word in numba.prange(n_wk.shape[0]):
         for topic in range(n_wk.shape[1]):
             expected = (n_wk[word, topic] + beta[word]) * scale[topic]
@@ -58,7 +58,7 @@ def update_mean_included_phi(
     mean: Float32Array,
 ) -> None:
     """Move a running mean towards E[phi | z, I] = I (n_wk + beta) / (n_k + mass), mass the sum of beta included."""
-    scale = 1.0 / (n_k + mass)
+    scale = inverse_sums(n_k, mass)
     for word in numba.prange(n_wk.shape[0]):
         for topic in range(n_wk.shape[1]):
             expected = included[word, topic] * (n_wk[word, topic] + beta[word]) * scale[topic]
@@ -101,7 +101,7 @@ def merge_mean(
     pointer, topics, counts = sparse.pointer, sparse.topics, sparse.counts
     mean_pointer, mean_topics, mean_values = mean.pointer, mean.topics, mean.values
     union_pointer, union_topics, union_values = union.pointer, union.topics, union.values
-    scale = 1.0 / (n_k + sparse_mass(beta, sparse))
+    scale = inverse_sums(n_k, sparse_mass(beta, sparse))
     for word in numba.prange(pointer.size - 1):
         old, old_end = mean_pointer[word], mean_pointer[word + 1]
         new, new_end = pointer[word], pointer[word + 1]

@@ -12,7 +12,7 @@ from ppl_topics._util.arrays import FloatArray, IntArray, UInt32Array, UnsignedA
 from ppl_topics._util.compiled import parallel
 from ppl_topics.core.sparse_topics import SparseTopics
 from ppl_topics.core.tokens import Tokens
-from ppl_topics.samplers.counts import WORD_CHUNKS, make_chunks
+from ppl_topics.samplers.counts import WORD_CHUNKS, inverse_sums, make_chunks
 from ppl_topics.samplers.topics.packed_indicators import CHUNKS
 
 __all__ = ["assigned_topics", "count_topics", "set_mean_phi", "sparse_mass"]
@@ -115,7 +115,7 @@ def sparse_mass(beta: FloatArray, sparse: SparseTopics) -> FloatArray:
 def set_mean_phi(sparse: SparseTopics, n_k: IntArray, beta: FloatArray) -> None:
     """Set phi to its mean given the counts, (n_wk + beta_w) / (n_k + sum of beta over the words included)."""
     pointer, topics, counts, values = sparse.pointer, sparse.topics, sparse.counts, sparse.values
-    scale = 1.0 / (n_k + sparse_mass(beta, sparse))
+    scale = inverse_sums(n_k, sparse_mass(beta, sparse))
     for word in numba.prange(beta.size):
         for place in range(pointer[word], pointer[word + 1]):
             values[place] = (counts[place] + beta[word]) * scale[topics[place]]

@@ -61,9 +61,9 @@ def draw_sparse_phi(sparse: SparseTopics, n_k: IntArray, beta: FloatArray, key: 
                 drawn = draw_gamma(stream, counts[place], prior, probability)
                 values[place] = drawn
                 partial[chunk, topics[place]] += drawn
-    dense = n_k + mass >= SAFE_SUM
-    scale = np.zeros(n_topics, dtype=np.float32)
+    dense, scale = np.empty(n_topics, np.bool_), np.empty(n_topics, np.float32)
     for topic in range(n_topics):
+        dense[topic] = n_k[topic] + mass[topic] >= SAFE_SUM
         gammas = 0.0
         for chunk in range(CHUNKS):
             gammas += partial[chunk, topic]

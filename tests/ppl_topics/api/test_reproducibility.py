@@ -3,15 +3,14 @@
 Every registered kernel, and every shipped model, is in the table below.
 """
 
-import ast
 import hashlib
-from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
 
 import ppl_topics as pt
+from ppl_topics._util.compiled import NO_OTHER_LOOPS
 from ppl_topics.core.keys import STREAMS
 from ppl_topics.core.registry import kernels
 from ppl_topics.schedule.tree import steps
@@ -19,8 +18,6 @@ from ppl_topics.spec.shipped import shipped
 
 OPTIONS = {"topics": 3, "warmup": 2, "seed": 17, "chains": 2, "progress": False}
 RECORD = {"z": "all"}
-ROOT = Path(__file__).parents[3]
-ADD_UP = {"dot", "mean", "prod", "std", "sum", "var"}
 TWO = min(2, int(numba.config.NUMBA_NUM_THREADS))
 
 HELD = {"extends": "lda", "name": "lda_held", "blocks": {"theta": {"integrate_out": False}}}
@@ -289,22 +286,21 @@ def test_threads_and_resuming_change_no_bit(case, tmp_path):
     assert (STREAMS, digest(whole)) == (9, DIGESTS[case]), "draws have changed: raise STREAMS; see DIGESTS"
 
 
-WHOLE_NUMBERS = {"count_in_tables", "density_n_kw", "density_phi", "pack", "pack_sparse", "theta_terms"}
-"""Functions that add up whole numbers, in whatever order."""
+def test_only_prange_loops_of_parallel_functions_run_in_parallel():
+    """numba would add up an array in parts, as many as there are threads, and fill one in a loop of its own."""
 
+    def add_up(values):
+        parts = np.zeros(2)
+        for part in numba.prange(2):
+            parts[part] = values[part]
+        return values.sum() + parts.sum()
 
-def test_parallel_functions_add_up_in_order():
-    """numba adds up an array in parts, as many as there are threads, where `add_in_order` does not."""
-    found = {
-        function.name
-        for folder in ("ppl_topics", "samplers", "diagnostics", "models")
-        for path in (ROOT / folder).rglob("*.py")
-        for function in ast.walk(ast.parse(path.read_text()))
-        if isinstance(function, ast.FunctionDef)
-        and any(isinstance(each, ast.Name) and each.id == "parallel" for each in function.decorator_list)
-        and any(isinstance(node, ast.Attribute) and node.attr in ADD_UP for node in ast.walk(function))
-    }
-    assert found == WHOLE_NUMBERS
+    loops = []
+    for options in (dict(NO_OTHER_LOOPS), True):
+        function = numba.njit(parallel=options)(add_up)
+        function(np.ones(3))
+        loops.append(function.get_metadata(function.signatures[0])["parfor_diagnostics"].count_parfors())
+    assert loops[0] == 1 < loops[1]
 
 
 def digest(fit):

@@ -74,6 +74,7 @@ def test_the_same_seed_gives_the_same_bits(corpus, monkeypatch):
     assert not equal(first, draw(corpus, seed=2))
 
 
+@pytest.mark.slow
 def test_a_run_that_is_resumed(corpus, tmp_path):
     whole = draw(corpus, draws=3)
     draw(corpus, out=tmp_path / "run", checkpoint_sweeps=1)
@@ -93,6 +94,7 @@ def test_models_of_which_some_kernels_run_on_the_host(model, labelled):
     assert all(np.isfinite(value).all() for value in chain.values.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "warmup", [[{"z": "alias_partially_collapsed"}, {"phi": "polya_urn_rows"}], {"temperature": 20.0}]
 )

@@ -166,6 +166,7 @@ def listed(monkeypatch, documents=240):
     return counts, documents * weights / weights.sum()
 
 
+@pytest.mark.slow
 def test_lists_leave_the_distribution_as_it_is(monkeypatch):
     counts, expected = listed(monkeypatch)
     assert counts[6:].sum() > 40
@@ -173,6 +174,7 @@ def test_lists_leave_the_distribution_as_it_is(monkeypatch):
     assert chisquare(counts, expected).pvalue > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("not __import__('numba').config.ENABLE_CUDASIM", reason="compiled functions cannot be replaced")
 def test_others_that_are_left_out_show(monkeypatch):
     monkeypatch.setattr(given_phi, "other_cell", lambda *given: 0.0)
@@ -180,6 +182,7 @@ def test_others_that_are_left_out_show(monkeypatch):
     assert chisquare(counts, expected).pvalue < 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("not __import__('numba').config.ENABLE_CUDASIM", reason="compiled functions cannot be replaced")
 def test_a_list_that_is_misread_shows(monkeypatch):
     monkeypatch.setattr(given_phi, "find_part", next_part)

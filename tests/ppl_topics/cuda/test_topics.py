@@ -47,6 +47,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_topics_are_dirichlet_distributed(case):
     # Fixed seed; a correct kernel would fail for one seed in 800.
@@ -62,6 +63,7 @@ def no_boost_in_logarithms(key, unit, topic, shape):
     return np.log(no_boost(key, unit, topic, shape))
 
 
+@pytest.mark.slow
 @simulated_only
 def test_shapes_below_one_that_are_taken_for_one_show(monkeypatch):
     monkeypatch.setattr(topics, "gamma", no_boost)
@@ -78,6 +80,7 @@ def test_one_stream_for_all_words_shows(monkeypatch):
 philox = topics.philox
 
 
+@pytest.mark.slow
 def test_concentrations_that_underflow_leave_no_topic_empty():
     phi = drawn([1e-6, 1e-6, 1e-6, 1e-6], [0, 0, 0, 0])
     assert np.isfinite(phi).all()

@@ -221,6 +221,7 @@ def test_verify_refuses_it(model):
     assert "z: ad_lda                        inexact, as declared, run alone" in str(result)
 
 
+@pytest.mark.slow
 def test_verify_does_not_certify_what_it_has_not_tested():
     result = pt.verify("lda_collapsed", replicates=100, long_run=500)
     certificate = next(c for c in result.certificates if c.kernel == "ad_lda")
