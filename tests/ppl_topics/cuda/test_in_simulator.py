@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent
 @pytest.mark.skipif(bool(config.ENABLE_CUDASIM), reason="runs in the simulator already")
 @pytest.mark.parametrize("which", ["not slow", pytest.param("slow", marks=pytest.mark.slow)])
 def test_kernels_in_the_simulator(which):
-    options = "-q -p no:cacheprovider -p no:xdist".split()
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     command = [sys.executable, "-m", "pytest", *options, "-m", which, str(FOLDER)]
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0"}
     environment.pop("PYTEST_ADDOPTS", None)
