@@ -28,6 +28,7 @@ QUESTIONS = {
     "How many sweeps does a kernel take to the mode?": "Within 1% of the best. Chosen: by the scheduler.",
     "Which kernel is first at the mode?": "Seconds of `block_collapsed` over `partially_collapsed`, by threads.",
     "How long does a newcomer wait?": "Four chains, and their topics as a figure, in an empty environment.",
+    "Which warm-up leads to better modes?": "Four chains each; a warm-up of so many sweeps, then 50 draws.",
     "How much memory does LDA take?": "At most, beside Python and the corpus.",
     "How does LDA scale with the corpus?": "Early sweeps, from random topics.",
     "How good are the forecasts of a sweep?": "1 is perfect. The formula of `partially_collapsed` was refitted since.",

@@ -188,6 +188,19 @@ def test_supervised_trains_and_predicts(script: Any, monkeypatch: pytest.MonkeyP
     assert -5 < rows["log p(w, z) / N"]["median"] < -2
 
 
+def test_ways_to_warm_up_are_compared(
+    script: Any, corpus: pt.Corpus, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    corpus.save(tmp_path / "corpus")
+    words = f"--data {tmp_path}/corpus --topics 3 --sweeps 3 --seeds 1 2 --results {tmp_path}"
+    monkeypatch.setattr("sys.argv", ["modes.py", *words.split()])
+    script("modes").main()
+    found = {(record["program"], record["measure"]): record for record in records(tmp_path, "modes")}
+    assert {way for way, _ in found} == {"plain", "clusters of documents", *(f"temperature {t}" for t in (5, 20, 100))}
+    assert -8 < found["plain", "log p(w, z) / N"]["median"] < -2
+    assert 0 <= found["plain", "topics that recur in all"]["min"] <= 3
+
+
 def test_supervised_scaling_deals_documents_to_classes(script: Any) -> None:
     scaling = script("supervised_scaling")
     given = {"data": None, "model": "dolda_normal", "topics": 3, "threads": 1, "burn_in": 1, "sweeps": 2}

@@ -1,0 +1,100 @@
+"""Which warm-up brings four chains of LDA to better modes, and to the same topics.
+
+    python benchmarks/modes.py --topics 20 --sweeps 600 --seeds 1 2 3 4 5
+
+Each way runs four chains for --sweeps sweeps before 50 kept draws, with the kernel that the scheduler chooses, so that
+all take about the same time. They are:
+
+- plain: from random topics;
+- temperature T: from random topics, annealed (`warmup: {temperature: T}`);
+- clusters of documents: nine of ten tokens start in the topic of their document's cluster, by scikit-learn's k-means on
+  tf-idf, started by k-means++ with another seed for each chain.
+
+Its figures are log p(w, z) / N of the kept draws, how many nats of it are between the best and the worst chain, and how
+many topics recur in all four.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from common import ALPHA, BETA, Results, load, name_of, parser
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.feature_extraction.text import TfidfTransformer
+
+import ppl_topics as pt
+from ppl_topics.diagnostics.alignment import align
+from ppl_topics.diagnostics.alignment.recurrence import recurs
+
+CHAINS, DRAWS, OWN = 4, 50, 0.9
+TEMPERATURES = [5, 20, 100]
+
+
+def starts_by_cluster(corpus: pt.Corpus, topics: int, seed: int) -> NDArray[Any]:
+    """Return topics of all tokens for each chain, shape (chains, N)."""
+    doc = np.repeat(np.arange(corpus.n_docs), np.diff(corpus.doc_ptr))
+    shape = (corpus.n_docs, len(corpus.vocabulary))
+    parts = (np.ones(corpus.n_tokens), corpus.words.astype(np.int32), corpus.doc_ptr.astype(np.int32))
+    counts = sparse.csr_array(parts, shape=shape)
+    counts.sum_duplicates()
+    features = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
+    result = []
+    for chain in range(CHAINS):
+        cluster = KMeans(topics, n_init=1, max_iter=10, random_state=100 * seed + chain).fit_predict(features)
+        rng = np.random.default_rng([seed, chain])
+        z = np.where(rng.random(corpus.n_tokens) < OWN, cluster[doc], rng.integers(0, topics, corpus.n_tokens))
+        result.append(z)
+    return np.array(result)
+
+
+def main() -> None:
+    """Do what the command line asks for."""
+    arguments = parser(__doc__)
+    arguments.add_argument("--data", help="corpus; by default the docstrings of the scientific Python stack")
+    arguments.add_argument("--vocabulary")
+    arguments.add_argument("--topics", type=int, default=20)
+    arguments.add_argument("--sweeps", type=int, default=600)
+    arguments.add_argument("--seeds", type=int, nargs="+", default=[1])
+    options = arguments.parse_args()
+    corpus = load(options.data, options.vocabulary)
+    corpus = corpus.with_vocabulary(corpus.vocabulary[corpus.word_counts >= 5])
+    setting = {"corpus": name_of(options.data), "K": options.topics, "sweeps": options.sweeps}
+    results = Results(options.results, "modes", "Which warm-up leads to better modes?", **setting)
+    ways: dict[str, dict[str, Any]] = {"plain": {}, "clusters of documents": {}}
+    ways |= {f"temperature {t}": {"warmup_schedule": {"temperature": t}} for t in TEMPERATURES}
+    figures: dict[str, list[tuple[float, float, int, float]]] = {way: [] for way in ways}
+    for seed in options.seeds:
+        for way, how in ways.items():
+            began = time.perf_counter()
+            given = {"init": {"z": starts_by_cluster(corpus, options.topics, seed)}} if "clusters" in way else how
+            fit = pt.sample(
+                "lda",
+                corpus,
+                topics=options.topics,
+                alpha=ALPHA,
+                beta=BETA,
+                warmup=options.sweeps,
+                draws=DRAWS,
+                chains=CHAINS,
+                seed=seed,
+                progress=False,
+                record={"theta": "none"},
+                **given,
+            )
+            ends = fit.groups["sample_stats"]["log_marginal"].values.mean(axis=1)
+            alike = int((recurs(align(fit.groups)).sum(axis=0) == CHAINS).sum())
+            seconds = time.perf_counter() - began
+            figures[way].append((float(ends.mean()) / corpus.n_tokens, float(np.ptp(ends)), alike, seconds))
+            print(f"seed {seed}, {way}: {figures[way][-1]}", flush=True)
+    measures = ("log p(w, z) / N", "nats between the chains", "topics that recur in all", "seconds")
+    for way, found in figures.items():
+        for measure, values in zip(measures, zip(*found, strict=True), strict=True):
+            results.add(way, measure, values)
+
+
+if __name__ == "__main__":
+    main()
