@@ -1,4 +1,4 @@
-"""Names for the types of arrays, one for each type of number."""
+"""Names for the types of arrays, one for each type of number, and arrays that cannot be written."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ __all__ = [
     "UInt32Array",
     "UInt64Array",
     "UnsignedArray",
+    "read_only",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -36,3 +37,10 @@ BoolArray = NDArray[np.bool_]
 UnsignedArray = NDArray[np.unsignedinteger[Any]]
 RealArray = NDArray[np.floating[Any]]
 IntegerArray = NDArray[np.integer[Any]]
+
+
+def read_only(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """Return an array as one that cannot be written, whatever it was: numba compiles once for each of the two."""
+    view = np.ascontiguousarray(array, dtype=dtype).view(np.ndarray)
+    view.flags.writeable = False
+    return view

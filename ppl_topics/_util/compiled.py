@@ -50,7 +50,8 @@ def parallel(function: F) -> F:
     """Compile a function with ``prange`` loops, cached on disk.
 
     The loops must not depend on the number of threads: each iteration owns its output and its random stream. Give
-    their index to other functions as ``signed(index)``.
+    their index to other functions as ``signed(index)``. Arithmetic on whole arrays belongs into a serial
+    function: here it warns, or does not compile.
     """
     # A copy, since numba empties it.
     how = dict(NO_OTHER_LOOPS)

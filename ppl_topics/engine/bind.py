@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppl_topics._util.argument_names import argument
-from ppl_topics._util.arrays import FloatArray, IntArray, UInt32Array
+from ppl_topics._util.arrays import FloatArray, IntArray, UInt32Array, read_only
 from ppl_topics.core.alpha import Above, Alpha, LogLinear
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.block import Block, sparse_topics_block
@@ -81,7 +81,7 @@ class BoundModel:
             return self.observed
         whole, number = self.observed, chain % self.parts
         return replace(
-            whole, targets=_read_only(whole.targets[:, [number]], np.float64), responses=(whole.responses[number],)
+            whole, targets=read_only(whole.targets[:, [number]], np.float64), responses=(whole.responses[number],)
         )
 
     def binding(self, target: str) -> Binding:
@@ -217,20 +217,13 @@ class BoundModel:
 
 def index_tokens(doc_ptr: IntArray, words: UInt32Array, n_words: int, *, whole: bool = False) -> Tokens:
     """Count the tokens of each word of a corpus, and cut its documents into pieces, in O(N + V)."""
-    # Views that cannot be written, whatever came in: no copy, and numba compiles for one type of array.
-    doc_ptr, words = _read_only(doc_ptr, np.int64), _read_only(words, np.uint32)
+    doc_ptr, words = read_only(doc_ptr, np.int64), read_only(words, np.uint32)
     # Of a small corpus most pieces are empty, and each would be a task with its own scratch arrays.
     chunk_ptr = np.unique(make_chunks(doc_ptr, DOC_CHUNKS))
     # A power of two, as kernels have groups of documents, so that the fewer have no boundaries of their own.
     groups = 1 << min(DOC_GROUPS, max(1, (len(doc_ptr) - 1) // DOCS_PER_GROUP)).bit_length() - 1
     edges = np.unique(make_chunks(doc_ptr, groups))
     return Tokens(doc_ptr, words, point_to_words(words, n_words), chunk_ptr, sort_by_word, edges, whole=whole)
-
-
-def _read_only(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
-    view = np.ascontiguousarray(array, dtype=dtype).view(np.ndarray)
-    view.flags.writeable = False
-    return view
 
 
 def bind(plan: Plan, corpus: Corpus) -> BoundModel:

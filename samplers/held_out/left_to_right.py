@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt32Array
+from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt32Array, read_only
 from ppl_topics._util.compiled import compiled, inlined, parallel, tight
 from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key
@@ -81,6 +81,7 @@ def estimate_left_to_right(
     The words of each document are sorted. Before each token the topics of at most `moves` earlier tokens are drawn
     again; the tokens take turns. Documents without tokens have 0, those with a word that no topic has minus infinity.
     """
+    doc_ptr, words = read_only(doc_ptr, np.int64), read_only(words, np.uint32)
     used = np.zeros(len(phi), dtype=np.bool_)
     used[words] = True
     entropy = word_entropies(phi, alpha.rows.mean(axis=0), used)
@@ -122,7 +123,9 @@ def left_to_right(
                     continue
                 start(stream, key, doc * REPLICATES)
                 given = GivenPhi(alpha.rows[row_of(doc, alpha.row)], factors)
-                result[doc] = scale + run_particles(stream, rows, given, particles, moves)
+                found = run_particles(stream, rows, given, particles, moves)
+                for replicate in range(REPLICATES):
+                    result[doc, replicate] = scale + found[replicate]
 
 
 @compiled

@@ -43,7 +43,8 @@ def count_by_topic(included: UInt8Array) -> IntArray:
                 partial[chunk, topic] += included[word, topic]
     counts = np.zeros(n_topics, np.int64)
     for chunk in range(CHUNKS):
-        counts += partial[chunk]
+        for topic in range(n_topics):
+            counts[topic] += partial[chunk, topic]
     return counts
 
 
