@@ -25,6 +25,7 @@ began = time.perf_counter()
 import ppl_topics as pt
 data, topics, sweeps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 corpus = pt.read_corpus(data, stop_words="english", min_df=5) if data else pt.load_docstrings()
+print("corpus", time.perf_counter() - began)
 fit = pt.sample("lda", corpus, topics=topics, warmup=1, draws=1, seed=1, progress=False)
 print("first draw", time.perf_counter() - began)
 fit = pt.sample("lda", corpus, topics=topics, warmup=sweeps, draws=sweeps, seed=1, progress=False)
