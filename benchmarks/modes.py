@@ -1,6 +1,6 @@
 """Which warm-up brings four chains of LDA to better modes, and to the same topics.
 
-    python benchmarks/modes.py --topics 20 --sweeps 600 --seeds 1 2 3 4 5
+    python benchmarks/modes.py --topics 20 --sweeps 300 --seeds 1 2 3 4 5
 
 Each way runs four chains for --sweeps sweeps before 50 kept draws, with the kernel that the scheduler chooses, so that
 all take about the same time. They are:
@@ -27,11 +27,10 @@ from sklearn.cluster import KMeans
 from sklearn.feature_extraction.text import TfidfTransformer
 
 import ppl_topics as pt
-from ppl_topics.diagnostics.alignment import align
-from ppl_topics.diagnostics.alignment.recurrence import recurs
 
 CHAINS, DRAWS, OWN = 4, 50, 0.9
 TEMPERATURES = [5, 20, 100]
+CLUSTERS = "clusters of documents"
 
 
 def starts_by_cluster(corpus: pt.Corpus, topics: int, seed: int) -> NDArray[Any]:
@@ -57,20 +56,20 @@ def main() -> None:
     arguments.add_argument("--data", help="corpus; by default the docstrings of the scientific Python stack")
     arguments.add_argument("--vocabulary")
     arguments.add_argument("--topics", type=int, default=20)
-    arguments.add_argument("--sweeps", type=int, default=600)
+    arguments.add_argument("--sweeps", type=int, default=300)
     arguments.add_argument("--seeds", type=int, nargs="+", default=[1])
     options = arguments.parse_args()
     corpus = load(options.data, options.vocabulary)
     corpus = corpus.with_vocabulary(corpus.vocabulary[corpus.word_counts >= 5])
     setting = {"corpus": name_of(options.data), "K": options.topics, "sweeps": options.sweeps}
     results = Results(options.results, "modes", "Which warm-up leads to better modes?", **setting)
-    ways: dict[str, dict[str, Any]] = {"plain": {}, "clusters of documents": {}}
-    ways |= {f"temperature {t}": {"warmup_schedule": {"temperature": t}} for t in TEMPERATURES}
+    annealed = {f"temperature {t}": {"warmup_schedule": {"temperature": t}} for t in TEMPERATURES}
+    ways: dict[str, dict[str, Any]] = {"plain": {}, CLUSTERS: {}, **annealed}
     figures: dict[str, list[tuple[float, float, int, float]]] = {way: [] for way in ways}
     for seed in options.seeds:
         for way, how in ways.items():
             began = time.perf_counter()
-            given = {"init": {"z": starts_by_cluster(corpus, options.topics, seed)}} if "clusters" in way else how
+            start = {"init": {"z": starts_by_cluster(corpus, options.topics, seed)}} if way == CLUSTERS else {}
             fit = pt.sample(
                 "lda",
                 corpus,
@@ -83,10 +82,11 @@ def main() -> None:
                 seed=seed,
                 progress=False,
                 record={"theta": "none"},
-                **given,
+                **how,
+                **start,
             )
             ends = fit.groups["sample_stats"]["log_marginal"].values.mean(axis=1)
-            alike = int((recurs(align(fit.groups)).sum(axis=0) == CHAINS).sum())
+            alike = int((fit.topic_agreement()["recurs_in"] == CHAINS - 1).sum())
             seconds = time.perf_counter() - began
             figures[way].append((float(ends.mean()) / corpus.n_tokens, float(np.ptp(ends)), alike, seconds))
             print(f"seed {seed}, {way}: {figures[way][-1]}", flush=True)

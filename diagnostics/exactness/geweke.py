@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ppl_topics._util.arrays import FloatArray
+from ppl_topics._util.arrays import FloatArray, read_only
 from ppl_topics.core.keys import Key, Reserved
 from ppl_topics.diagnostics.exactness.shared_draws import SharedDraws
 from ppl_topics.diagnostics.exactness.statistics import FEWEST, REFERENCE, Sample, compare
@@ -135,11 +135,9 @@ class GewekeTest:
         block = bound.response.at(state.arrays)
         scores = document_features(state.n_dk, state) @ state.arrays[bound.model.names["eta"]].T
         drawn, _ = draw_targets(block, scores, rng)
-        targets = np.where(np.isnan(state.observed.targets), np.nan, drawn)
+        targets = read_only(np.where(np.isnan(state.observed.targets), np.nan, drawn), np.float64)
         augmentation = block.draw_augmentation(targets, scores, rng)
         self.tiny.set_response(self.state, response, {"augmentation": augmentation})
-        # Compiled code takes arrays that cannot be written for another type.
-        targets.flags.writeable = False
         observed = replace(state.observed, targets=targets)
         if response:
             self.state.observed_by = {**self.state.observed_by, response: observed}

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ppl_topics._util.arrays import FloatArray, IntArray
+from ppl_topics._util.arrays import FloatArray, IntArray, read_only
 from ppl_topics.core.state import ChainState
 from ppl_topics.diagnostics.exactness.goodness import mix, total
 from ppl_topics.diagnostics.exactness.tiny import TinyModel
@@ -56,9 +56,7 @@ def set_labels(
     assert observed is not None, "the corpus has no targets"
     drawn, others = draw_labels(block, values, state, rng, given)
     tiny.set_values(state, others)
-    targets = np.where(np.isnan(observed.targets), np.nan, drawn)
-    # Compiled code takes arrays that cannot be written for another type.
-    targets.flags.writeable = False
+    targets = read_only(np.where(np.isnan(observed.targets), np.nan, drawn), np.float64)
     state.observed = replace(observed, targets=targets)
     return targets
 

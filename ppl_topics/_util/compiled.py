@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-__all__ = ["NO_OTHER_LOOPS", "compiled", "inlined", "parallel", "signed", "specialised", "tight"]
+__all__ = ["compiled", "inlined", "parallel", "signed", "specialised", "tight"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,7 +50,7 @@ def parallel(function: F) -> F:
     """Compile a function with ``prange`` loops, cached on disk.
 
     The loops must not depend on the number of threads: each iteration owns its output and its random stream. Give
-    their index to other functions as ``signed(index)``. Arithmetic on whole arrays belongs into a serial
+    their index to other functions as ``signed(index)``. Arithmetic on whole arrays belongs in a serial
     function: here it warns, or does not compile.
     """
     # A copy, since numba empties it.

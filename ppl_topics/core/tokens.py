@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ppl_topics._util.arrays import BoolArray, IntArray, UInt32Array, UnsignedArray
+from ppl_topics._util.arrays import BoolArray, IntArray, UInt32Array, UnsignedArray, read_only
 from ppl_topics.errors import RunError
 
 __all__ = [
@@ -179,10 +179,7 @@ class Tokens:
         """Where the draws of each document begin, shape (D + 1,); see `drawn`."""
         if not self.whole:
             return self.doc_ptr
-        pointer = np.concatenate([[0], np.cumsum(self.doc_lengths > 0)]).astype(np.int64)
-        # As `doc_ptr` is: compiled code takes other arrays for another type.
-        pointer.flags.writeable = False
-        return pointer
+        return read_only(np.concatenate([[0], np.cumsum(self.doc_lengths > 0)]), np.int64)
 
     @cached_property
     def first_tokens(self) -> IntArray:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ppl_topics._util.argument_names import argument
-from ppl_topics._util.arrays import FloatArray
+from ppl_topics._util.arrays import FloatArray, read_only
 from ppl_topics.core.alpha import Above
 from ppl_topics.core.block import Block
 from ppl_topics.core.observed import Design, Observed
@@ -146,9 +146,7 @@ def observed_of(
     scaling: Scaling | None = None,
 ) -> Observed:
     """Return what is observed, in arrays that cannot be written."""
-    fixed = np.ascontiguousarray(targets, dtype=np.float64).view(np.ndarray)
-    fixed.flags.writeable = False
-    return Observed(fixed, design, tuple(responses), tuple(columns), intercept, scaling)
+    return Observed(read_only(targets, np.float64), design, tuple(responses), tuple(columns), intercept, scaling)
 
 
 def _checked(names: Sequence[str], topics: int) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pydantic
 
-from ppl_topics._util.arrays import BoolArray, Float32Array, Int32Array, IntArray, UInt32Array
+from ppl_topics._util.arrays import BoolArray, Float32Array, Int32Array, IntArray, UInt32Array, read_only
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions, Rotation
 from ppl_topics.core.keys import Key, Reserved
@@ -72,9 +72,7 @@ def aggregate(tokens: Tokens, rare: BoolArray, blocks: int | None) -> Aggregatio
     renamed = np.empty(len(rare), dtype=np.uint32)
     renamed[frequent] = np.arange(len(frequent))
     renamed[rare] = len(frequent) + tiling.word_block[rare]
-    words = renamed[tokens.words]
-    words.flags.writeable = False
-    return Aggregation(frequent, words, tiling, n_blocks)
+    return Aggregation(frequent, read_only(renamed[tokens.words], np.uint32), tiling, n_blocks)
 
 
 class Memory(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numba
 import numpy as np
 
-from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array, UnsignedArray
+from ppl_topics._util.arrays import FloatArray, IntArray, UInt16Array, UnsignedArray, read_only
 from ppl_topics._util.compiled import compiled, parallel, tight
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.observed import Design
@@ -135,9 +135,8 @@ def features_of_each(tokens: Tokens, z: UnsignedArray, n_topics: int, design: De
     if len(z) == 1:
         return SeveralFeatures.of(features_of(tokens, z[0], n_topics, design))
     n_docs, n_tokens = len(tokens.doc_ptr) - 1, z.shape[1]
-    doc_ptr = np.concatenate([[0], (tokens.doc_ptr[1:] + n_tokens * np.arange(len(z))[:, None]).ravel()])
-    # As that of a corpus is: compiled code takes other arrays for another type.
-    doc_ptr.flags.writeable = False
+    ends = (tokens.doc_ptr[1:] + n_tokens * np.arange(len(z))[:, None]).ravel()
+    doc_ptr = read_only(np.concatenate([[0], ends]), np.int64)
     repeated = replace(tokens, doc_ptr=doc_ptr, chunk_ptr=np.unique(make_chunks(doc_ptr, PIECES)))
     ptr, topics, shares, _ = features_of(repeated, z.reshape(-1), n_topics, design)
     of_each = n_docs * np.arange(len(z))[:, None] + np.arange(n_docs + 1)
