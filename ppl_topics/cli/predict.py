@@ -34,6 +34,9 @@ def predict(
     out: Annotated[str | None, typer.Option(help="CSV file to write, rather than print.", metavar="FILE")] = None,
     eta: Annotated[str, typer.Option(help="Coefficients: draws (to average over), mean, last, or a number.")] = "draws",
     phi: Annotated[str, typer.Option(help="Topics: mean, or draws (with --eta draws).")] = "mean",
+    method: Annotated[
+        str, typer.Option(help="Topics of the new documents: gibbs, or cvb0, which is faster and not exact.")
+    ] = "gibbs",
     warmup: Annotated[int | None, typer.Option(help="Sweeps over the new documents to discard; 20 by default.")] = None,
     draws: Annotated[int | None, typer.Option(help="Sweeps to average over; 100 by default.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same predictions, at any number of threads.")] = 0,
@@ -59,7 +62,7 @@ def predict(
 
     which: Any = int(eta) if eta.isdecimal() else eta
     given = {name: value for name, value in (("warmup", warmup), ("draws", draws)) if value is not None}
-    how = Options(which, cast(Any, phi), seed=seed, threads=threads, cluster=cluster, **given)
+    how = Options(which, cast(Any, phi), cast(Any, method), seed=seed, threads=threads, cluster=cluster, **given)
     if out is not None:
         check_file(out, overwrite)
     response = TrainedResponse.of(TrainedTopics(load_one(run, of_response).groups))

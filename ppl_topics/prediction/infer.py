@@ -3,6 +3,8 @@
 Given phi, the documents are independent of each other and of the training corpus, so a sweep is the kernel
 `sparse_partially_collapsed`, whose distribution given phi is exact; with one topic a document,
 `document_partially_collapsed`. The labels of the new documents play no part.
+
+CVB0 approximates the expected shares of the topics in their place: see `ppl_topics.samplers.held_out.cvb0`.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from ppl_topics.samplers.assignments.given_phi import AllGivenPhi
 from ppl_topics.samplers.assignments.initial import draw_given_topics
 from ppl_topics.samplers.assignments.likely_topics import LikelyTopics, list_likely_topics
 from ppl_topics.samplers.assignments.sparse_partially_collapsed import sweep_often
+from ppl_topics.samplers.held_out.cvb0 import Bags, expected_shares, expected_shares_of_whole
 from ppl_topics.samplers.responses.features import Features, SeveralFeatures, features_of, features_of_each
 from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 
@@ -66,21 +69,14 @@ class NewTopics:
         self._phi: Float32Array | None = None
         self._lists: LikelyTopics | None = None
         self._log_phi: FloatArray | None = None
+        self._bags: Bags | None = None
         self._step = 0
 
     def given(self, phi: Float32Array, alpha: Alpha | None = None) -> None:
-        """Condition on topics, word-major of shape (V, K), and perhaps on another alpha; the first draw the start.
-
-        A word that no topic has, such as one without a token in training, tells nothing about the topics: its tokens
-        take topics like the others of their document, and if there are none, by the prior.
-        """
+        """Condition on topics, word-major of shape (V, K), and perhaps on another alpha; the first draw the start."""
         if alpha is not None:
             self.alpha = alpha
-        phi = phi if self._present is None else phi[self._present]
-        unknown = ~phi.any(axis=1)
-        if unknown.any():
-            phi = phi.copy()
-            phi[unknown] = 1.0
+        phi = self._of_words(phi)
         if self.tokens.whole:
             self._log_phi = log_of(phi)
             return
@@ -88,6 +84,27 @@ class NewTopics:
             index = (self.tokens.chunk_ptr, self.tokens.doc_ptr, self.tokens.words)
             draw_given_topics(*index, self.z, self.alpha, phi, self.key)
         self._phi, self._lists = phi, list_likely_topics(self.tokens.word_ptr, self._selected, phi)
+
+    def _of_words(self, phi: Float32Array) -> Float32Array:
+        """Return the topics of the words that occur.
+
+        A word that no topic has, such as one without a token in training, tells nothing about the topics: its tokens
+        take topics like the others of their document, and if there are none, by the prior.
+        """
+        phi = phi if self._present is None else phi[self._present]
+        unknown = ~phi.any(axis=1)
+        if unknown.any():
+            phi = phi.copy()
+            phi[unknown] = 1.0
+        return phi
+
+    def expected_shares(self, phi: Float32Array) -> FloatArray:
+        """Return E[zbar | w, phi] by CVB0, shape (D, K), without a draw; of a document without tokens, zeros."""
+        phi = self._of_words(phi)
+        if self.tokens.whole:
+            return expected_shares_of_whole(self.tokens, self.alpha, log_of(phi))
+        self._bags = Bags.of(self.tokens) if self._bags is None else self._bags
+        return expected_shares(self.tokens, self._bags, self.alpha, phi)
 
     def sweep(self, times: int = 1) -> None:
         """Draw the topic of each token from its full conditional, or that of each document, several times."""

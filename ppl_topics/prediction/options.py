@@ -13,11 +13,12 @@ from ppl_topics.engine.cluster.connection import ClusterLike
 from ppl_topics.errors import PplTopicsError
 from ppl_topics.prediction.infer import DRAWS, WARMUP
 
-__all__ = ["Eta", "Options", "Phi"]
+__all__ = ["Eta", "Inference", "Options", "Phi"]
 
 Average: TypeAlias = Literal["draws", "mean", "last"]
 Eta: TypeAlias = Average | int
 Phi: TypeAlias = Literal["mean", "draws"]
+Inference: TypeAlias = Literal["gibbs", "cvb0"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Options:
 
     eta: Eta = "draws"
     phi: Phi = "mean"
+    method: Inference = "gibbs"
     warmup: int = WARMUP
     draws: int = DRAWS
     seed: int = 0
@@ -43,15 +45,21 @@ class Options:
                 f"{argument('phi')}: the topics of each draw go with the coefficients of each draw; "
                 f"give {argument('eta')} draws too"
             )
+        check_choice(argument("method"), self.method, get_args(Inference))
         check_whole(argument("warmup"), self.warmup, 0, MAX_SWEEPS)
         check_whole(argument("draws"), self.draws, 1, MAX_SWEEPS)
+        if self.method == "cvb0" and (self.warmup, self.draws) != (WARMUP, DRAWS):
+            raise PplTopicsError(
+                f"{argument('method')}: cvb0 draws no topics; leave out {argument('warmup')} and {argument('draws')}, "
+                "or give gibbs"
+            )
         check_whole(argument("seed"), self.seed, 0, MAX_SEED)
         if self.threads is not None:
             check_threads(argument("threads"), self.threads)
 
     @classmethod
     def of(
-        cls, given: Mapping[str, Any], names: str = "eta phi warmup draws seed threads cluster", **fixed: Any
+        cls, given: Mapping[str, Any], names: str = "eta phi method warmup draws seed threads cluster", **fixed: Any
     ) -> Options:
         """Return the options that keywords name, of those that a function takes."""
         known = names.split()

@@ -27,7 +27,13 @@ from ppl_topics.prediction.by_documents import by_documents, threads_of
 from ppl_topics.prediction.infer import NewTopics, theta_of
 from ppl_topics.prediction.options import Options
 from ppl_topics.prediction.trained import Part, TrainedLabels, TrainedResponse, TrainedTopics, word_major
-from ppl_topics.samplers.responses.features import SeveralFeatures, scores, scores_of_each, without_topics
+from ppl_topics.samplers.responses.features import (
+    SeveralFeatures,
+    dense_features,
+    scores,
+    scores_of_each,
+    without_topics,
+)
 
 __all__ = ["Predictions", "choose", "draw_scores", "predict_corpus", "topics_by_draw", "transform_corpus"]
 
@@ -93,6 +99,8 @@ def _theta(trained: TrainedTopics, corpus: Corpus, options: Options, part: Part)
 def shares_of(trained: TrainedTopics, tokens: Tokens, alpha: Alpha, options: Options, part: Part) -> FloatArray:
     """Return zbar of new documents given the mean topics, shape (D, K)."""
     topics = NewTopics(tokens, alpha, options.seed, part.stream, options.first)
+    if options.method == "cvb0":
+        return topics.expected_shares(trained.phi_mean(part))
     return topics.mean_shares(trained.phi_mean(part), options.warmup, options.draws)
 
 
@@ -266,10 +274,18 @@ def topics_by_draw(
 ) -> Iterator[tuple[list[range], SeveralFeatures]]:
     """Yield draws of the first topics of new documents, some at a time, and with each the places of the draws of a fit.
 
-    `at_most` limits the sweeps.
+    By CVB0, which draws nothing, their expected shares go with each. `at_most` limits the sweeps.
     """
     trained, size = labels.trained, len(labels.draws)
     topics = NewTopics(new.tokens, new.alpha(part), options.seed, part.stream, options.first)
+    if options.method == "cvb0":
+        if options.phi == "mean":
+            yield [range(size)], expected_features(topics.expected_shares(trained.phi_mean(part)), n_topics, new.design)
+            return
+        for draw, phi in enumerate(trained.phi_draws(part)):
+            shares = topics.expected_shares(word_major(phi))
+            yield [range(draw, draw + 1)], expected_features(shares, n_topics, new.design)
+        return
     if options.phi == "draws":
         for draw, phi in enumerate(trained.phi_draws(part)):
             topics.given(word_major(phi))
@@ -286,6 +302,11 @@ def topics_by_draw(
         ends = [max(first + 1, (number + 1) * size // sweeps) for first, number in zip(firsts, numbers, strict=True)]
         yield [range(*each) for each in zip(firsts, ends, strict=True)], several._replace(design=new.design)
         sweep = numbers.stop
+
+
+def expected_features(shares: FloatArray, n_topics: int, design: Design) -> SeveralFeatures:
+    """Return the features of documents by the expected shares of the first topics."""
+    return SeveralFeatures.of(dense_features(shares[:, :n_topics], design))
 
 
 def mean_of(draws: Iterator[FloatArray]) -> FloatArray:

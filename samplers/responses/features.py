@@ -27,6 +27,7 @@ __all__ = [
     "Features",
     "Rows",
     "SeveralFeatures",
+    "dense_features",
     "features_of",
     "features_of_each",
     "linear_predictors",
@@ -141,6 +142,13 @@ def features_of_each(tokens: Tokens, z: UnsignedArray, n_topics: int, design: De
     ptr, topics, shares, _ = features_of(repeated, z.reshape(-1), n_topics, design)
     of_each = n_docs * np.arange(len(z))[:, None] + np.arange(n_docs + 1)
     return SeveralFeatures(ptr[of_each], topics, shares, design)
+
+
+def dense_features(shares: FloatArray, design: Design) -> Features:
+    """Return the features of documents that have shares of all topics, shape (D, K)."""
+    n_docs, n_topics = shares.shape
+    topics = np.tile(np.arange(n_topics, dtype=np.uint16), n_docs)
+    return Features(n_topics * np.arange(n_docs + 1), topics, shares.ravel(), design)
 
 
 def without_topics(design: Design) -> Features:

@@ -62,6 +62,12 @@ def test_rows_as_csv_and_json(capsys):
     scores = fit.decision_function(pt.read_corpus("test.jsonl"))
     assert [float(row["score:warm"]) for row in rows] == pytest.approx(scores[:, 2], rel=1e-8)
 
+    code, out, _ = call(capsys, "predict", "classes.nc", *TEST, "--method", "cvb0")
+    assert code == 0
+    assert [row["prediction"] for row in csv.DictReader(io.StringIO(out))] == [row["prediction"] for row in rows]
+    code, _, err = call(capsys, "predict", "classes.nc", *TEST, "--method", "cvb0", "--draws", "5")
+    assert (code, "--method: cvb0 draws no topics; leave out --warmup and --draws" in err) == (2, True)
+
     code, out, err = call(capsys, "predict", "classes.nc", *TEST, "--label-column", "y", "--json", "--threads", "1")
     found = json.loads(out)
     assert (code, found["documents"], found["dropped_tokens"], found["accuracy"]) == (0, 11, 1, 1)

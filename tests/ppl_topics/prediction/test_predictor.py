@@ -246,6 +246,23 @@ def test_topics_of_each_draw():
     found = fit.decision_function(NEW, eta="draws", phi="draws", warmup=0)
     expected = np.mean([SHARES @ phi[c, m].T @ ETA[c, m, :, :3].T for c in range(2) for m in range(DRAWS)], axis=0)
     np.testing.assert_allclose(found, expected, atol=1e-12)
+    found = fit.decision_function(NEW, eta="draws", phi="draws", method="cvb0")
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_expected_topics_serve_as_those_that_are_drawn(apart):
+    # Where a word belongs to one topic, both are the shares of the words.
+    for response in ("hinge", "logistic"):
+        fit = make_fit(response, ["a", "b", "c"], True, apart)
+        for how in ({}, {"eta": "mean"}, {"eta": "last"}):
+            wanted = fit.decision_function(NEW, **how, **FEW)
+            np.testing.assert_allclose(fit.decision_function(NEW, method="cvb0", **how), wanted, atol=1e-6)
+    np.testing.assert_allclose(fit.predict_proba(NEW, method="cvb0"), fit.predict_proba(NEW, **FEW), atol=1e-6)
+    which = {"response": "b"} if apart else {}
+    theta = fit.transform(NEW, method="cvb0", **which)
+    np.testing.assert_allclose(theta, fit.transform(NEW, **which, **FEW), atol=1e-6)
+    np.testing.assert_array_equal(fit.predictor().transform(NEW, method="cvb0", threads=1, **which), theta)
 
 
 def test_what_cannot_be_done_is_said():
@@ -279,6 +296,9 @@ def test_what_cannot_be_done_is_said():
         (PplTopicsError, "threads: must be at most", lambda: hinge.predict(NEW, threads=10**6)),
         (PplTopicsError, "did you mean 'draws'", lambda: hinge.predict(NEW, draw=1)),
         (PplTopicsError, "eta: no such option", lambda: hinge.predictive(NEW, eta=1)),
+        (PplTopicsError, "method: expected gibbs or cvb0", lambda: hinge.predict(NEW, method="vb")),
+        (PplTopicsError, "method: cvb0 draws no topics; leave", lambda: hinge.transform(NEW, method="cvb0", draws=9)),
+        (PplTopicsError, "method: no such option", lambda: hinge.predictive(NEW, method="cvb0")),
         (CorpusError, "have no labels", lambda: hinge.metrics(NEW)),
         (CorpusError, "no document has a label.*2 are of classes", lambda: hinge.metrics(NEW, ["y", "z", None, None])),
         (CorpusError, "of kind 'class', in training 'real'", lambda: gaussian.score(NEW, ["a", "b", "c", "d"])),
