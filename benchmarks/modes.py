@@ -11,12 +11,14 @@ all take about the same time. They are:
   tf-idf, started by k-means++ with another seed for each chain.
 
 Its figures are log p(w, z) / N of the kept draws, how many nats of it are between the best and the worst chain, and how
-many topics recur in all four.
+many topics recur in all four. `--figure FILE` draws what the results have by now, and runs nothing.
 """
 
 from __future__ import annotations
 
+import json
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,8 +31,8 @@ from sklearn.feature_extraction.text import TfidfTransformer
 import ppl_topics as pt
 
 CHAINS, DRAWS, OWN = 4, 50, 0.9
-TEMPERATURES = [5, 20, 100]
 CLUSTERS = "clusters of documents"
+MEASURES = ("log p(w, z) / N", "nats between the chains", "topics that recur in all", "seconds")
 
 
 def starts_by_cluster(corpus: pt.Corpus, topics: int, seed: int) -> NDArray[Any]:
@@ -50,6 +52,34 @@ def starts_by_cluster(corpus: pt.Corpus, topics: int, seed: int) -> NDArray[Any]
     return np.array(result)
 
 
+def draw(results: Path, figure: Path) -> None:
+    """Draw log p(w, z) / N, above that of plain warm-ups, and the topics that recur in all chains."""
+    import matplotlib.pyplot as plt
+
+    records = [json.loads(line) for line in results.read_text().splitlines()]
+    by_run = {(r["setting"]["corpus"], r["setting"]["K"], r["program"], r["measure"]): r for r in records}
+    runs = list(dict.fromkeys((corpus, topics) for corpus, topics, *_ in by_run))
+    ways = ["plain", CLUSTERS, "temperature 20", "temperature 100"]
+    # Text stays text, and the file has the same bytes each time.
+    plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "modes", "font.family": "sans-serif"})
+    fig, panels = plt.subplots(2, len(runs), figsize=(2.6 * len(runs), 3.6), sharey=True, squeeze=False)
+    for column, run in enumerate(runs):
+        for row, measure in enumerate((MEASURES[0], MEASURES[2])):
+            panel, zero = panels[row, column], by_run[*run, "plain", measure]["median"] if row == 0 else 0.0
+            for place, way in enumerate(ways):
+                found = by_run[*run, way, measure]
+                panel.plot([found["min"] - zero, found["max"] - zero], [place, place], color="0.6", lw=2)
+                panel.plot(found["median"] - zero, place, "o", color="C0")
+            panel.set_yticks(range(len(ways)), ways)
+            panel.spines[["top", "right"]].set_visible(False)
+            panel.set_xlabel("log p(w, z) / N above plain" if row == 0 else "topics that recur in all four")
+        corpus = "20 Newsgroups" if run[0].startswith("train") else run[0]
+        panels[0, column].set_title(f"{corpus}, K = {run[1]}", fontsize=10)
+    panels[0, 0].invert_yaxis()
+    fig.tight_layout()
+    fig.savefig(figure, metadata={"Date": None} if figure.suffix == ".svg" else None)
+
+
 def main() -> None:
     """Do what the command line asks for."""
     arguments = parser(__doc__)
@@ -58,12 +88,17 @@ def main() -> None:
     arguments.add_argument("--topics", type=int, default=20)
     arguments.add_argument("--sweeps", type=int, default=300)
     arguments.add_argument("--seeds", type=int, nargs="+", default=[1])
+    arguments.add_argument("--temperatures", type=float, nargs="+", default=[20, 100])
+    arguments.add_argument("--figure", type=Path, metavar="FILE", help="draw the results")
     options = arguments.parse_args()
+    if options.figure:
+        draw(options.results / "modes.jsonl", options.figure)
+        return
     corpus = load(options.data, options.vocabulary)
     corpus = corpus.with_vocabulary(corpus.vocabulary[corpus.word_counts >= 5])
     setting = {"corpus": name_of(options.data), "K": options.topics, "sweeps": options.sweeps}
     results = Results(options.results, "modes", "Which warm-up leads to better modes?", **setting)
-    annealed = {f"temperature {t}": {"warmup_schedule": {"temperature": t}} for t in TEMPERATURES}
+    annealed = {f"temperature {t:g}": {"warmup_schedule": {"temperature": t}} for t in options.temperatures}
     ways: dict[str, dict[str, Any]] = {"plain": {}, CLUSTERS: {}, **annealed}
     figures: dict[str, list[tuple[float, float, int, float]]] = {way: [] for way in ways}
     for seed in options.seeds:
@@ -90,9 +125,8 @@ def main() -> None:
             seconds = time.perf_counter() - began
             figures[way].append((float(ends.mean()) / corpus.n_tokens, float(np.ptp(ends)), alike, seconds))
             print(f"seed {seed}, {way}: {figures[way][-1]}", flush=True)
-    measures = ("log p(w, z) / N", "nats between the chains", "topics that recur in all", "seconds")
     for way, found in figures.items():
-        for measure, values in zip(measures, zip(*found, strict=True), strict=True):
+        for measure, values in zip(MEASURES, zip(*found, strict=True), strict=True):
             results.add(way, measure, values)
 
 
