@@ -92,7 +92,7 @@ class Ours:
 
 
 class Sampled:
-    """`pt.sample` as a user calls it: the kernel that the scheduler chooses, and all that it records by default.
+    """`pt.sample` as a user calls it: the kernel that the scheduler chooses, or another, and all it records by default.
 
     Draws are kept after the first mark. The clock is read whenever a sweep has been recorded, so that all between two
     of them counts. A function in ``record`` would not do: it has the whole state drawn.
@@ -100,12 +100,15 @@ class Sampled:
     Parameters
     ----------
     threads : int
+    kernel : str, optional
+        Of z; then phi is drawn after it.
     """
 
     name = "pt.sample"
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, kernel: str | None = None) -> None:
         self.threads = threads
+        self.schedule = None if kernel is None else [{"z": kernel}, {"phi": "dirichlet_rows"}]
 
     def trajectory(self, corpus: pt.Corpus, topics: int, seed: int, marks: Iterable[int]) -> Iterator[Point]:
         """See `Program`."""
@@ -128,6 +131,7 @@ class Sampled:
                 chains=1,
                 seed=seed,
                 threads=self.threads,
+                schedule=self.schedule,
                 progress=False,
             )
 

@@ -196,9 +196,44 @@ def test_ways_to_warm_up_are_compared(
     monkeypatch.setattr("sys.argv", ["modes.py", *words.split()])
     script("modes").main()
     found = {(record["program"], record["measure"]): record for record in records(tmp_path, "modes")}
-    assert {way for way, _ in found} == {"plain", "clusters of documents", *(f"temperature {t}" for t in (5, 20, 100))}
+    assert {way for way, _ in found} == {"plain", "clusters of documents", "temperature 20", "temperature 100"}
     assert -8 < found["plain", "log p(w, z) / N"]["median"] < -2
     assert 0 <= found["plain", "topics that recur in all"]["min"] <= 3
+
+
+def test_speed_with_more_threads_is_forecast(
+    script: Any, corpus: pt.Corpus, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    threads = script("threads")
+    assert threads.longest_over_mean(np.array([4, 1, 1, 2]), 2) == 5 / 4
+    corpus.save(tmp_path / "corpus")
+    words = f"threads.py --data {tmp_path}/corpus --topics 3 --sweeps 2 --results {tmp_path}"
+    monkeypatch.setattr("sys.argv", words.split())
+    # Other tests shall not see the clocks.
+    monkeypatch.setattr(threads, "time_parallel_functions", lambda: None)
+    threads.main()
+    found = {record["measure"]: record["median"] for record in records(tmp_path, "threads")}
+    assert found["serial, % of a sweep on one thread"] == pytest.approx(100)
+    assert found["64 threads"] == pytest.approx(1)
+
+
+def test_topics_of_new_documents_are_found_by_both_methods(
+    script: Any, corpus: pt.Corpus, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("tomotopy")
+    corpus.with_labels(["x", "y"] * 6).save(tmp_path / "corpus")
+    words = f"--data {tmp_path}/corpus --test {tmp_path}/corpus --results {tmp_path}"
+    words += " --topics 3 --sweeps 25 --rounds 1 --threads 1"
+    for more in ([], ["--model", "slda_multinomial"]):
+        monkeypatch.setattr("sys.argv", ["prediction.py", *words.split(), *more])
+        script("prediction").main()
+    found = {(record["program"], record["measure"]): record for record in records(tmp_path, "prediction")}
+    for program in ("gibbs", "cvb0", "tomotopy infer, 100 iterations"):
+        assert found[program, "documents a second"]["median"] > 0
+        assert -6 < found[program, "log p of a token of the second half"]["median"] < -2
+    for method in ("gibbs", "cvb0"):
+        assert -5 < found[method, "log score"]["median"] < 0
+        assert 0 <= found[method, "accuracy"]["median"] <= 1
 
 
 def test_supervised_scaling_deals_documents_to_classes(script: Any) -> None:

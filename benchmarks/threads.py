@@ -1,0 +1,131 @@
+"""How many times as fast a sweep of LDA can be with more threads than this machine has, by Amdahl's law.
+
+    python benchmarks/threads.py --data train.svmlight.gz --vocabulary vocab.txt --topics 20 100 1000
+
+`pt.sample` runs on one thread, with all that it records. What is not inside a parallel function counts as serial. The
+tasks of each parallel loop go to threads in runs of equal number, as numba deals them: its longest run, over the mean,
+is how much longer the loop takes than its share. Tiles of `block_collapsed` count their tokens diagonal by diagonal;
+for other loops the worse of documents and words counts. Threads are taken not to wait for memory: more than these
+figures is not to be had.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, ClassVar
+
+import numpy as np
+from common import Results, Sampled, load, name_of, parser
+from numba.core.dispatcher import Dispatcher
+from numpy.typing import NDArray
+
+import ppl_topics as pt
+from ppl_topics.core.tokens import Tokens
+from ppl_topics.engine.bind import index_tokens
+from ppl_topics.samplers.assignments.tiling import block_at, default_blocks, make_tiling
+from ppl_topics.samplers.counts import WORD_CHUNKS, make_chunks
+from ppl_topics.schedule.tree import steps
+
+THREADS = [2, 4, 8, 16, 32, 64]
+TILES = "sweep_diagonals"
+KERNELS = [None, "partially_collapsed"]
+WHOLE = "all of it"
+
+
+class Timed:
+    """A parallel function, and the seconds spent in it."""
+
+    seconds: ClassVar[dict[str, float]] = {}
+
+    def __init__(self, function: Any) -> None:
+        self.function, self.name = function, function.py_func.__name__
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it."""
+        began = time.perf_counter()
+        result = self.function(*arguments)
+        self.seconds[self.name] = self.seconds.get(self.name, 0.0) + time.perf_counter() - began
+        return result
+
+
+def time_parallel_functions() -> None:
+    """Put a clock around each parallel function that Python calls, all of them compiled by now."""
+    for name, module in list(sys.modules.items()):
+        for attribute, value in list(vars(module).items()) if name.startswith("ppl_topics") else ():
+            if isinstance(value, Dispatcher) and value.targetoptions.get("parallel"):
+                setattr(module, attribute, Timed(value))
+
+
+def longest_over_mean(loads: NDArray[Any], threads: int) -> float:
+    """Return the longest of the runs that threads get, over their mean."""
+    runs = [run.sum() for run in np.array_split(loads, threads)]
+    return float(max(runs) / (loads.sum() / threads))
+
+
+def of_tiles(tokens: Tokens, threads: int) -> float:
+    """Return the same of the tiles of all diagonals, one diagonal after another."""
+    every = np.ones(len(tokens.word_counts), np.bool_)
+    n_blocks = default_blocks(len(tokens.words))
+    sizes = np.diff(make_tiling(tokens, every, every, n_blocks).tile_ptr, axis=1)
+    longest = 0.0
+    for diagonal in range(n_blocks):
+        loads = np.array([sizes[block_at.py_func(group, diagonal, n_blocks), group] for group in range(n_blocks)])
+        longest += max(run.sum() for run in np.array_split(loads, threads))
+    return float(longest / (sizes.sum() / threads))
+
+
+def main() -> None:
+    """Do what the command line asks for."""
+    arguments = parser(__doc__)
+    arguments.add_argument("--data")
+    arguments.add_argument("--vocabulary")
+    arguments.add_argument("--topics", type=int, nargs="+", default=[20])
+    arguments.add_argument("--sweeps", type=int, default=20, help="sweeps that are timed, after as many others")
+    options = arguments.parse_args()
+    corpus = load(options.data, options.vocabulary)
+    tokens = index_tokens(np.array(corpus.doc_ptr), np.array(corpus.words), len(corpus.vocabulary))
+    docs = np.diff(tokens.doc_ptr[tokens.chunk_ptr])
+    words = np.diff(tokens.word_ptr[make_chunks(tokens.word_ptr, WORD_CHUNKS)])
+    question = "How much faster can a sweep of LDA be with more threads?"
+    results = Results(options.results, "threads", question, corpus=name_of(options.data))
+    runs = [(kernel, topics) for kernel in KERNELS for topics in options.topics]
+    for kernel, topics in runs:
+        seconds_of(kernel, corpus, topics, 2)
+    time_parallel_functions()
+    for kernel, topics in runs:
+        fewer, more = (seconds_of(kernel, corpus, topics, sweeps) for sweeps in (options.sweeps, 2 * options.sweeps))
+        # What the start takes is in both.
+        parts = {name: seconds - fewer.get(name, 0.0) for name, seconds in more.items()}
+        whole = parts.pop(WHOLE)
+        serial = 1.0 - sum(parts.values()) / whole
+        program = f"pt.sample, {kernel or default_kernel(corpus, topics)}"
+        results.add(program, "serial, % of a sweep on one thread", 100 * serial, K=topics)
+        print(
+            f"{program}, K = {topics}: {whole / options.sweeps:.4f} s a sweep, of which {serial:.1%} serial", flush=True
+        )
+        for threads in THREADS:
+            others, tiles = (
+                max(longest_over_mean(loads, threads) for loads in (docs, words)),
+                of_tiles(tokens, threads),
+            )
+            shared = {name: tiles if name.startswith(TILES) else others for name in parts}
+            rest = sum(seconds * shared[name] / threads for name, seconds in parts.items()) / whole
+            results.add(program, f"{threads} threads", 1.0 / (serial + rest), K=topics)
+            print(f"  {threads} threads: {1.0 / (serial + rest):.1f} times as fast", flush=True)
+
+
+def default_kernel(corpus: pt.Corpus, topics: int) -> str:
+    """Return the kernel of z that the scheduler chooses."""
+    return next(s.kernel.name for s in steps(pt.plan("lda", corpus, topics=topics).schedule) if s.variable == "z")
+
+
+def seconds_of(kernel: str | None, corpus: pt.Corpus, topics: int, sweeps: int) -> dict[str, float]:
+    """Return the seconds of so many sweeps on one thread, and those in each parallel function."""
+    Timed.seconds = {}
+    *_, last = Sampled(1, kernel).trajectory(corpus, topics, 1, [sweeps // 2, sweeps])
+    return {WHOLE: last.seconds, **Timed.seconds}
+
+
+if __name__ == "__main__":
+    main()
