@@ -69,6 +69,7 @@ def main() -> None:
     arguments.add_argument("--topics", type=int, nargs="+", default=[50])
     arguments.add_argument("--model", help="supervised model whose predictions are measured")
     arguments.add_argument("--sweeps", type=int, default=200, help="of training, of which the last 20 are kept")
+    arguments.add_argument("--documents", type=int, help="number of new documents, at random")
     arguments.add_argument("--rounds", type=int, default=3)
     arguments.add_argument("--threads", type=int, nargs="+", default=default_threads())
     options = arguments.parse_args()
@@ -78,6 +79,8 @@ def main() -> None:
     else:
         train, test = train.split(0.2, seed=1)
     test = test.with_vocabulary(train.vocabulary)
+    if options.documents:
+        test = test.select(np.random.default_rng(1).permutation(test.n_docs)[: options.documents])
     how: dict[str, Any] = {"warmup": options.sweeps - 20, "draws": 20, "chains": 1, "seed": 1, "progress": False}
     for topics in options.topics:
         about = {"corpus": f"{test.n_docs:,} documents of {name_of(options.test or options.data)}", "K": topics}
