@@ -70,6 +70,7 @@ def main() -> None:
     arguments.add_argument("--model", help="supervised model whose predictions are measured")
     arguments.add_argument("--sweeps", type=int, default=200, help="of training, of which the last 20 are kept")
     arguments.add_argument("--documents", type=int, help="number of new documents, at random")
+    arguments.add_argument("--peers", nargs="*", choices=["tomotopy"], default=["tomotopy"])
     arguments.add_argument("--rounds", type=int, default=3)
     arguments.add_argument("--threads", type=int, nargs="+", default=default_threads())
     options = arguments.parse_args()
@@ -106,13 +107,16 @@ def topics_of_new_documents(
             method, f"distance of theta from that of {MANY:,} sweeps", float(distance), threads=max(options.threads)
         )
     for threads in options.threads:
-        peer = of_tomotopy(options, train, first, second, about["K"], threads)
+        peer = of_tomotopy(options, train, first, second, about["K"], threads) if options.peers else None
         for method in METHODS:
             seconds = seconds_of(lambda m=method, t=threads: fit.transform(test, method=m, threads=t), options.rounds)
             theta = fit.transform(first, method=method)
             found = (seconds, completion(theta, phi, second))
-            report(results, method, found, test.n_docs, threads, {"tomotopy": float(np.median(peer[0]))})
-        report(results, f"tomotopy infer, {ITERATIONS} iterations", peer, test.n_docs, threads, {})
+            report(
+                results, method, found, test.n_docs, threads, {"tomotopy": float(np.median(peer[0]))} if peer else {}
+            )
+        if peer:
+            report(results, f"tomotopy infer, {ITERATIONS} iterations", peer, test.n_docs, threads, {})
 
 
 def report(
