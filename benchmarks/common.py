@@ -101,14 +101,14 @@ class Sampled:
     ----------
     threads : int
     kernel : str, optional
-        Of z; then phi is drawn after it.
+        Of z, with options as in `Ours`; phi is drawn after it.
     """
 
     name = "pt.sample"
 
     def __init__(self, threads: int, kernel: str | None = None) -> None:
         self.threads = threads
-        self.schedule = None if kernel is None else [{"z": kernel}, {"phi": "dirichlet_rows"}]
+        self.schedule = None if kernel is None else pt.cycle(step_of(kernel), pt.step("phi", "dirichlet_rows"))
 
     def trajectory(self, corpus: pt.Corpus, topics: int, seed: int, marks: Iterable[int]) -> Iterator[Point]:
         """See `Program`."""
@@ -221,13 +221,17 @@ def uses_threads(kernel: str) -> bool:
     return declared.parallel_over is not None or "phi" not in declared.integrates_out
 
 
-def bound_model(corpus: pt.Corpus, kernel: str, topics: int) -> BoundModel:
-    """Return LDA under one assignment kernel: without phi if it integrates phi out, else drawing phi after z."""
+def step_of(kernel: str) -> Any:
+    """Return the step of a kernel of z, with its options after a colon."""
     name, _, options = kernel.partition(":")
     pairs = (pair.partition("=") for pair in options.split(",") if pair)
-    steps = [pt.step("z", name, **{key: yaml.safe_load(value) for key, _, value in pairs})]
-    declared = pt.kernels()[name]
-    model = "lda_collapsed" if "phi" in declared.integrates_out else "lda"
+    return pt.step("z", name, **{key: yaml.safe_load(value) for key, _, value in pairs})
+
+
+def bound_model(corpus: pt.Corpus, kernel: str, topics: int) -> BoundModel:
+    """Return LDA under one assignment kernel: without phi if it integrates phi out, else drawing phi after z."""
+    declared = pt.kernels()[kernel.partition(":")[0]]
+    model, steps = "lda_collapsed" if "phi" in declared.integrates_out else "lda", [step_of(kernel)]
     if model == "lda" and "phi" not in declared.updates:
         steps.append(pt.step("phi", "dirichlet_rows"))
     spec = pt.load_spec(model, {"topics": topics, "alpha": ALPHA, "beta": BETA})

@@ -66,12 +66,17 @@ QUESTIONS = {
 
 HIGHLIGHTS = {
     "How fast is a sweep of LDA?": "a sweep of LDA",
+    "How fast is LDA, all that is recorded counted?": "a sweep of LDA, with all that is recorded",
     "How soon is LDA as good as tomotopy?": "LDA, until as good as 200 sweeps of theirs",
+    "How fast are the topics of new documents found?": "topics of new documents",
     "How fast is DOLDA, and how well does it predict?": "a sweep of DOLDA",
     "How fast are ESS and R-hat?": "ESS and R-hat",
     "How fast are coherences?": "coherence",
 }
 """Questions whose ratios to peers the front page quotes, and what it calls them."""
+
+SEVERAL = ("coherence", "topics of new documents")
+"""What several programs of ours do."""
 
 OTHERS = ("semi_collapsed", "sparse_partially_collapsed")
 """Kernels that the front page leaves out: the scheduler chooses `block_collapsed`."""
@@ -209,7 +214,7 @@ def highlights(records: list[Record]) -> str:
     for question, name in HIGHLIGHTS.items():
         for record in sorted(records, key=lambda r: order(r, ("K", "threads"))):
             if record["question"] == question and record["program"] not in OTHERS:
-                what = f"{name} ({record['program']})" if name == "coherence" else name
+                what = f"{name} ({record['program']})" if name in SEVERAL else name
                 cells = [number(x) if (x := record["setting"].get(key)) else "" for key in ("K", "threads")]
                 for peer, ratio in record["ratios"].items():
                     lines.append(f"| {what} | {cells[0]} | {cells[1]} | {peer} | {number(ratio)} |")

@@ -29,8 +29,10 @@ from ppl_topics.schedule.tree import steps
 
 THREADS = [2, 4, 8, 16, 32, 64]
 TILES = "sweep_diagonals"
-KERNELS = [None, "partially_collapsed"]
+KERNELS = [None, f"block_collapsed:blocks={THREADS[-1]}", "partially_collapsed"]
 WHOLE = "all of it"
+ALL_BUT_PARALLEL = {"draw_phi", "log_phi_part"}
+"""Serial functions that leave all but nothing to parallel ones, which they call."""
 
 
 class Timed:
@@ -53,7 +55,7 @@ def time_parallel_functions() -> None:
     """Put a clock around each parallel function that Python calls, all of them compiled by now."""
     for name, module in list(sys.modules.items()):
         for attribute, value in list(vars(module).items()) if name.startswith("ppl_topics") else ():
-            if isinstance(value, Dispatcher) and value.targetoptions.get("parallel"):
+            if isinstance(value, Dispatcher) and (value.targetoptions.get("parallel") or attribute in ALL_BUT_PARALLEL):
                 setattr(module, attribute, Timed(value))
 
 
@@ -63,10 +65,9 @@ def longest_over_mean(loads: NDArray[Any], threads: int) -> float:
     return float(max(runs) / (loads.sum() / threads))
 
 
-def of_tiles(tokens: Tokens, threads: int) -> float:
+def of_tiles(tokens: Tokens, n_blocks: int, threads: int) -> float:
     """Return the same of the tiles of all diagonals, one diagonal after another."""
     every = np.ones(len(tokens.word_counts), np.bool_)
-    n_blocks = default_blocks(len(tokens.words))
     sizes = np.diff(make_tiling(tokens, every, every, n_blocks).tile_ptr, axis=1)
     longest = 0.0
     for diagonal in range(n_blocks):
@@ -100,6 +101,7 @@ def main() -> None:
         whole = parts.pop(WHOLE)
         serial = 1.0 - sum(parts.values()) / whole
         program = f"pt.sample, {kernel or default_kernel(corpus, topics)}"
+        n_blocks = THREADS[-1] if kernel and "blocks=" in kernel else default_blocks(corpus.n_tokens)
         results.add(program, "serial, % of a sweep on one thread", 100 * serial, K=topics)
         print(
             f"{program}, K = {topics}: {whole / options.sweeps:.4f} s a sweep, of which {serial:.1%} serial", flush=True
@@ -107,7 +109,7 @@ def main() -> None:
         for threads in THREADS:
             others, tiles = (
                 max(longest_over_mean(loads, threads) for loads in (docs, words)),
-                of_tiles(tokens, threads),
+                of_tiles(tokens, n_blocks, threads),
             )
             shared = {name: tiles if name.startswith(TILES) else others for name in parts}
             rest = sum(seconds * shared[name] / threads for name, seconds in parts.items()) / whole
