@@ -75,7 +75,7 @@ HIGHLIGHTS = {
 }
 """Questions whose ratios to peers the front page quotes, and what it calls them."""
 
-SEVERAL = ("coherence", "topics of new documents")
+SEVERAL = ("coherence", "topics of new documents", "LDA, until as good as 200 sweeps of theirs")
 """What several programs of ours do."""
 
 OTHERS = ("semi_collapsed", "sparse_partially_collapsed")
@@ -217,7 +217,7 @@ def highlights(records: list[Record]) -> str:
                 what = f"{name} ({record['program']})" if name in SEVERAL else name
                 cells = [number(x) if (x := record["setting"].get(key)) else "" for key in ("K", "threads")]
                 for peer, ratio in record["ratios"].items():
-                    lines.append(f"| {what} | {cells[0]} | {cells[1]} | {peer} | {number(ratio)} |")
+                    lines.append(f"| {what} | {cells[0]} | {cells[1]} | {peer} | {number(float(f'{ratio:.3g}'))} |")
     return "\n".join(lines) + "\n"
 
 

@@ -4,9 +4,9 @@
 
 `pt.sample` runs on one thread, with all that it records. What is not inside a parallel function counts as serial. The
 tasks of each parallel loop go to threads in runs of equal number, as numba deals them: its longest run, over the mean,
-is how much longer the loop takes than its share. Tiles of `block_collapsed` count their tokens diagonal by diagonal;
-for other loops the worse of documents and words counts. Threads are taken not to wait for memory: more than these
-figures is not to be had.
+is how much longer the loop takes than its share. Tiles of `block_collapsed` count their tokens diagonal by diagonal,
+other sweeps those of documents; for other loops the worse of documents and words counts. Threads are taken not to wait
+for memory: more than these figures is not to be had.
 """
 
 from __future__ import annotations
@@ -99,7 +99,8 @@ def main() -> None:
         # What the start takes is in both.
         parts = {name: seconds - fewer.get(name, 0.0) for name, seconds in more.items()}
         whole = parts.pop(WHOLE)
-        serial = 1.0 - sum(parts.values()) / whole
+        # Two runs are not alike to a percent, and what is left may be below zero.
+        serial = max(0.0, 1.0 - sum(parts.values()) / whole)
         program = f"pt.sample, {kernel or default_kernel(corpus, topics)}"
         n_blocks = THREADS[-1] if kernel and "blocks=" in kernel else default_blocks(corpus.n_tokens)
         results.add(program, "serial, % of a sweep on one thread", 100 * serial, K=topics)
@@ -107,11 +108,9 @@ def main() -> None:
             f"{program}, K = {topics}: {whole / options.sweeps:.4f} s a sweep, of which {serial:.1%} serial", flush=True
         )
         for threads in THREADS:
-            others, tiles = (
-                max(longest_over_mean(loads, threads) for loads in (docs, words)),
-                of_tiles(tokens, n_blocks, threads),
-            )
-            shared = {name: tiles if name.startswith(TILES) else others for name in parts}
+            by_docs, by_words = (longest_over_mean(loads, threads) for loads in (docs, words))
+            tiles, worse = of_tiles(tokens, n_blocks, threads), max(by_docs, by_words)
+            shared = {n: tiles if n.startswith(TILES) else by_docs if n.startswith("sweep") else worse for n in parts}
             rest = sum(seconds * shared[name] / threads for name, seconds in parts.items()) / whole
             results.add(program, f"{threads} threads", 1.0 / (serial + rest), K=topics)
             print(f"  {threads} threads: {1.0 / (serial + rest):.1f} times as fast", flush=True)
