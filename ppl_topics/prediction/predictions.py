@@ -54,7 +54,7 @@ def predict(groups: Fitted, /, new: Any, *, covariates: Any = None, **options: A
         The mean topics of each chain (the default), or, with ``eta="draws"``, the topics of each draw, if they were
         recorded.
     method : {"gibbs", "cvb0"}
-        How to find the topics of new documents: by draws (the default), or by their expected shares, about fifteen
+        How to find the topics of new documents: by draws (the default), or by their expected shares, about ten
         times as fast. Those of `cvb0` are not exact, but on average nearer to the posterior mean than those of 120
         sweeps. They leave out how uncertain the topics of a document are. [1]_
     warmup, draws : int

@@ -117,12 +117,8 @@ def share_task(task: int, chunk_ptr: IntArray, bags: Bags, given: AllGivenPhi, s
     for doc in range(chunk_ptr[task], chunk_ptr[task + 1]):
         most = max(most, bags.ptr[doc + 1] - bags.ptr[doc])
     gamma = np.empty((most, n_topics), np.float32)
-    expected, before, weight = (
-        np.empty(n_topics, np.float32),
-        np.empty(n_topics, np.float32),
-        np.empty(n_topics, np.float32),
-    )
-    scratch = Scratch(gamma, expected, before, weight, new_sums(n_topics))
+    expected, before = np.empty(n_topics, np.float32), np.empty(n_topics, np.float32)
+    scratch = Scratch(gamma, expected, before, np.empty(n_topics, np.float32), new_sums(n_topics))
     for doc in range(chunk_ptr[task], chunk_ptr[task + 1]):
         if bags.ptr[doc] < bags.ptr[doc + 1]:
             share_document(doc, bags, given.rows[row_of(doc, given.row)], given.phi, scratch, shares[doc])
