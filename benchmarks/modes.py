@@ -67,7 +67,9 @@ def draw(results: Path, figure: Path) -> None:
         for row, measure in enumerate((MEASURES[0], MEASURES[2])):
             panel, zero = panels[row, column], by_run[*run, "plain", measure]["median"] if row == 0 else 0.0
             for place, way in enumerate(ways):
-                found = by_run[*run, way, measure]
+                found = by_run.get((*run, way, measure))
+                if found is None:
+                    continue
                 panel.plot([found["min"] - zero, found["max"] - zero], [place, place], color="0.6", lw=2)
                 panel.plot(found["median"] - zero, place, "o", color="C0")
             panel.set_yticks(range(len(ways)), ways)
