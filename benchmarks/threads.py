@@ -65,15 +65,17 @@ def longest_over_mean(loads: NDArray[Any], threads: int) -> float:
     return float(max(runs) / (loads.sum() / threads))
 
 
-def of_tiles(tokens: Tokens, n_blocks: int, threads: int) -> float:
-    """Return the same of the tiles of all diagonals, one diagonal after another."""
-    every = np.ones(len(tokens.word_counts), np.bool_)
+def tiles_of(tokens: Tokens, n_blocks: int) -> NDArray[Any]:
+    """Return the tokens of each tile, shape (diagonals, document groups)."""
+    every, groups = np.ones(len(tokens.word_counts), np.bool_), range(n_blocks)
     sizes = np.diff(make_tiling(tokens, every, every, n_blocks).tile_ptr, axis=1)
-    longest = 0.0
-    for diagonal in range(n_blocks):
-        loads = np.array([sizes[block_at.py_func(group, diagonal, n_blocks), group] for group in range(n_blocks)])
-        longest += max(run.sum() for run in np.array_split(loads, threads))
-    return float(longest / (sizes.sum() / threads))
+    return np.array([[sizes[block_at.py_func(g, diagonal, n_blocks), g] for g in groups] for diagonal in groups])
+
+
+def of_tiles(tiles: NDArray[Any], threads: int) -> float:
+    """Return the same of the tiles of all diagonals, one diagonal after another."""
+    longest = sum(max(run.sum() for run in np.array_split(diagonal, threads)) for diagonal in tiles)
+    return float(longest / (tiles.sum() / threads))
 
 
 def main() -> None:
@@ -103,14 +105,17 @@ def main() -> None:
         serial = max(0.0, 1.0 - sum(parts.values()) / whole)
         program = f"pt.sample, {kernel or default_kernel(corpus, topics)}"
         n_blocks = THREADS[-1] if kernel and "blocks=" in kernel else default_blocks(corpus.n_tokens)
+        tiles = tiles_of(tokens, n_blocks)
         results.add(program, "serial, % of a sweep on one thread", 100 * serial, K=topics)
         print(
             f"{program}, K = {topics}: {whole / options.sweeps:.4f} s a sweep, of which {serial:.1%} serial", flush=True
         )
         for threads in THREADS:
             by_docs, by_words = (longest_over_mean(loads, threads) for loads in (docs, words))
-            tiles, worse = of_tiles(tokens, n_blocks, threads), max(by_docs, by_words)
-            shared = {n: tiles if n.startswith(TILES) else by_docs if n.startswith("sweep") else worse for n in parts}
+            by_tiles, worse = of_tiles(tiles, threads), max(by_docs, by_words)
+            shared = {
+                n: by_tiles if n.startswith(TILES) else by_docs if n.startswith("sweep") else worse for n in parts
+            }
             rest = sum(seconds * shared[name] / threads for name, seconds in parts.items()) / whole
             results.add(program, f"{threads} threads", 1.0 / (serial + rest), K=topics)
             print(f"  {threads} threads: {1.0 / (serial + rest):.1f} times as fast", flush=True)
