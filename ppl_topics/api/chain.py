@@ -172,10 +172,9 @@ class Chain:
         with using_threads(self._threads):
             for _ in range(times):
                 self._end_sweep()
-                with self._phases.tempered(self._state, self.sweeps):
-                    self._record = self._executor.sweep(
-                        self._state, self._memories, self.seed, self._chain, self.sweeps, seen=False
-                    )
+                self._record = self._executor.sweep(
+                    self._state, self._memories, self.seed, self._chain, self.sweeps, seen=False
+                )
                 self._seconds += self._record.seconds
                 self._runs += self._record.runs
                 self._count_sweep()
@@ -205,7 +204,7 @@ class Chain:
         place = self._place(name)
         self._executions += 1
         key, record = Key(self.seed, self._chain, self.sweeps, self._executions), SweepRecord.of(len(self._labels))
-        with using_threads(self._threads), self._phases.tempered(self._state, self.sweeps):
+        with using_threads(self._threads), self._executor.tempered(self._state, self.sweeps):
             self._executor.run_step(place, self._state, self._memories, key, record)
         self._record = record
         self._seconds += record.seconds

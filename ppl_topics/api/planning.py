@@ -29,7 +29,7 @@ from ppl_topics.schedule.costs import (
     sweep_seconds,
 )
 from ppl_topics.schedule.forecast import DeviceForecast, Forecast, forecast_kernels
-from ppl_topics.schedule.spread import Machines, SpreadForecast, check_spread, check_spread_warmup, forecast_spread
+from ppl_topics.schedule.spread import Machines, SpreadForecast, check_spread, forecast_spread
 from ppl_topics.schedule.tree import Node
 from ppl_topics.spec.model import Model
 
@@ -157,7 +157,7 @@ def planned(
     check_schedule(plan.schedule, device)
     if machines is not None:
         check_spread(plan.schedule)
-        check_spread_warmup(plan.warmup)
+        check_spread(plan.first_schedule)
     if corpus is None:
         return plan
     settings = prepared.fitted_settings(plan, corpus)
@@ -172,11 +172,11 @@ def planned(
         on_device = _forecast_device(plan, plan.schedule, sizes, settings, speed)
         several = on_device.seconds_sweep
     # Like all sweeps, unless the warmup has kernels of its own.
-    early = several
-    if plan.warmup is not None and device != "cpu":
-        early = _forecast_device(plan, plan.warmup.schedule, sizes, settings, speed).seconds_sweep
-    elif plan.warmup is not None:
-        early = sweep_seconds(plan.warmup.schedule, sizes, topics, settings.threads) / speed
+    early, first = several, plan.first_schedule
+    if first is not plan.schedule and device != "cpu":
+        early = _forecast_device(plan, first, sizes, settings, speed).seconds_sweep
+    elif first is not plan.schedule:
+        early = sweep_seconds(first, sizes, topics, settings.threads) / speed
     sweeping = settings.warmup * early + (settings.sweeps - settings.warmup) * several
     recording = recording_seconds(model, sizes, settings.threads) / speed
     # Chains of one process advance in turn; those of several at the same time.

@@ -136,10 +136,9 @@ def _advance(chain: _Chain, phases: Phases, settings: Settings) -> SweepReport:
     # What the warmup's next sweep would not read, the schedule may.
     last_of_warmup = following is not chain.executor
     wanted = None if last_of_warmup else chain.recorder.needed(warmup) if recorded else frozenset()
-    with phases.tempered(chain.state, chain.sweep):
-        record = chain.executor.sweep(
-            chain.state, chain.memories, settings.seed, chain.number, chain.sweep, wanted, recorded
-        )
+    record = chain.executor.sweep(
+        chain.state, chain.memories, settings.seed, chain.number, chain.sweep, wanted, recorded
+    )
     if recorded:
         # By the concentrations of the model, also where those of the sweep were others.
         record.summary = record.summary or chain.executor.summary(chain.state, chain.number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -16,6 +17,7 @@ from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
 from ppl_topics.core.response_view import ResponseView
 from ppl_topics.core.state import ChainState
+from ppl_topics.engine.annealing import tempered
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.contract import Contract
 from ppl_topics.engine.finite_check import FiniteCheck
@@ -135,10 +137,14 @@ class Executor:
         that is not ``seen`` need not be whole until it is settled; others need no z, n_wk or topics unless wanted.
         """
         record = SweepRecord.of(len(self.steps))
-        self._run(
-            self.bound.plan.schedule, _Sweep(state, memories, seed, chain, number, record, _layout(state), wanted)
-        )
+        sweep = _Sweep(state, memories, seed, chain, number, record, _layout(state), wanted)
+        with self.tempered(state, number):
+            self._run(self.bound.plan.schedule, sweep)
         return record
+
+    def tempered(self, state: ChainState, number: int) -> AbstractContextManager[None]:
+        """Let a state have the concentrations of sweep ``number``, others than those of the model in some warmups."""
+        return tempered(state, self.bound.plan.annealing, number)
 
     def settle(self, state: ChainState, memories: list[Any], seed: int, chain: int, number: int) -> None:
         """See to it that a state is whole, before sweep ``number``; here it always is."""

@@ -23,7 +23,6 @@ from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.chains import Settings
 from ppl_topics.engine.encode_observed import observed_labels
 from ppl_topics.engine.executor import step_labels
-from ppl_topics.engine.phases import in_warmup
 from ppl_topics.engine.recorder import ChainDraws, Selection, selections
 from ppl_topics.engine.traced import Traced
 from ppl_topics.errors import StoppedError
@@ -67,7 +66,7 @@ class GroupBuilder:
     def __init__(self, bound: BoundModel, corpus: Corpus, chains: Sequence[int], traced: Sequence[Traced] = ()) -> None:
         self.traced = {each.name: each.dims for each in traced}
         self.bound, self.corpus, self.kept = bound, corpus, selections(bound)
-        self.labels, self.warmup_labels = step_labels(bound.plan.schedule), step_labels(in_warmup(bound.plan).schedule)
+        self.labels, self.warmup_labels = step_labels(bound.plan.schedule), step_labels(bound.plan.first_schedule)
         self.parts = bound.parts
         self.chains = np.array(chains)[:: self.parts] // self.parts
 

@@ -129,7 +129,7 @@ class Demand:
             mean = MEAN_OF_LISTS * counted
             of_topics = LISTS * max(counted, corpus.held * dims["word"] * dims["topic"]) + mean
         state = chains * (sum(held.values()) + of_topics) + DESIGN * processes * corpus.covariate_cells
-        before = schedule if self.plan.warmup is None else self.plan.warmup.schedule
+        before = self.plan.first_schedule
         # Those of the warmup are gone when the schedule begins.
         kernels = max(_kernel_bytes(model, tree, corpus, chains, processes) for tree in (before, schedule))
         kept = dict(_recorded(model, dims))

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
-
-from ppl_topics.core.alpha import Alpha
-from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.placing import check_schedule, executor_of, present_device
-from ppl_topics.schedule import Plan
 
-__all__ = ["Phases", "in_warmup"]
-
-
-def in_warmup(plan: Plan) -> Plan:
-    """Return the plan of the sweeps before the first kept draw."""
-    return plan if plan.warmup is None else replace(plan, schedule=plan.warmup.schedule, warmup=None)
+__all__ = ["Phases"]
 
 
 class Phases:
@@ -37,7 +25,7 @@ class Phases:
         self.first_kept = 0 if bound.plan.warmup is None else warmup
         self.all = [self.kept]
         if self.first_kept:
-            self.all.insert(0, make(replace(bound, plan=in_warmup(bound.plan))))
+            self.all.insert(0, make(replace(bound, plan=bound.plan.before(warmup))))
 
     @classmethod
     def here(cls, bound: BoundModel, warmup: int, debug: bool = False, chains: int = 1) -> Phases:
@@ -48,24 +36,3 @@ class Phases:
     def at(self, sweep: int) -> Executor:
         """Return what runs a sweep, numbered from 0."""
         return self.all[0] if sweep < self.first_kept else self.kept
-
-    @contextmanager
-    def tempered(self, state: ChainState, sweep: int) -> Iterator[None]:
-        """Let a state have the concentrations of a sweep: if it is annealed, those of the model times a temperature."""
-        warmup, fixed = self.bound.plan.warmup, state.concentrations
-        if warmup is None or sweep >= self.first_kept or warmup.temperature == 1.0:
-            yield
-            return
-        factor = warmup.temperature_at(sweep, self.first_kept)
-        state.concentrations = {role: _times(factor, value) for role, value in fixed.items()}
-        try:
-            yield
-        finally:
-            state.concentrations = fixed
-
-
-def _times(factor: float, value: Any) -> Any:
-    """Return what holds fixed concentrations, these times a factor."""
-    if isinstance(value, Alpha):
-        return value._replace(rows=factor * value.rows, typical=factor * value.typical)
-    return factor * value if isinstance(value, np.ndarray) else value

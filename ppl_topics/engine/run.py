@@ -34,7 +34,7 @@ from ppl_topics.results.run_folder.log import log
 from ppl_topics.results.run_folder.reading import load_run
 from ppl_topics.schedule import Plan
 from ppl_topics.schedule.costs import CorpusSizes
-from ppl_topics.schedule.spread import check_spread_warmup
+from ppl_topics.schedule.spread import check_spread
 
 __all__ = ["InexactKernelWarning", "resume_in_folder", "run_in_folder", "run_in_memory"]
 
@@ -166,7 +166,7 @@ def _phases(bound: BoundModel, settings: Settings) -> Phases:
     if settings.cluster is None or settings.split == "chains":
         with using_device(settings.device):
             return Phases.here(bound, settings.warmup, settings.debug, settings.chains * bound.parts)
-    check_spread_warmup(bound.plan.warmup)
+    check_spread(bound.plan.first_schedule)
     workers, deals = Workers(settings.cluster), count(1)
     return Phases(bound, settings.warmup, lambda part: ShardedExecutor(part, workers, settings.threads, deals))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ppl_topics._util.notebook import fragment, preformatted
@@ -12,7 +12,7 @@ from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.forecast import Forecast
 from ppl_topics.schedule.rules import check
 from ppl_topics.schedule.tree import Cycle, Every, Mixture, Node, Repeat, Step, parse, steps
-from ppl_topics.schedule.warmup import Warmup, make_warmup
+from ppl_topics.schedule.warmup import Annealing, Warmup, make_warmup
 from ppl_topics.spec.model import Model
 from ppl_topics.spec.specification import Spec
 
@@ -29,6 +29,8 @@ class Plan:
     schedule : Node
     warmup : Warmup, optional
         What runs before the first kept draw, if it is not the schedule.
+    annealing : Annealing, optional
+        Of the schedule, if this is the plan of a warmup that is annealed.
     forecast : Forecast, optional
         What a run would take, if `ppl_topics.plan` was given a corpus.
     notes : tuple of str
@@ -38,12 +40,26 @@ class Plan:
     model: Model
     schedule: Node
     warmup: Warmup | None = None
+    annealing: Annealing | None = None
     forecast: Forecast | None = field(default=None, compare=False, repr=False)
     notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def _repr_html_(self) -> str:
         lines = str(self) if self.forecast is None else f"{self}\n\n{self.forecast}"
         return fragment(f"Plan of {self.model.spec.name}", preformatted(lines))
+
+    @property
+    def first_schedule(self) -> Node:
+        """What the sweeps before the first kept draw run."""
+        return self.schedule if self.warmup is None else self.warmup.schedule
+
+    def before(self, sweeps: int) -> Plan:
+        """Return the plan of the sweeps before the first kept draw, of which there are so many."""
+        if self.warmup is None:
+            return self
+        temperature = self.warmup.temperature
+        annealing = Annealing(temperature, sweeps) if temperature != 1.0 else None
+        return replace(self, schedule=self.warmup.schedule, warmup=None, annealing=annealing)
 
     @property
     def exact(self) -> bool:

@@ -17,7 +17,6 @@ from ppl_topics.errors import ScheduleError
 from ppl_topics.schedule.costs import CorpusSizes, runs, step_seconds
 from ppl_topics.schedule.spelling import spell_bytes, spell_seconds
 from ppl_topics.schedule.tree import Node, steps
-from ppl_topics.schedule.warmup import Warmup
 
 __all__ = [
     "MOST_DIRECT",
@@ -25,7 +24,6 @@ __all__ = [
     "Machines",
     "SpreadForecast",
     "check_spread",
-    "check_spread_warmup",
     "forecast_spread",
     "reduction_bytes",
     "rotation_bytes",
@@ -163,18 +161,6 @@ def check_spread(schedule: Node) -> None:
                 f"kernel {step.kernel.name!r} ({step.variable}) needs all documents in one place; "
                 f"{_instead(step.kernel.updates)}"
             )
-
-
-def check_spread_warmup(warmup: Warmup | None) -> None:
-    """Refuse what cannot run before the first kept draw where documents are spread over machines."""
-    if warmup is None:
-        return
-    check_spread(warmup.schedule)
-    if warmup.temperature != 1.0:
-        raise ScheduleError(
-            "temperature: a warmup is annealed where all documents are in one place; leave temperature out, or split "
-            "the chains over the workers, not the documents"
-        )
 
 
 def _instead(updates: tuple[str, ...]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ppl_topics.errors import ScheduleError
 from ppl_topics.schedule.rules import check_warmup, variables_of
@@ -13,7 +13,18 @@ from ppl_topics.spec.model import Model
 from ppl_topics.spec.model_file import MAX_TEMPERATURE
 from ppl_topics.spec.source import short_repr
 
-__all__ = ["Warmup", "make_warmup", "parse_warmup"]
+__all__ = ["Annealing", "Warmup", "make_warmup", "parse_warmup"]
+
+
+class Annealing(NamedTuple):
+    """The temperature of the first of some sweeps, and how many there are."""
+
+    temperature: float
+    sweeps: int
+
+    def temperature_at(self, sweep: int) -> float:
+        """Return the temperature of a sweep, numbered from 0: T^(1 - sweep / sweeps)."""
+        return float(self.temperature ** (1.0 - sweep / self.sweeps))
 
 
 @dataclass(frozen=True)
@@ -39,10 +50,6 @@ class Warmup:
         """What does not leave the posterior invariant: kernels by their names, and the temperature."""
         kernels = sorted({step.kernel.name for step in steps(self.schedule) if not step.kernel.exact})
         return (*kernels, *([f"temperature {self.temperature:g}, falling to 1"] if self.temperature != 1.0 else []))
-
-    def temperature_at(self, sweep: int, sweeps: int) -> float:
-        """Return the temperature of a sweep, numbered from 0, of so many: T^(1 - sweep / sweeps)."""
-        return float(self.temperature ** (1.0 - sweep / sweeps))
 
     @property
     def remarks(self) -> Iterator[str]:

@@ -30,6 +30,7 @@ from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.summary import OfDocuments, OfTopics, of_documents, of_topics
 from ppl_topics.engine.topic_sums import TopicSums, topic_sums
 from ppl_topics.schedule import Plan, make_plan
+from ppl_topics.schedule.warmup import Annealing
 from ppl_topics.spec import load_spec
 
 __all__ = [
@@ -127,12 +128,14 @@ class Drawn(NamedTuple):
 class Model(NamedTuple):
     """A plan, for another process its specification as plain data, and the threads of a member; None are all.
 
-    ``found`` is what blocks have found in the words of the corpus, which no member has.
+    ``found`` is what blocks have found in the words of the corpus, which no member has, and ``annealing`` that of the
+    plan, which no specification has.
     """
 
     plan: Plan | dict[str, Any]
     threads: int | None
     found: Mapping[str, Any]
+    annealing: Annealing | None = None
 
 
 @dataclass
@@ -193,7 +196,7 @@ def open_part(store: Store, name: Name, model: Model, documents: Documents, valu
     # The whole schedule has been checked where the plan was made.
     if isinstance(model.plan, dict):
         plan = make_plan(load_spec(model.plan), partial=True)
-        plan = replace(plan, model=plan.model.with_found_words(model.found))
+        plan = replace(plan, model=plan.model.with_found_words(model.found), annealing=model.annealing)
     else:
         plan = model.plan
     assert values.z is not None
@@ -244,7 +247,8 @@ def statistic(store: Store, name: Name, place: int, key: Key) -> list[Any]:
     assert function is not None
     started = time.perf_counter()
     try:
-        return function(part.state)
+        with part.executor.tempered(part.state, key.sweep):
+            return function(part.state)
     except Exception as error:
         part.executor.fail(place, part.state, key, error)
     finally:
@@ -264,7 +268,8 @@ def drawn_by(part: Part, place: int, key: Key, draw: Callable[[], Mapping[str, f
     """Draw, and look whether all is finite."""
     started = time.perf_counter()
     try:
-        statistics = draw()
+        with part.executor.tempered(part.state, key.sweep):
+            statistics = draw()
     except Exception as error:
         part.executor.fail(place, part.state, key, error)
     seconds = time.perf_counter() - started

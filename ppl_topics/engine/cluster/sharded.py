@@ -66,7 +66,7 @@ class ShardedExecutor(Executor):
         check_spread(bound.plan.schedule)
         self.members = members
         plan = _as_data(bound.plan) if members.apart else bound.plan
-        self.model = parts.Model(plan, threads, bound.model.found_words)
+        self.model = parts.Model(plan, threads, bound.model.found_words, bound.plan.annealing)
         self.spans: dict[str, tuple[int, int]] = {}
         # Executors of the same members must not give two deals one number.
         self._numbers = count(1) if deals is None else deals

@@ -142,7 +142,7 @@ def test_a_temperature_needs_fixed_concentrations():
 def test_temperatures_fall_to_that_of_the_model():
     plan = planned({"temperature": 8})
     assert plan.warmup.schedule is plan.schedule
-    assert [plan.warmup.temperature_at(sweep, 3) for sweep in range(4)] == pytest.approx([8, 4, 2, 1])
+    assert [plan.before(3).annealing.temperature_at(sweep) for sweep in range(4)] == pytest.approx([8, 4, 2, 1])
     assert str(plan).splitlines()[-2:] == [
         "  the kernels of the schedule",
         "  inexact, before the first kept draw only: temperature 8, falling to 1",
@@ -174,9 +174,9 @@ def test_a_run_is_forecast_with_both():
 
 
 def test_machines_that_share_documents():
-    """Refused by name, with what would serve."""
+    """A kernel that cannot serve is refused by name, with what would; a temperature is not."""
     corpus = pt.Corpus.from_texts(["red green red blue"] * 50)
     with pytest.raises(ScheduleError, match=r"kernel 'ad_lda' \(z\) needs all documents in one place; give the step"):
         pt.plan("lda", corpus, topics=3, machines=2, threads=1, warmup_schedule=cycle(INEXACT, PHI))
-    with pytest.raises(ScheduleError, match="temperature: a warmup is annealed where all documents are in one place"):
-        pt.plan("lda", corpus, topics=3, machines=2, threads=1, warmup_schedule={"temperature": 3})
+    annealed = pt.plan("lda", corpus, topics=3, machines=2, threads=1, warmup_schedule={"temperature": 3})
+    assert annealed.warmup.temperature == 3

@@ -1,5 +1,6 @@
 """One chain over documents in several places: the draws of one process, bit for bit."""
 
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -121,12 +122,17 @@ def test_mixtures_and_repeats() -> None:
     assert_same_everywhere(bound("lda", {"cycle": [{"mixture": kernels}, {"phi": "dirichlet_rows"}]}))
 
 
+def warmed_up(warmup: Any, schedule: Any) -> BoundModel:
+    """Return a model with seven topics that has a warmup."""
+    spec = load_spec("lda", {"topics": 7}).with_schedule(schedule, "the test").with_warmup(warmup, "the test")
+    return bind(make_plan(spec), CORPUS)
+
+
 @pytest.mark.parametrize("members", [1, 3])
 def test_a_warmup_and_then_the_schedule(members: int) -> None:
     """Members begin anew with the schedule, which has other steps, and none takes a part for one of before."""
     early = [{"z": {"kernel": "block_collapsed", "blocks": 2}}, {"phi": "dirichlet_rows"}]
-    spec = load_spec("lda", {"topics": 7}).with_schedule(GIVEN, "the test").with_warmup(early, "the test")
-    model = bind(make_plan(spec), CORPUS)
+    model = warmed_up(early, GIVEN)
     settings = Settings(draws=2, warmup=3, thin=1, seed=3, threads=1, start={})
     inline, deals = Inline(members), count(1)
     there = Phases(model, 3, lambda part: ShardedExecutor(part, inline, deals=deals))
@@ -141,6 +147,15 @@ def test_a_warmup_and_then_the_schedule(members: int) -> None:
         np.testing.assert_array_equal(alone[chain].warmup_statistics["lp"], spread[chain].warmup_statistics["lp"])
     sent = make_plan(load_spec(_as_data(there.at(0).bound.plan)), partial=True)
     assert sent.schedule == there.at(0).bound.plan.schedule
+
+
+@pytest.mark.parametrize("kernel", ["partially_collapsed", "block_collapsed"])
+def test_members_anneal(kernel: str) -> None:
+    """Each by itself, whether it is sent the plan or a specification, which says nothing of temperatures."""
+    model = warmed_up({"temperature": 20}, {"cycle": [{"z": kernel}, {"phi": "dirichlet_rows"}]})
+    annealed = replace(model, plan=model.plan.before(4))
+    assert_same_everywhere(annealed)
+    assert not np.array_equal(after(Executor(annealed))["z"], after(Executor(model))["z"])
 
 
 def test_more_members_than_documents() -> None:
