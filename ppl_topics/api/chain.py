@@ -16,7 +16,7 @@ from ppl_topics._util.nearest import choices
 from ppl_topics._util.threads import using_threads
 from ppl_topics.api.run_arguments import check_corpus, check_device_of_run, check_warmup_schedule
 from ppl_topics.api.sampling import ModelLike, resolve
-from ppl_topics.api.starting import Given, Init, start_values, with_given
+from ppl_topics.api.starting import Given, Init, start_values, with_given, with_init
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.corpus import Corpus
@@ -36,7 +36,8 @@ __all__ = ["Chain"]
 class Chain:
     """One chain in the hand, for scripts that look at kernels: it sweeps, or takes single steps, when it is told to.
 
-    After as many sweeps its state has the same bits as chain ``chain`` of :func:`ppl_topics.sample` with the same seed.
+    After as many sweeps its state has the same bits as chain ``chain`` of :func:`ppl_topics.sample` with the same seed
+    and as long a warmup.
 
     Parameters
     ----------
@@ -52,7 +53,8 @@ class Chain:
     schedule : mapping or list, optional
         Replaces the model's own schedule.
     warmup : int
-        Sweeps of the ``warmup`` of a model that has one; after them the chain runs the schedule.
+        Sweeps of the ``warmup`` of a model, or annealed ones where it says nothing; after them the chain runs the
+        schedule, by default from the first sweep on.
     warmup_schedule : mapping or list, optional
         Replaces the model's own ``warmup``; see :func:`ppl_topics.sample`.
     init : Fit or mapping, optional
@@ -104,7 +106,7 @@ class Chain:
         chain: int = 0,
         threads: int | None = None,
         schedule: Any = None,
-        warmup: int = 200,
+        warmup: int = 0,
         warmup_schedule: Any = None,
         init: Init | None = None,
         given: Given | None = None,
@@ -121,7 +123,7 @@ class Chain:
             check_threads(argument("threads"), threads)
         check_corpus(corpus)
         trees = {"schedule": schedule, "warmup_schedule": warmup_schedule}
-        spec = with_given(resolve(model, parameters, **trees), given)
+        spec = with_init(with_given(resolve(model, parameters, **trees), given), init)
         check_device_of_run(device, False, 1, debug)
         self.plan: Plan = make_plan(spec, CorpusSizes.of(corpus), device=device)
         self.sweeps = 0

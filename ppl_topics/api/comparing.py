@@ -66,7 +66,8 @@ def compare(
     corpus : Corpus
     schedules : mapping of str to schedule
         By the names to show; None is the schedule of the model, or the scheduler's choice. To compare what runs before
-        the first kept draw too, an entry is a mapping with the keys ``schedule`` and ``warmup``, or one of them.
+        the first kept draw too, an entry is a mapping with the keys ``schedule`` and ``warmup``, or one of them. Where
+        neither it nor the model says so, the warmup is not annealed, for then the mode comes at its end.
     seeds : iterable of int
     quantities : sequence of str, optional
         Variables of the trace to compare; by default ``lp``, ``log_marginal`` and all variables without the dims
@@ -121,14 +122,16 @@ def compare(
         raise PplTopicsError(f"{argument('schedules')}: expected two schedules or more, by name")
     if not seeds or len(set(seeds)) < len(seeds):
         raise PplTopicsError(f"{argument('seeds')}: expected one or more, all different, got {seeds}")
-    variables = Model.of(resolve(model, parameters)).variables
+    spec = resolve(model, parameters)
+    variables = Model.of(spec).variables
     known = [*DENSITIES, "topic_share", *variables, *(record or {})]
     for name in quantities or ():
         if name not in known:
             raise PplTopicsError(f"{argument('quantities')}: no quantity has the name {name!r}{nearest(name, known)}")
     rules = _rules(variables, quantities)
     how: dict[str, Any] = {"chains": 1, "threads": threads, "progress": False, **parameters}
-    trees = {name: _trees(name, value) for name, value in schedules.items()}
+    plain = {"warmup_schedule": {"temperature": 1}} if spec.warmup is None and warmup > 0 else {}
+    trees = {name: {**plain, **_trees(name, value)} for name, value in schedules.items()}
     for each in trees.values():
         sample(model, corpus, **each, draws=1, warmup=1, seed=0, record=rules, **how)
     rows = []

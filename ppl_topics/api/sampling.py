@@ -15,7 +15,7 @@ from ppl_topics._util.threads import enough_threads
 from ppl_topics.api.destinations import check_run
 from ppl_topics.api.run_arguments import Split, check_checkpoints, check_corpus, check_warmup_schedule, run_settings
 from ppl_topics.api.saving import save_somewhere
-from ppl_topics.api.starting import Given, Init, start_values, with_given
+from ppl_topics.api.starting import Given, Init, start_values, with_given, with_init
 from ppl_topics.core.tokens import DIMS
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.names import NAME
@@ -110,7 +110,8 @@ def sample(
         What runs in the sweeps before the first kept draw, in place of the model's own ``warmup``, or of the schedule.
         Its kernels may be inexact, for only kept draws must be exact; the trace and the verdict say what it was. Beside
         the kernels, or alone, ``"temperature": T`` anneals it: in sweep t of W, counted from 0, the concentrations of
-        the Dirichlet distributions are those of the model times T^(1 - t / W).
+        the Dirichlet distributions are those of the model times T^(1 - t / W). Where the model has no ``warmup``, no
+        labels and no keywords, its concentrations are fixed and there is neither `init` nor `given`, T is 20.
     init : Fit or mapping, optional
         Where chains start: the last states of a fit to the same corpus, or values by variable, with the dims of the
         trace (phi is topic x word); a dim ``chain`` first gives each chain its own. Given phi but not z, z is drawn.
@@ -287,7 +288,7 @@ def prepare(
     checkpoints = check_checkpoints(checkpoint_sweeps, checkpoint_minutes, in_folder)
     check_warmup_schedule(warmup_schedule, settings.warmup)
     trees = {"schedule": schedule, "warmup_schedule": warmup_schedule}
-    spec = with_given(resolve(model, parameters, record=rules, **trees), given)
+    spec = with_init(with_given(resolve(model, parameters, record=rules, **trees), given), init)
     # What is given is checked with the rest of the model.
     made = Model.of(spec)
     _check_traced(traced, made, settings, in_folder)

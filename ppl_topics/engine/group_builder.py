@@ -277,12 +277,11 @@ def attributes_of(bound: BoundModel, corpus: Corpus, settings: Settings, stopped
     plan = bound.plan
     spec = plan.model.spec
     dropped = corpus.dropped
-    own_warmup = {}
+    own_warmup: dict[str, str] = {}
     if plan.warmup is not None and settings.warmup:
-        own_warmup = {
-            "warmup_schedule": "\n".join(plan.warmup_lines()),
-            "warmup_inexact": ", ".join(plan.warmup.inexact),
-        }
+        own_warmup["warmup_inexact"] = ", ".join(plan.warmup.inexact)
+        if plan.first_schedule is not plan.schedule:
+            own_warmup["warmup_schedule"] = "\n".join(plan.warmup_lines())
     return {
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "inference_library": "ppl-topics",

@@ -16,6 +16,11 @@ from ppl_topics.spec.source import short_repr
 __all__ = ["Annealing", "Warmup", "make_warmup", "parse_warmup"]
 
 
+TEMPERATURE = 20.0
+"""Of the first sweep where the model says nothing: in `benchmarks/modes.py` no other does better on all corpora."""
+ANNEALED = "annealed, since chains then end in better modes; `warmup: {temperature: 1}` turns it off"
+
+
 class Annealing(NamedTuple):
     """The temperature of the first of some sweeps, and how many there are."""
 
@@ -39,11 +44,14 @@ class Warmup:
         Of the first sweep; 1 if it is not annealed. At temperature T the concentrations are T times those of the model.
     waiting : tuple of str
         Variables that stay where they start, since no kernel updates them.
+    reason : str
+        Why, if the model does not ask for it.
     """
 
     schedule: Node
     temperature: float = 1.0
     waiting: tuple[str, ...] = ()
+    reason: str = ""
 
     @property
     def inexact(self) -> tuple[str, ...]:
@@ -54,6 +62,8 @@ class Warmup:
     @property
     def remarks(self) -> Iterator[str]:
         """What there is to say of it beside its kernels."""
+        if self.reason:
+            yield self.reason
         if self.waiting:
             yield f"stays where it starts until then: {', '.join(self.waiting)}"
         what = f"inexact, before the first kept draw only: {', '.join(self.inexact)}"
@@ -61,12 +71,12 @@ class Warmup:
 
 
 def make_warmup(model: Model, schedule: Node) -> Warmup | None:
-    """Return what a model runs before its schedule, checked; None if nothing else."""
+    """Return what a model runs before its schedule, checked or chosen; None if nothing else."""
     if model.spec.warmup is None:
-        return None
+        return Warmup(schedule, TEMPERATURE, reason=ANNEALED) if _anneals(model) else None
     node, temperature = parse_warmup(model, schedule)
     if node is None:
-        return Warmup(schedule, temperature)
+        return Warmup(schedule, temperature) if temperature != 1.0 else None
     drawn = {
         n for s in steps(node) for n in variables_of(s.variable, s.kernel.updates + s.kernel.integrates_out, model)
     }
@@ -89,14 +99,25 @@ def parse_warmup(model: Model, schedule: Node | None = None) -> tuple[Node | Non
     return node, temperature
 
 
+def _anneals(model: Model) -> bool:
+    """Return whether a model can be annealed, and its words alone say what the topics are: no label or keyword does."""
+    known = model.supervised or model.topic_names or model.weights.labels_above
+    return not (known or model.spec.given or _sampled(model))
+
+
+def _sampled(model: Model) -> list[str]:
+    """Return the names of the concentrations that are variables."""
+    return [name for name, variable in model.variables.items() if variable.role in ("alpha", "beta")]
+
+
 def _checked(value: Any, model: Model) -> float:
     """Return a temperature, and refuse one that is no number or has nothing to multiply."""
     place = f"{model.spec.locate('warmup', 'temperature')}: warmup: temperature"
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 1.0 <= value <= MAX_TEMPERATURE:
         raise ScheduleError(f"{place}: must be a number from 1 to {MAX_TEMPERATURE:g}, got {short_repr(value)}")
-    sampled = [name for name, variable in model.variables.items() if variable.role in ("alpha", "beta")]
-    if sampled:
+    sampled = _sampled(model)
+    if sampled and value != 1.0:
         number = "concentration" in model.spec.blocks[sampled[0]].seams
         raise ScheduleError(
             f"{place}: multiplies concentrations that are fixed, and {sampled[0]} is a variable of this model; "

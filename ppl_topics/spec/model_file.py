@@ -59,7 +59,8 @@ class ModelFile(pydantic.BaseModel):
     schedule : object, optional
         Tree of kernels; by default the scheduler chooses it.
     warmup : object, optional
-        Tree of kernels that run before the first kept draw, with a `temperature` or not; by default the schedule.
+        Tree of kernels that run before the first kept draw, with a `temperature` or not; by default the schedule, in
+        some models annealed.
     record : dict
         What to keep of each variable: all, none, {top_words: n} or {docs: n}.
     given : list of str

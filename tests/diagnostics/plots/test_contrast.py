@@ -10,25 +10,25 @@ from ppl_topics.diagnostics.plots.canvas import COLOURS, UNSURE
 
 
 def test_bars_are_differences_with_intervals(plain):
-    panel = plain.plot_contrast(2, 0, chain=1, n_words=4, probability=0.5)
-    phi = plain.groups["constant_data"]["phi_mean"].sel(chain=1).values.astype(float)
-    difference = phi[2] - phi[0]
+    panel = plain.plot_contrast(3, 1, chain=0, n_words=4, probability=0.5)
+    phi = plain.groups["constant_data"]["phi_mean"].sel(chain=0).values.astype(float)
+    difference = phi[3] - phi[1]
     order = np.argsort(-difference, kind="stable")
     best = [*order[:4][difference[order[:4]] > 0], *order[-4:][difference[order[-4:]] < 0]]
     np.testing.assert_allclose(bars_of(panel), difference[best])
     vocabulary = plain.groups["constant_data"]["word"].values
     assert labels_of(panel) == [str(word).replace("$", r"\$") for word in vocabulary[best]]
-    draws = plain.posterior["phi"].sel(chain=1).values.astype(float)
-    low, high = np.quantile(draws[:, 2] - draws[:, 0], [0.25, 0.75], axis=0)[:, best]
+    draws = plain.posterior["phi"].sel(chain=0).values.astype(float)
+    low, high = np.quantile(draws[:, 3] - draws[:, 1], [0.25, 0.75], axis=0)[:, best]
     np.testing.assert_allclose(intervals_of(panel), np.column_stack([low, high]))
     side = np.where(difference[best] > 0, COLOURS[0], COLOURS[1])
     expected = np.where((low <= 0) & (high >= 0), UNSURE, side)
     assert [to_hex(bar.get_facecolor()) for bar in panel.patches] == expected.tolist()
     right, left = (text.get_text() for text in panel.get_legend().get_texts())
     assert right.startswith("to the right: ")
-    assert right.endswith("(topic 2)")
+    assert right.endswith("(topic 3)")
     assert left.startswith("to the left: ")
-    assert left.endswith("(topic 0)")
+    assert left.endswith("(topic 1)")
     assert panel.get_xlabel() == "difference of probabilities, 50% interval"
 
 

@@ -76,6 +76,22 @@ def test_seconds_until_the_mode():
     assert np.isnan(_seconds_until(stats, -2.0))
 
 
+def test_warmups_are_annealed_only_if_asked_for(corpus, monkeypatch):
+    """Else the mode of each schedule would come at the end of its warmup."""
+    made = []
+
+    def kept(*arguments, **how):
+        made.append(pt.sample(*arguments, **how))
+        return made[-1]
+
+    monkeypatch.setattr("ppl_topics.api.comparing.sample", kept)
+    how = {"seeds": [1], "topics": 3, "draws": 4, "threads": 1}
+    pt.compare("lda", corpus, {"plain": None, "annealed": {"warmup": {"temperature": 5}}}, warmup=2, **how)
+    said = [fit.posterior.attrs.get("warmup_inexact") for fit in made[-2:]]
+    assert said == [None, "temperature 5, falling to 1"]
+    pt.compare("lda", corpus, {"none": None, "other": SWEEP}, warmup=0, **how)
+
+
 def test_a_mode_that_is_not_reached(corpus):
     stuck = pt.cycle(pt.every(1000, pt.step("z", "partially_collapsed")), pt.step("phi", "dirichlet_rows"))
     separate = pt.Corpus.from_texts(["red green blue " * 10] * 5 + ["salt bread oil " * 10] * 5)

@@ -29,6 +29,19 @@ def z_last(fit):
     return fit.groups["constant_data"]["z_last"].values
 
 
+def test_a_start_is_not_annealed(corpus, fit):
+    """As the same model is by default, and as this one if it is asked for."""
+    plain, cold, hot = (
+        pt.sample("lda", corpus, init=fit, warmup_schedule=tree, **ARGUMENTS)
+        for tree in (None, {"temperature": 1}, {"temperature": 20})
+    )
+    np.testing.assert_array_equal(z_last(plain), z_last(cold))
+    assert not np.array_equal(z_last(plain), z_last(hot))
+    assert fit.posterior.attrs["warmup_inexact"] == "temperature 20, falling to 1"
+    assert "warmup_inexact" not in plain.posterior.attrs
+    assert pt.Chain("lda", corpus, topics=3, init=fit).plan.warmup is None
+
+
 class TestGivenPhi:
     """The posterior of z given phi, enumerated: documents of 4 and 3 tokens, 2 topics."""
 

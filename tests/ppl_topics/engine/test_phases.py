@@ -48,7 +48,7 @@ def move(chain, to):
 
 def test_first_the_warmup_and_then_the_schedule(corpus, fit):
     before, after, whole = (
-        pt.Chain("lda", corpus, topics=3, seed=7, schedule=schedule, warmup=W, warmup_schedule=warmup)
+        pt.Chain("lda", corpus, topics=3, seed=7, schedule=schedule, warmup=W if warmup else 0, warmup_schedule=warmup)
         for schedule, warmup in ((INEXACT, None), (KEPT, None), (KEPT, INEXACT))
     )
     before.sweep(W)

@@ -185,7 +185,8 @@ def test_plan_prints_and_lists():
         mixture(step("z", "collapsed_gibbs"), step("z", "collapsed_gibbs"), weights=[3, 1]),
         repeat(2, step("phi", "dirichlet_rows")),
     )
-    plan = make_plan(load_spec("lda").with_schedule(made, "argument schedule"))
+    spec = load_spec("lda").with_schedule(made, "argument schedule")
+    plan = make_plan(spec.with_warmup({"temperature": 1}, "argument warmup_schedule"))
     assert plan.exact
     assert plan.inexact_kernels == []
     assert str(plan).splitlines() == [

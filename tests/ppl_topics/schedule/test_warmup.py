@@ -8,6 +8,7 @@ from ppl_topics.errors import ScheduleError
 from ppl_topics.schedule import cycle, every, mixture, step
 from ppl_topics.schedule.plan import make_plan
 from ppl_topics.spec import load_spec
+from ppl_topics.spec.shipped import shipped
 
 INEXACT = step("z", "ad_lda")
 GIVEN_PHI = cycle(Z_IN, PHI)
@@ -54,11 +55,38 @@ def test_an_inexact_schedule_stays_inexact():
     assert not planned(GIVEN_PHI, cycle(INEXACT, PHI)).exact
 
 
-def test_without_one_the_plan_is_as_before():
-    plan = make_plan(load_spec("lda").with_schedule(GIVEN_PHI, "s"))
-    assert plan.warmup is None
-    assert "warmup" not in str(plan)
-    assert plan.to_dict()["warmup"] is None
+ANNEALED = ("background_lda", "keyword_lda", "lda", "lda_collapsed", "lda_spike_slab", "seeded_lda")
+
+
+@pytest.mark.parametrize("model", shipped())
+def test_a_model_is_annealed_where_its_words_alone_say_what_its_topics_are(model):
+    """Of the shipped ones, those of keywords have none unless they are given."""
+    plan = make_plan(load_spec(model))
+    if model not in ANNEALED:
+        assert plan.warmup is None
+        assert "warmup" not in str(plan)
+        return
+    assert (plan.warmup.schedule, plan.warmup.temperature) == (plan.schedule, 20)
+    assert str(plan).splitlines()[-3:] == [
+        "  the kernels of the schedule",
+        "  annealed, since chains then end in better modes; `warmup: {temperature: 1}` turns it off",
+        "  inexact, before the first kept draw only: temperature 20, falling to 1",
+    ]
+
+
+def test_what_leaves_annealing_out():
+    """Keywords, topics that are given, concentrations that are learned, and a warmup that the model asks for."""
+    learned = {"extends": "lda", "name": "own", "parameters": {"beta": None}}
+    learned["blocks"] = {"phi": {"concentration": "beta"}, "beta": {"block": "gamma", "shape": 1.0, "rate": 1.0}}
+    for spec in (
+        load_spec("keyword_lda", {"keywords": {"one": ["w"]}}),
+        load_spec("lda").with_given(["phi"], "{name}"),
+        load_spec(learned),
+        load_spec("lda").with_warmup({"temperature": 1}, "w"),
+    ):
+        assert make_plan(spec).warmup is None
+    assert make_plan(load_spec("medlda")).to_dict()["warmup"] is None
+    assert not planned(cycle(INEXACT, PHI)).warmup.reason
 
 
 def test_rule_1_does_not_bind():
@@ -149,12 +177,12 @@ def test_temperatures_fall_to_that_of_the_model():
     ]
     both = planned({"temperature": 2.5, **cycle(INEXACT, PHI)}).warmup
     assert both.inexact == ("ad_lda", "temperature 2.5, falling to 1")
-    assert planned({"temperature": 1}).warmup.inexact == ()
 
 
 def test_it_is_not_part_of_a_part():
     """What `verify` and the members of a cluster plan is a schedule alone."""
     assert planned(cycle(INEXACT, PHI), partial=True).warmup is None
+    assert make_plan(load_spec("lda"), partial=True).warmup is None
 
 
 def test_a_run_is_forecast_with_both():
