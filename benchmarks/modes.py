@@ -5,13 +5,15 @@
 Each way runs four chains for --sweeps sweeps before 50 kept draws, with the kernel that the scheduler chooses, so that
 all take about the same time. They are:
 
-- plain: from random topics;
-- temperature T: from random topics, annealed (`warmup: {temperature: T}`);
+- plain: from random topics, not annealed;
+- temperature T: from random topics, annealed (`warmup: {temperature: T}`, of which T = 20 is the default);
 - clusters of documents: nine of ten tokens start in the topic of their document's cluster, by scikit-learn's k-means on
   tf-idf, started by k-means++ with another seed for each chain.
 
 Its figures are log p(w, z) / N of the kept draws, how many nats of it are between the best and the worst chain, and how
-many topics recur in all four. `--figure FILE` draws what the results have by now, and runs nothing.
+many topics recur in all four; with `--draws N`, of more kept draws, instead how many effective draws of a topic's ten
+most probable words the kernels make in a second of all chains (median over words and topics). `--figure FILE` draws
+what the results have by now, and runs nothing.
 """
 
 from __future__ import annotations
@@ -29,10 +31,12 @@ from sklearn.cluster import KMeans
 from sklearn.feature_extraction.text import TfidfTransformer
 
 import ppl_topics as pt
+from ppl_topics.diagnostics.comparison import inefficiency_table
 
-CHAINS, DRAWS, OWN = 4, 50, 0.9
+CHAINS, DRAWS, OWN, TOP_WORDS = 4, 50, 0.9, 10
 CLUSTERS = "clusters of documents"
 MEASURES = ("log p(w, z) / N", "nats between the chains", "topics that recur in all", "seconds")
+EFFECTIVE = ("effective draws of top words a second",)
 
 
 def starts_by_cluster(corpus: pt.Corpus, topics: int, seed: int) -> NDArray[Any]:
@@ -50,6 +54,20 @@ def starts_by_cluster(corpus: pt.Corpus, topics: int, seed: int) -> NDArray[Any]
         z = np.where(rng.random(corpus.n_tokens) < OWN, cluster[doc], rng.integers(0, topics, corpus.n_tokens))
         result.append(z)
     return np.array(result)
+
+
+def ends_of(fit: pt.Fit, corpus: pt.Corpus) -> tuple[float, float, int]:
+    """Return log p(w, z) / N, its range over chains in nats, and how many topics recur in all chains."""
+    ends = fit.groups["sample_stats"]["log_marginal"].values.mean(axis=1)
+    alike = int((fit.topic_agreement()["recurs_in"] == CHAINS - 1).sum())
+    return float(ends.mean()) / corpus.n_tokens, float(np.ptp(ends)), alike
+
+
+def effective_draws(fit: pt.Fit) -> float:
+    """Return the effective draws of top words in all chains, for each second of their kernels."""
+    row = inefficiency_table({"fit": fit}, ["phi"], top_words=TOP_WORDS).iloc[0]
+    draws = fit.posterior.sizes["chain"] * fit.posterior.sizes["draw"]
+    return float(draws / row["median"] / fit.groups["sample_stats"]["step_seconds"].sum())
 
 
 def draw(results: Path, figure: Path) -> None:
@@ -91,6 +109,7 @@ def main() -> None:
     arguments.add_argument("--sweeps", type=int, default=300)
     arguments.add_argument("--seeds", type=int, nargs="+", default=[1])
     arguments.add_argument("--temperatures", type=float, nargs="+", default=[20, 100])
+    arguments.add_argument("--draws", type=int, metavar="N", help="measure effective draws a second, in so many")
     arguments.add_argument("--figure", type=Path, metavar="FILE", help="draw the results")
     options = arguments.parse_args()
     if options.figure:
@@ -101,8 +120,9 @@ def main() -> None:
     setting = {"corpus": name_of(options.data), "K": options.topics, "sweeps": options.sweeps}
     results = Results(options.results, "modes", "Which warm-up leads to better modes?", **setting)
     annealed = {f"temperature {t:g}": {"warmup_schedule": {"temperature": t}} for t in options.temperatures}
-    ways: dict[str, dict[str, Any]] = {"plain": {}, CLUSTERS: {}, **annealed}
-    figures: dict[str, list[tuple[float, float, int, float]]] = {way: [] for way in ways}
+    plain = {"warmup_schedule": {"temperature": 1}}
+    ways: dict[str, dict[str, Any]] = {"plain": plain, CLUSTERS: {}, **annealed}
+    figures: dict[str, list[tuple[float, ...]]] = {way: [] for way in ways}
     for seed in options.seeds:
         for way, how in ways.items():
             began = time.perf_counter()
@@ -114,7 +134,7 @@ def main() -> None:
                 alpha=ALPHA,
                 beta=BETA,
                 warmup=options.sweeps,
-                draws=DRAWS,
+                draws=options.draws or DRAWS,
                 chains=CHAINS,
                 seed=seed,
                 progress=False,
@@ -122,13 +142,12 @@ def main() -> None:
                 **how,
                 **start,
             )
-            ends = fit.groups["sample_stats"]["log_marginal"].values.mean(axis=1)
-            alike = int((fit.topic_agreement()["recurs_in"] == CHAINS - 1).sum())
             seconds = time.perf_counter() - began
-            figures[way].append((float(ends.mean()) / corpus.n_tokens, float(np.ptp(ends)), alike, seconds))
+            figures[way].append((effective_draws(fit),) if options.draws else (*ends_of(fit, corpus), seconds))
             print(f"seed {seed}, {way}: {figures[way][-1]}", flush=True)
+    measures = EFFECTIVE if options.draws else MEASURES
     for way, found in figures.items():
-        for measure, values in zip(MEASURES, zip(*found, strict=True), strict=True):
+        for measure, values in zip(measures, zip(*found, strict=True), strict=True):
             results.add(way, measure, values)
 
 

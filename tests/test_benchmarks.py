@@ -199,6 +199,11 @@ def test_ways_to_warm_up_are_compared(
     assert {way for way, _ in found} == {"plain", "clusters of documents", "temperature 20", "temperature 100"}
     assert -8 < found["plain", "log p(w, z) / N"]["median"] < -2
     assert 0 <= found["plain", "topics that recur in all"]["min"] <= 3
+    monkeypatch.setattr("sys.argv", ["modes.py", *words.split(), "--draws", "30"])
+    script("modes").main()
+    (effective,) = {record["measure"] for record in records(tmp_path, "modes")} - set(script("modes").MEASURES)
+    found = {(record["program"], record["measure"]): record for record in records(tmp_path, "modes")}
+    assert found["plain", effective]["min"] > 0
 
 
 def test_speed_with_more_threads_is_forecast(
