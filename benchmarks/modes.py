@@ -34,6 +34,8 @@ import ppl_topics as pt
 from ppl_topics.diagnostics.comparison import inefficiency_table
 
 CHAINS, DRAWS, OWN, TOP_WORDS = 4, 50, 0.9, 10
+ABREAST = 3
+"""Runs side by side in the figure."""
 CLUSTERS = "clusters of documents"
 MEASURES = ("log p(w, z) / N", "nats between the chains", "topics that recur in all", "seconds")
 EFFECTIVE = ("effective draws of top words a second",)
@@ -80,10 +82,15 @@ def draw(results: Path, figure: Path) -> None:
     ways = ["plain", CLUSTERS, "temperature 20", "temperature 100"]
     # Text stays text, and the file has the same bytes each time.
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "modes", "font.family": "sans-serif"})
-    fig, panels = plt.subplots(2, len(runs), figsize=(2.6 * len(runs), 3.6), sharey=True, squeeze=False)
-    for column, run in enumerate(runs):
+    lines = -(-len(runs) // ABREAST)
+    fig, panels = plt.subplots(2 * lines, ABREAST, figsize=(8.7, 3.6 * lines), sharey=True)
+    for unused in panels.flat:
+        unused.set_visible(False)
+    for number, run in enumerate(runs):
+        own = panels[2 * (number // ABREAST) :, number % ABREAST]
         for row, measure in enumerate((MEASURES[0], MEASURES[2])):
-            panel, zero = panels[row, column], by_run[*run, "plain", measure]["median"] if row == 0 else 0.0
+            panel, zero = own[row], by_run[*run, "plain", measure]["median"] if row == 0 else 0.0
+            panel.set_visible(True)
             for place, way in enumerate(ways):
                 found = by_run.get((*run, way, measure))
                 if found is None:
@@ -94,7 +101,7 @@ def draw(results: Path, figure: Path) -> None:
             panel.spines[["top", "right"]].set_visible(False)
             panel.set_xlabel("log p(w, z) / N above plain" if row == 0 else "topics that recur in all four")
         corpus = "20 Newsgroups" if run[0].startswith("train") else run[0]
-        panels[0, column].set_title(f"{corpus}, K = {run[1]}", fontsize=10)
+        own[0].set_title(f"{corpus}, K = {run[1]}", fontsize=10)
     panels[0, 0].invert_yaxis()
     fig.tight_layout()
     fig.savefig(figure, metadata={"Date": None} if figure.suffix == ".svg" else None)
