@@ -16,7 +16,7 @@ from ppl_topics._util.nearest import choices
 from ppl_topics._util.threads import using_threads
 from ppl_topics.api.run_arguments import check_corpus, check_device_of_run, check_warmup_schedule
 from ppl_topics.api.sampling import ModelLike, resolve
-from ppl_topics.api.starting import Given, Init, start_values, with_given, with_init
+from ppl_topics.api.starting import Given, Init, start_values, with_start
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.corpus import Corpus
@@ -123,7 +123,7 @@ class Chain:
             check_threads(argument("threads"), threads)
         check_corpus(corpus)
         trees = {"schedule": schedule, "warmup_schedule": warmup_schedule}
-        spec = with_init(with_given(resolve(model, parameters, **trees), given), init)
+        spec = with_start(resolve(model, parameters, **trees), init, given)
         check_device_of_run(device, False, 1, debug)
         self.plan: Plan = make_plan(spec, CorpusSizes.of(corpus), device=device)
         self.sweeps = 0

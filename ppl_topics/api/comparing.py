@@ -122,24 +122,23 @@ def compare(
         raise PplTopicsError(f"{argument('schedules')}: expected two schedules or more, by name")
     if not seeds or len(set(seeds)) < len(seeds):
         raise PplTopicsError(f"{argument('seeds')}: expected one or more, all different, got {seeds}")
-    spec = resolve(model, parameters)
+    spec = resolve(model, parameters).with_plain_warmup()
     variables = Model.of(spec).variables
     known = [*DENSITIES, "topic_share", *variables, *(record or {})]
     for name in quantities or ():
         if name not in known:
             raise PplTopicsError(f"{argument('quantities')}: no quantity has the name {name!r}{nearest(name, known)}")
     rules = _rules(variables, quantities)
-    how: dict[str, Any] = {"chains": 1, "threads": threads, "progress": False, **parameters}
-    plain = {"warmup_schedule": {"temperature": 1}} if spec.warmup is None and warmup > 0 else {}
-    trees = {name: {**plain, **_trees(name, value)} for name, value in schedules.items()}
+    how: dict[str, Any] = {"chains": 1, "threads": threads, "progress": False}
+    trees = {name: _trees(name, value) for name, value in schedules.items()}
     for each in trees.values():
-        sample(model, corpus, **each, draws=1, warmup=1, seed=0, record=rules, **how)
+        sample(spec, corpus, **each, draws=1, warmup=1, seed=0, record=rules, **how)
     rows = []
     how |= {"draws": draws, "warmup": warmup, "thin": thin, "record": {**rules, **(record or {})}}
     for turn, seed in enumerate(seeds):
         names = list(schedules)
         order = names[turn % len(names) :] + names[: turn % len(names)]
-        groups = {name: sample(model, corpus, **trees[name], seed=seed, **how).groups for name in order}
+        groups = {name: sample(spec, corpus, **trees[name], seed=seed, **how).groups for name in order}
         rows += _rows_of(seed, {name: groups[name] for name in names}, quantities)
     runs = pd.DataFrame(rows)
     return Comparison(runs, _table(runs, list(schedules), confidence), confidence)

@@ -15,7 +15,7 @@ from ppl_topics._util.threads import enough_threads
 from ppl_topics.api.destinations import check_run
 from ppl_topics.api.run_arguments import Split, check_checkpoints, check_corpus, check_warmup_schedule, run_settings
 from ppl_topics.api.saving import save_somewhere
-from ppl_topics.api.starting import Given, Init, start_values, with_given, with_init
+from ppl_topics.api.starting import Given, Init, start_values, with_start
 from ppl_topics.core.tokens import DIMS
 from ppl_topics.corpus import Corpus
 from ppl_topics.corpus.names import NAME
@@ -288,7 +288,7 @@ def prepare(
     checkpoints = check_checkpoints(checkpoint_sweeps, checkpoint_minutes, in_folder)
     check_warmup_schedule(warmup_schedule, settings.warmup)
     trees = {"schedule": schedule, "warmup_schedule": warmup_schedule}
-    spec = with_init(with_given(resolve(model, parameters, record=rules, **trees), given), init)
+    spec = with_start(resolve(model, parameters, record=rules, **trees), init, given)
     # What is given is checked with the rest of the model.
     made = Model.of(spec)
     _check_traced(traced, made, settings, in_folder)

@@ -22,7 +22,7 @@ from ppl_topics.results.mean_topics import mean_topics
 from ppl_topics.spec import Spec, Variable
 from ppl_topics.spec.source import short_repr
 
-__all__ = ["Given", "Init", "start_values", "with_given", "with_init"]
+__all__ = ["Given", "Init", "start_values", "with_start"]
 
 Value: TypeAlias = "ArrayLike | xr.DataArray | Fit"
 Init: TypeAlias = "Fit | Mapping[str, Value]"
@@ -240,13 +240,8 @@ def _mean_in(fit: Fit, variable: Variable, what: str) -> xr.DataArray:
     return fit.posterior[variable.name].isel(chain=0).mean("draw")
 
 
-def with_given(spec: Spec, given: Given | None) -> Spec:
-    """Return a model in which what is given is held fixed."""
-    return spec.with_given(_names(given), f"{argument('given')}: {{name}}")
-
-
-def with_init(spec: Spec, init: Init | None) -> Spec:
-    """Return a model whose chains do not leave a start that they are given, as they would in an annealed warmup."""
-    if init is None or spec.warmup is not None:
-        return spec
-    return spec.with_warmup({"temperature": 1}, argument("init"))
+def with_start(spec: Spec, init: Init | None, given: Given | None) -> Spec:
+    """Return a model in which what is given is held fixed, and whose warmup is not annealed by default after `init`."""
+    spec = spec.with_given(_names(given), f"{argument('given')}: {{name}}")
+    # Annealed chains would leave where they start.
+    return spec if init is None else spec.with_plain_warmup()

@@ -92,6 +92,10 @@ class Spec:
         """Return the same model with something else to run before the first kept draw; see `with_schedule`."""
         return self._with_tree("warmup", warmup, name)
 
+    def with_plain_warmup(self) -> Spec:
+        """Return the same model, whose warmup is annealed only if the model says so."""
+        return self.with_warmup({"temperature": 1}, "warmup") if self.warmup is None else self
+
     def without_warmup(self) -> Spec:
         """Return the same model, which runs its schedule from the first sweep on."""
         return self if self.warmup is None else self._with_tree("warmup", None, "warmup")
