@@ -62,7 +62,8 @@ def run_facts(groups: Groups) -> list[tuple[str, str]]:
         facts.append(("Draws", f"{chains} of {count(posterior.sizes['draw'])}"))
     if "warmup" in posterior.attrs:
         own = ", by a schedule of its own" if "warmup_schedule" in posterior.attrs else ""
-        own += f" ({posterior.attrs['warmup_inexact']})" if posterior.attrs.get("warmup_inexact") else ""
+        inexact = posterior.attrs.get("warmup_inexact")
+        own += f" ({inexact})" if inexact else ""
         facts.append(("Warm-up", count(int(posterior.attrs["warmup"]), "sweep") + own))
     # Sweeps that were thinned out count like the kept ones.
     thin = int(posterior.attrs.get("thin", 1))

@@ -171,12 +171,12 @@ def planned(
     if device != "cpu":
         on_device = _forecast_device(plan, plan.schedule, sizes, settings, speed)
         several = on_device.seconds_sweep
-    # Like all sweeps, unless the warmup has kernels of its own.
-    early, first = several, plan.first_schedule
-    if first is not plan.schedule and device != "cpu":
-        early = _forecast_device(plan, first, sizes, settings, speed).seconds_sweep
-    elif first is not plan.schedule:
-        early = sweep_seconds(first, sizes, topics, settings.threads) / speed
+    first = plan.first_schedule
+    early = (
+        sweep_seconds(first, sizes, topics, settings.threads) / speed
+        if on_device is None
+        else _forecast_device(plan, first, sizes, settings, speed).seconds_sweep
+    )
     sweeping = settings.warmup * early + (settings.sweeps - settings.warmup) * several
     recording = recording_seconds(model, sizes, settings.threads) / speed
     # Chains of one process advance in turn; those of several at the same time.
