@@ -74,7 +74,7 @@ def check_warmup_schedule(warmup_schedule: Any, warmup: int) -> None:
     if warmup_schedule is not None and warmup == 0:
         raise PplTopicsError(
             f"{argument('warmup_schedule')}: runs before the first kept draw, and {argument('warmup')} is 0; give "
-            f"{argument('warmup')} a number of sweeps, or leave it out"
+            f"{argument('warmup')} a number of sweeps, or leave out {argument('warmup_schedule')}"
         )
 
 
